@@ -1,0 +1,57 @@
+#include "schemas/base/utf8.h"
+
+#include <cstddef>
+
+namespace trainyard {
+namespace {
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
+// Length in bytes of the valid sequence at `at`; 0 where there is none. The second byte's range is what
+// rules out overlong forms, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const std::size_t left = text.size() - at;
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  if (left < 2 || !is_continuation(text[at + 1])) return 0;
+  if (first < 0xE0) return 2;
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;
+  if (first == 0xED && byte(1) > 0x9F) return 0;
+  if (first == 0xF0 && byte(1) < 0x90) return 0;
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;
+  if (left < 3 || !is_continuation(text[at + 2])) return 0;
+  if (first < 0xF0) return 3;
+  if (left < 4 || !is_continuation(text[at + 3])) return 0;
+  return 4;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string to_valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      at += 1;
+    } else {
+      out.append(text, at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,14 @@
+// UTF-8 checked by RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+bool is_valid_utf8(std::string_view text);
+
+// The text itself, with each byte that is not part of a valid sequence replaced by U+FFFD.
+std::string to_valid_utf8(std::string_view text);
+
+}  // namespace trainyard

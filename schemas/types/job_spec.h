@@ -1,0 +1,154 @@
+// What a user asks for, fully defaulted. schemas/wire/job_spec_json parses it and lists every fault at once;
+// past that line a bad spec cannot exist. The user's page is schemas/job.schema.json.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/types/resources.h"
+
+namespace trainyard {
+
+enum class Mode { sync, async };
+enum class Strategy { parameter_server, all_reduce, local };
+enum class PlacementPolicy { spread, pack };
+enum class Activation { sigmoid, tanh, relu };
+
+// How weights start: biases are always zero. fan_in and fan_out are those of the layer.
+enum class Initializer {
+  normal,          // N(0, stddev^2)
+  uniform,         // U(-stddev, stddev)
+  xavier_uniform,  // U(+-sqrt(6 / (fan_in + fan_out))), Glorot and Bengio 2010
+  he_normal,       // N(0, 2 / fan_in), He et al. 2015
+  zeros,
+};
+
+struct ModelSpec {
+  std::string name;                // linear_regression, softmax_regression, mlp
+  std::vector<std::int64_t> hidden;  // mlp: widths of the hidden layers, input side first
+  Activation activation = Activation::sigmoid;
+  Initializer initializer = Initializer::xavier_uniform;
+  double stddev = 0.1;             // normal and uniform only
+  bool operator==(const ModelSpec&) const = default;
+};
+
+struct DatasetSpec {
+  std::string name;    // synthetic_digits, or any name the user gives a file data set
+  std::string format;  // synthetic_digits, idx, csv
+  std::string path;    // idx: folder of the four files; csv: the file. On every agent's host
+  std::int64_t train_examples = 0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
+  std::int64_t test_examples = 0;
+  std::string label_column;  // csv: header name or 0-based position from the left; "" = the last column
+  double test_fraction = 0.2;  // csv: the share of rows, drawn by seed, that is the test split
+  bool operator==(const DatasetSpec&) const = default;
+};
+
+enum class OptimizerName { sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw };
+enum class ScheduleName { constant, step, cosine };
+
+// The learning rate as a function of the global step: a linear rise over `warmup_steps` from 0, then `name`.
+struct ScheduleSpec {
+  ScheduleName name = ScheduleName::constant;
+  std::int64_t warmup_steps = 0;
+  std::int64_t step_size = 1000;   // step: multiplied by gamma every so many steps
+  double gamma = 0.1;              // step
+  double final_fraction = 0.0;     // cosine: ends at learning_rate * final_fraction at the last step
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+struct OptimizerSpec {
+  OptimizerName name = OptimizerName::sgd;
+  double learning_rate = 0.01;
+  double momentum = 0.9;      // momentum, nesterov
+  double rho = 0.9;           // adadelta, rmsprop (its "alpha")
+  double beta1 = 0.9;         // adam, adamw
+  double beta2 = 0.999;       // adam, adamw
+  double epsilon = 1e-8;      // adagrad, adadelta, rmsprop, adam, adamw: inside as PyTorch has it
+  double weight_decay = 0.0;  // adamw: decoupled; the others: added to the gradient
+  ScheduleSpec schedule;
+  bool operator==(const OptimizerSpec&) const = default;
+};
+
+struct TrainingSpec {
+  Strategy strategy = Strategy::parameter_server;
+  std::int64_t batch_size = 100;  // examples per worker and step
+  std::optional<std::int64_t> epochs;     // of epochs and max_steps, the first reached ends the job;
+  std::optional<std::int64_t> max_steps;  // at least one is set
+  OptimizerSpec optimizer;
+  std::uint64_t seed = 42;
+  bool deterministic = true;
+  std::int64_t replicas_to_aggregate = 1;
+  std::optional<std::int64_t> max_staleness;
+  std::int64_t report_every_steps = 10;
+  std::int64_t evaluate_every_steps = 1000;
+  bool operator==(const TrainingSpec&) const = default;
+};
+
+struct RoleSpec {
+  std::int64_t replicas = 0;
+  Resources resources;
+  PlacementPolicy placement = PlacementPolicy::pack;
+  bool operator==(const RoleSpec&) const = default;
+};
+
+struct SchedulingSpec {
+  std::int64_t priority = 50;  // 0..100, higher first
+  bool preemptible = false;
+  std::optional<std::int64_t> max_queued_seconds;
+  std::map<std::string, std::string> host_labels;  // an agent must carry all of these
+  bool operator==(const SchedulingSpec&) const = default;
+};
+
+struct BackoffSpec {
+  std::int64_t initial_seconds = 1;
+  double multiplier = 2.0;
+  std::int64_t max_seconds = 60;
+  bool operator==(const BackoffSpec&) const = default;
+};
+
+struct RunPolicySpec {
+  std::optional<std::int64_t> max_run_seconds;
+  std::int64_t no_progress_timeout_seconds = 600;
+  std::int64_t grace_period_seconds = 30;
+  std::int64_t max_restarts = 3;  // of failures that are the user's; infrastructure's do not count
+  BackoffSpec backoff;
+  bool operator==(const RunPolicySpec&) const = default;
+};
+
+struct CheckpointSpec {
+  std::int64_t every_steps = 1000;   // 0 = never by steps
+  std::int64_t every_seconds = 600;  // 0 = never by time
+  std::int64_t keep_latest = 3;
+  std::int64_t keep_best = 1;
+  std::string metric = "loss";       // what "best" is judged by; loss: lowest, accuracy: highest
+  std::string resume_from = "latest";  // latest, none, or "<job id>/<step>" of another job
+  bool operator==(const CheckpointSpec&) const = default;
+};
+
+struct JobSpec {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  ModelSpec model;
+  DatasetSpec dataset;
+  Mode mode = Mode::sync;
+  TrainingSpec training;
+  RoleSpec ps;
+  RoleSpec worker;
+  std::optional<RoleSpec> chief;      // absent: worker/0 is the chief
+  std::optional<RoleSpec> evaluator;
+  SchedulingSpec scheduling;
+  RunPolicySpec run_policy;
+  CheckpointSpec checkpoint;
+  std::map<std::string, std::string> env;
+  bool operator==(const JobSpec&) const = default;
+};
+
+// Workers that compute gradients: `worker` replicas, and the chief where it is a task of its own.
+inline std::int64_t training_replicas(const JobSpec& spec) {
+  return spec.worker.replicas + (spec.chief ? spec.chief->replicas : 0);
+}
+
+}  // namespace trainyard

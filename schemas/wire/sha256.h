@@ -1,0 +1,30 @@
+// SHA-256 (FIPS 180-4) by OpenSSL.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+std::string sha256_hex(std::string_view data);  // 64 lower-case hex digits
+
+// For data that comes in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  void add(std::span<const std::byte> data);
+  void add(std::string_view data);
+  std::string finish_hex();  // once
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace trainyard
