@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/base/result.h"
 #include "schemas/types/agent.h"
 #include "schemas/types/checkpoint.h"
 #include "schemas/types/job.h"
