@@ -1,5 +1,5 @@
-// The clocks, for shells only: cores take `Now` or `Time` as an argument, and tests/tidy keeps this header
-// out of them.
+// The clocks, for shells only: cores take `Now` or `Time` as an argument, and tests/tidy keeps this
+// header out of them.
 #pragma once
 
 #include <chrono>

@@ -27,12 +27,13 @@ class Inbox {
     return true;
   }
 
-  // Everything that is waiting, oldest first; waits up to `timeout` for the first. Empty on a timeout, and
-  // once closed and drained.
+  // Everything that is waiting, oldest first; waits up to `timeout` for the first. Empty on a
+  // timeout, and once closed and drained.
   std::vector<T> take_all(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, timeout, [this] { return closed_ || !items_.empty(); });
-    std::vector<T> taken(std::make_move_iterator(items_.begin()), std::make_move_iterator(items_.end()));
+    std::vector<T> taken(std::make_move_iterator(items_.begin()),
+                         std::make_move_iterator(items_.end()));
     items_.clear();
     return taken;
   }
@@ -60,8 +61,8 @@ class Inbox {
   const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<T> items_;   // guarded by mutex_, at most capacity_ long
-  bool closed_ = false;   // guarded by mutex_
+  std::deque<T> items_;  // guarded by mutex_, at most capacity_ long
+  bool closed_ = false;  // guarded by mutex_
 };
 
 }  // namespace trainyard

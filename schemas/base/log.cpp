@@ -24,7 +24,8 @@ std::string_view name_of(LogLevel level) {
   return "error";
 }
 
-std::string json_line(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+std::string json_line(LogLevel level, std::string_view event,
+                      std::initializer_list<LogField> fields) {
   std::string line = "{\"time\":\"" + to_rfc3339(read_clocks().wall) + "\",\"level\":\"";
   line += name_of(level);
   line += "\",\"event\":\"" + json_escape(event) + "\"";
@@ -39,7 +40,8 @@ std::string json_line(LogLevel level, std::string_view event, std::initializer_l
   return line + "}\n";
 }
 
-std::string human_line(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+std::string human_line(LogLevel level, std::string_view event,
+                       std::initializer_list<LogField> fields) {
   std::string line = to_rfc3339(read_clocks().wall).substr(11, 12);
   line += ' ';
   line += name_of(level);

@@ -1,5 +1,5 @@
-// One structured line on stderr per call: JSON when stderr is a file or a pipe, words on a terminal.
-// A line is written with a single write(2), so lines of several threads never mix.
+// One structured line on stderr per call: JSON when stderr is a file or a pipe, words on a
+// terminal. A line is written with a single write(2), so lines of several threads never mix.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ void log(LogLevel level, std::string_view event, std::initializer_list<LogField>
 // Lines below `level` are dropped. Set once, in main.
 void set_log_level(LogLevel level);
 
-// The text with quotes, backslashes and control characters escaped as JSON asks; invalid UTF-8 becomes U+FFFD.
+// The text with quotes, backslashes and control characters escaped as JSON asks; invalid UTF-8
+// becomes U+FFFD.
 std::string json_escape(std::string_view text);
 
 inline void log_debug(std::string_view event, std::initializer_list<LogField> fields = {}) {

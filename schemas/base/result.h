@@ -1,5 +1,5 @@
-// Result<T>: a value or an Error, spelled like C++23's std::expected. Expected failures (bad input, a
-// peer that is gone, a missing file) travel in it; a programmer's mistake is a CHECK instead.
+// Result<T>: a value or an Error, spelled like C++23's std::expected. Expected failures (bad input,
+// a peer that is gone, a missing file) travel in it; a programmer's mistake is an ENSURE instead.
 #pragma once
 
 #include <string>
@@ -37,22 +37,23 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}    // NOLINT: implicit on purpose
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: same
 
   [[nodiscard]] bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
   [[nodiscard]] const T& value() const& {
-    CHECK(has_value());
+    ENSURE(has_value());
     return *std::get_if<0>(&state_);
   }
   [[nodiscard]] T& value() & {
-    CHECK(has_value());
+    ENSURE(has_value());
     return *std::get_if<0>(&state_);
   }
   [[nodiscard]] T&& value() && {
-    CHECK(has_value());
+    ENSURE(has_value());
     return std::move(*std::get_if<0>(&state_));
   }
   const T& operator*() const& { return value(); }
@@ -62,11 +63,11 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
 
   [[nodiscard]] const Error& error() const& {
-    CHECK(!has_value());
+    ENSURE(!has_value());
     return *std::get_if<1>(&state_);
   }
   [[nodiscard]] Error&& error() && {
-    CHECK(!has_value());
+    ENSURE(!has_value());
     return std::move(*std::get_if<1>(&state_));
   }
 
@@ -84,17 +85,17 @@ inline Status ok() { return std::monostate{}; }
 #define TRAINYARD_JOIN(a, b) TRAINYARD_JOIN_(a, b)
 
 // TRY(expression): returns the error to the caller, or goes on.
-#define TRY(expression)                                                 \
-  do {                                                                  \
-    if (auto try_result_ = (expression); !try_result_.has_value()) {    \
-      return std::move(try_result_).error();                            \
-    }                                                                   \
+#define TRY(expression)                                              \
+  do {                                                               \
+    if (auto try_result_ = (expression); !try_result_.has_value()) { \
+      return std::move(try_result_).error();                         \
+    }                                                                \
   } while (false)
 
 // TRY_ASSIGN(auto x, expression): x is the value, or the error is returned to the caller.
-#define TRY_ASSIGN_(target, expression, name)               \
-  auto name = (expression);                                 \
-  if (!name.has_value()) return std::move(name).error();    \
+#define TRY_ASSIGN_(target, expression, name)            \
+  auto name = (expression);                              \
+  if (!name.has_value()) return std::move(name).error(); \
   target = std::move(name).value()
 #define TRY_ASSIGN(target, expression) \
   TRY_ASSIGN_(target, expression, TRAINYARD_JOIN(try_result_, __COUNTER__))

@@ -1,5 +1,5 @@
-// Time as values; no clock is read here. `Time` is steady and decides; `WallTime` is stamped at the edge,
-// stored and shown, never compared to decide anything.
+// Time as values; no clock is read here. `Time` is steady and decides; `WallTime` is stamped at the
+// edge, stored and shown, never compared to decide anything.
 #pragma once
 
 #include <compare>

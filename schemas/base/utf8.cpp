@@ -7,8 +7,8 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-// Length in bytes of the valid sequence at `at`; 0 where there is none. The second byte's range is what
-// rules out overlong forms, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
+// Length in bytes of the valid sequence at `at`; 0 where there is none. The second byte's range is
+// what rules out overlong forms, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const std::size_t left = text.size() - at;

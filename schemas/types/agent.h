@@ -28,30 +28,32 @@ struct GpuInfo {
 
 // What a host is and has; constant for one start of its agent.
 struct HostInfo {
-  std::string address;               // that peers of its tasks connect to
+  std::string address;  // that peers of its tasks connect to
   Resources capacity;
   std::vector<GpuInfo> gpus;
-  int first_port = 0;                // tasks listen on ports of this range, both ends included
+  int first_port = 0;  // tasks listen on ports of this range, both ends included
   int last_port = 0;
   std::map<std::string, std::string> labels;
   std::string agent_version;
   bool operator==(const HostInfo&) const = default;
 };
 
-// One task as its agent sees it. A terminal state is reported only when all its run events and announced
-// files have been taken over by the server, so that "gone" means that nothing more will come.
+// One task as its agent sees it. A terminal state is reported only when all its run events and
+// announced files have been taken over by the server, so that "gone" means that nothing more will
+// come.
 struct TaskReport {
   TaskKey key;
   std::string token;
   TaskState state = TaskState::starting;
   std::int64_t pid = 0;
   ExitStatus exit;
-  Reason reason = Reason::none;       // oom_killed, start_failed...; none when the exit says it all
+  Reason reason = Reason::none;  // oom_killed, start_failed...; none when the exit says it all
   std::string message;
-  std::int64_t events_begin = 0;      // offset of the first of `events`
-  std::int64_t events_end = 0;        // offset just after the last of them
-  std::vector<RunEvent> events;       // not yet acknowledged, oldest first, at most a bounded number of bytes
-  std::string log_tail;               // last lines, once the task has failed
+  std::int64_t events_begin = 0;  // offset of the first of `events`
+  std::int64_t events_end = 0;    // offset just after the last of them
+  std::vector<RunEvent>
+      events;            // not yet acknowledged, oldest first, at most a bounded number of bytes
+  std::string log_tail;  // last lines, once the task has failed
   WallTime started_at;
   WallTime finished_at;
   bool operator==(const TaskReport&) const = default;
@@ -59,33 +61,37 @@ struct TaskReport {
 
 struct AgentReport {
   AgentId agent;
-  std::int64_t epoch = 0;        // grows at each start of the agent
-  std::int64_t number = 0;       // grows with each report of an epoch; the server ignores older ones
-  std::int64_t generation = 0;   // the newest assignment that this report's state has applied; 0 = none
+  std::int64_t epoch = 0;   // grows at each start of the agent
+  std::int64_t number = 0;  // grows with each report of an epoch; the server ignores older ones
+  std::int64_t generation =
+      0;  // the newest assignment that this report's state has applied; 0 = none
   HostInfo host;
-  std::vector<TaskReport> tasks;  // all the agent has, terminal ones until the server no longer wants them
+  std::vector<TaskReport>
+      tasks;  // all the agent has, terminal ones until the server no longer wants them
   bool operator==(const AgentReport&) const = default;
 };
 
-// A task that should run on the agent (or stop, gracefully, when `stop` is set). Not listed = must not exist;
-// its folder may be removed.
+// A task that should run on the agent (or stop, gracefully, when `stop` is set). Not listed = must
+// not exist; its folder may be removed.
 struct WantedTask {
-  TaskContext task;                  // what the runtime reads; the agent fills in `folder` and `restore`
+  TaskContext task;  // what the runtime reads; the agent fills in `folder` and `restore`
   Resources resources;
-  std::vector<int> gpus;             // slot numbers, for CUDA_VISIBLE_DEVICES
-  std::optional<Checkpoint> restore; // files to fetch before the start (of job restore->job)
+  std::vector<int> gpus;              // slot numbers, for CUDA_VISIBLE_DEVICES
+  std::optional<Checkpoint> restore;  // files to fetch before the start (of job restore->job)
   bool stop = false;
-  Millis grace{30'000};              // SIGTERM to SIGKILL
-  std::int64_t events_stored = 0;    // run events are durable up to this offset
+  Millis grace{30'000};            // SIGTERM to SIGKILL
+  std::int64_t events_stored = 0;  // run events are durable up to this offset
   bool operator==(const WantedTask&) const = default;
 };
 
 struct Assignment {
   AgentId agent;
-  std::int64_t epoch = 0;        // the agent start it is meant for; others ignore it
-  std::int64_t generation = 0;   // grows with each change of what is wanted; saved before it is sent
-  std::int64_t answers = 0;      // number of the report it answers: renews the lease from when that was sent
-  Millis stop_after{60'000};     // the agent kills its tasks when no report younger than this was answered
+  std::int64_t epoch = 0;       // the agent start it is meant for; others ignore it
+  std::int64_t generation = 0;  // grows with each change of what is wanted; saved before it is sent
+  std::int64_t answers =
+      0;  // number of the report it answers: renews the lease from when that was sent
+  Millis stop_after{
+      60'000};  // the agent kills its tasks when no report younger than this was answered
   std::vector<WantedTask> tasks;
   bool operator==(const Assignment&) const = default;
 };

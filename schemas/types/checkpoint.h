@@ -1,4 +1,5 @@
-// A checkpoint as the server keeps it: a manifest, the shards it names, and whether all of them are here.
+// A checkpoint as the server keeps it: a manifest, the shards it names, and whether all of them are
+// here.
 #pragma once
 
 #include <cstdint>

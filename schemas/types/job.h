@@ -18,11 +18,21 @@ namespace trainyard {
 
 //            gang_placed        all_running
 // queued ─────────────► starting ─────────► running
-//   ▲  └─────stop─────┐      └──stop──┐   ┌──stop──┘        `goal` says where a stopping job is heading
-//   │                 ▼               ▼   ▼
+//   ▲  └─────stop─────┐      └──stop──┐   ┌──stop──┘
+//   │                 ▼               ▼   ▼            `goal` says where a stopping job is heading
 //   └──gang_gone── stopping ──gang_gone──► succeeded | failed | cancelled | suspended
-//                                          suspended ──resume──► queued
-enum class JobState { queued, starting, running, stopping, succeeded, failed, cancelled, suspended };
+//
+// and suspended ──resume──► queued.
+enum class JobState {
+  queued,
+  starting,
+  running,
+  stopping,
+  succeeded,
+  failed,
+  cancelled,
+  suspended
+};
 std::string_view name_of(JobState state);
 std::optional<JobState> job_state_from(std::string_view name);
 constexpr bool is_terminal(JobState state) {
@@ -67,32 +77,34 @@ struct Progress {
 
 struct Job {
   JobId id;
-  std::uint64_t sequence = 0;       // grows with each submit: the queue's order within a priority, paging's key
-  std::uint64_t token_seed = 0;     // minted at submit; attempt tokens come of it
-  std::int64_t version = 0;         // grows by one with each change that a reader can see: ETag, long poll
+  std::uint64_t sequence =
+      0;  // grows with each submit: the queue's order within a priority, paging's key
+  std::uint64_t token_seed = 0;  // minted at submit; attempt tokens come of it
+  std::int64_t version = 0;  // grows by one with each change that a reader can see: ETag, long poll
   JobSpec spec;
-  std::string spec_json;            // the defaulted spec as served, canonical form
-  std::string spec_hash;            // sha256 of spec_json, lower-case hex
+  std::string spec_json;  // the defaulted spec as served, canonical form
+  std::string spec_hash;  // sha256 of spec_json, lower-case hex
   JobState state = JobState::queued;
-  JobState goal = JobState::running;  // where a stopping job is heading: queued, suspended or a terminal state
+  JobState goal =
+      JobState::running;  // where a stopping job is heading: queued, suspended or a terminal state
   Reason reason = Reason::queued;
   std::string message;
-  std::int64_t attempt = 0;         // the current or last attempt; 0 before the first
+  std::int64_t attempt = 0;  // the current or last attempt; 0 before the first
   Restarts restarts;
   Progress progress;
   std::optional<FirstFailure> first_failure;
   std::optional<std::int64_t> latest_checkpoint;  // newest committed step
   std::vector<Transition> transitions;            // oldest first
   WallTime created_at;
-  WallTime started_at;   // of the first attempt's first running
+  WallTime started_at;  // of the first attempt's first running
   WallTime finished_at;
-  WallTime queued_at;    // since when it waits
-  WallTime not_before;   // backoff: not placed sooner
+  WallTime queued_at;   // since when it waits
+  WallTime not_before;  // backoff: not placed sooner
   bool operator==(const Job&) const = default;
 };
 
-// The attempt's token: what a push, report or log line must carry. A pure function, so that a server that was
-// killed says the same after its restart.
+// The attempt's token: what a push, report or log line must carry. A pure function, so that a
+// server that was killed says the same after its restart.
 std::string attempt_token(const Job& job, std::int64_t attempt);
 
 }  // namespace trainyard

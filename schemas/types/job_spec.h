@@ -1,5 +1,5 @@
-// What a user asks for, fully defaulted. schemas/wire/job_spec_json parses it and lists every fault at once;
-// past that line a bad spec cannot exist. The user's page is schemas/job.schema.json.
+// What a user asks for, fully defaulted. schemas/wire/job_spec_json parses it and lists every fault
+// at once; past that line a bad spec cannot exist. The user's page is schemas/job.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ enum class Initializer {
 };
 
 struct ModelSpec {
-  std::string name;                // linear_regression, softmax_regression, mlp
+  std::string name;                  // linear_regression, softmax_regression, mlp
   std::vector<std::int64_t> hidden;  // mlp: widths of the hidden layers, input side first
   Activation activation = Activation::sigmoid;
   Initializer initializer = Initializer::xavier_uniform;
-  double stddev = 0.1;             // normal and uniform only
+  double stddev = 0.1;  // normal and uniform only
   bool operator==(const ModelSpec&) const = default;
 };
 
@@ -39,9 +39,11 @@ struct DatasetSpec {
   std::string name;    // synthetic_digits, or any name the user gives a file data set
   std::string format;  // synthetic_digits, idx, csv
   std::string path;    // idx: folder of the four files; csv: the file. On every agent's host
-  std::int64_t train_examples = 0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
+  std::int64_t train_examples =
+      0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
   std::int64_t test_examples = 0;
-  std::string label_column;  // csv: header name or 0-based position from the left; "" = the last column
+  std::string
+      label_column;  // csv: header name or 0-based position from the left; "" = the last column
   double test_fraction = 0.2;  // csv: the share of rows, drawn by seed, that is the test split
   bool operator==(const DatasetSpec&) const = default;
 };
@@ -49,13 +51,14 @@ struct DatasetSpec {
 enum class OptimizerName { sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw };
 enum class ScheduleName { constant, step, cosine };
 
-// The learning rate as a function of the global step: a linear rise over `warmup_steps` from 0, then `name`.
+// The learning rate as a function of the global step: a linear rise over `warmup_steps` from 0,
+// then `name`.
 struct ScheduleSpec {
   ScheduleName name = ScheduleName::constant;
   std::int64_t warmup_steps = 0;
-  std::int64_t step_size = 1000;   // step: multiplied by gamma every so many steps
-  double gamma = 0.1;              // step
-  double final_fraction = 0.0;     // cosine: ends at learning_rate * final_fraction at the last step
+  std::int64_t step_size = 1000;  // step: multiplied by gamma every so many steps
+  double gamma = 0.1;             // step
+  double final_fraction = 0.0;    // cosine: ends at learning_rate * final_fraction at the last step
   bool operator==(const ScheduleSpec&) const = default;
 };
 
@@ -74,8 +77,8 @@ struct OptimizerSpec {
 
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
-  std::int64_t batch_size = 100;  // examples per worker and step
-  std::optional<std::int64_t> epochs;     // of epochs and max_steps, the first reached ends the job;
+  std::int64_t batch_size = 100;       // examples per worker and step
+  std::optional<std::int64_t> epochs;  // of epochs and max_steps, the first reached ends the job;
   std::optional<std::int64_t> max_steps;  // at least one is set
   OptimizerSpec optimizer;
   std::uint64_t seed = 42;
@@ -123,7 +126,7 @@ struct CheckpointSpec {
   std::int64_t every_seconds = 600;  // 0 = never by time
   std::int64_t keep_latest = 3;
   std::int64_t keep_best = 1;
-  std::string metric = "loss";       // what "best" is judged by; loss: lowest, accuracy: highest
+  std::string metric = "loss";         // what "best" is judged by; loss: lowest, accuracy: highest
   std::string resume_from = "latest";  // latest, none, or "<job id>/<step>" of another job
   bool operator==(const CheckpointSpec&) const = default;
 };
@@ -137,7 +140,7 @@ struct JobSpec {
   TrainingSpec training;
   RoleSpec ps;
   RoleSpec worker;
-  std::optional<RoleSpec> chief;      // absent: worker/0 is the chief
+  std::optional<RoleSpec> chief;  // absent: worker/0 is the chief
   std::optional<RoleSpec> evaluator;
   SchedulingSpec scheduling;
   RunPolicySpec run_policy;

@@ -117,11 +117,17 @@ std::string_view name_of(ReasonClass reason_class) {
 std::string_view name_of(Role role) { return find_name(roles, role); }
 std::optional<Role> role_from(std::string_view name) { return find_value(roles, name); }
 std::string_view name_of(TaskState state) { return find_name(task_states, state); }
-std::optional<TaskState> task_state_from(std::string_view name) { return find_value(task_states, name); }
+std::optional<TaskState> task_state_from(std::string_view name) {
+  return find_value(task_states, name);
+}
 std::string_view name_of(JobState state) { return find_name(job_states, state); }
-std::optional<JobState> job_state_from(std::string_view name) { return find_value(job_states, name); }
+std::optional<JobState> job_state_from(std::string_view name) {
+  return find_value(job_states, name);
+}
 std::string_view name_of(AgentState state) { return find_name(agent_states, state); }
-std::optional<AgentState> agent_state_from(std::string_view name) { return find_value(agent_states, name); }
+std::optional<AgentState> agent_state_from(std::string_view name) {
+  return find_value(agent_states, name);
+}
 
 std::string task_name(const TaskKey& key) {
   return std::string(name_of(key.role)) + "/" + std::to_string(key.index);

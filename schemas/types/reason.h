@@ -9,30 +9,30 @@ namespace trainyard {
 enum class Reason {
   none,
   // SCHED
-  queued,             // waiting its turn
-  no_capacity,        // nothing fits now
+  queued,       // waiting its turn
+  no_capacity,  // nothing fits now
   no_agents,
-  backing_off,        // waits before its next attempt
-  queue_timeout,      // max_queued_seconds
+  backing_off,    // waits before its next attempt
+  queue_timeout,  // max_queued_seconds
   preempted,
   // USER
   exit_nonzero,
   signalled,
-  bad_data,           // a data file is missing, truncated or of the wrong shape
+  bad_data,  // a data file is missing, truncated or of the wrong shape
   nan_loss,
   user_cancelled,
   user_suspended,
   user_resumed,
   // POLICY
-  run_timeout,        // max_run_seconds
+  run_timeout,  // max_run_seconds
   no_progress,
   restarts_exhausted,
   // INFRA
   oom_killed,
   agent_lost,
   agent_restarted,
-  start_failed,       // the process could not be started
-  peer_lost,          // a task ended because another of its gang was gone
+  start_failed,  // the process could not be started
+  peer_lost,     // a task ended because another of its gang was gone
   checkpoint_lost,
   // normal course
   gang_placed,

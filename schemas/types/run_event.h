@@ -1,4 +1,5 @@
-// What a task tells of itself, one JSON line of its events.jsonl each (schemas/wire/run_event_json).
+// What a task tells of itself, one JSON line of its events.jsonl each
+// (schemas/wire/run_event_json).
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,9 @@ struct ShardEvent {
   bool operator==(const ShardEvent&) const = default;
 };
 
-// The chief's second phase: with all of `shards` durable, this is a checkpoint. The chief writes the manifest file
-// too, and announces it here as `manifest`; the server commits when it stores all of them.
+// The chief's second phase: with all of `shards` durable, this is a checkpoint. The chief writes
+// the manifest file too, and announces it here as `manifest`; the server commits when it stores all
+// of them.
 struct ManifestEvent {
   std::int64_t step = 0;
   ArtifactFile manifest;
@@ -53,16 +55,18 @@ struct ManifestEvent {
   bool operator==(const ManifestEvent&) const = default;
 };
 
-// Why the task is about to exit with an error; the last line of a failed task where it had the time.
+// Why the task is about to exit with an error; the last line of a failed task where it had the
+// time.
 struct FailureEvent {
-  std::string reason;   // a name of Reason: BAD_DATA, NAN_LOSS, PEER_LOST, ...
+  std::string reason;  // a name of Reason: BAD_DATA, NAN_LOSS, PEER_LOST, ...
   std::string message;
   bool operator==(const FailureEvent&) const = default;
 };
 
 struct RunEvent {
   WallTime time;
-  std::int64_t offset = 0;  // of the line's first byte in events.jsonl: (task attempt, offset) names the event
+  std::int64_t offset =
+      0;  // of the line's first byte in events.jsonl: (task attempt, offset) names the event
   std::variant<PhaseEvent, MetricEvent, ShardEvent, ManifestEvent, FailureEvent> what;
   bool operator==(const RunEvent&) const = default;
 };

@@ -19,8 +19,8 @@ enum class Role { ps, worker, chief, evaluator };
 std::string_view name_of(Role role);
 std::optional<Role> role_from(std::string_view name);
 
-// The name of a process for ever: the attempt is part of it, so a late word about attempt 1 can never touch
-// attempt 2 (the first fence of ARCHITECTURE.md).
+// The name of a process for ever: the attempt is part of it, so a late word about attempt 1 can
+// never touch attempt 2 (the first fence of ARCHITECTURE.md).
 struct TaskKey {
   JobId job;
   std::int64_t attempt = 0;  // from 1
@@ -48,17 +48,17 @@ struct ExitStatus {
 struct TaskAttempt {
   TaskKey key;
   AgentId agent;
-  std::string host;              // address that peers connect to
-  int port = 0;                  // 0 = listens on none
+  std::string host;  // address that peers connect to
+  int port = 0;      // 0 = listens on none
   Resources resources;
-  std::vector<int> gpus;         // slot numbers on the agent
+  std::vector<int> gpus;  // slot numbers on the agent
   TaskState state = TaskState::assigned;
-  bool agent_silent = false;     // shown as state "unknown" until its agent speaks again
+  bool agent_silent = false;  // shown as state "unknown" until its agent speaks again
   std::int64_t pid = 0;
   ExitStatus exit;
   Reason reason = Reason::none;
   std::string message;
-  std::int64_t events_end = 0;   // run events are stored up to this offset of the task's log
+  std::int64_t events_end = 0;  // run events are stored up to this offset of the task's log
   WallTime assigned_at;
   WallTime started_at;
   WallTime finished_at;

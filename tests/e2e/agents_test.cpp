@@ -1,0 +1,47 @@
+// Two agents on one machine: gangs over both, and what is said when one is gone for good.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tests/e2e/yard.h"
+
+using namespace trainyard;
+using namespace trainyard::e2e;
+
+TEST_CASE("a gang lands on both agents; with one gone the job waits until another comes", "[e2e]") {
+  Yard yard({"--stop-after-seconds", "2", "--lost-after-seconds", "4"});
+  const std::vector<std::string> two_cpus{"--cpus", "2", "--memory-mb", "8192"};
+  yard.start_agent("left", two_cpus);
+  yard.start_agent("right", two_cpus);
+  yard.wait_for_agents(2);
+
+  const std::string id = yard.submit(small_job(20000));
+  yard.wait_for_step(id, 300);
+  std::set<std::string> used;
+  for (const auto& task : yard.tasks(id)) used.insert(task.at("agent").get<std::string>());
+  CHECK(used == std::set<std::string>{"left", "right"});
+
+  yard.kill_agent("right");
+  yard.wait_for_state(id, "queued");
+  const auto explained = get(yard.url("/v1/jobs/" + id + "/explain"));
+  CHECK(explained.status == 200);
+  CHECK_THAT(explained.body, Catch::Contains("cpu"));
+  CHECK(explained.json().at("queue_position") == 1);
+
+  yard.start_agent("new", two_cpus);
+  const auto job = yard.wait_for_state(id, "succeeded");
+  CHECK(job.at("status").at("attempt") == 2);
+}
+
+TEST_CASE("a spec that no agent could ever hold is refused at submit, with the reason", "[e2e]") {
+  Yard yard;
+  yard.start_agent("a", {"--cpus", "4", "--gpus", "1"});
+  yard.wait_for_agents(1);
+  auto spec = small_job(100);
+  spec["roles"]["worker"] = {{"replicas", 1}, {"resources", {{"gpus", 2}}}};
+
+  const Answer answer = post(yard.url("/v1/jobs"), spec.dump());
+
+  CHECK(answer.status == 422);
+  CHECK(answer.headers.at("content-type") == "application/problem+json");
+  CHECK_THAT(answer.body, Catch::Contains("gpu"));
+}

@@ -1,0 +1,101 @@
+// What happens when something dies (contract.md): real processes, real SIGKILLs.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/e2e/yard.h"
+
+using namespace trainyard;
+using namespace trainyard::e2e;
+
+namespace {
+
+void kill_task(Yard& yard, const std::string& id, const std::string& role, int index) {
+  const auto before = yard.job(id).at("status").at("attempt").get<std::int64_t>();
+  REQUIRE(::kill(yard.pid_of(id, role, index), SIGKILL) == 0);
+  yard.wait_for(id, [&](const nlohmann::json& job) {
+    return job.at("status").at("attempt") > before && job.at("status").at("state") == "running";
+  });
+}
+
+// The loss curve as REST shows it: ascending steps, none twice, each reporting step there.
+void check_curve_is_whole(Yard& yard, const std::string& id, int last_step) {
+  const auto answer = get(yard.url("/v1/jobs/" + id + "/metrics?names=loss&max_points=100000"));
+  REQUIRE(answer.status == 200);
+  std::vector<std::int64_t> steps;
+  for (const auto& point : answer.json().at("series").at(0).at("points")) {
+    steps.push_back(point.at("step").get<std::int64_t>());
+  }
+  std::vector<std::int64_t> expected;
+  for (int step = 10; step <= last_step; step += 10) expected.push_back(step);
+  CHECK(steps == expected);
+}
+
+}  // namespace
+
+TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed run's bytes",
+          "[e2e]") {
+  constexpr int steps = 12000;
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string undisturbed = yard.submit(small_job(steps));
+  yard.wait_for_state(undisturbed, "succeeded");
+
+  const std::string id = yard.submit(small_job(steps));
+  yard.wait_for_step(id, 300);
+  kill_task(yard, id, "worker", 1);
+  kill_task(yard, id, "ps", 0);
+  kill_task(yard, id, "worker", 0);
+  const auto job = yard.wait_for_state(id, "succeeded");
+
+  CHECK(job.at("status").at("attempt") == 4);
+  CHECK(job.at("status").at("restarts").at("infra") == 3);
+  CHECK(yard.model_sha256(id) == yard.model_sha256(undisturbed));
+  check_curve_is_whole(yard, id, steps);
+}
+
+TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
+  Yard yard;
+  for (int round = 0; round < 5; ++round) {
+    const std::string id = yard.submit(small_job(100));
+    yard.kill_server();
+    yard.start_server();
+    CHECK(yard.job(id).at("status").at("state") == "queued");
+  }
+}
+
+TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
+  constexpr int steps = 12000;
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string id = yard.submit(small_job(steps));
+  yard.wait_for_step(id, 100);
+  const auto before = yard.tasks(id);
+
+  yard.kill_server();
+  for (const auto& task : before) CHECK(is_alive(task.at("pid").get<pid_t>()));
+  yard.start_server();
+  const auto job = yard.wait_for_state(id, "succeeded");
+
+  CHECK(job.at("status").at("attempt") == 1);
+  CHECK(job.at("status").at("step") == steps);
+  check_curve_is_whole(yard, id, steps);
+}
+
+TEST_CASE("a killed agent leaves no process, and its job is run again", "[e2e]") {
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string id = yard.submit(small_job(4000));
+  yard.wait_for_step(id, 300);
+  const auto before = yard.tasks(id);
+
+  yard.kill_agent("a");
+  for (const auto& task : before) CHECK(wait_gone(task.at("pid").get<pid_t>(), in_seconds(5)));
+  yard.start_agent("a");
+  const auto job = yard.wait_for_state(id, "succeeded");
+
+  CHECK(job.at("status").at("attempt") == 2);
+}
