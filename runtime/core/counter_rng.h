@@ -8,8 +8,19 @@
 namespace trainyard::runtime {
 
 // What a stream is for. Numbers are part of results: never change one.
-enum class RngStream : std::uint32_t { initialize = 1, shuffle = 2, synthetic = 3, split = 4, dropout = 5 };
+enum class RngStream : std::uint32_t {
+  initialize = 1,
+  shuffle = 2,
+  synthetic = 3,
+  split = 4,
+  dropout = 5
+};
 
+// The bijection itself: 128 bits of counter to 128 random bits.
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key);
+
+// Every number is a function of `position` alone; numbers of different kinds at one position are not independent.
 class CounterRng {
  public:
   CounterRng(std::uint64_t seed, RngStream stream, std::uint32_t substream = 0);

@@ -3,8 +3,11 @@
 // of its own, drawn by (seed, epoch). Batches may cross the border of two epochs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+
+#include "runtime/core/counter_rng.h"
 
 namespace trainyard::runtime {
 
@@ -20,9 +23,15 @@ class Sampler {
   void fill(std::int64_t first_position, std::span<std::int64_t> indices) const;
 
  private:
-  std::uint64_t seed_;
+  // The keys of one epoch's permutation, a number for each round.
+  using RoundKeys = std::array<std::uint32_t, 8>;
+  [[nodiscard]] RoundKeys keys_of(std::int64_t epoch) const;
+  [[nodiscard]] std::uint64_t permute(std::uint64_t index, const RoundKeys& keys) const;
+
+  CounterRng rng_;
   std::int64_t examples_;
-  int half_bits_;
+  int left_bits_;
+  int right_bits_;
 };
 
 // Position of the first example of the batch that the worker of `rank` (of `workers`) takes for its step `step`, from 1.

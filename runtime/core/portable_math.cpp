@@ -1,0 +1,66 @@
+// Range reduction by exact operations, then a Taylor series that is long enough for a double.
+#include "runtime/core/portable_math.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace trainyard::runtime {
+namespace {
+
+// |x| <= pi / 4: the next term is below 1e-17.
+double cos_series(double x) {
+  const double square = x * x;
+  double sum = 1.0;
+  for (int n = 18; n >= 2; n -= 2) sum = 1.0 - sum * square / (n * (n - 1));
+  return sum;
+}
+
+double sin_series(double x) {
+  const double square = x * x;
+  double sum = 1.0;
+  for (int n = 19; n >= 3; n -= 2) sum = 1.0 - sum * square / (n * (n - 1));
+  return x * sum;
+}
+
+}  // namespace
+
+double portable_log(double x) {
+  constexpr std::uint64_t mantissa_bits = 0x000FFFFFFFFFFFFFULL;
+  constexpr std::uint64_t exponent_of_one = 0x3FF0000000000000ULL;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  auto exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
+  double mantissa = std::bit_cast<double>((bits & mantissa_bits) | exponent_of_one);
+  if (mantissa > std::numbers::sqrt2) {
+    mantissa *= 0.5;
+    exponent += 1.0;
+  }
+  // log(m) = 2 atanh(s) = 2 s (1 + s^2/3 + s^4/5 + ...) with |s| <= 0.172: 12 terms reach 1e-19.
+  const double s = (mantissa - 1.0) / (mantissa + 1.0);
+  const double square = s * s;
+  double sum = 0.0;
+  for (int n = 23; n >= 1; n -= 2) sum = sum * square + 1.0 / n;
+  return exponent * std::numbers::ln2 + 2.0 * s * sum;
+}
+
+double cos_of_turns(double turns) {
+  const double quarters = std::floor(turns * 4.0 + 0.5);
+  const double angle = (turns - quarters * 0.25) * (2.0 * std::numbers::pi);
+  switch (static_cast<std::int64_t>(quarters) & 3) {
+    case 0: return cos_series(angle);
+    case 1: return -sin_series(angle);
+    case 2: return -cos_series(angle);
+    default: return sin_series(angle);
+  }
+}
+
+double integer_power(double base, std::int64_t exponent) {
+  double result = 1.0;
+  for (; exponent > 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result *= base;
+    base *= base;
+  }
+  return result;
+}
+
+}  // namespace trainyard::runtime
