@@ -1,5 +1,5 @@
-// Values of schemas/types <-> messages of agent.proto. Decoding refuses what does not make sense: nothing beyond
-// this line checks again.
+// Values of schemas/types <-> messages of agent.proto. Decoding refuses what does not make sense:
+// nothing beyond this line checks again.
 #pragma once
 
 #include "schemas/base/result.h"

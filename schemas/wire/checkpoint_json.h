@@ -1,9 +1,10 @@
-// The manifest of a checkpoint and the names inside its shard files, which runtime writes and reads and the server
-// reads to assemble the file that users download.
+// The manifest of a checkpoint and the names inside its shard files, which runtime writes and reads
+// and the server reads to assemble the file that users download.
 //
-// A shard is a safetensors file. Each of its tensors is a range of one flattened variable, or of one optimizer slot
-// of it: "<variable>@<begin>:<end>" and "<variable>#<slot>@<begin>:<end>", elements, end exclusive, shape [end-begin].
-// So a restore onto any number of ps is a matter of ranges, and no name says which ps wrote what.
+// A shard is a safetensors file. Each of its tensors is a range of one flattened variable, or of
+// one optimizer slot of it: "<variable>@<begin>:<end>" and "<variable>#<slot>@<begin>:<end>",
+// elements, end exclusive, shape [end-begin]. So a restore onto any number of ps is a matter of
+// ranges, and no name says which ps wrote what.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +29,18 @@ struct Manifest {
   std::int64_t attempt = 0;
   std::string job;
   std::string spec_hash;
-  std::string mode;                     // "sync", "async"
+  std::string mode;  // "sync", "async"
   std::uint64_t seed = 0;
-  std::int64_t examples_seen = 0;       // data position: global examples handed out
-  std::vector<std::int64_t> worker_steps;  // async: local step of each worker, for its data position
-  std::vector<VariableInfo> variables;  // in the order of the arena
-  std::vector<std::string> slots;       // of the optimizer: "m", "v"
-  std::map<std::string, double> scalars;   // of the optimizer and schedule
+  std::int64_t examples_seen = 0;  // data position: global examples handed out
+  std::vector<std::int64_t>
+      worker_steps;                       // async: local step of each worker, for its data position
+  std::vector<VariableInfo> variables;    // in the order of the arena
+  std::vector<std::string> slots;         // of the optimizer: "m", "v"
+  std::map<std::string, double> scalars;  // of the optimizer and schedule
   std::vector<ArtifactFile> shards;
   std::map<std::string, double> metrics;
-  std::map<std::string, std::string> description;  // goes into the downloaded file's metadata: model, dataset...
+  std::map<std::string, std::string>
+      description;  // goes into the downloaded file's metadata: model, dataset...
   bool operator==(const Manifest&) const = default;
 };
 

@@ -1,10 +1,10 @@
-// What REST shows, as JSON (contract.md, OpenAPI): jobs with their status, tasks, agents, checkpoints.
+// What REST shows, as JSON (contract.md, OpenAPI): jobs with their status, tasks, agents,
+// checkpoints.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "schemas/base/time.h"
 #include "schemas/types/agent.h"
@@ -14,11 +14,12 @@
 
 namespace trainyard {
 
-// `tasks`: those of the current attempt, for status.roles. `now` is for eta and ages of running jobs.
+// `tasks`: those of the current attempt, for status.roles. `now` is for eta and ages of running
+// jobs.
 nlohmann::json job_to_json(const Job& job, const std::vector<TaskAttempt>& tasks);
 nlohmann::json task_to_json(const TaskAttempt& task);
 nlohmann::json checkpoint_to_json(const Checkpoint& checkpoint);
-nlohmann::json time_to_json(WallTime time);     // null when not set
-nlohmann::json number_to_json(double value);    // null for NaN and infinities
+nlohmann::json time_to_json(WallTime time);   // null when not set
+nlohmann::json number_to_json(double value);  // null for NaN and infinities
 
 }  // namespace trainyard

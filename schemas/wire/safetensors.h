@@ -1,5 +1,5 @@
-// The safetensors format: 8 bytes little-endian length of the header, a JSON header, raw little-endian tensors.
-// Encoding and decoding of the header alone; tensor bytes are the caller's.
+// The safetensors format: 8 bytes little-endian length of the header, a JSON header, raw
+// little-endian tensors. Encoding and decoding of the header alone; tensor bytes are the caller's.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;         // ascending, without gaps
-  std::map<std::string, std::string> metadata;   // "__metadata__"
-  std::int64_t data_start = 0;                   // offset in the file of the first tensor byte (decoding only)
+  std::vector<SafetensorsEntry> entries;        // ascending, without gaps
+  std::map<std::string, std::string> metadata;  // "__metadata__"
+  std::int64_t data_start = 0;  // offset in the file of the first tensor byte (decoding only)
   bool operator==(const SafetensorsHeader&) const = default;
 };
 
-// Lays the entries out one after another (sets begin and end from shape and dtype) and returns the file's first bytes,
-// padded with spaces so that the data starts at a multiple of 64 bytes.
+// Lays the entries out one after another (sets begin and end from shape and dtype) and returns the
+// file's first bytes, padded with spaces so that the data starts at a multiple of 64 bytes.
 std::string encode_safetensors_header(SafetensorsHeader& header);
 
 // The length of the JSON header from the file's first 8 bytes; refuses more than 100 MB.
 Result<std::int64_t> safetensors_header_length(std::string_view first_8_bytes);
-// `text` is the whole beginning of the file, length field included; `file_bytes` the file's size. Refuses overlaps,
-// gaps, ranges beyond the file, and shapes that do not match their ranges.
+// `text` is the whole beginning of the file, length field included; `file_bytes` the file's size.
+// Refuses overlaps, gaps, ranges beyond the file, and shapes that do not match their ranges.
 Result<SafetensorsHeader> decode_safetensors_header(std::string_view text, std::int64_t file_bytes);
 
 }  // namespace trainyard

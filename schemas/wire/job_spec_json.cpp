@@ -1,0 +1,231 @@
+#include "schemas/wire/job_spec_json.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+// How many of each role a strategy needs.
+void check_roles(const JobSpec& spec, const JsonPlace& place) {
+  const auto fault = [&](const char* pointer, std::string message) {
+    place.faults.push_back({place.pointer + pointer, std::move(message)});
+  };
+  const std::string ps = std::to_string(spec.ps.replicas);
+  const std::int64_t trainers = training_replicas(spec);
+  switch (spec.training.strategy) {
+    case Strategy::parameter_server:
+      if (spec.ps.replicas < 1) {
+        fault("/roles/ps", "must be 1 or more with strategy parameter_server, got " + ps);
+      }
+      break;
+    case Strategy::all_reduce:
+      if (spec.ps.replicas > 0) {
+        fault("/roles/ps", "must be absent or 0 with strategy all_reduce, got " + ps);
+      }
+      if (spec.mode == Mode::async) fault("/mode", "must be sync with strategy all_reduce");
+      break;
+    case Strategy::local:
+      if (spec.ps.replicas > 0) {
+        fault("/roles/ps", "must be absent or 0 with strategy local, got " + ps);
+      }
+      if (spec.chief) fault("/roles/chief", "must be absent or 0 with strategy local");
+      if (trainers > 1) fault("/roles/worker", "must be 1 with strategy local");
+      break;
+  }
+  if (trainers < 1) fault("/roles/worker", "must be 1 or more where there is no chief");
+}
+
+void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
+  std::int64_t& wanted = spec.training.replicas_to_aggregate;
+  const std::int64_t trainers = training_replicas(spec);
+  if (wanted == 0) {
+    wanted = trainers;
+  } else if (wanted > trainers) {
+    place.faults.push_back({place.pointer + "/training/replicas_to_aggregate",
+                            "must be at most the number of workers, " + std::to_string(trainers) +
+                                ", got " + std::to_string(wanted)});
+  } else if (wanted < trainers) {
+    place.faults.push_back({place.pointer + "/training/replicas_to_aggregate",
+                            "backup workers are not available in this version yet: must be the "
+                            "number of workers, " +
+                                std::to_string(trainers),
+                            FaultKind::not_yet});
+  }
+}
+
+json role_to_json(const RoleSpec& role) {
+  return {{"replicas", role.replicas},
+          {"resources",
+           {{"cpus", role.resources.cpus},
+            {"memory_mb", role.resources.memory_mb},
+            {"gpus", role.resources.gpus}}},
+          {"placement", find_name(placement_names, role.placement)}};
+}
+
+json or_null(const std::optional<std::int64_t>& number) {
+  return number ? json(*number) : json(nullptr);
+}
+
+json model_to_json(const ModelSpec& model) {
+  json weight_init = {{"name", find_name(initializer_names, model.initializer)}};
+  if (uses_stddev(model.initializer)) weight_init["stddev"] = model.stddev;
+  json object = {{"name", model.name}, {"weight_init", weight_init}};
+  if (model.name == "mlp") {
+    object["hidden"] = model.hidden;
+    object["activation"] = find_name(activation_names, model.activation);
+  }
+  return object;
+}
+
+json dataset_to_json(const DatasetSpec& dataset) {
+  json object = {{"name", dataset.name},
+                 {"format", dataset.format},
+                 {"train_examples", dataset.train_examples},
+                 {"test_examples", dataset.test_examples}};
+  if (dataset.format != "synthetic_digits") object["path"] = dataset.path;
+  if (dataset.format == "csv") {
+    object["label_column"] = dataset.label_column;
+    object["test_fraction"] = dataset.test_fraction;
+  }
+  return object;
+}
+
+json schedule_to_json(const ScheduleSpec& schedule) {
+  json object = {{"name", find_name(schedule_names, schedule.name)},
+                 {"warmup_steps", schedule.warmup_steps}};
+  if (schedule.name == ScheduleName::step) {
+    object["step_size"] = schedule.step_size;
+    object["gamma"] = schedule.gamma;
+  }
+  if (schedule.name == ScheduleName::cosine) object["final_fraction"] = schedule.final_fraction;
+  return object;
+}
+
+json optimizer_to_json(const OptimizerSpec& optimizer) {
+  const OptimizerName name = optimizer.name;
+  json object = {{"name", find_name(optimizer_names, name)},
+                 {"learning_rate", optimizer.learning_rate},
+                 {"weight_decay", optimizer.weight_decay},
+                 {"schedule", schedule_to_json(optimizer.schedule)}};
+  if (uses_momentum(name)) object["momentum"] = optimizer.momentum;
+  if (uses_rho(name)) object["rho"] = optimizer.rho;
+  if (uses_betas(name)) object["beta1"] = optimizer.beta1;
+  if (uses_betas(name)) object["beta2"] = optimizer.beta2;
+  if (uses_epsilon(name)) object["epsilon"] = optimizer.epsilon;
+  return object;
+}
+
+json training_to_json(const TrainingSpec& training) {
+  return {{"strategy", find_name(strategy_names, training.strategy)},
+          {"batch_size", training.batch_size},
+          {"epochs", or_null(training.epochs)},
+          {"max_steps", or_null(training.max_steps)},
+          {"optimizer", optimizer_to_json(training.optimizer)},
+          {"seed", training.seed},
+          {"deterministic", training.deterministic},
+          {"replicas_to_aggregate", training.replicas_to_aggregate},
+          {"max_staleness", or_null(training.max_staleness)},
+          {"report_every_steps", training.report_every_steps},
+          {"evaluate_every_steps", training.evaluate_every_steps}};
+}
+
+json roles_to_json(const JobSpec& spec) {
+  json roles = json::object();
+  if (spec.ps.replicas > 0) roles["ps"] = role_to_json(spec.ps);
+  if (spec.worker.replicas > 0) roles["worker"] = role_to_json(spec.worker);
+  if (spec.chief) roles["chief"] = role_to_json(*spec.chief);
+  if (spec.evaluator) roles["evaluator"] = role_to_json(*spec.evaluator);
+  return roles;
+}
+
+json scheduling_to_json(const SchedulingSpec& scheduling) {
+  return {{"priority", scheduling.priority},
+          {"preemptible", scheduling.preemptible},
+          {"max_queued_seconds", or_null(scheduling.max_queued_seconds)},
+          {"host_labels", scheduling.host_labels}};
+}
+
+json run_policy_to_json(const RunPolicySpec& policy) {
+  return {{"max_run_seconds", or_null(policy.max_run_seconds)},
+          {"no_progress_timeout_seconds", policy.no_progress_timeout_seconds},
+          {"grace_period_seconds", policy.grace_period_seconds},
+          {"max_restarts", policy.max_restarts},
+          {"backoff",
+           {{"initial_seconds", policy.backoff.initial_seconds},
+            {"multiplier", policy.backoff.multiplier},
+            {"max_seconds", policy.backoff.max_seconds}}}};
+}
+
+json checkpoint_to_json(const CheckpointSpec& checkpoint) {
+  return {{"every_steps", checkpoint.every_steps}, {"every_seconds", checkpoint.every_seconds},
+          {"keep_latest", checkpoint.keep_latest}, {"keep_best", checkpoint.keep_best},
+          {"metric", checkpoint.metric},           {"resume_from", checkpoint.resume_from}};
+}
+
+}  // namespace
+
+JobSpec read_job_spec(const JsonPlace& place) {
+  JobSpec spec;
+  Fields fields(place);
+  if (const auto part = fields.require("model")) spec.model = read_model(*part);
+  if (const auto part = fields.require("dataset")) spec.dataset = read_dataset(*part);
+  spec.name = spec.model.name + "-" + spec.dataset.name;
+  fields.text("name", spec.name, printable_rule(1, 200));
+  if (const auto part = fields.find("labels")) spec.labels = read_text_map(*part, labels_rule);
+  fields.choice("mode", spec.mode, mode_names);
+
+  const auto training = fields.find("training");
+  spec.training = training ? read_training(*training) : default_training();
+  const auto roles = fields.find("roles");
+  Roles read = roles ? read_roles(*roles) : default_roles(spec.training.strategy);
+  spec.ps = read.ps;
+  spec.worker = read.worker;
+  spec.chief = read.chief;
+
+  if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);
+  if (const auto part = fields.find("run_policy")) spec.run_policy = read_run_policy(*part);
+  if (const auto part = fields.find("checkpoint")) spec.checkpoint = read_checkpoint(*part);
+  if (const auto part = fields.find("env")) spec.env = read_environment(*part);
+  fields.refuse_others();
+
+  if (place.value.is_object()) {
+    check_roles(spec, place);
+    settle_aggregate(spec, place);
+  }
+  return spec;
+}
+
+ParsedJobSpec parse_job_spec(std::string_view text) {
+  const ParsedJson parsed = parse_json_text(text);
+  if (const auto* fault = std::get_if<Fault>(&parsed)) return std::vector{*fault};
+  if (const auto* not_json = std::get_if<NotJson>(&parsed)) return *not_json;
+
+  std::vector<Fault> faults;
+  JobSpec spec = read_job_spec({std::get<json>(parsed), "", faults});
+  if (!faults.empty()) return faults;
+  return spec;
+}
+
+json to_json_value(const JobSpec& spec) {
+  return {{"name", spec.name},
+          {"labels", spec.labels},
+          {"model", model_to_json(spec.model)},
+          {"dataset", dataset_to_json(spec.dataset)},
+          {"mode", find_name(mode_names, spec.mode)},
+          {"training", training_to_json(spec.training)},
+          {"roles", roles_to_json(spec)},
+          {"scheduling", scheduling_to_json(spec.scheduling)},
+          {"run_policy", run_policy_to_json(spec.run_policy)},
+          {"checkpoint", checkpoint_to_json(spec.checkpoint)},
+          {"env", spec.env}};
+}
+
+std::string to_json(const JobSpec& spec) { return to_text(to_json_value(spec)); }
+
+}  // namespace trainyard

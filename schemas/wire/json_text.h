@@ -1,0 +1,36 @@
+// JSON text <-> nlohmann::json, guarded: no exception gets out, nesting is bounded before it costs
+// stack, and a key that comes twice in one object is refused instead of silently losing one of its
+// values.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "schemas/base/result.h"
+#include "schemas/wire/fault.h"
+
+namespace trainyard {
+
+inline constexpr int json_depth_max = 32;
+
+using ParsedJson = std::variant<nlohmann::json, Fault, NotJson>;
+
+// NotJson: the grammar or the encoding (UTF-8) is broken. Fault: JSON, but too deep, a key twice,
+// or a number that no double can hold.
+ParsedJson parse_json_text(std::string_view text);
+
+// The same where the difference does not matter; `document` names it in the error ("task.json").
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view document);
+
+// Compact, keys sorted. Bytes that are not UTF-8 become U+FFFD.
+std::string to_text(const nlohmann::json& value);
+
+// "/roles" and "ps" to "/roles/ps", escaped as RFC 6901 asks.
+std::string child_pointer(std::string_view parent, std::string_view key);
+
+// The value for an error message: `"abc"`, `0`, `an array`; long texts are cut.
+std::string describe(const nlohmann::json& value);
+
+}  // namespace trainyard

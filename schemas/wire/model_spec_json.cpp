@@ -1,0 +1,156 @@
+// The parts "model" and "dataset" of the job spec.
+#include <algorithm>
+#include <array>
+
+#include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t layers_max = 64;
+constexpr std::int64_t width_max = 65'536;
+constexpr std::int64_t examples_max = 1'000'000'000;
+
+enum class ModelName { linear_regression, softmax_regression, mlp };
+constexpr NameTable<ModelName, 3> model_names{
+    {{ModelName::linear_regression, "linear_regression"},
+     {ModelName::softmax_regression, "softmax_regression"},
+     {ModelName::mlp, "mlp"}}};
+
+enum class Format { synthetic_digits, idx, csv };
+constexpr NameTable<Format, 3> format_names{
+    {{Format::synthetic_digits, "synthetic_digits"}, {Format::idx, "idx"}, {Format::csv, "csv"}}};
+
+std::vector<std::int64_t> read_hidden(const JsonPlace& place) {
+  std::vector<std::int64_t> hidden;
+  if (!place.value.is_array() || place.value.size() > layers_max) {
+    place.fault("must be an array of at most " + std::to_string(layers_max) + " widths, got " +
+                describe(place.value));
+    return hidden;
+  }
+  for (const json& width : place.value) {
+    const JsonPlace item{width, child_pointer(place.pointer, std::to_string(hidden.size())),
+                         place.faults};
+    hidden.push_back(read_integer(item, {1, width_max}).value_or(1));
+  }
+  return hidden;
+}
+
+void read_weight_init(const JsonPlace& place, ModelSpec& model) {
+  Fields fields(place, "name");
+  if (!fields.require("name")) return;
+  fields.choice("name", model.initializer, initializer_names);
+  if (uses_stddev(model.initializer)) fields.number("stddev", model.stddev, {1e-9, 100});
+  fields.refuse_others();
+}
+
+Initializer default_initializer(const ModelSpec& model) {
+  if (model.name != "mlp") return Initializer::zeros;
+  return model.activation == Activation::relu ? Initializer::he_normal : Initializer::normal;
+}
+
+// What the name and the path tell of the format, where it is not given.
+std::optional<Format> guess_format(const DatasetSpec& dataset) {
+  if (dataset.name == "synthetic_digits") return Format::synthetic_digits;
+  if (dataset.name == "mnist" || dataset.name == "fashion_mnist") return Format::idx;
+  if (dataset.path.ends_with(".csv")) return Format::csv;
+  return std::nullopt;
+}
+
+void read_path(Fields& fields, DatasetSpec& dataset) {
+  const auto place = fields.require("path");
+  if (!place) return;
+  const auto text = read_text(*place, printable_rule(1, 4096));
+  if (!text) return;
+  if (!text->starts_with('/')) {
+    place->fault("must be an absolute path on every agent's host, got " + describe(place->value));
+  }
+  dataset.path = *text;
+}
+
+// The header's name of the column, or its position from the left.
+void read_label_column(Fields& fields, DatasetSpec& dataset) {
+  const auto place = fields.find("label_column");
+  if (!place) return;
+  if (place->value.is_number()) {
+    if (const auto position = read_integer(*place, {0, 1'000'000})) {
+      dataset.label_column = std::to_string(*position);
+    }
+  } else if (auto name = read_text(*place, printable_rule(0, 255))) {
+    dataset.label_column = *std::move(name);
+  }
+}
+
+void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
+  dataset.format = find_name(format_names, format);
+  if (format == Format::synthetic_digits) {
+    dataset.train_examples = 20'000;
+    dataset.test_examples = 4'000;
+    fields.integer("train_examples", dataset.train_examples, {1, 10'000'000});
+    fields.integer("test_examples", dataset.test_examples, {1, 10'000'000});
+    return;
+  }
+  read_path(fields, dataset);
+  fields.integer("train_examples", dataset.train_examples, {0, examples_max});
+  fields.integer("test_examples", dataset.test_examples, {0, examples_max});
+  if (format == Format::csv) {
+    read_label_column(fields, dataset);
+    fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
+  }
+}
+
+}  // namespace
+
+ModelSpec read_model(const JsonPlace& place) {
+  ModelSpec model;
+  Fields fields(place, "name");
+  if (!fields.require("name")) return model;
+
+  ModelName name = ModelName::mlp;
+  const std::size_t faults_before = place.faults.size();
+  fields.choice("name", name, model_names);
+  if (place.faults.size() > faults_before) return model;  // its fields are anyone's guess
+
+  model.name = find_name(model_names, name);
+  if (name == ModelName::mlp) {
+    model.hidden = {100};
+    if (const auto hidden = fields.find("hidden")) model.hidden = read_hidden(*hidden);
+    fields.choice("activation", model.activation, activation_names);
+  }
+  model.initializer = default_initializer(model);
+  if (const auto init = fields.find("weight_init")) read_weight_init(*init, model);
+  fields.refuse_others();
+  return model;
+}
+
+DatasetSpec read_dataset(const JsonPlace& place) {
+  DatasetSpec dataset;
+  Fields fields(place, "name");
+  if (!fields.require("name")) return dataset;
+  fields.text("name", dataset.name, name_rule(100));
+
+  if (const auto path = fields.find("path"); path && path->value.is_string()) {
+    dataset.path = path->value.get<std::string>();
+  }
+  std::optional<Format> format = guess_format(dataset);
+  if (const auto given = fields.find("format")) {
+    format = Format::csv;
+    const std::size_t faults_before = place.faults.size();
+    fields.choice("format", *format, format_names);
+    if (place.faults.size() > faults_before) return dataset;
+  }
+  if (!format) {
+    place.faults.push_back({child_pointer(place.pointer, "format"),
+                            "is required for this data set: one of synthetic_digits, idx, csv"});
+    return dataset;
+  }
+  dataset.path.clear();
+  read_format(fields, *format, dataset);
+  fields.refuse_others();
+  return dataset;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,52 @@
+#include "schemas/wire/sha256.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "schemas/base/check.h"
+
+namespace trainyard {
+
+struct Sha256::Context {
+  EVP_MD_CTX* digest = EVP_MD_CTX_new();
+
+  // Neither can fail but for want of memory, which ends the program everywhere else too.
+  Context() { ENSURE(digest != nullptr && EVP_DigestInit_ex(digest, EVP_sha256(), nullptr) == 1); }
+  ~Context() { EVP_MD_CTX_free(digest); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::add(std::span<const std::byte> data) {
+  ENSURE(EVP_DigestUpdate(context_->digest, data.data(), data.size()) == 1);
+}
+
+void Sha256::add(std::string_view data) { add(std::as_bytes(std::span(data))); }
+
+std::string Sha256::finish_hex() {
+  std::array<unsigned char, 32> hash{};
+  ENSURE(EVP_DigestFinal_ex(context_->digest, hash.data(), nullptr) == 1);
+
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * hash.size());
+  for (const unsigned char byte : hash) {
+    hex += digits[byte >> 4U];
+    hex += digits[byte & 0xFU];
+  }
+  return hex;
+}
+
+std::string sha256_hex(std::string_view data) {
+  Sha256 hash;
+  hash.add(data);
+  return hash.finish_hex();
+}
+
+}  // namespace trainyard

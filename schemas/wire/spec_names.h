@@ -1,0 +1,53 @@
+// The names of the job spec's choices, as users write them.
+#pragma once
+
+#include "schemas/types/job_spec.h"
+#include "schemas/types/names.h"
+
+namespace trainyard {
+
+inline constexpr NameTable<Mode, 2> mode_names{{{Mode::sync, "sync"}, {Mode::async, "async"}}};
+inline constexpr NameTable<Strategy, 3> strategy_names{
+    {{Strategy::parameter_server, "parameter_server"},
+     {Strategy::all_reduce, "all_reduce"},
+     {Strategy::local, "local"}}};
+inline constexpr NameTable<PlacementPolicy, 2> placement_names{
+    {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
+inline constexpr NameTable<Activation, 3> activation_names{
+    {{Activation::sigmoid, "sigmoid"}, {Activation::tanh, "tanh"}, {Activation::relu, "relu"}}};
+inline constexpr NameTable<Initializer, 5> initializer_names{
+    {{Initializer::normal, "normal"},
+     {Initializer::uniform, "uniform"},
+     {Initializer::xavier_uniform, "xavier_uniform"},
+     {Initializer::he_normal, "he_normal"},
+     {Initializer::zeros, "zeros"}}};
+inline constexpr NameTable<OptimizerName, 8> optimizer_names{{{OptimizerName::sgd, "sgd"},
+                                                              {OptimizerName::momentum, "momentum"},
+                                                              {OptimizerName::nesterov, "nesterov"},
+                                                              {OptimizerName::adagrad, "adagrad"},
+                                                              {OptimizerName::adadelta, "adadelta"},
+                                                              {OptimizerName::rmsprop, "rmsprop"},
+                                                              {OptimizerName::adam, "adam"},
+                                                              {OptimizerName::adamw, "adamw"}}};
+inline constexpr NameTable<ScheduleName, 3> schedule_names{{{ScheduleName::constant, "constant"},
+                                                            {ScheduleName::step, "step"},
+                                                            {ScheduleName::cosine, "cosine"}}};
+
+// Which of an optimizer's numbers it uses; the others are no fields of its spec.
+constexpr bool uses_momentum(OptimizerName name) {
+  return name == OptimizerName::momentum || name == OptimizerName::nesterov;
+}
+constexpr bool uses_rho(OptimizerName name) {
+  return name == OptimizerName::adadelta || name == OptimizerName::rmsprop;
+}
+constexpr bool uses_betas(OptimizerName name) {
+  return name == OptimizerName::adam || name == OptimizerName::adamw;
+}
+constexpr bool uses_epsilon(OptimizerName name) {
+  return name == OptimizerName::adagrad || uses_rho(name) || uses_betas(name);
+}
+constexpr bool uses_stddev(Initializer name) {
+  return name == Initializer::normal || name == Initializer::uniform;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,126 @@
+// The part "training" of the job spec, with the optimizer and its schedule.
+#include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard {
+namespace {
+
+constexpr NumberRange below_one{0, 0.9999999};
+
+double default_learning_rate(OptimizerName name) {
+  switch (name) {
+    case OptimizerName::sgd: return 0.5;
+    case OptimizerName::momentum:
+    case OptimizerName::nesterov: return 0.1;
+    case OptimizerName::adagrad: return 0.01;
+    case OptimizerName::adadelta: return 1.0;
+    case OptimizerName::rmsprop:
+    case OptimizerName::adam:
+    case OptimizerName::adamw: return 0.001;
+  }
+  return 0.01;
+}
+
+double default_epsilon(OptimizerName name) {
+  if (name == OptimizerName::adadelta) return 1e-6;
+  if (name == OptimizerName::adagrad) return 1e-10;
+  return 1e-8;
+}
+
+OptimizerSpec default_optimizer(OptimizerName name) {
+  OptimizerSpec optimizer;
+  optimizer.name = name;
+  optimizer.learning_rate = default_learning_rate(name);
+  optimizer.epsilon = default_epsilon(name);
+  optimizer.rho = name == OptimizerName::rmsprop ? 0.99 : 0.9;
+  optimizer.weight_decay = name == OptimizerName::adamw ? 0.01 : 0.0;
+  return optimizer;
+}
+
+ScheduleSpec read_schedule(const JsonPlace& place) {
+  ScheduleSpec schedule;
+  Fields fields(place, "name");
+  if (!fields.require("name")) return schedule;
+  fields.choice("name", schedule.name, schedule_names);
+  fields.integer("warmup_steps", schedule.warmup_steps, {0, steps_max});
+  if (schedule.name == ScheduleName::step) {
+    fields.integer("step_size", schedule.step_size, {1, steps_max});
+    fields.number("gamma", schedule.gamma, {1e-9, 1});
+  }
+  if (schedule.name == ScheduleName::cosine) {
+    fields.number("final_fraction", schedule.final_fraction, {0, 1});
+  }
+  fields.refuse_others();
+  return schedule;
+}
+
+OptimizerSpec read_optimizer(const JsonPlace& place) {
+  Fields fields(place, "name");
+  if (!fields.require("name")) return default_optimizer(OptimizerName::sgd);
+  OptimizerName name = OptimizerName::sgd;
+  const std::size_t faults_before = place.faults.size();
+  fields.choice("name", name, optimizer_names);
+  OptimizerSpec optimizer = default_optimizer(name);
+  if (place.faults.size() > faults_before) return optimizer;  // its fields are anyone's guess
+
+  fields.number("learning_rate", optimizer.learning_rate, {1e-12, 1000});
+  fields.number("weight_decay", optimizer.weight_decay, {0, 10});
+  if (uses_momentum(name)) fields.number("momentum", optimizer.momentum, below_one);
+  if (uses_rho(name)) fields.number("rho", optimizer.rho, below_one);
+  if (uses_betas(name)) fields.number("beta1", optimizer.beta1, below_one);
+  if (uses_betas(name)) fields.number("beta2", optimizer.beta2, below_one);
+  if (uses_epsilon(name)) fields.number("epsilon", optimizer.epsilon, {1e-16, 1});
+  if (const auto schedule = fields.find("schedule")) optimizer.schedule = read_schedule(*schedule);
+  fields.refuse_others();
+  return optimizer;
+}
+
+void read_length(Fields& fields, TrainingSpec& training) {
+  training.epochs.reset();
+  fields.optional_integer("epochs", training.epochs, {1, 1'000'000});
+  fields.optional_integer("max_steps", training.max_steps, {1, steps_max});
+  if (!training.epochs && !training.max_steps) training.epochs = default_training().epochs;
+}
+
+}  // namespace
+
+TrainingSpec default_training() {
+  TrainingSpec training;
+  training.epochs = 20;
+  training.optimizer = default_optimizer(OptimizerName::sgd);
+  training.replicas_to_aggregate = 0;  // as many as there are; known with the roles
+  return training;
+}
+
+TrainingSpec read_training(const JsonPlace& place) {
+  TrainingSpec training = default_training();
+  Fields fields(place);
+  fields.choice("strategy", training.strategy, strategy_names);
+  if (training.strategy == Strategy::all_reduce) {
+    place.faults.push_back({child_pointer(place.pointer, "strategy"),
+                            "all_reduce is not available in this version yet", FaultKind::not_yet});
+  }
+  fields.integer("batch_size", training.batch_size, {1, 1'000'000});
+  read_length(fields, training);
+  if (const auto optimizer = fields.find("optimizer")) {
+    training.optimizer = read_optimizer(*optimizer);
+  }
+  // Up to 2^53, the integers that every JSON reader keeps.
+  auto seed = static_cast<std::int64_t>(training.seed);
+  fields.integer("seed", seed, {0, 9'007'199'254'740'991});
+  training.seed = static_cast<std::uint64_t>(seed);
+  fields.boolean("deterministic", training.deterministic);
+  fields.integer("replicas_to_aggregate", training.replicas_to_aggregate, {1, 1000});
+  fields.optional_integer("max_staleness", training.max_staleness, {0, 1'000'000});
+  if (training.max_staleness) {
+    place.faults.push_back({child_pointer(place.pointer, "max_staleness"),
+                            "bounded staleness is not available in this version yet",
+                            FaultKind::not_yet});
+  }
+  fields.integer("report_every_steps", training.report_every_steps, {1, steps_max});
+  fields.integer("evaluate_every_steps", training.evaluate_every_steps, {1, steps_max});
+  fields.refuse_others();
+  return training;
+}
+
+}  // namespace trainyard
