@@ -1,0 +1,225 @@
+#include "agent/host/process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/process.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/posix.hpp>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "agent/host/files.h"
+#include "agent/host/process_table.h"
+
+namespace trainyard::agent {
+namespace {
+
+namespace asio = boost::asio;
+namespace process = boost::process;
+
+constexpr auto group_check_interval = std::chrono::milliseconds(5);
+
+// Runs in the child between fork and exec, where only async-signal-safe calls are allowed.
+class ChildSetup {
+ public:
+  ChildSetup(pid_t parent, const char* folder) : parent_(parent), folder_(folder) {}
+
+  template <class Executor>
+  void operator()(Executor&) const {
+    ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent_) ::_exit(EXIT_FAILURE);  // it died before the line above
+    if (::chdir(folder_) != 0) ::_exit(EXIT_FAILURE);
+    restore_signals();
+    // Boost's own pipe, which tells the parent of a failed exec, is among these and closes with the
+    // exec.
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  }
+
+ private:
+  // Blocked and ignored signals survive an exec; a task must get its SIGTERM all the same.
+  static void restore_signals() {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2}) {
+      ::signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  }
+
+  pid_t parent_;
+  const char* folder_;
+};
+
+Result<pid_t> spawn(const ProcessSpec& spec) {
+  const OpenFile log(
+      ::open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640));
+  if (!log.is_open()) return system_error("cannot open the log " + spec.log_path);
+  const OpenFile nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing.is_open()) return system_error("cannot open /dev/null");
+  if (::access(spec.folder.c_str(), X_OK) != 0) {
+    return system_error("cannot start a process in " + spec.folder);
+  }
+
+  process::environment environment;
+  for (const auto& [name, value] : spec.environment) environment[name] = value;
+  const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
+  pid_t forked = -1;
+  std::error_code error;
+  process::child child(
+      process::exe = spec.argv.front(), process::args = arguments, environment,
+      process::posix::fd.bind(STDIN_FILENO, nothing.get()),
+      process::posix::fd.bind(STDOUT_FILENO, log.get()),
+      process::posix::fd.bind(STDERR_FILENO, log.get()),
+      process::extend::on_exec_setup = ChildSetup(::getpid(), spec.folder.c_str()),
+      process::extend::on_error = [&forked](auto& executor,
+                                            const std::error_code&) { forked = executor.pid; },
+      error);
+  if (error) {
+    if (forked > 0) ::waitpid(forked, nullptr, 0);  // Boost leaves a child whose exec failed behind
+    return invalid("cannot start " + spec.argv.front() + ": " + error.message());
+  }
+  const pid_t pid = child.id();
+  child.detach();  // we wait for it ourselves
+  return pid;
+}
+
+// Unlike Boost's exit code, this tells exit code 9 from SIGKILL.
+ExitStatus exit_status_from(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status, .signal = std::nullopt};
+  return {.code = std::nullopt, .signal = info.si_status};
+}
+
+}  // namespace
+
+// The thread that starts and reaps. Everything but `post` happens on it: a child's death signal is
+// tied to the thread that forked it.
+class ProcessHost::Reaper {
+ public:
+  Reaper() : work_(asio::make_work_guard(context_)), thread_([this] { context_.run(); }) {}
+
+  ~Reaper() {
+    asio::post(context_, [this] {
+      for (auto& [pid, child] : children_) signal_group(pid, SIGKILL);
+      work_.reset();  // the thread ends with its last child
+    });
+    thread_.join();
+  }
+
+  template <class Work>
+  void post(Work work) {
+    asio::post(context_, std::move(work));
+  }
+
+  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end) {
+    if (spec.argv.empty()) return invalid("a process needs an argv");
+    const std::int64_t kills_before = memory_kills();
+    TRY_ASSIGN(const pid_t pid, spawn(spec));
+    const int descriptor = ::pidfd_open(pid, 0);
+    if (descriptor < 0) {
+      const Error error = system_error("cannot watch process " + std::to_string(pid));
+      ::kill(-pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+      return error;
+    }
+    const auto [entry, added] = children_.emplace(
+        pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
+                   .group_check = asio::steady_timer(context_),
+                   .on_end = std::move(on_end),
+                   .memory_kills_before = kills_before,
+                   .end = {}});
+    ENSURE(added);
+    entry->second.exit_watch.async_wait(
+        asio::posix::stream_descriptor::wait_read,
+        [this, pid](const boost::system::error_code&) { reap(pid); });
+    return std::int64_t{pid};
+  }
+
+  void signal_group(pid_t pid, int signal) {
+    const auto found = children_.find(pid);
+    if (found == children_.end()) return;
+    if (signal == SIGKILL) found->second.killed_by_us = true;
+    ::kill(-pid, signal);
+  }
+
+ private:
+  struct Child {
+    asio::posix::stream_descriptor exit_watch;  // a pidfd: readable once the process has ended
+    asio::steady_timer group_check;
+    OnEnd on_end;
+    std::int64_t memory_kills_before = 0;
+    bool killed_by_us = false;
+    ProcessEnd end;
+  };
+
+  void reap(pid_t pid) {
+    Child& child = children_.at(pid);
+    // While the leader is a zombie its pid cannot be given to anybody else, so this hits its group
+    // alone.
+    ::kill(-pid, SIGKILL);
+    siginfo_t info{};
+    ENSURE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0);
+    child.exit_watch.close();
+    child.end.exit = exit_status_from(info);
+    child.end.out_of_memory = child.end.exit.signal == SIGKILL && !child.killed_by_us &&
+                              memory_kills() > child.memory_kills_before;
+    end_with_group(pid);
+  }
+
+  // The killed members of the group take a moment to go, the more so when they hold a GPU.
+  void end_with_group(pid_t pid) {
+    Child& child = children_.at(pid);
+    if (running_in_group(pid).empty()) {
+      const OnEnd on_end = std::move(child.on_end);
+      const ProcessEnd end = child.end;
+      children_.erase(pid);
+      on_end(end);
+      return;
+    }
+    child.group_check.expires_after(group_check_interval);
+    child.group_check.async_wait([this, pid](const boost::system::error_code&) {
+      ::kill(-pid, SIGKILL);  // a member may have forked while it was being killed
+      end_with_group(pid);
+    });
+  }
+
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::map<pid_t, Child> children_;  // of the thread alone
+  std::thread thread_;
+};
+
+ProcessHost::ProcessHost() : reaper_(std::make_unique<Reaper>()) {}
+ProcessHost::~ProcessHost() = default;
+
+Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end) {
+  // A packaged task owns the promise, which must outlive the caller's wake-up.
+  std::packaged_task<Result<std::int64_t>()> task([&]() -> Result<std::int64_t> {
+    try {
+      return reaper_->start(spec, std::move(on_end));
+    } catch (const std::exception& error) {  // Boost throws where it cannot fork
+      return unavailable(std::string("cannot start a process: ") + error.what());
+    }
+  });
+  std::future<Result<std::int64_t>> started = task.get_future();
+  reaper_->post(std::move(task));
+  return started.get();
+}
+
+void ProcessHost::signal_group(std::int64_t pid, int signal) {
+  reaper_->post([this, pid, signal] { reaper_->signal_group(static_cast<pid_t>(pid), signal); });
+}
+
+}  // namespace trainyard::agent

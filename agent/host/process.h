@@ -1,0 +1,54 @@
+// Starts task processes and learns how they ended. Boost.Process and waiting for children live in
+// process.cpp and nowhere else, on one thread that lives as long as this object.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schemas/base/result.h"
+#include "schemas/types/task.h"
+
+namespace trainyard::agent {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;                   // the first is a path
+  std::map<std::string, std::string> environment;  // all of it: nothing is inherited
+  std::string folder;                              // to start in
+  std::string log_path;                            // stdout and stderr are appended here
+};
+
+struct ProcessEnd {
+  ExitStatus exit;
+  bool out_of_memory = false;  // as well as the host can tell
+};
+
+class ProcessHost {
+ public:
+  // Called on the host's own thread, once per started process, when the process and every member of
+  // its group are gone. It may not call back into the host.
+  using OnEnd = std::function<void(const ProcessEnd& end)>;
+
+  ProcessHost();
+  // Kills what still runs, with its groups, and waits until all of it is gone.
+  ~ProcessHost();
+  ProcessHost(const ProcessHost&) = delete;
+  ProcessHost& operator=(const ProcessHost&) = delete;
+
+  // The pid, which is also the number of the process's own group and session. The process inherits
+  // no descriptor, has default signals, and is killed by the kernel when this process dies. An
+  // error says why it could not be started; then `on_end` is never called.
+  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end);
+
+  // To the whole group of a started process; one that has ended is left alone.
+  void signal_group(std::int64_t pid, int signal);
+
+ private:
+  class Reaper;
+  std::unique_ptr<Reaper> reaper_;
+};
+
+}  // namespace trainyard::agent

@@ -1,0 +1,33 @@
+// What /proc tells of other processes: who belongs to a process group, and whether a pid still
+// means the process it meant when it was written down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard::agent {
+
+struct ProcessInfo {
+  std::int64_t pid = 0;
+  std::int64_t group = 0;
+  std::int64_t start_ticks =
+      0;             // since the boot: with the boot id and the pid it names a process for ever
+  char state = '?';  // 'Z' and 'X' are dead and run nothing any more
+};
+
+// Nothing when there is no such process, not even a zombie.
+std::optional<ProcessInfo> find_process(std::int64_t pid);
+
+// The members of a process group that still run; zombies are not counted.
+std::vector<ProcessInfo> running_in_group(std::int64_t group);
+
+// Of the running kernel; "" where it does not tell.
+std::string boot_id();
+
+// How many processes this host has killed for want of memory since its boot; 0 where it does not
+// tell.
+std::int64_t memory_kills();
+
+}  // namespace trainyard::agent

@@ -1,0 +1,184 @@
+#include "agent/host/workdir.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "agent/host/process_table.h"
+#include "schemas/base/clock.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto leftover_deadline = std::chrono::seconds(10);
+constexpr auto leftover_check_interval = std::chrono::milliseconds(10);
+
+// What `remember_process` wrote: "<pid> <start ticks> <boot id>".
+struct RememberedProcess {
+  std::int64_t pid = 0;
+  std::int64_t start_ticks = 0;
+  std::string boot;
+};
+
+std::optional<RememberedProcess> parse_remembered(const std::string& text) {
+  std::istringstream fields(text);
+  RememberedProcess remembered;
+  if (!(fields >> remembered.pid >> remembered.start_ticks >> remembered.boot)) return std::nullopt;
+  if (remembered.pid <= 1) return std::nullopt;
+  return remembered;
+}
+
+// Whether the group that the process led can still hold members of the task. The pid alone proves
+// nothing: after a reboot, or once the kernel gave it to somebody else, it names another's process.
+bool may_have_left_members(const RememberedProcess& remembered) {
+  if (remembered.boot != boot_id()) return false;
+  const std::optional<ProcessInfo> now = find_process(remembered.pid);
+  return !now || now->start_ticks == remembered.start_ticks;
+}
+
+Status end_group(const RememberedProcess& remembered) {
+  const auto deadline = std::chrono::steady_clock::now() + leftover_deadline;
+  while (!running_in_group(remembered.pid).empty()) {
+    ::kill(static_cast<pid_t>(-remembered.pid), SIGKILL);
+    if (std::chrono::steady_clock::now() > deadline) {
+      return unavailable("process group " + std::to_string(remembered.pid) +
+                         " of an earlier agent does not die");
+    }
+    std::this_thread::sleep_for(leftover_check_interval);
+  }
+  return ok();
+}
+
+bool is_safe_name(const std::string& name) {
+  return !name.empty() && name.size() <= 200 && name.front() != '.' &&
+         std::ranges::all_of(name, [](char letter) {
+           return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                  (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' ||
+                  letter == '.';
+         });
+}
+
+Status make_folders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return internal("cannot create the folder " + path + ": " + error.message());
+  return ok();
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_empty(path, error) && !error;
+}
+
+}  // namespace
+
+Result<Workdir> Workdir::open(const std::string& path) {
+  TRY(make_folders(path));
+  std::error_code error;
+  const fs::path absolute = fs::canonical(path, error);
+  if (error) return internal("cannot use the work folder " + path + ": " + error.message());
+
+  const std::string lock_path = absolute / "lock";
+  OpenFile lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.is_open()) return system_error("cannot open " + lock_path);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return conflict("another agent uses the work folder " + absolute.string());
+  }
+
+  Workdir workdir(absolute, std::move(lock));
+  TRY(workdir.end_leftovers());
+  TRY(make_folders(absolute / "tasks"));
+  TRY_ASSIGN(workdir.epoch_, workdir.count_epoch());
+  return workdir;
+}
+
+// An agent's end ends its tasks (the kernel kills them with it), but not what they may have started
+// themselves.
+Status Workdir::end_leftovers() const {
+  const fs::path tasks = fs::path(path_) / "tasks";
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(tasks, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename() != "process") continue;
+    const Result<std::string> text = read_file(entry->path());
+    if (!text) continue;
+    const std::optional<RememberedProcess> remembered = parse_remembered(*text);
+    if (remembered && may_have_left_members(*remembered)) TRY(end_group(*remembered));
+  }
+  fs::remove_all(tasks, error);
+  if (error) return internal("cannot remove " + tasks.string() + ": " + error.message());
+  return ok();
+}
+
+Result<std::int64_t> Workdir::count_epoch() const {
+  const std::string path = path_ + "/epoch";
+  std::int64_t epoch = read_clocks().wall.unix_millis / 1000;
+  if (const Result<std::string> text = read_file(path)) {
+    std::int64_t last = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), last);
+    if (error != std::errc{}) return internal(path + " does not hold a number");
+    epoch = last + 1;
+  } else if (text.error().code != Code::not_found) {
+    return text.error();
+  }
+  TRY(write_file_durably(path, std::to_string(epoch) + "\n"));
+  return epoch;
+}
+
+std::string Workdir::attempt_folder(const TaskKey& key) const {
+  return path_ + "/tasks/" + key.job.text + "/" + std::to_string(key.attempt);
+}
+
+std::string Workdir::task_folder(const TaskKey& key) const {
+  return attempt_folder(key) + "/" + std::string(name_of(key.role)) + "-" +
+         std::to_string(key.index);
+}
+
+std::string Workdir::restore_folder(const TaskKey& key) const {
+  return attempt_folder(key) + "/restore";
+}
+
+Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
+  if (!is_safe_name(key.job.text)) return invalid("\"" + key.job.text + "\" is no job id");
+  const std::string folder = task_folder(key);
+  TRY(make_folders(folder));
+  return folder;
+}
+
+Status Workdir::remember_process(const TaskKey& key, std::int64_t pid) const {
+  const std::optional<ProcessInfo> info = find_process(pid);
+  if (!info) return ok();  // it has ended already
+  return write_file_durably(
+      task_folder(key) + "/process",
+      std::to_string(pid) + " " + std::to_string(info->start_ticks) + " " + boot_id() + "\n");
+}
+
+void Workdir::remove_task_folder(const TaskKey& key) const {
+  if (!is_safe_name(key.job.text)) return;
+  std::error_code error;
+  fs::remove_all(task_folder(key), error);
+  if (error) {
+    log_warning("folder_not_removed", {{"folder", task_folder(key)}, {"error", error.message()}});
+    return;
+  }
+
+  const fs::path attempt = attempt_folder(key);
+  const auto entries = std::distance(fs::directory_iterator(attempt, error), {});
+  if (entries == 1 && fs::exists(restore_folder(key), error)) {
+    fs::remove_all(restore_folder(key), error);
+  }
+  if (is_empty_folder(attempt)) fs::remove(attempt, error);
+  if (is_empty_folder(attempt.parent_path())) fs::remove(attempt.parent_path(), error);
+}
+
+}  // namespace trainyard::agent

@@ -1,0 +1,53 @@
+// The agent's folder, which holds all that it keeps:
+//   lock                                          held while an agent lives: one agent per folder
+//   epoch                                         how often an agent started here
+//   tasks/<job>/<attempt>/<role>-<index>/         one task: task.json, task.log, events.jsonl,
+//   process, ... tasks/<job>/<attempt>/restore/                the checkpoint that the attempt's
+//   tasks start from
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "agent/host/files.h"
+#include "schemas/base/result.h"
+#include "schemas/types/task.h"
+
+namespace trainyard::agent {
+
+class Workdir {
+ public:
+  // Takes the lock (conflict: another agent has it), ends the processes that an earlier agent may
+  // have left behind, removes their folders, and counts the epoch up. `path` is made where it does
+  // not exist.
+  static Result<Workdir> open(const std::string& path);
+
+  // Grows at each start. A new folder begins at the seconds since 1970, so that a host whose folder
+  // was wiped is not taken for its own past; from then on the file alone counts, and the clock may
+  // do what it likes.
+  [[nodiscard]] std::int64_t epoch() const { return epoch_; }
+
+  // Refuses a job id that would not stay below tasks/.
+  [[nodiscard]] Result<std::string> make_task_folder(const TaskKey& key) const;
+  [[nodiscard]] std::string task_folder(const TaskKey& key) const;
+  [[nodiscard]] std::string restore_folder(const TaskKey& key) const;
+
+  // Writes down which process runs in the folder, for the next agent's `open`.
+  [[nodiscard]] Status remember_process(const TaskKey& key, std::int64_t pid) const;
+
+  // Removes the task's folder, and with the last of its attempt what they shared.
+  void remove_task_folder(const TaskKey& key) const;
+
+ private:
+  Workdir(std::string path, OpenFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  [[nodiscard]] Status end_leftovers() const;
+  [[nodiscard]] Result<std::int64_t> count_epoch() const;
+  [[nodiscard]] std::string attempt_folder(const TaskKey& key) const;
+
+  std::string path_;  // absolute
+  OpenFile lock_;
+  std::int64_t epoch_ = 0;
+};
+
+}  // namespace trainyard::agent
