@@ -14,8 +14,8 @@
 
 namespace trainyard {
 
-// `tasks`: those of the current attempt, for status.roles. `now` is for eta and ages of running
-// jobs.
+// {"id", "version", "spec", "spec_hash", "status"}. `tasks`: at least those of the current attempt,
+// for status.roles. jobs.
 nlohmann::json job_to_json(const Job& job, const std::vector<TaskAttempt>& tasks);
 nlohmann::json task_to_json(const TaskAttempt& task);
 nlohmann::json checkpoint_to_json(const Checkpoint& checkpoint);

@@ -32,6 +32,6 @@ inline constexpr std::int64_t seconds_max = 1'000'000'000;
 inline constexpr std::int64_t steps_max = 1'000'000'000'000;
 
 inline constexpr TextMapRule labels_rule{
-    64, name_rule(63), {0, 255, is_printable, "no control characters"}};
+    64, label_rule(63), {0, 255, is_printable, "no control characters"}};
 
 }  // namespace trainyard

@@ -45,12 +45,22 @@ struct TextRule {
   bool (*allows)(char) = nullptr;
   std::string_view allowed;  // in words: "letters, digits, '.', '_' and '-'"
 };
-bool is_printable(char byte);  // no control characters; UTF-8 as it is
-bool is_name_letter(char byte);
+bool is_printable(char byte);     // no control characters; UTF-8 as it is
+bool is_id_letter(char byte);     // ASCII letters, digits, '.', '_', '-'
+bool is_label_letter(char byte);  // these and '/'
 
-// One word: agent names, job ids, metric names, keys of labels.
+// Ids of jobs and agents: id letters, the first a letter or digit, so that they are plain parts of
+// paths and URLs.
+inline constexpr std::size_t id_length_max = 128;
+bool is_id(std::string_view text);
+
+// One word: names of data sets and metrics.
 constexpr TextRule name_rule(std::size_t most) {
-  return {1, most, is_name_letter, "letters, digits, '.', '_', '-' and '/'"};
+  return {1, most, is_id_letter, "letters, digits, '.', '_' and '-'"};
+}
+// Keys of labels.
+constexpr TextRule label_rule(std::size_t most) {
+  return {1, most, is_label_letter, "letters, digits, '.', '_', '-' and '/'"};
 }
 constexpr TextRule printable_rule(std::size_t least, std::size_t most) {
   return {least, most, is_printable, "no control characters"};

@@ -39,9 +39,7 @@ RoleSpec read_role(const JsonPlace& place, RoleSpec role) {
 }
 
 bool is_environment_name(std::string_view name) {
-  const auto allowed = [](char byte) {
-    return is_name_letter(byte) && byte != '.' && byte != '-' && byte != '/';
-  };
+  const auto allowed = [](char byte) { return is_id_letter(byte) && byte != '.' && byte != '-'; };
   return !name.empty() && name.size() <= 128 && !(name[0] >= '0' && name[0] <= '9') &&
          std::ranges::all_of(name, allowed);
 }
@@ -55,8 +53,7 @@ bool is_reserved(std::string_view name) {
 // "<job id>/<step>"
 bool names_a_checkpoint(std::string_view text) {
   const std::size_t slash = text.find('/');
-  if (slash == text.npos || slash == 0 || slash > 64) return false;
-  if (!std::ranges::all_of(text.substr(0, slash), is_name_letter)) return false;
+  if (slash == text.npos || !is_id(text.substr(0, slash))) return false;
   const std::string_view digits = text.substr(slash + 1);
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
@@ -150,7 +147,7 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
   fields.integer("keep_best", checkpoint.keep_best, {0, 1000});
   fields.text("metric", checkpoint.metric, name_rule(64));
   if (const auto from = fields.find("resume_from")) {
-    const auto text = read_text(*from, name_rule(100));
+    const auto text = read_text(*from, printable_rule(1, 160));
     if (text && *text != "latest" && *text != "none" && !names_a_checkpoint(*text)) {
       from->fault("must be latest, none or \"<job id>/<step>\", got " + describe(from->value));
     }

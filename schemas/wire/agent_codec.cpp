@@ -1,0 +1,292 @@
+#include "schemas/wire/agent_codec.h"
+
+#include <utility>
+
+#include "schemas/base/utf8.h"
+#include "schemas/wire/artifact_json.h"
+#include "schemas/wire/json_fields.h"
+#include "schemas/wire/run_event_json.h"
+#include "schemas/wire/task_json.h"
+
+namespace trainyard {
+namespace {
+
+// Ids become parts of paths: "." and ".." must not get through.
+Status check_id(std::string_view what, std::string_view id) {
+  if (is_id(id)) return ok();
+  return invalid(std::string(what) + " must be 1 to " + std::to_string(id_length_max) +
+                 " letters, digits, '.', '_' or '-', a letter or digit first, got \"" +
+                 to_valid_utf8(id.substr(0, id_length_max)) + "\"");
+}
+
+Status check_at_least(std::string_view what, std::int64_t least, std::int64_t value) {
+  if (value >= least) return ok();
+  return invalid(std::string(what) + " must be " + std::to_string(least) + " or more, got " +
+                 std::to_string(value));
+}
+
+proto::Resources to_proto(const Resources& resources) {
+  proto::Resources message;
+  message.set_cpus(resources.cpus);
+  message.set_memory_mb(resources.memory_mb);
+  message.set_gpus(resources.gpus);
+  return message;
+}
+
+Result<Resources> resources_from(const proto::Resources& message) {
+  TRY(check_at_least("cpus", 0, message.cpus()));
+  TRY(check_at_least("memory_mb", 0, message.memory_mb()));
+  TRY(check_at_least("gpus", 0, message.gpus()));
+  return Resources{message.cpus(), message.memory_mb(), message.gpus()};
+}
+
+proto::HostInfo to_proto(const HostInfo& host) {
+  proto::HostInfo message;
+  message.set_address(host.address);
+  *message.mutable_capacity() = to_proto(host.capacity);
+  for (const GpuInfo& gpu : host.gpus) {
+    proto::GpuInfo& added = *message.add_gpus();
+    added.set_index(gpu.index);
+    added.set_name(to_valid_utf8(gpu.name));
+    added.set_memory_mb(gpu.memory_mb);
+  }
+  message.set_first_port(host.first_port);
+  message.set_last_port(host.last_port);
+  for (const auto& [key, value] : host.labels) (*message.mutable_labels())[key] = value;
+  message.set_agent_version(host.agent_version);
+  return message;
+}
+
+Result<HostInfo> host_from(const proto::HostInfo& message) {
+  constexpr int port_max = 65'535;
+  HostInfo host;
+  if (message.address().empty()) return invalid("host address is empty");
+  host.address = message.address();
+  TRY_ASSIGN(host.capacity, resources_from(message.capacity()));
+  for (const proto::GpuInfo& gpu : message.gpus()) {
+    TRY(check_at_least("gpu index", 0, gpu.index()));
+    host.gpus.push_back({gpu.index(), gpu.name(), gpu.memory_mb()});
+  }
+  if (message.first_port() < 0 || message.first_port() > message.last_port() ||
+      message.last_port() > port_max) {
+    return invalid("ports " + std::to_string(message.first_port()) + "-" +
+                   std::to_string(message.last_port()) + " are no range of ports");
+  }
+  host.first_port = message.first_port();
+  host.last_port = message.last_port();
+  for (const auto& [key, value] : message.labels()) host.labels.emplace(key, value);
+  host.agent_version = message.agent_version();
+  return host;
+}
+
+proto::TaskReport to_proto(const TaskReport& task) {
+  proto::TaskReport message;
+  *message.mutable_key() = to_proto(task.key);
+  message.set_token(task.token);
+  message.set_state(std::string(name_of(task.state)));
+  message.set_pid(task.pid);
+  if (task.exit.code) message.mutable_exit()->set_code(*task.exit.code);
+  if (task.exit.signal) message.mutable_exit()->set_signal(*task.exit.signal);
+  message.set_reason(std::string(name_of(task.reason)));
+  message.set_message(to_valid_utf8(task.message));
+  message.set_events_begin(task.events_begin);
+  message.set_events_end(task.events_end);
+  for (const RunEvent& event : task.events) {
+    proto::RunEventLine& line = *message.add_events();
+    line.set_offset(event.offset);
+    line.set_json(to_json_line(event));
+  }
+  message.set_log_tail(to_valid_utf8(task.log_tail));
+  message.set_started_unix_millis(task.started_at.unix_millis);
+  message.set_finished_unix_millis(task.finished_at.unix_millis);
+  return message;
+}
+
+// Offsets ascend and lie in [begin, end): that they do is what keeps a resend harmless.
+Result<std::vector<RunEvent>> events_from(const proto::TaskReport& message) {
+  TRY(check_at_least("events_begin", 0, message.events_begin()));
+  TRY(check_at_least("events_end", message.events_begin(), message.events_end()));
+  std::vector<RunEvent> events;
+  std::int64_t least = message.events_begin();
+  for (const proto::RunEventLine& line : message.events()) {
+    TRY(check_at_least("offset of a run event", least, line.offset()));
+    TRY(check_at_least("events_end", line.offset() + 1, message.events_end()));
+    TRY_ASSIGN(RunEvent event, parse_run_event(line.json(), line.offset()));
+    events.push_back(std::move(event));
+    least = line.offset() + 1;
+  }
+  return events;
+}
+
+Result<TaskReport> task_report_from(const proto::TaskReport& message) {
+  TaskReport task;
+  TRY_ASSIGN(task.key, trainyard::from_proto(message.key()));
+  task.token = message.token();
+  const auto state = task_state_from(message.state());
+  if (!state) return invalid(to_string(task.key) + ": unknown state \"" + message.state() + "\"");
+  task.state = *state;
+  task.pid = message.pid();
+  if (message.exit().has_code()) task.exit.code = message.exit().code();
+  if (message.exit().has_signal()) task.exit.signal = message.exit().signal();
+  if (task.exit.code && task.exit.signal) {
+    return invalid(to_string(task.key) + ": ended with both an exit code and a signal");
+  }
+  task.reason = reason_from(message.reason());
+  task.message = message.message();
+  TRY_ASSIGN(task.events, events_from(message));
+  task.events_begin = message.events_begin();
+  task.events_end = message.events_end();
+  task.log_tail = message.log_tail();
+  task.started_at = {message.started_unix_millis()};
+  task.finished_at = {message.finished_unix_millis()};
+  return task;
+}
+
+// The files alone travel: what else a Checkpoint has, an agent has no use for.
+proto::RestoreFiles to_proto(const Checkpoint& checkpoint) {
+  proto::RestoreFiles message;
+  message.set_job(checkpoint.job.text);
+  message.set_step(checkpoint.step);
+  message.set_attempt(checkpoint.attempt);
+  *message.mutable_manifest() = to_proto(checkpoint.manifest);
+  for (const ArtifactFile& shard : checkpoint.shards) *message.add_shards() = to_proto(shard);
+  return message;
+}
+
+Result<Checkpoint> checkpoint_from(const proto::RestoreFiles& message) {
+  Checkpoint checkpoint;
+  TRY(check_id("job of a checkpoint", message.job()));
+  TRY(check_at_least("step of a checkpoint", 0, message.step()));
+  checkpoint.job = JobId{message.job()};
+  checkpoint.step = message.step();
+  checkpoint.attempt = message.attempt();
+  checkpoint.state = CheckpointState::committed;
+  TRY_ASSIGN(checkpoint.manifest, trainyard::from_proto(message.manifest()));
+  for (const proto::ArtifactFile& shard : message.shards()) {
+    TRY_ASSIGN(ArtifactFile file, trainyard::from_proto(shard));
+    checkpoint.shards.push_back(std::move(file));
+  }
+  return checkpoint;
+}
+
+proto::WantedTask to_proto(const WantedTask& wanted) {
+  proto::WantedTask message;
+  message.set_task_json(to_json(wanted.task));
+  *message.mutable_resources() = to_proto(wanted.resources);
+  for (const int gpu : wanted.gpus) message.add_gpus(gpu);
+  if (wanted.restore) *message.mutable_restore() = to_proto(*wanted.restore);
+  message.set_stop(wanted.stop);
+  message.set_grace_millis(wanted.grace.count);
+  message.set_events_stored(wanted.events_stored);
+  return message;
+}
+
+Result<WantedTask> wanted_task_from(const proto::WantedTask& message) {
+  WantedTask wanted;
+  TRY_ASSIGN(wanted.task, parse_task_context(message.task_json()));
+  TRY_ASSIGN(wanted.resources, resources_from(message.resources()));
+  wanted.gpus.assign(message.gpus().begin(), message.gpus().end());
+  if (message.has_restore()) {
+    TRY_ASSIGN(wanted.restore, checkpoint_from(message.restore()));
+  }
+  wanted.stop = message.stop();
+  TRY(check_at_least("grace_millis", 0, message.grace_millis()));
+  wanted.grace = {message.grace_millis()};
+  TRY(check_at_least("events_stored", 0, message.events_stored()));
+  wanted.events_stored = message.events_stored();
+  return wanted;
+}
+
+}  // namespace
+
+proto::AgentReport to_proto(const AgentReport& report) {
+  proto::AgentReport message;
+  message.set_agent(report.agent.text);
+  message.set_epoch(report.epoch);
+  message.set_number(report.number);
+  message.set_generation(report.generation);
+  *message.mutable_host() = to_proto(report.host);
+  for (const TaskReport& task : report.tasks) *message.add_tasks() = to_proto(task);
+  return message;
+}
+
+Result<AgentReport> from_proto(const proto::AgentReport& message) {
+  AgentReport report;
+  TRY(check_id("agent name", message.agent()));
+  report.agent = AgentId{message.agent()};
+  TRY(check_at_least("epoch", 0, message.epoch()));
+  report.epoch = message.epoch();
+  TRY(check_at_least("number", 0, message.number()));
+  report.number = message.number();
+  TRY(check_at_least("generation", 0, message.generation()));
+  report.generation = message.generation();
+  TRY_ASSIGN(report.host, host_from(message.host()));
+  for (const proto::TaskReport& task : message.tasks()) {
+    TRY_ASSIGN(TaskReport decoded, task_report_from(task));
+    report.tasks.push_back(std::move(decoded));
+  }
+  return report;
+}
+
+proto::Assignment to_proto(const Assignment& assignment) {
+  proto::Assignment message;
+  message.set_agent(assignment.agent.text);
+  message.set_epoch(assignment.epoch);
+  message.set_generation(assignment.generation);
+  message.set_answers(assignment.answers);
+  message.set_stop_after_millis(assignment.stop_after.count);
+  for (const WantedTask& task : assignment.tasks) *message.add_tasks() = to_proto(task);
+  return message;
+}
+
+Result<Assignment> from_proto(const proto::Assignment& message) {
+  Assignment assignment;
+  TRY(check_id("agent name", message.agent()));
+  assignment.agent = AgentId{message.agent()};
+  TRY(check_at_least("epoch", 0, message.epoch()));
+  assignment.epoch = message.epoch();
+  TRY(check_at_least("generation", 0, message.generation()));
+  assignment.generation = message.generation();
+  assignment.answers = message.answers();
+  TRY(check_at_least("stop_after_millis", 1, message.stop_after_millis()));
+  assignment.stop_after = {message.stop_after_millis()};
+  for (const proto::WantedTask& task : message.tasks()) {
+    TRY_ASSIGN(WantedTask decoded, wanted_task_from(task));
+    assignment.tasks.push_back(std::move(decoded));
+  }
+  return assignment;
+}
+
+proto::TaskKey to_proto(const TaskKey& key) {
+  proto::TaskKey message;
+  message.set_job(key.job.text);
+  message.set_attempt(key.attempt);
+  message.set_role(std::string(name_of(key.role)));
+  message.set_index(key.index);
+  return message;
+}
+
+Result<TaskKey> from_proto(const proto::TaskKey& message) {
+  TRY(check_id("job of a task", message.job()));
+  const auto role = role_from(message.role());
+  if (!role) return invalid("unknown role \"" + message.role() + "\"");
+  TRY(check_at_least("attempt", 1, message.attempt()));
+  TRY(check_at_least("index", 0, message.index()));
+  return TaskKey{JobId{message.job()}, message.attempt(), *role, message.index()};
+}
+
+proto::ArtifactFile to_proto(const ArtifactFile& file) {
+  proto::ArtifactFile message;
+  message.set_name(file.name);
+  message.set_bytes(file.bytes);
+  message.set_sha256(file.sha256);
+  return message;
+}
+
+Result<ArtifactFile> from_proto(const proto::ArtifactFile& message) {
+  ArtifactFile file{message.name(), message.bytes(), message.sha256()};
+  TRY(check_artifact(file));
+  return file;
+}
+
+}  // namespace trainyard
