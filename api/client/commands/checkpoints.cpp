@@ -1,0 +1,54 @@
+// trainyard checkpoints ID: the committed checkpoints of a job.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "api/client/commands/command.h"
+#include "api/client/json_read.h"
+#include "api/client/text.h"
+#include "schemas/base/clock.h"
+
+namespace trainyard::client {
+namespace {
+
+std::string metrics_cell(const nlohmann::json& metrics) {
+  std::string cell;
+  if (!metrics.is_object()) return "-";
+  for (const auto& [name, value] : metrics.items()) {
+    if (!value.is_number()) continue;
+    cell += (cell.empty() ? "" : "  ") + printable(name) + " " + decimal_text(value.get<double>());
+  }
+  return cell.empty() ? "-" : cell;
+}
+
+Result<int> print_checkpoints(Rest& rest, const std::string& id) {
+  TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(id, "/checkpoints")));
+  const WallTime now = read_clocks().wall;
+  Table table({{"STEP", Align::right},
+               {"SIZE", Align::right},
+               {"FILES", Align::right},
+               {"AGE", Align::right},
+               {"METRICS"}});
+  for (const nlohmann::json& item : list_of(answer, "items")) {
+    table.add({grouped(integer_of(item, "step").value_or(0)),
+               bytes_text(integer_of(item, "bytes").value_or(0)),
+               std::to_string(list_of(item, "files").size()),
+               age_text(time_of(item, "created_at"), now),
+               metrics_cell(member_of(item, "metrics"))});
+  }
+  std::fputs(table.text().c_str(), stdout);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_checkpoints(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("checkpoints", "List a job's committed checkpoints");
+  const auto id = std::make_shared<std::string>();
+  command->add_option("ID", *id, "The job")->required();
+  command->callback([id, &session] {
+    run_with_server(session, [&](Rest& rest) { return print_checkpoints(rest, *id); });
+  });
+}
+
+}  // namespace trainyard::client

@@ -1,0 +1,58 @@
+// The commands of the program `trainyard`: each file adds one subcommand to the command line.
+//
+// Exit codes: 0 done (with --watch: the job succeeded), 1 the call failed, 2 wrong usage, 3 the
+// watched job ended otherwise than succeeded, 130 interrupted.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "api/client/rest.h"
+
+namespace trainyard::client {
+
+constexpr int exit_done = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+constexpr int exit_job_ended_otherwise = 3;
+constexpr int exit_interrupted = 130;
+
+// What is common to all commands of one run of the program.
+struct Session {
+  std::string server;
+  int exit_code = exit_done;
+};
+
+// Prints the error on stderr and returns the exit code.
+int report(const Error& error);
+
+// Runs `call(rest)`, which returns a Result of an exit code, and keeps the code in the session.
+template <class Call>
+void run_with_server(Session& session, Call call) {
+  Result<Rest> rest = Rest::connect(session.server);
+  if (!rest) {
+    session.exit_code = report(rest.error());
+    return;
+  }
+  const Result<int> exit_code = call(*rest);
+  session.exit_code = exit_code ? *exit_code : report(exit_code.error());
+}
+
+std::string job_path(const std::string& job_id, const std::string& rest_of_path = "");
+
+// Watches the job, prints how it ended, returns the exit code.
+Result<int> watch_and_tell(Rest& rest, const std::string& job_id);
+
+void add_submit(CLI::App& app, Session& session);
+void add_list(CLI::App& app, Session& session);
+void add_get(CLI::App& app, Session& session);
+void add_watch(CLI::App& app, Session& session);
+void add_logs(CLI::App& app, Session& session);
+void add_actions(CLI::App& app, Session& session);  // cancel, suspend, resume
+void add_explain(CLI::App& app, Session& session);
+void add_checkpoints(CLI::App& app, Session& session);
+void add_download(CLI::App& app, Session& session);
+void add_agents(CLI::App& app, Session& session);
+void add_local(CLI::App& app, Session& session);
+
+}  // namespace trainyard::client

@@ -1,0 +1,66 @@
+// trainyard logs ID: what a task wrote.
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "api/client/commands/command.h"
+#include "api/client/terminal.h"
+
+namespace trainyard::client {
+namespace {
+
+struct LogsOptions {
+  std::string id;
+  std::string task;
+  std::optional<std::int64_t> attempt;
+  std::optional<std::int64_t> tail;
+  bool follow = false;
+};
+
+std::string path_of(const LogsOptions& options) {
+  std::string query;
+  const auto add = [&query](const std::string& parameter) {
+    query += (query.empty() ? "?" : "&") + parameter;
+  };
+  if (!options.task.empty()) add("task=" + percent_encode(options.task));
+  if (options.attempt) add("attempt=" + std::to_string(*options.attempt));
+  if (options.tail) add("tail=" + std::to_string(*options.tail));
+  if (options.follow) add("follow=true");
+  return job_path(options.id, "/logs" + query);
+}
+
+Result<int> print_logs(Rest& rest, const LogsOptions& options) {
+  const InterruptibleScope scope;
+  const Request request{.path = path_of(options),
+                        .timeout = options.follow ? Millis{0} : seconds(60)};
+  const Sink to_stdout = [](const Answer&, std::string_view bytes) -> Status {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
+        std::fflush(stdout) != 0) {
+      return unavailable("cannot write to the standard output");
+    }
+    return ok();
+  };
+  const Result<Answer> answer = rest.stream(request, to_stdout);
+  if (!answer && calls_interrupted()) return exit_interrupted;
+  if (!answer) return answer.error();
+  if (!answer->succeeded()) return problem_words(*answer);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_logs(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("logs", "Print what a task wrote");
+  const auto options = std::make_shared<LogsOptions>();
+  command->add_option("ID", options->id, "The job")->required();
+  command->add_option("--task", options->task, "The task, such as ps/0 (default: the chief)");
+  command->add_option("--attempt", options->attempt, "Of this attempt (default: the newest)");
+  command->add_option("--tail", options->tail, "Only the last so many lines")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("-f,--follow", options->follow, "Go on as more is written, until the job ends");
+  command->callback([options, &session] {
+    run_with_server(session, [&](Rest& rest) { return print_logs(rest, *options); });
+  });
+}
+
+}  // namespace trainyard::client

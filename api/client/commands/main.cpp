@@ -1,0 +1,45 @@
+// The program `trainyard`: the client, over REST only, and `trainyard local`.
+
+#include "api/client/commands/command.h"
+#include "api/client/commands/json_config.h"
+
+namespace trainyard::client {
+namespace {
+
+void describe(CLI::App& app, Session& session) {
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  app.add_option("--server", session.server, "Address of the server")
+      ->envname("TRAINYARD_SERVER")
+      ->capture_default_str();
+  read_json_config(app);
+  app.footer(
+      "Every option can also come from the environment (TRAINYARD_STATE_DIR for --state-dir) or "
+      "from\n"
+      "the JSON file of --config ({\"server\": \"…\", \"local\": {\"state_dir\": \"…\"}}); a flag "
+      "wins over\n"
+      "the environment, the environment over the file.\n"
+      "Exit codes: 0 done, or the watched job succeeded; 1 the call failed; 2 wrong usage;\n"
+      "3 the watched job ended otherwise; 130 interrupted.");
+  for (const auto add : {add_submit, add_list, add_get, add_watch, add_logs, add_actions,
+                         add_explain, add_checkpoints, add_download, add_agents, add_local}) {
+    add(app, session);
+  }
+}
+
+int run(int argc, char** argv) {
+  Session session{.server = "http://127.0.0.1:8080"};
+  CLI::App app{"Trainyard: declarative training as a service.", "trainyard"};
+  describe(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_usage;
+  }
+  return session.exit_code;
+}
+
+}  // namespace
+}  // namespace trainyard::client
+
+int main(int argc, char** argv) { return trainyard::client::run(argc, argv); }

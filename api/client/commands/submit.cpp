@@ -1,0 +1,84 @@
+// trainyard submit FILE: posts a job spec; prints the job's id alone on stdout, so that scripts can
+// take it.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "api/client/commands/command.h"
+#include "api/client/json_read.h"
+#include "api/client/terminal.h"
+#include "api/client/text.h"
+
+namespace trainyard::client {
+namespace {
+
+struct SubmitOptions {
+  std::string file;
+  std::string name;
+  std::string idempotency_key;
+  bool watch = false;
+  bool dry_run = false;
+};
+
+Result<std::string> read_spec(const std::string& file) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream input(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(input), {});
+  if (!input) return invalid("cannot read the file " + file);
+  return text;
+}
+
+// What is no JSON object goes to the server as it is, whose words about it are better than ours.
+std::string with_name(const std::string& spec, const std::string& name) {
+  nlohmann::json document = nlohmann::json::parse(spec, nullptr, false);
+  if (name.empty() || !document.is_object()) return spec;
+  document["name"] = name;
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void tell_plan(const nlohmann::json& planned) {
+  const nlohmann::json& plan = member_of(planned, "plan");
+  std::printf("%s\n", planned.dump(2).c_str());
+  const std::string message = text_of(plan, "message");
+  if (!message.empty()) std::fprintf(stderr, "%s\n", printable(message).c_str());
+}
+
+Result<int> submit(Rest& rest, const SubmitOptions& options) {
+  TRY_ASSIGN(const std::string text, read_spec(options.file));
+  const std::string spec = with_name(text, options.name);
+  if (options.dry_run) {
+    TRY_ASSIGN(const nlohmann::json planned, rest.post_json("/v1/jobs?dry_run=true", spec));
+    tell_plan(planned);
+    return exit_done;
+  }
+  Request request{.method = "POST", .path = "/v1/jobs", .body = spec};
+  if (!options.idempotency_key.empty())
+    request.headers["Idempotency-Key"] = options.idempotency_key;
+  TRY_ASSIGN(const Answer answer, rest.send(request));
+  TRY_ASSIGN(const nlohmann::json job, json_of(answer));
+  const std::string id = text_of(job, "id");
+  if (id.empty()) return internal("the server's answer names no job");
+  std::printf("%s\n", printable(id).c_str());
+  std::fflush(stdout);
+  return options.watch ? watch_and_tell(rest, id) : exit_done;
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("submit", "Submit a job; prints its id");
+  const auto options = std::make_shared<SubmitOptions>();  // as long as the callback that reads it
+  command->add_option("FILE", options->file, "The job spec, JSON; - reads stdin")->required();
+  command->add_flag("--watch", options->watch, "Watch it to its end");
+  command->add_flag("--dry-run", options->dry_run, "Only check it and plan where it would run");
+  command->add_option("--name", options->name, "Name of the job, in place of the spec's");
+  command->add_option("--idempotency-key", options->idempotency_key,
+                      "The same key with the same spec makes one job, however often it is sent");
+  command->callback([options, &session] {
+    run_with_server(session, [&](Rest& rest) { return submit(rest, *options); });
+  });
+}
+
+}  // namespace trainyard::client

@@ -1,0 +1,25 @@
+// Downloads a checkpoint to a file that appears whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "api/client/rest.h"
+
+namespace trainyard::client {
+
+struct Download {
+  std::string path;  // of the REST call
+  std::string file;  // where to
+};
+struct Downloaded {
+  std::int64_t bytes = 0;
+  std::int64_t tensors = 0;
+  std::string sha256;
+};
+
+// Streams into "<file>.part", goes on where a broken transfer ended (Range, If-Range), checks that
+// the file is whole and a safetensors file, then renames it over `file`.
+Result<Downloaded> download_model(Rest& rest, const Download& download);
+
+}  // namespace trainyard::client

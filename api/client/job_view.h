@@ -1,0 +1,48 @@
+// A job as the server shows it, of which the client shows a part.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "schemas/base/result.h"
+#include "schemas/base/time.h"
+#include "schemas/types/job.h"
+
+namespace trainyard::client {
+
+struct JobView {
+  std::string id;
+  std::string name;
+  std::int64_t version = 0;
+  JobState state = JobState::queued;
+  std::string reason;
+  std::string message;
+  std::int64_t attempt = 0;
+  std::int64_t step = 0;
+  std::int64_t max_steps = 0;  // 0 = not known yet
+  double progress = 0;         // 0..1
+  std::optional<double> eta_seconds;
+  std::optional<double> loss;
+  std::optional<double> examples_per_second;
+  std::map<std::string, double> metrics;
+  std::optional<std::int64_t> latest_checkpoint;
+  std::string
+      failure;  // of the first task that failed: "worker/1 on host-a: SIGNALLED …"; "" = none
+  std::string failure_log;
+  WallTime created_at;
+  WallTime started_at;
+  WallTime finished_at;
+
+  // The test split's accuracy when there is one, else the training batch's.
+  [[nodiscard]] std::optional<double> accuracy() const;
+  // A state that a watcher need not wait behind: terminal, or suspended until a person resumes it.
+  [[nodiscard]] bool at_rest() const { return is_terminal(state) || state == JobState::suspended; }
+};
+
+// `internal` when it has no id or a state unknown to this client.
+Result<JobView> parse_job(const nlohmann::json& job);
+
+}  // namespace trainyard::client

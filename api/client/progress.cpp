@@ -1,0 +1,106 @@
+#include "api/client/progress.h"
+
+#include <cmath>
+#include <vector>
+
+#include "api/client/text.h"
+
+namespace trainyard::client {
+namespace {
+
+constexpr std::size_t bar_columns = 24;
+
+std::string bar(double progress) {
+  const auto done = static_cast<std::size_t>(progress * static_cast<double>(bar_columns));
+  std::string text;
+  for (std::size_t i = 0; i < bar_columns; ++i) text += i < done ? "━" : "─";
+  return text;
+}
+
+// Waiting jobs say why; the reason alone would not tell what is short.
+std::string state_words(const JobView& job) {
+  std::string words(name_of(job.state));
+  if (job.attempt > 1) words += " (attempt " + std::to_string(job.attempt) + ")";
+  return words;
+}
+
+std::string step_words(const JobView& job) {
+  std::string words = "step " + grouped(job.step);
+  if (job.max_steps > 0) words += "/" + grouped(job.max_steps);
+  return words;
+}
+
+std::vector<std::string> measurements(const JobView& job) {
+  std::vector<std::string> words{step_words(job)};
+  if (job.loss) words.push_back("loss " + decimal_text(*job.loss));
+  if (const auto accuracy = job.accuracy()) words.push_back("accuracy " + decimal_text(*accuracy));
+  if (job.examples_per_second) {
+    words.push_back(grouped(std::llround(*job.examples_per_second)) + " examples/s");
+  }
+  if (job.eta_seconds && job.state == JobState::running) {
+    words.push_back("ETA " + duration_text({std::llround(*job.eta_seconds * 1000)}));
+  }
+  return words;
+}
+
+bool has_trained(const JobView& job) { return job.step > 0; }
+
+std::vector<std::string> parts_of(const JobView& job) {
+  if (!has_trained(job)) {
+    return job.message.empty() ? std::vector<std::string>{}
+                               : std::vector<std::string>{printable(job.message)};
+  }
+  return measurements(job);
+}
+
+std::string percent(double progress) {
+  const std::string digits = std::to_string(static_cast<int>(progress * 100));
+  return std::string(3 - digits.size(), ' ') + digits + "%";
+}
+
+}  // namespace
+
+std::string progress_line(const JobView& job, std::size_t columns) {
+  std::string line = printable(job.name) + "  " + state_words(job);
+  std::vector<std::string> parts = parts_of(job);
+  if (has_trained(job))
+    parts.insert(parts.begin(), bar(job.progress) + " " + percent(job.progress));
+  for (const std::string& part : parts) {
+    if (width_of(line) + 2 + width_of(part) > columns) break;
+    line += "  " + part;
+  }
+  return line;
+}
+
+std::string plain_line(const JobView& job) {
+  std::string line = printable(job.name) + " " + state_words(job);
+  if (has_trained(job)) line += " " + percent(job.progress);
+  for (const std::string& part : parts_of(job)) line += "  " + part;
+  return line;
+}
+
+std::string closing_words(const JobView& job) {
+  std::string words = printable(job.name) + " " + std::string(name_of(job.state));
+  if (job.started_at.is_set() && job.finished_at.is_set()) {
+    words += " in " + duration_text(job.finished_at - job.started_at);
+  }
+  std::string separator = ": ";
+  const auto add = [&](const std::string& part) {
+    words += separator + part;
+    separator = ", ";
+  };
+  if (job.state == JobState::succeeded) {
+    if (const auto found = job.metrics.find("test_accuracy"); found != job.metrics.end()) {
+      add("test accuracy " + decimal_text(found->second));
+    }
+    if (job.loss) add("loss " + decimal_text(*job.loss));
+    if (has_trained(job)) add(step_words(job));
+    return words;
+  }
+  if (!job.reason.empty()) add(printable(job.reason));
+  if (!job.message.empty()) add(printable(job.message));
+  if (!job.failure.empty()) words += "\n  first failure: " + printable(job.failure);
+  return words;
+}
+
+}  // namespace trainyard::client

@@ -1,0 +1,116 @@
+#include "api/client/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "schemas/base/check.h"
+#include "schemas/base/utf8.h"
+
+namespace trainyard::client {
+namespace {
+
+template <class... Numbers>
+std::string printed(const char* format, Numbers... numbers) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, numbers...);
+  return buffer.data();
+}
+
+std::string padded(const std::string& cell, std::size_t width, Align align) {
+  const std::string blanks(width - width_of(cell), ' ');
+  return align == Align::left ? cell + blanks : blanks + cell;
+}
+
+}  // namespace
+
+std::string duration_text(Millis duration) {
+  const long long whole_seconds = std::max<std::int64_t>(duration.count, 0) / 1000;
+  const long long minutes = whole_seconds / 60;
+  const long long hours = minutes / 60;
+  if (duration.count < 10'000) {
+    return printed("%.1fs", static_cast<double>(std::max<std::int64_t>(duration.count, 0)) / 1000);
+  }
+  if (minutes == 0) return printed("%llds", whole_seconds);
+  if (hours == 0) return printed("%lldm %02llds", minutes, whole_seconds % 60);
+  if (hours < 24) return printed("%lldh %02lldm", hours, minutes % 60);
+  return printed("%lldd %02lldh", hours / 24, hours % 24);
+}
+
+std::string age_text(WallTime since, WallTime now) {
+  return since.is_set() ? duration_text(now - since) : "-";
+}
+
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (size >= 1024 && unit + 1 < units.size()) {
+    size /= 1024;
+    ++unit;
+  }
+  return printed(unit == 0 || size >= 100 ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
+std::string decimal_text(double number) {
+  const double magnitude = number < 0 ? -number : number;
+  if (magnitude != 0 && magnitude < 0.0001) return printed("%.3e", number);
+  return magnitude < 10 ? printed("%.4f", number) : printed("%.6g", number);
+}
+
+std::string printable(std::string_view text) {
+  std::string safe = to_valid_utf8(text);
+  std::ranges::replace_if(
+      safe, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  // U+0080..U+009F, the C1 controls, are C2 80..C2 9F; some terminals obey them.
+  for (std::size_t i = 0; i + 1 < safe.size(); ++i) {
+    if (safe[i] == '\xC2' && static_cast<unsigned char>(safe[i + 1]) < 0xA0)
+      safe.replace(i, 2, "?");
+  }
+  return safe;
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+void Table::add(std::vector<std::string> row) {
+  ENSURE(row.size() == columns_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::text() const {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = width_of(titles[i]);
+    for (const auto& row : rows_) width = std::max(width, width_of(row[i]));
+    widths.push_back(width);
+  }
+  std::string text;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      line += (i == 0 ? "" : "  ") + padded(cells[i], widths[i], columns_[i].align);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line(titles);
+  for (const auto& row : rows_) add_line(row);
+  return text;
+}
+
+}  // namespace trainyard::client

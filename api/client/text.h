@@ -1,0 +1,44 @@
+// Numbers, times and names as people read them, and tables of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/base/time.h"
+
+namespace trainyard::client {
+
+std::string duration_text(Millis duration);          // "0.4s", "12s", "3m 05s", "2h 07m", "4d 03h"
+std::string age_text(WallTime since, WallTime now);  // "3m 05s"; "-" when not set
+std::string grouped(std::int64_t number);            // "20,000"
+std::string bytes_text(std::int64_t bytes);          // "318 KiB"
+std::string decimal_text(double number);  // four significant digits: "0.9812", "1.234e-07"
+
+// The text with control characters replaced by '?', so that no name or message of a job can move
+// the cursor.
+std::string printable(std::string_view text);
+// The columns it takes, one per code point.
+std::size_t width_of(std::string_view text);
+
+enum class Align { left, right };
+struct Column {
+  std::string title;
+  Align align = Align::left;
+};
+
+// Rows under their titles, columns as wide as their widest cell, two blanks between, no blanks at
+// line ends.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row);  // one cell per column
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace trainyard::client

@@ -1,0 +1,16 @@
+// Follows one job to its end by long polls, and draws its progress.
+#pragma once
+
+#include <string>
+
+#include "api/client/job_view.h"
+#include "api/client/rest.h"
+
+namespace trainyard::client {
+
+// Draws on stderr: one line redrawn on a terminal, else a line at each change of state and each
+// tenth of the way. Returns the job at rest. A server that goes away is waited for, as its jobs go
+// on: `unavailable` after `patience`, or when a person interrupts (calls_interrupted() tells).
+Result<JobView> watch_job(Rest& rest, const std::string& job_id, Millis patience = seconds(120));
+
+}  // namespace trainyard::client
