@@ -26,6 +26,7 @@ double sin_series(double x) {
 }  // namespace
 
 double portable_log(double x) {
+  if (!std::isfinite(x)) return x;
   constexpr std::uint64_t mantissa_bits = 0x000FFFFFFFFFFFFFULL;
   constexpr std::uint64_t exponent_of_one = 0x3FF0000000000000ULL;
   const auto bits = std::bit_cast<std::uint64_t>(x);

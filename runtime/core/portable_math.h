@@ -6,7 +6,7 @@
 
 namespace trainyard::runtime {
 
-// Natural logarithm of a positive, normal number.
+// Natural logarithm of a positive, normal number; infinity and NaN stay what they are.
 double portable_log(double x);
 
 // cos(2 pi turns), for |turns| up to 2^50.

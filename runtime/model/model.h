@@ -1,5 +1,5 @@
-// A model: a static graph with known shapes over one flat arena of parameters. The same layout holds for gradients
-// and optimizer slots, so that placement, transport and checkpoints speak of ranges and never of layers.
+// A model: a static graph with known shapes over one flat arena of parameters. The same layout holds for
+// gradients and optimizer slots, so that placement, transport and checkpoints speak of ranges and never of layers.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,11 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/graph/variable.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
-
-struct Variable {
-  std::string name;                 // "dense_0/kernel" [in, out], "dense_0/bias" [out], from the input on
-  std::vector<std::int64_t> shape;
-  std::int64_t offset = 0;          // elements from the arena's start; variables are 16-element aligned
-  std::int64_t elements = 0;
-};
 
 // Sums over a batch, so that batches of unequal size add up exactly.
 struct BatchResult {
@@ -43,8 +37,8 @@ class Model {
   // The same bytes on every host for one seed.
   void initialize(std::uint64_t seed, std::span<float> parameters) const;
 
-  // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena). `on_final` (may be empty)
-  // is called as soon as the gradient of variables()[i] is final, from the last layer to the first.
+  // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena). `on_final` (may
+  // be empty) is called as soon as the gradient of variables()[i] is final, from the last layer to the first.
   BatchResult gradient(std::span<const float> parameters, const Batch& batch,
                        std::span<float> gradients,
                        const std::function<void(std::size_t)>& on_final = {});

@@ -1,0 +1,84 @@
+// The CPU's table: each op is a call of runtime/math/ops.
+#include "runtime/graph/kernels.h"
+#include "runtime/math/ops/loss.h"
+#include "runtime/math/ops/matmul.h"
+#include "runtime/math/ops/reduction.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// Their values lie outside the arena, nothing is to be done.
+void run(const FeaturesOp&, const ForwardCall&) {}
+void run(const VariableOp&, const ForwardCall&) {}
+
+void run(const MatMulOp&, const ForwardCall& call) {
+  const ConstTensor bias = call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
+  matmul(call.inputs[0], call.inputs[1], bias, call.output);
+}
+
+void run(const ActivationOp& op, const ForwardCall& call) {
+  activate(op.kind, call.inputs[0], call.output);
+}
+
+void run(const SoftmaxCrossEntropyOp&, const ForwardCall& call) {
+  const Tensor probabilities{call.workspace.data, call.inputs[0].shape};
+  softmax_cross_entropy(call.inputs[0], call.feed.labels, call.output, probabilities);
+}
+
+void run(const SquaredErrorOp&, const ForwardCall& call) {
+  squared_error(call.inputs[0], call.feed.targets, call.output);
+}
+
+void run(const MatchLabelsOp&, const ForwardCall& call) {
+  match_labels(call.inputs[0], call.feed.labels, call.output);
+}
+
+void run_back(const FeaturesOp&, const BackwardCall&) {}
+void run_back(const VariableOp&, const BackwardCall&) {}
+
+void run_back(const MatMulOp&, const BackwardCall& call) {
+  const GradientTarget& x = call.input_gradients[0];
+  const GradientTarget& kernel = call.input_gradients[1];
+  if (kernel.into.data != nullptr) {
+    matmul_kernel_gradient(call.inputs[0], call.output_gradient, kernel.into, kernel.write);
+  }
+  if (call.inputs.size() == 3 && call.input_gradients[2].into.data != nullptr) {
+    const GradientTarget& bias = call.input_gradients[2];
+    sum_rows(call.output_gradient, bias.into, bias.write);
+  }
+  if (x.into.data != nullptr) {
+    matmul_x_gradient(call.output_gradient, call.inputs[1], x.into, x.write);
+  }
+}
+
+void run_back(const ActivationOp& op, const BackwardCall& call) {
+  const GradientTarget& x = call.input_gradients[0];
+  activate_gradient(op.kind, call.output, call.output_gradient, x.into, x.write);
+}
+
+void run_back(const SoftmaxCrossEntropyOp&, const BackwardCall& call) {
+  const GradientTarget& logits = call.input_gradients[0];
+  const ConstTensor probabilities{call.workspace.data, call.inputs[0].shape};
+  softmax_cross_entropy_gradient(probabilities, call.feed.labels, call.output_gradient, logits.into,
+                                 logits.write);
+}
+
+void run_back(const SquaredErrorOp&, const BackwardCall& call) {
+  const GradientTarget& predictions = call.input_gradients[0];
+  squared_error_gradient(call.inputs[0], call.feed.targets, call.output_gradient, predictions.into,
+                         predictions.write);
+}
+
+void run_back(const MatchLabelsOp&, const BackwardCall&) {}
+
+}  // namespace
+
+const Kernels cpu_kernels{
+    .forward = [](const Op& op, const ForwardCall& call) {
+      std::visit([&](const auto& kind) { run(kind, call); }, op);
+    },
+    .backward = [](const Op& op, const BackwardCall& call) {
+      std::visit([&](const auto& kind) { run_back(kind, call); }, op);
+    }};
+
+}  // namespace trainyard::runtime

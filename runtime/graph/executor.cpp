@@ -1,0 +1,97 @@
+#include "runtime/graph/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard::runtime {
+
+Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kernels)
+    : graph_(std::move(graph)),
+      loss_(request.loss),
+      examples_max_(request.examples),
+      kernels_(kernels),
+      plan_(make_plan(graph_, request)),
+      arena_(static_cast<std::size_t>(plan_.arena_elements)),
+      values_(graph_.nodes().size()) {}
+
+Tensor Executor::tensor(const Place& place, const Shape& shape) {
+  if (place.elements == 0) return {};
+  return {arena_.data() + place.offset, shape};
+}
+
+// Where every node's value lies for this batch.
+void Executor::bind(std::span<const float> parameters, const Feed& feed) {
+  ENSURE(feed.examples >= 1 && feed.examples <= examples_max_);
+  ENSURE(std::ssize(parameters) == graph_.arena_elements());
+  const auto nodes = graph_.nodes();
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    const Shape shape = shape_in_batch(nodes[id], feed.examples);
+    if (const auto* const variable = std::get_if<VariableOp>(&nodes[id].op)) {
+      values_[id] = {parameters.data() + graph_.variables()[variable->index].offset, shape};
+    } else if (std::holds_alternative<FeaturesOp>(nodes[id].op)) {
+      ENSURE(std::ssize(feed.features) == shape.elements());
+      values_[id] = {feed.features.data(), shape};
+    } else {
+      values_[id] = tensor(plan_.values[id], shape);
+    }
+  }
+}
+
+std::span<const ConstTensor> Executor::gather_inputs(const Node& node) {
+  inputs_.clear();
+  for (const NodeId input : node.inputs) inputs_.push_back(values_[input]);
+  return inputs_;
+}
+
+void Executor::forward(std::span<const float> parameters, const Feed& feed) {
+  bind(parameters, feed);
+  const auto nodes = graph_.nodes();
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    kernels_.forward(nodes[id].op,
+                     {.inputs = gather_inputs(nodes[id]),
+                      .output = tensor(plan_.values[id], values_[id].shape),
+                      .workspace = tensor(plan_.workspaces[id], {plan_.workspaces[id].elements}),
+                      .feed = feed});
+  }
+}
+
+GradientTarget Executor::gradient_target(NodeId input, Write write, std::span<float> gradients) {
+  const Shape& shape = values_[input].shape;
+  if (const auto* const variable = std::get_if<VariableOp>(&graph_.nodes()[input].op)) {
+    return {{gradients.data() + graph_.variables()[variable->index].offset, shape}, write};
+  }
+  return {tensor(plan_.gradients[input], shape), write};
+}
+
+void Executor::backward(std::span<const float> parameters, const Feed& feed,
+                        std::span<float> gradients,
+                        const std::function<void(std::size_t)>& on_final) {
+  ENSURE(std::ssize(gradients) == graph_.arena_elements());
+  bind(parameters, feed);
+  for (const Variable& variable : graph_.variables()) {
+    std::fill_n(gradients.data() + variable.offset + variable.elements,
+                round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
+  }
+  std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
+  for (const BackwardStep& step : plan_.backward) {
+    const Node& node = graph_.nodes()[step.node];
+    targets_.clear();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      targets_.push_back(step.inputs[i] ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
+                                        : GradientTarget{});
+    }
+    const Shape& shape = values_[step.node].shape;
+    kernels_.backward(node.op,
+                      {.inputs = gather_inputs(node),
+                       .output = values_[step.node],
+                       .workspace = tensor(plan_.workspaces[step.node],
+                                           {plan_.workspaces[step.node].elements}),
+                       .output_gradient = tensor(plan_.gradients[step.node], shape),
+                       .input_gradients = targets_,
+                       .feed = feed});
+    if (!on_final) continue;
+    for (const std::size_t variable : step.final_variables) on_final(variable);
+  }
+}
+
+}  // namespace trainyard::runtime

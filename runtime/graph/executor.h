@@ -1,0 +1,50 @@
+// Runs a graph on one device: forward, then backward with word of each gradient that is final. Owns the arena of
+// intermediate values; parameters, gradients and the batch are the caller's.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+#include "runtime/graph/kernels.h"
+#include "runtime/graph/plan.h"
+#include "runtime/math/aligned_buffer.h"
+
+namespace trainyard::runtime {
+
+class Executor {
+ public:
+  Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels);
+
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+
+  // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's batch, not larger.
+  void forward(std::span<const float> parameters, const Feed& feed);
+
+  // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the whole arena, padding
+  // included). `on_final`, if any, is called with the number of each variable whose gradient is final.
+  void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
+                const std::function<void(std::size_t)>& on_final);
+
+  // One of the request's outputs or the loss, after forward.
+  [[nodiscard]] ConstTensor value(NodeId id) const { return values_[id]; }
+
+ private:
+  void bind(std::span<const float> parameters, const Feed& feed);
+  [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
+  std::span<const ConstTensor> gather_inputs(const Node& node);
+  GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
+
+  Graph graph_;
+  NodeId loss_;
+  std::int64_t examples_max_;
+  const Kernels& kernels_;
+  Plan plan_;
+  AlignedBuffer arena_;
+  std::vector<ConstTensor> values_;         // by node, of the newest batch
+  std::vector<ConstTensor> inputs_;         // of the call being made: kept for their memory
+  std::vector<GradientTarget> targets_;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,52 @@
+#include "runtime/graph/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/math/aligned_buffer.h"
+
+namespace trainyard::runtime {
+
+NodeId Graph::add_features(const Shape& example) {
+  nodes_.push_back({.op = FeaturesOp{}, .inputs = {}, .shape = example, .extent = Extent::per_example});
+  return nodes_.size() - 1;
+}
+
+NodeId Graph::add_variable(std::string name, const Shape& shape) {
+  const auto sizes = shape.sizes();
+  variables_.push_back({.name = std::move(name),
+                        .shape = {sizes.begin(), sizes.end()},
+                        .offset = arena_elements_,
+                        .elements = shape.elements()});
+  arena_elements_ += round_up_to_alignment(shape.elements());
+  nodes_.push_back({.op = VariableOp{variables_.size() - 1},
+                    .inputs = {},
+                    .shape = shape,
+                    .extent = Extent::fixed,
+                    .needs_gradient = true});
+  return nodes_.size() - 1;
+}
+
+NodeId Graph::add(const Op& op, std::vector<NodeId> inputs) {
+  std::vector<Shape> shapes;
+  Node node{.op = op, .inputs = std::move(inputs), .shape = {}};
+  for (const NodeId input : node.inputs) {
+    ENSURE(input < nodes_.size());
+    shapes.push_back(nodes_[input].shape);
+    if (nodes_[input].extent == Extent::per_example) node.extent = Extent::per_example;
+    if (nodes_[input].needs_gradient) node.needs_gradient = traits(op).has_gradient;
+  }
+  node.shape = output_shape(op, shapes);
+  node.workspace = workspace_elements(op, shapes);
+  nodes_.push_back(std::move(node));
+  return nodes_.size() - 1;
+}
+
+Shape shape_in_batch(const Node& node, std::int64_t examples) {
+  if (node.extent == Extent::fixed) return node.shape;
+  Shape shape{examples};
+  for (const std::int64_t size : node.shape.sizes()) shape.append(size);
+  return shape;
+}
+
+}  // namespace trainyard::runtime

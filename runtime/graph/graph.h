@@ -1,0 +1,49 @@
+// A model as a static list of nodes: every shape is known when a node is added, every input comes before its user,
+// so that the list itself is the order of execution. No values and no device here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/op.h"
+#include "runtime/graph/variable.h"
+#include "runtime/math/tensor.h"
+
+namespace trainyard::runtime {
+
+using NodeId = std::size_t;  // position in the list
+
+// Whether a value has its shape once, or once for each example of a batch (which is then its first axis).
+enum class Extent { fixed, per_example };
+
+struct Node {
+  Op op;
+  std::vector<NodeId> inputs;
+  Shape shape;  // of one example where the extent is per_example
+  Extent extent = Extent::fixed;
+  std::int64_t workspace = 0;      // elements per example
+  bool needs_gradient = false;     // a variable is upstream, or it is one
+};
+
+class Graph {
+ public:
+  NodeId add_features(const Shape& example);
+  NodeId add_variable(std::string name, const Shape& shape);
+  NodeId add(const Op& op, std::vector<NodeId> inputs);
+
+  [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
+  [[nodiscard]] std::span<const Variable> variables() const { return variables_; }
+  [[nodiscard]] std::int64_t arena_elements() const { return arena_elements_; }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<Variable> variables_;
+  std::int64_t arena_elements_ = 0;
+};
+
+// The shape of a node's value in a batch of so many examples.
+Shape shape_in_batch(const Node& node, std::int64_t examples);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,50 @@
+// What a device must offer to execute a graph: how each op runs forward and backward. The executor walks the nodes and
+// hands over places in memory; a table for another device (its memory, its streams) is another value of this type.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/graph/op.h"
+#include "runtime/math/tensor.h"
+
+namespace trainyard::runtime {
+
+// A batch as the graph sees it; of labels and targets the one that the loss reads.
+struct Feed {
+  std::int64_t examples = 0;
+  std::span<const float> features;
+  std::span<const std::int32_t> labels;
+  std::span<const float> targets;
+};
+
+struct ForwardCall {
+  std::span<const ConstTensor> inputs;
+  Tensor output;
+  Tensor workspace;
+  const Feed& feed;
+};
+
+// No data: nobody wants it.
+struct GradientTarget {
+  Tensor into;
+  Write write = Write::overwrite;
+};
+
+struct BackwardCall {
+  std::span<const ConstTensor> inputs;
+  ConstTensor output;
+  ConstTensor workspace;
+  ConstTensor output_gradient;
+  std::span<const GradientTarget> input_gradients;
+  const Feed& feed;
+};
+
+struct Kernels {
+  void (*forward)(const Op& op, const ForwardCall& call);
+  void (*backward)(const Op& op, const BackwardCall& call);
+};
+
+extern const Kernels cpu_kernels;
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,41 @@
+// The kinds of node a graph is made of, each with its attributes. To add one: an alternative here, its traits and
+// shape in op.cpp, its kernels for each device; std::visit without a default shows every place.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <variant>
+
+#include "runtime/math/ops/activation.h"
+#include "runtime/math/tensor.h"
+
+namespace trainyard::runtime {
+
+struct FeaturesOp {};                       // the batch's features
+struct VariableOp { std::size_t index; };   // parameters, as they are
+struct MatMulOp {};                         // x, kernel [in, out], and perhaps bias [out]
+struct ActivationOp { Nonlinearity kind; };
+struct SoftmaxCrossEntropyOp {};            // logits -> a loss per example
+struct SquaredErrorOp {};                   // predictions -> a loss per example
+struct MatchLabelsOp {};                    // logits -> 1 per example that is classified rightly
+
+using Op = std::variant<FeaturesOp, VariableOp, MatMulOp, ActivationOp, SoftmaxCrossEntropyOp,
+                        SquaredErrorOp, MatchLabelsOp>;
+
+// What the planner must know of an op to give its values their places.
+struct OpTraits {
+  bool has_gradient = true;             // towards its inputs
+  bool backward_reads_inputs = false;
+  bool backward_reads_output = false;
+  // The output may lie where the first input lies, and the gradient of that input where the output's lies.
+  bool in_place = false;
+};
+OpTraits traits(const Op& op);
+
+// Shapes are those of one example where an input depends on the batch. Wrong shapes are the caller's mistake: ENSURE.
+Shape output_shape(const Op& op, std::span<const Shape> inputs);
+
+// Elements per example that the op keeps from its forward to its backward pass, beside its output.
+std::int64_t workspace_elements(const Op& op, std::span<const Shape> inputs);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,198 @@
+// The backward order first, then lifetimes, then blocks (values that share one place because an op works in place), then
+// places: the largest block first, each at the lowest offset that no block alive at the same time covers.
+#include "runtime/graph/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/math/aligned_buffer.h"
+
+namespace trainyard::runtime {
+namespace {
+
+struct Block {
+  std::vector<Place*> members;
+  std::int64_t elements = 0;
+  Lifetime lifetime;
+  std::int64_t offset = 0;
+};
+
+bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+
+bool has_place(const Node& node) {
+  return !std::holds_alternative<FeaturesOp>(node.op) && !std::holds_alternative<VariableOp>(node.op);
+}
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const PlanRequest& request)
+      : nodes_(graph.nodes()),
+        request_(request),
+        end_(2 * std::ssize(nodes_) - 1),
+        gradient_from_(nodes_.size()) {
+    plan_.values.resize(nodes_.size());
+    plan_.gradients.resize(nodes_.size());
+    plan_.workspaces.resize(nodes_.size());
+  }
+
+  Plan run() {
+    order_backward();
+    set_lifetimes();
+    make_value_blocks();
+    make_gradient_blocks();
+    place_blocks();
+    return std::move(plan_);
+  }
+
+ private:
+  static std::int64_t forward_time(NodeId id) { return static_cast<std::int64_t>(id); }
+  [[nodiscard]] std::int64_t backward_time(NodeId id) const { return end_ - forward_time(id); }
+
+  void order_backward();
+  void set_lifetimes();
+  void make_value_blocks();
+  void make_gradient_blocks();
+  void place_blocks();
+  std::size_t new_block(Place& place);
+  void join_block(std::size_t block, Place& place);
+
+  std::span<const Node> nodes_;
+  const PlanRequest& request_;
+  const std::int64_t end_;
+  // By node: the nodes whose backward steps add to its gradient, in the order they run.
+  std::vector<std::vector<NodeId>> gradient_from_;
+  std::vector<Block> blocks_;
+  Plan plan_;
+};
+
+void Planner::order_backward() {
+  ENSURE(nodes_[request_.loss].needs_gradient);
+  std::vector<NodeId> last_giver(nodes_.size());
+  for (NodeId id = request_.loss + 1; id-- > 0;) {
+    const Node& node = nodes_[id];
+    const bool reached = id == request_.loss || !gradient_from_[id].empty();
+    if (!node.needs_gradient || !reached || !has_place(node)) continue;
+    BackwardStep step{.node = id, .inputs = {}, .final_variables = {}};
+    for (const NodeId input : node.inputs) {
+      if (!nodes_[input].needs_gradient) {
+        step.inputs.emplace_back(std::nullopt);
+        continue;
+      }
+      step.inputs.emplace_back(gradient_from_[input].empty() ? Write::overwrite : Write::add);
+      gradient_from_[input].push_back(id);
+      last_giver[input] = plan_.backward.size();
+    }
+    plan_.backward.push_back(std::move(step));
+  }
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    const auto* const variable = std::get_if<VariableOp>(&nodes_[id].op);
+    if (variable == nullptr) continue;
+    ENSURE(!gradient_from_[id].empty());
+    plan_.backward[last_giver[id]].final_variables.push_back(variable->index);
+  }
+}
+
+void Planner::set_lifetimes() {
+  const auto live_until = [](Place& place, std::int64_t time) {
+    place.lifetime.last = std::max(place.lifetime.last, time);
+  };
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    const Node& node = nodes_[id];
+    const OpTraits op = traits(node.op);
+    const bool runs_backward = id == request_.loss || !gradient_from_[id].empty();
+    for (const NodeId input : node.inputs) {
+      live_until(plan_.values[input], forward_time(id));
+      if (runs_backward && op.backward_reads_inputs) {
+        live_until(plan_.values[input], backward_time(id));
+      }
+    }
+    if (!has_place(node)) continue;
+    const std::int64_t elements =
+        round_up_to_alignment(shape_in_batch(node, request_.examples).elements());
+    plan_.values[id] = {.elements = elements, .lifetime = {forward_time(id), forward_time(id)}};
+    if (runs_backward) {
+      const std::int64_t first = id == request_.loss ? backward_time(id)
+                                                     : backward_time(gradient_from_[id].front());
+      plan_.gradients[id] = {.elements = elements, .lifetime = {first, backward_time(id)}};
+      if (op.backward_reads_output) live_until(plan_.values[id], backward_time(id));
+    }
+    if (node.workspace > 0) {
+      plan_.workspaces[id] = {
+          .elements = round_up_to_alignment(node.workspace * request_.examples),
+          .lifetime = {forward_time(id), runs_backward ? backward_time(id) : forward_time(id)}};
+    }
+  }
+  for (const NodeId output : request_.outputs) live_until(plan_.values[output], end_);
+}
+
+std::size_t Planner::new_block(Place& place) {
+  blocks_.push_back({.members = {&place}, .elements = place.elements, .lifetime = place.lifetime});
+  return blocks_.size() - 1;
+}
+
+void Planner::join_block(std::size_t block, Place& place) {
+  Lifetime& lifetime = blocks_[block].lifetime;
+  lifetime.first = std::min(lifetime.first, place.lifetime.first);
+  lifetime.last = std::max(lifetime.last, place.lifetime.last);
+  blocks_[block].members.push_back(&place);
+}
+
+void Planner::make_value_blocks() {
+  std::vector<std::size_t> block_of(nodes_.size());
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    Place& place = plan_.values[id];
+    if (place.elements == 0) continue;
+    if (plan_.workspaces[id].elements > 0) new_block(plan_.workspaces[id]);
+    const NodeId input = nodes_[id].inputs[0];
+    const Place& below = plan_.values[input];
+    const bool nobody_else_reads = below.elements > 0 && below.lifetime.last == forward_time(id);
+    if (traits(nodes_[id].op).in_place && nobody_else_reads) {
+      block_of[id] = block_of[input];
+      join_block(block_of[id], place);
+    } else {
+      block_of[id] = new_block(place);
+    }
+  }
+}
+
+void Planner::make_gradient_blocks() {
+  std::vector<std::size_t> block_of(nodes_.size());
+  for (NodeId id = nodes_.size(); id-- > 0;) {
+    Place& place = plan_.gradients[id];
+    if (place.elements == 0) continue;
+    const auto& givers = gradient_from_[id];
+    if (givers.size() == 1 && traits(nodes_[givers[0]].op).in_place &&
+        nodes_[givers[0]].inputs[0] == id) {
+      block_of[id] = block_of[givers[0]];
+      join_block(block_of[id], place);
+    } else {
+      block_of[id] = new_block(place);
+    }
+  }
+}
+
+void Planner::place_blocks() {
+  std::ranges::stable_sort(blocks_, std::greater{}, &Block::elements);
+  for (std::size_t index = 0; index < blocks_.size(); ++index) {
+    Block& block = blocks_[index];
+    std::vector<const Block*> in_the_way;
+    for (std::size_t earlier = 0; earlier < index; ++earlier) {
+      if (overlap(blocks_[earlier].lifetime, block.lifetime)) in_the_way.push_back(&blocks_[earlier]);
+    }
+    std::ranges::sort(in_the_way, {}, &Block::offset);
+    for (const Block* const other : in_the_way) {
+      if (block.offset + block.elements <= other->offset) break;
+      block.offset = std::max(block.offset, other->offset + other->elements);
+    }
+    plan_.arena_elements = std::max(plan_.arena_elements, block.offset + block.elements);
+    for (Place* const member : block.members) member->offset = block.offset;
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const PlanRequest& request) {
+  return Planner(graph, request).run();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,51 @@
+// What a training step does besides computing: where every intermediate value lies (one arena, in which values that
+// never live at the same time share their place) and in which order gradients flow back. Made once, so that a step
+// allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+
+namespace trainyard::runtime {
+
+// The time of a step: node i runs forward at i, and backward at 2 * nodes - 1 - i.
+struct Lifetime {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  // included
+  bool operator==(const Lifetime&) const = default;
+};
+
+// A range of the arena, in elements; none where `elements` is 0.
+struct Place {
+  std::int64_t offset = 0;
+  std::int64_t elements = 0;
+  Lifetime lifetime;
+};
+
+// One node's turn in the backward pass.
+struct BackwardStep {
+  NodeId node = 0;
+  std::vector<std::optional<Write>> inputs;   // for each input: how it receives its gradient, if it does
+  std::vector<std::size_t> final_variables;   // those whose gradients nobody adds to after this step
+};
+
+struct Plan {
+  // By node. Features and variables have no places: they lie in the batch, the parameters and the gradients.
+  std::vector<Place> values;
+  std::vector<Place> gradients;
+  std::vector<Place> workspaces;
+  std::int64_t arena_elements = 0;
+  std::vector<BackwardStep> backward;  // from the loss on
+};
+
+struct PlanRequest {
+  std::int64_t examples = 0;    // of the largest batch
+  NodeId loss = 0;              // gradients flow back from here; every variable must be upstream of it
+  std::vector<NodeId> outputs;  // keep their values to the end of the step
+};
+Plan make_plan(const Graph& graph, const PlanRequest& request);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,47 @@
+// Memory for floats at a cache line's border, zero at first: arenas of parameters, gradients and activations.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+inline constexpr std::size_t alignment_bytes = 64;
+inline constexpr std::size_t alignment_elements = alignment_bytes / sizeof(float);
+
+template <class Integer>
+constexpr Integer round_up_to_alignment(Integer elements) {
+  constexpr auto step = static_cast<Integer>(alignment_elements);
+  return (elements + step - 1) / step * step;
+}
+
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t elements) : elements_(elements) {
+    const std::size_t reserved = round_up_to_alignment(std::max<std::size_t>(1, elements));
+    data_.reset(static_cast<float*>(std::aligned_alloc(alignment_bytes, reserved * sizeof(float))));
+    ENSURE(data_ != nullptr);
+    std::fill_n(data_.get(), reserved, 0.0F);
+  }
+
+  [[nodiscard]] float* data() { return data_.get(); }
+  [[nodiscard]] const float* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return elements_; }
+  [[nodiscard]] std::span<float> span() { return {data_.get(), elements_}; }
+  [[nodiscard]] std::span<const float> span() const { return {data_.get(), elements_}; }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<float, Free> data_;
+  std::size_t elements_ = 0;
+};
+
+}  // namespace trainyard::runtime

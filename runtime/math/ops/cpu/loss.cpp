@@ -1,0 +1,88 @@
+#include "runtime/math/ops/loss.h"
+
+#include <algorithm>
+
+#include "runtime/core/portable_math.h"
+#include "runtime/math/ops/cpu/vector_math.h"
+#include "runtime/math/ops/reduction.h"
+
+namespace trainyard::runtime {
+namespace {
+
+template <class T>
+std::span<T> row_of(View<T> matrix, std::size_t row) {
+  const auto columns = static_cast<std::size_t>(matrix.shape.columns());
+  return {matrix.data + row * columns, columns};
+}
+
+void put(float& place, float value, Write write) {
+  place = write == Write::add ? place + value : value;
+}
+
+}  // namespace
+
+void softmax_cross_entropy(ConstTensor logits, std::span<const std::int32_t> labels, Tensor losses,
+                           Tensor probabilities) {
+  ENSURE(logits.shape == probabilities.shape);
+  ENSURE(std::ssize(labels) == logits.shape.rows() && std::ssize(labels) == losses.elements());
+  // Whatever the largest logit is, the exponents stay at or below zero.
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto from = row_of(logits, row);
+    const auto to = row_of(probabilities, row);
+    const float largest = maximum(from);
+    for (std::size_t column = 0; column < from.size(); ++column) to[column] = from[column] - largest;
+    losses.data[row] = -to[static_cast<std::size_t>(labels[row])];
+  }
+  for (float& value : probabilities.span()) value = exp_float(value);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto exponentials = row_of(probabilities, row);
+    const float total = sum(exponentials);
+    losses.data[row] += static_cast<float>(portable_log(static_cast<double>(total)));
+    const float inverse = 1.0F / total;
+    for (float& value : exponentials) value *= inverse;
+  }
+}
+
+void softmax_cross_entropy_gradient(ConstTensor probabilities, std::span<const std::int32_t> labels,
+                                    ConstTensor losses_gradient, Tensor logits_gradient, Write write) {
+  ENSURE(probabilities.shape == logits_gradient.shape);
+  ENSURE(std::ssize(labels) == losses_gradient.elements());
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto from = row_of(probabilities, row);
+    const auto to = row_of(logits_gradient, row);
+    const float scale = losses_gradient.data[row];
+    for (std::size_t column = 0; column < from.size(); ++column) {
+      put(to[column], scale * from[column], write);
+    }
+    to[static_cast<std::size_t>(labels[row])] -= scale;
+  }
+}
+
+void squared_error(ConstTensor predictions, std::span<const float> targets, Tensor losses) {
+  ENSURE(std::ssize(targets) == predictions.elements() && std::ssize(targets) == losses.elements());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const float difference = predictions.data[i] - targets[i];
+    losses.data[i] = difference * difference;
+  }
+}
+
+void squared_error_gradient(ConstTensor predictions, std::span<const float> targets,
+                            ConstTensor losses_gradient, Tensor predictions_gradient, Write write) {
+  ENSURE(std::ssize(targets) == predictions.elements());
+  ENSURE(predictions.shape == predictions_gradient.shape);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const float difference = predictions.data[i] - targets[i];
+    put(predictions_gradient.data[i], losses_gradient.data[i] * (2.0F * difference), write);
+  }
+}
+
+void match_labels(ConstTensor logits, std::span<const std::int32_t> labels, Tensor matches) {
+  ENSURE(std::ssize(labels) == logits.shape.rows() && std::ssize(labels) == matches.elements());
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto values = row_of(logits, row);
+    const auto best = std::ranges::max_element(values) - values.begin();
+    matches.data[row] = best == labels[row] ? 1.0F : 0.0F;
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,27 @@
+// What layers and models are written into: the graph, and how each of its variables starts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+
+namespace trainyard::runtime {
+
+// How the elements of a variable start.
+struct InitialValue {
+  enum class Kind { zeros, normal, uniform } kind = Kind::zeros;
+  double scale = 0;  // normal: the standard deviation; uniform: the bound on both sides
+};
+
+struct ModelBuilder {
+  Graph graph;
+  std::vector<InitialValue> initial;  // by variable
+
+  NodeId add_variable(std::string name, const Shape& shape, InitialValue value) {
+    initial.push_back(value);
+    return graph.add_variable(std::move(name), shape);
+  }
+};
+
+}  // namespace trainyard::runtime
