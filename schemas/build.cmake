@@ -150,3 +150,31 @@ function(trainyard_test folder)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")
 endfunction()
+
+# trainyard_migrations(folder): its numbered .sql files, compiled into migrations() of <folder>/migrations.h
+function(trainyard_migrations folder)
+  trainyard_target_name(${folder} target)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/[0-9]*.sql)
+  list(SORT files)
+  set(rows "")
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME)
+    string(REGEX MATCH "^0*([0-9]+)_" ignored ${name})
+    file(READ ${file} sql)
+    string(APPEND rows "    {${CMAKE_MATCH_1}, R\"sql(${sql})sql\"},\n")
+  endforeach()
+  set(source ${CMAKE_BINARY_DIR}/generated/${folder}/migrations.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[#include "schemas/sql/migrations.h"
+
+namespace trainyard {
+namespace {
+constexpr Migration rows[] = {
+@rows@};
+}  // namespace
+std::span<const Migration> migrations() { return rows; }
+}  // namespace trainyard
+]])
+  add_library(${target} STATIC ${source})
+  trainyard_link(${target} PUBLIC)
+endfunction()

@@ -1,5 +1,5 @@
-// What REST reads: only what is durable, through a read-only connection of its own (one Reader per thread), so that a
-// slow reader never delays the scheduler.
+// What REST reads: only what is durable, through a read-only connection of its own (one Reader per
+// thread), so that a slow reader never delays the scheduler.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace trainyard::scheduler {
 
 struct JobFilter {
   std::optional<JobState> state;
-  std::string name;  // exact; "" = any
+  std::string name;                                         // exact; "" = any
   std::vector<std::pair<std::string, std::string>> labels;  // all must be there
 };
 struct JobPage {
-  std::vector<Job> jobs;                       // newest first
-  std::optional<std::uint64_t> next_before;    // sequence to go on below; none on the last page
+  std::vector<Job> jobs;                     // newest first
+  std::optional<std::uint64_t> next_before;  // sequence to go on below; none on the last page
 };
 
 struct MetricPoint {
@@ -37,10 +37,11 @@ struct MetricSeries {
   std::vector<MetricPoint> points;  // ascending steps, none twice
 };
 struct MetricQuery {
-  std::vector<std::string> names;  // empty = all
+  std::vector<std::string> names;         // empty = all
   std::optional<std::int64_t> from_step;  // both ends included
   std::optional<std::int64_t> to_step;
-  std::int64_t max_points = 1000;  // per series; thinned so that the minimum and maximum of each bucket stay
+  std::int64_t max_points =
+      1000;  // per series; thinned so that the minimum and maximum of each bucket stay
 };
 
 struct JobEventRow {
@@ -66,7 +67,8 @@ class Reader {
                        std::optional<std::uint64_t> before_sequence);
   Result<std::vector<TaskAttempt>> tasks(const JobId& id, std::optional<std::int64_t> attempt);
   Result<std::vector<MetricSeries>> metrics(const JobId& id, const MetricQuery& query);
-  Result<std::vector<JobEventRow>> events(const JobId& id, std::int64_t after_id, std::int64_t limit);
+  Result<std::vector<JobEventRow>> events(const JobId& id, std::int64_t after_id,
+                                          std::int64_t limit);
   Result<std::vector<Checkpoint>> checkpoints(const JobId& id);  // committed ones, oldest first
   Result<std::map<std::string, std::int64_t>> count_jobs_by_state();
 

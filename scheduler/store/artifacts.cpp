@@ -1,0 +1,160 @@
+#include "scheduler/store/artifacts.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace trainyard::scheduler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t read_bytes = 1 << 20;
+
+bool is_sha256(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == 64 && std::ranges::all_of(text, is_digit);
+}
+
+std::string part_of(const std::string& path) { return path + ".part"; }
+
+// False when the path has become another file since `file` was opened: its upload was finished or
+// given up.
+bool is_still_at(const File& file, const std::string& path) {
+  struct stat opened {};
+  struct stat there {};
+  return ::fstat(file.descriptor(), &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         opened.st_ino == there.st_ino && opened.st_dev == there.st_dev;
+}
+
+}  // namespace
+
+// --- ArtifactUpload
+// ------------------------------------------------------------------------------------
+
+ArtifactUpload::ArtifactUpload(File file, ArtifactFile announced, std::string part_path,
+                               std::string final_path)
+    : file_(std::move(file)),
+      announced_(std::move(announced)),
+      part_path_(std::move(part_path)),
+      final_path_(std::move(final_path)) {}
+
+Status ArtifactUpload::take_in_stored(std::int64_t bytes) {
+  std::string buffer(read_bytes, '\0');
+  while (bytes_ < bytes) {
+    TRY_ASSIGN(const std::size_t count, file_.read_at(bytes_, buffer));
+    if (count == 0) return unavailable(part_path_ + " became shorter while it was read");
+    hash_.add(std::string_view(buffer).substr(0, count));
+    bytes_ += static_cast<std::int64_t>(count);
+  }
+  return ok();
+}
+
+Status ArtifactUpload::append(std::string_view data) {
+  if (bytes_ + std::ssize(data) > announced_.bytes) {
+    return invalid(announced_.name + " is longer than the " + std::to_string(announced_.bytes) +
+                   " bytes announced");
+  }
+  TRY(file_.write_at(bytes_, data));
+  hash_.add(data);
+  bytes_ += std::ssize(data);
+  return ok();
+}
+
+StoredPart ArtifactUpload::stored() const { return {.bytes = bytes_, .complete = complete_}; }
+
+Status ArtifactUpload::finish() {
+  if (bytes_ != announced_.bytes) {
+    return invalid(announced_.name + " has " + std::to_string(bytes_) + " of " +
+                   std::to_string(announced_.bytes) + " bytes");
+  }
+  if (hash_.finish_hex() != announced_.sha256) {
+    ::unlink(part_path_.c_str());
+    return invalid(announced_.name + " has another content than its sha256 " + announced_.sha256);
+  }
+  TRY(file_.sync());
+  TRY(move_into_place(part_path_, final_path_));
+  complete_ = true;
+  return ok();
+}
+
+// --- Artifacts
+// -----------------------------------------------------------------------------------------
+
+Result<std::string> Artifacts::path_of(const JobId& job, const std::string& sha256) const {
+  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  if (!is_sha256(sha256)) return invalid("\"" + sha256 + "\" is no sha256");
+  return folder_ + "/" + job.text + "/" + sha256;
+}
+
+Result<StoredPart> Artifacts::find(const JobId& job, const std::string& sha256) const {
+  TRY_ASSIGN(const std::string path, path_of(job, sha256));
+  std::error_code error;
+  if (const auto bytes = fs::file_size(path, error); !error) {
+    return StoredPart{.bytes = static_cast<std::int64_t>(bytes), .complete = true};
+  }
+  const auto bytes = fs::file_size(part_of(path), error);
+  return StoredPart{.bytes = error ? 0 : static_cast<std::int64_t>(bytes), .complete = false};
+}
+
+Result<ArtifactUpload> Artifacts::resume(const JobId& job, const ArtifactFile& file,
+                                         std::int64_t offset) {
+  TRY_ASSIGN(const std::string path, path_of(job, file.sha256));
+  if (file.bytes < 0) return invalid(file.name + ": bytes must be 0 or more");
+  TRY(make_job_folder(job));
+  const std::string part = part_of(path);
+  TRY_ASSIGN(File opened, File::open(part, O_RDWR | O_CREAT));
+  if (::flock(opened.descriptor(), LOCK_EX | LOCK_NB) != 0) {
+    return unavailable("another upload of " + file.name + " is going on");
+  }
+  if (!is_still_at(opened, part)) return conflict(file.name + " has just been stored");
+
+  ArtifactUpload upload(std::move(opened), file, part, path);
+  TRY_ASSIGN(const std::int64_t stored, upload.file_.size());
+  if (offset != stored || fs::exists(path)) {
+    return conflict(file.name + ": " + std::to_string(stored) + " bytes are stored, not " +
+                    std::to_string(offset));
+  }
+  TRY(upload.take_in_stored(stored));
+  return upload;
+}
+
+Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
+  TRY_ASSIGN(const std::string path, path_of(job, sha256));
+  return File::open(path, O_RDONLY);
+}
+
+Result<std::string> Artifacts::model_path(const JobId& job, std::int64_t step,
+                                          std::int64_t attempt) const {
+  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  return folder_ + "/" + job.text + "/model-" + std::to_string(step) + "-" +
+         std::to_string(attempt) + ".safetensors";
+}
+
+Status Artifacts::make_job_folder(const JobId& job) {
+  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  const std::string folder = folder_ + "/" + job.text;
+  if (fs::is_directory(folder)) return ok();
+  TRY(make_folders(folder));
+  return sync_folder(folder_);
+}
+
+Status Artifacts::remove_file(const JobId& job, const std::string& sha256) {
+  TRY_ASSIGN(const std::string path, path_of(job, sha256));
+  ::unlink(path.c_str());
+  ::unlink(part_of(path).c_str());
+  return ok();
+}
+
+Status Artifacts::remove_job(const JobId& job) {
+  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  return remove_folder(folder_ + "/" + job.text);
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,74 @@
+// Files of checkpoints, kept under the name of their content: <folder>/<job>/<sha256>. An upload
+// that broke off goes on where it stopped; a file is there only once it is whole, verified and
+// durable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "scheduler/store/files.h"
+#include "schemas/base/id.h"
+#include "schemas/base/result.h"
+#include "schemas/types/run_event.h"
+#include "schemas/wire/sha256.h"
+
+namespace trainyard::scheduler {
+
+struct StoredPart {
+  std::int64_t bytes = 0;
+  bool complete = false;
+};
+
+// One upload that is going on; of one file there is one at a time.
+class ArtifactUpload {
+ public:
+  Status append(std::string_view data);  // `invalid` beyond the announced size
+  [[nodiscard]] StoredPart stored() const;
+  // Once all bytes are in: verifies, makes durable, puts in place. A content that is not what the
+  // sha256 says is `invalid`, and the upload starts over.
+  Status finish();
+
+ private:
+  friend class Artifacts;
+  ArtifactUpload(File file, ArtifactFile announced, std::string part_path, std::string final_path);
+  Status take_in_stored(std::int64_t bytes);  // into the hash
+
+  File file_;
+  ArtifactFile announced_;
+  std::string part_path_;
+  std::string final_path_;
+  std::int64_t bytes_ = 0;
+  Sha256 hash_;
+  bool complete_ = false;
+};
+
+class Artifacts {
+ public:
+  // Safe from several threads.
+  explicit Artifacts(std::string folder) : folder_(std::move(folder)) {}
+
+  // How much is here; nothing at all is 0 bytes. `invalid` for a job or hash that cannot be one.
+  [[nodiscard]] Result<StoredPart> find(const JobId& job, const std::string& sha256) const;
+  // `conflict` when `offset` is not where the stored part ends, or the file is complete: the caller
+  // asks find() and goes on from there. `unavailable` while another upload of it goes on.
+  Result<ArtifactUpload> resume(const JobId& job, const ArtifactFile& file, std::int64_t offset);
+  // A complete file, for reading.
+  [[nodiscard]] Result<File> open(const JobId& job, const std::string& sha256) const;
+
+  // Where the file of the user's download of a checkpoint is kept.
+  [[nodiscard]] Result<std::string> model_path(const JobId& job, std::int64_t step,
+                                               std::int64_t attempt) const;
+  Status make_job_folder(const JobId& job);
+
+  Status remove_file(const JobId& job, const std::string& sha256);
+  Status remove_job(const JobId& job);
+  [[nodiscard]] const std::string& folder() const { return folder_; }  // one folder per job in it
+
+ private:
+  [[nodiscard]] Result<std::string> path_of(const JobId& job, const std::string& sha256) const;
+
+  std::string folder_;
+};
+
+}  // namespace trainyard::scheduler

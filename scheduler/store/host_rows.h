@@ -1,0 +1,21 @@
+// The tables tasks and agents: what runs where.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scheduler/store/db.h"
+#include "schemas/types/agent.h"
+#include "schemas/types/task.h"
+
+namespace trainyard::scheduler {
+
+Status save_task(Db& db, const TaskAttempt& task);
+// Of one attempt, or of all of them; by attempt, role and index.
+Result<std::vector<TaskAttempt>> read_tasks(Db& db, const JobId& job,
+                                            std::optional<std::int64_t> attempt);
+
+Status save_agent(Db& db, const AgentRecord& agent);
+Result<std::vector<AgentRecord>> read_agents(Db& db);  // by id
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,48 @@
+// The tables jobs, job_labels and idempotency_keys.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/store/db.h"
+#include "schemas/types/job.h"
+
+namespace trainyard::scheduler {
+
+// Specs by their hash: parsing one costs more than reading the rest of its job, and specs never
+// change.
+class SpecCache {
+ public:
+  Result<JobSpec> parse(const std::string& spec_hash, std::string_view spec_json);
+
+ private:
+  std::map<std::string, JobSpec, std::less<>> specs_;
+};
+
+// Which request made which job.
+struct IdempotencyKey {
+  std::string key;
+  std::string request_hash;
+  JobId job;
+  bool operator==(const IdempotencyKey&) const = default;
+};
+
+// Of a job that is there already everything is updated but what never changes: sequence, seed,
+// spec.
+Status save_job(Db& db, const Job& job);
+Status remove_job(Db& db, const JobId& id);  // and all that belongs to it
+Status save_key(Db& db, const IdempotencyKey& key);
+Result<std::optional<IdempotencyKey>> find_key(Db& db, const std::string& key);
+
+// The columns of `jobs` that read_job() reads, to follow a SELECT.
+extern const char* const job_columns;
+Result<Job> read_job(Query& query, SpecCache& specs);
+Result<Job> find_job(Db& db, const JobId& id, SpecCache& specs);          // not_found
+Result<std::vector<Job>> read_unfinished_jobs(Db& db, SpecCache& specs);  // by sequence
+Result<std::vector<JobId>> read_job_ids(Db& db);
+Result<std::uint64_t> last_sequence(Db& db);  // 0 when there was never a job
+
+}  // namespace trainyard::scheduler

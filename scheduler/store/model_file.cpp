@@ -1,0 +1,167 @@
+#include "scheduler/store/model_file.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "schemas/wire/checkpoint_json.h"
+#include "schemas/wire/safetensors.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+constexpr std::int64_t manifest_bytes_max = std::int64_t{64} << 20;
+constexpr std::size_t copy_bytes = 1 << 20;
+constexpr std::int64_t element_bytes = 4;  // F32
+
+// Elements [begin, end) of a variable, and where they lie.
+struct Piece {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  const File* shard = nullptr;
+  std::int64_t offset = 0;  // in the shard's file, bytes
+};
+using PiecesByVariable = std::map<std::string, std::vector<Piece>>;
+
+Error broken(const Checkpoint& checkpoint, const std::string& why) {
+  return internal("checkpoint " + checkpoint.job.text + "/" + std::to_string(checkpoint.step) +
+                  ": " + why);
+}
+
+std::int64_t element_count(const VariableInfo& variable) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : variable.shape) count *= size;
+  return count;
+}
+
+Result<std::string> read_text(const File& file, std::int64_t bytes) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  TRY_ASSIGN(const std::size_t count, file.read_at(0, text));
+  text.resize(count);
+  return text;
+}
+
+Result<Manifest> read_manifest(const Artifacts& artifacts, const Checkpoint& checkpoint) {
+  TRY_ASSIGN(const File file, artifacts.open(checkpoint.job, checkpoint.manifest.sha256));
+  TRY_ASSIGN(const std::int64_t bytes, file.size());
+  if (bytes > manifest_bytes_max) return broken(checkpoint, "the manifest is too large");
+  TRY_ASSIGN(const std::string text, read_text(file, bytes));
+  auto manifest = parse_manifest(text);
+  if (!manifest) return broken(checkpoint, manifest.error().message);
+  return manifest;
+}
+
+Result<SafetensorsHeader> read_header(const File& file) {
+  TRY_ASSIGN(const std::int64_t file_bytes, file.size());
+  TRY_ASSIGN(const std::string start, read_text(file, 8));
+  TRY_ASSIGN(const std::int64_t length, safetensors_header_length(start));
+  TRY_ASSIGN(const std::string text, read_text(file, std::min(8 + length, file_bytes)));
+  return decode_safetensors_header(text, file_bytes);
+}
+
+Status collect_pieces(const File& shard, PiecesByVariable& pieces) {
+  TRY_ASSIGN(const SafetensorsHeader header, read_header(shard));
+  for (const SafetensorsEntry& entry : header.entries) {
+    TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
+    if (!range.slot.empty()) continue;
+    if (entry.dtype != "F32" ||
+        entry.end - entry.begin != (range.end - range.begin) * element_bytes) {
+      return internal("the shard's tensor " + entry.name + " has another size than its name says");
+    }
+    pieces[range.variable].push_back({.begin = range.begin,
+                                      .end = range.end,
+                                      .shard = &shard,
+                                      .offset = header.data_start + entry.begin});
+  }
+  return ok();
+}
+
+// Sorts the pieces; an error unless they hold every element exactly once.
+Status check_whole(const VariableInfo& variable, std::vector<Piece>& pieces) {
+  std::ranges::sort(pieces, {}, &Piece::begin);
+  std::int64_t covered = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.begin != covered) break;
+    covered = piece.end;
+  }
+  const std::int64_t count = element_count(variable);
+  if (covered == count && (pieces.empty() || pieces.back().end == count)) return ok();
+  return internal("the shards do not hold each of the " + std::to_string(count) + " elements of " +
+                  variable.name + " exactly once");
+}
+
+Status copy(const Piece& piece, const File& to, std::int64_t to_offset) {
+  std::string buffer(copy_bytes, '\0');
+  std::int64_t left = (piece.end - piece.begin) * element_bytes;
+  std::int64_t from_offset = piece.offset;
+  while (left > 0) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(left, copy_bytes));
+    TRY_ASSIGN(const std::size_t count, piece.shard->read_at(from_offset, {buffer.data(), wanted}));
+    if (count != wanted) return internal("a shard ended early");
+    TRY(to.write_at(to_offset, {buffer.data(), count}));
+    from_offset += static_cast<std::int64_t>(count);
+    to_offset += static_cast<std::int64_t>(count);
+    left -= static_cast<std::int64_t>(count);
+  }
+  return ok();
+}
+
+std::string encode_header(const Manifest& manifest) {
+  SafetensorsHeader header;
+  header.metadata = manifest.description;
+  header.metadata["step"] = std::to_string(manifest.step);
+  for (const VariableInfo& variable : manifest.variables) {
+    SafetensorsEntry& entry = header.entries.emplace_back();
+    entry.name = variable.name;
+    entry.shape = variable.shape;
+  }
+  return encode_safetensors_header(header);
+}
+
+Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces, const File& to) {
+  const std::string header = encode_header(manifest);
+  TRY(to.write_at(0, header));
+  std::int64_t offset = std::ssize(header);
+  for (const VariableInfo& variable : manifest.variables) {
+    const auto parts = pieces.find(variable.name);
+    if (parts == pieces.end()) continue;  // of no elements: it was checked
+    for (const Piece& piece : parts->second) {
+      TRY(copy(piece, to, offset + piece.begin * element_bytes));
+    }
+    offset += element_count(variable) * element_bytes;
+  }
+  return to.sync();
+}
+
+}  // namespace
+
+Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint,
+                        const std::string& path) {
+  TRY_ASSIGN(const Manifest manifest, read_manifest(artifacts, checkpoint));
+  std::vector<File> shards;
+  shards.reserve(checkpoint.shards.size());  // pieces point into it
+  PiecesByVariable pieces;
+  for (const ArtifactFile& shard : checkpoint.shards) {
+    TRY_ASSIGN(File file, artifacts.open(checkpoint.job, shard.sha256));
+    shards.push_back(std::move(file));
+    if (const Status status = collect_pieces(shards.back(), pieces); !status) {
+      return broken(checkpoint, shard.name + ": " + status.error().message);
+    }
+  }
+  for (const VariableInfo& variable : manifest.variables) {
+    if (const Status status = check_whole(variable, pieces[variable.name]); !status) {
+      return broken(checkpoint, status.error().message);
+    }
+  }
+
+  const std::string aside = path + ".new";
+  TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC));
+  TRY(write_variables(manifest, pieces, file));
+  return move_into_place(aside, path);
+}
+
+}  // namespace trainyard::scheduler

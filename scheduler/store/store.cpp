@@ -1,0 +1,116 @@
+#include "scheduler/store/store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "scheduler/store/checkpoint_rows.h"
+#include "scheduler/store/host_rows.h"
+#include "scheduler/store/migrate.h"
+#include "scheduler/store/run_rows.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+// One change, one row (or a few of one table).
+struct Save {
+  Db& db;
+
+  Status operator()(const SaveJob& change) const { return save_job(db, change.job); }
+  Status operator()(const RemoveJob& change) const { return remove_job(db, change.job); }
+  Status operator()(const SaveTask& change) const { return save_task(db, change.task); }
+  Status operator()(const SaveAgent& change) const { return save_agent(db, change.agent); }
+  Status operator()(const AppendRunEvents& change) const { return append_run_events(db, change); }
+  Status operator()(const RollBackMetrics& change) const { return roll_back_metrics(db, change); }
+  Status operator()(const SaveCheckpoint& change) const {
+    return save_checkpoint(db, change.checkpoint);
+  }
+  Status operator()(const AppendJobEvent& change) const { return append_job_event(db, change); }
+};
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T> from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+struct CheckpointName {
+  JobId job;
+  std::int64_t step = 0;
+};
+
+// resume_from as "<job>/<step>"; nothing for "latest" and "none".
+std::optional<CheckpointName> other_checkpoint(const JobSpec& spec) {
+  const std::string& text = spec.checkpoint.resume_from;
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string::npos) return std::nullopt;
+  CheckpointName name{.job = JobId{text.substr(0, slash)}};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, name.step);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return name;
+}
+
+}  // namespace
+
+Result<Store> Store::open(const std::string& path) {
+  TRY_ASSIGN(Db db, Db::open(path, Access::read_write));
+  TRY(migrate(db));
+  return Store(std::move(db));
+}
+
+Result<Saved> Store::load() {
+  Saved saved;
+  TRY_ASSIGN(saved.jobs, read_unfinished_jobs(db_, specs_));
+  TRY_ASSIGN(saved.agents, read_agents(db_));
+  for (const Job& job : saved.jobs) {
+    TRY_ASSIGN(auto tasks, read_tasks(db_, job.id, job.attempt));
+    append(saved.tasks, std::move(tasks));
+    TRY_ASSIGN(auto checkpoints, kept_checkpoints(job.id));
+    append(saved.checkpoints, std::move(checkpoints));
+  }
+  for (const Job& job : saved.jobs) {
+    const auto other = other_checkpoint(job.spec);
+    if (!other) continue;
+    TRY_ASSIGN(auto checkpoint, committed_checkpoint(other->job, other->step));
+    if (checkpoint && std::ranges::count(saved.checkpoints, *checkpoint) == 0) {
+      saved.checkpoints.push_back(*std::move(checkpoint));
+    }
+  }
+  return saved;
+}
+
+Status Store::save(std::span<const Change> changes, std::span<const IdempotencyKey> keys) {
+  TRY_ASSIGN(Transaction transaction, Transaction::begin(db_));
+  for (const Change& change : changes) TRY(std::visit(Save{db_}, change));
+  for (const IdempotencyKey& key : keys) TRY(save_key(db_, key));
+  return transaction.commit();
+}
+
+Result<std::optional<IdempotencyKey>> Store::find_key(const std::string& key) {
+  return scheduler::find_key(db_, key);
+}
+
+Result<Job> Store::job(const JobId& id) { return find_job(db_, id, specs_); }
+
+Result<std::vector<JobId>> Store::job_ids() { return read_job_ids(db_); }
+
+Result<std::uint64_t> Store::last_sequence() { return scheduler::last_sequence(db_); }
+
+Result<std::vector<Checkpoint>> Store::kept_checkpoints(const JobId& id) {
+  return read_checkpoints(db_, id, Which::kept);
+}
+
+Result<std::optional<Checkpoint>> Store::committed_checkpoint(const JobId& id, std::int64_t step) {
+  TRY_ASSIGN(auto checkpoints, read_checkpoints(db_, id, Which::committed));
+  std::optional<Checkpoint> found;
+  for (Checkpoint& checkpoint : checkpoints) {
+    if (checkpoint.step == step) found = std::move(checkpoint);
+  }
+  return found;
+}
+
+Status Store::tidy_up() { return db_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
+
+}  // namespace trainyard::scheduler
