@@ -1,0 +1,123 @@
+// One client's socket as our own writer has it: a duplicate of the descriptor that Pistache reads
+// from, so that it can never come to mean another client. Writes never block: what does not fit
+// waits here, in order, for the Writer.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "api/http/file_descriptor.h"
+#include "api/http/request_parser.h"
+#include "api/http/response.h"
+
+namespace trainyard::api {
+
+class Writer;
+
+// A part of an open file, sent without being read into memory.
+struct FileSlice {
+  FileDescriptor file{};
+  off_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+// A whole response. A HEAD request gets the head alone, with the length that the body would have.
+enum class BodyUse { sent, left_out };
+struct Answer {
+  Response response;
+  FileSlice slice{};  // after the response's body
+  BodyUse body = BodyUse::sent;
+  AfterResponse after = AfterResponse::keep_open;
+};
+
+// What one call adds to a connection's output.
+struct Output {
+  std::string bytes;
+  FileSlice slice{};  // after `bytes`; length 0 = none
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  struct Setup {
+    FileDescriptor socket;  // non-blocking
+    std::string remote_address;
+    RequestLimits limits;
+    std::shared_ptr<Writer> writer;
+    std::shared_ptr<void> seat{};  // held for as long as the connection lives: counts connections
+  };
+  explicit Connection(Setup setup);
+
+  // --- the thread that reads
+  // -------------------------------------------------------------------------
+  RequestParser& parser() { return parser_; }
+  [[nodiscard]] const std::string& remote_address() const { return remote_address_; }
+  // False when a response is still due or the connection is closing: the request is dropped, as all
+  // that comes after it, and the connection closes after the response that is due.
+  bool begin_exchange();
+  void stop_listening();  // pipelined or malformed input: no request after the present one
+  [[nodiscard]] bool listens() const { return listens_; }
+  void
+  peer_gone();  // the reader saw the end: streams stop, a response that is due may still be sent
+
+  // --- any thread
+  // ------------------------------------------------------------------------------------ At most
+  // once per begin_exchange(); nothing happens when the client is gone.
+  void respond(Answer answer);
+
+  // A response whose end is not known yet: the head now, then append(), then finish(). The
+  // connection closes at the end.
+  void begin_stream(std::string head, std::function<void()> on_gone);
+  // False when the connection is gone, or when more than `bound` bytes wait already: then it is
+  // dropped.
+  bool append(std::string bytes, std::size_t bound);
+  void finish(std::string last_bytes);
+
+  void send_continue();
+  void drop();  // at once, whatever waits
+
+  [[nodiscard]] bool gone() const { return gone_.load(); }
+  [[nodiscard]] std::size_t waiting_bytes() const;
+
+  // --- the Writer's thread
+  // ---------------------------------------------------------------------------
+  enum class Flushed { all, some, nothing, failed };
+  Flushed flush();
+  [[nodiscard]] int socket() const { return socket_.get(); }
+
+ private:
+  void push(Output output);          // mutex_ held
+  Flushed flush_waiting();           // mutex_ held
+  ssize_t send_front(Output& next);  // mutex_ held
+  void fail();                       // mutex_ held
+  void tell_stream();                // mutex_ not held
+  void write_now(std::unique_lock<std::mutex> lock);
+
+  const FileDescriptor socket_;
+  const std::string remote_address_;
+  const std::shared_ptr<Writer> writer_;
+  const std::shared_ptr<void> seat_;
+  RequestParser parser_;  // the reading thread's alone
+  bool listens_ = true;   // the reading thread's alone
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::deque<Output> waiting_;
+  std::size_t sent_of_front_ = 0;
+  bool exchange_open_ = false;
+  bool close_after_response_ = false;
+  bool closing_ = false;  // nothing is added any more; shut down once all is sent
+  bool streaming_ = false;
+  std::function<void()> on_gone_;
+
+  std::atomic<bool> gone_{false};
+};
+
+}  // namespace trainyard::api

@@ -1,0 +1,242 @@
+// Pistache in, our requests and answers out. The only file that includes Pistache.
+#include "api/http/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pistache/endpoint.h>
+#include <pistache/peer.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <utility>
+
+#include "api/http/connection.h"
+#include "api/http/exchange.h"
+#include "api/http/writer.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::api {
+namespace {
+
+namespace http = Pistache::Http;
+
+// What all threads of one server share.
+struct Shared {
+  Shared(ServerOptions settings, std::vector<Route> routes)
+      : options(std::move(settings)),
+        router(std::move(routes)),
+        writer(std::make_shared<Writer>(Writer::Options{
+            .stall_limit = options.stall_limit, .heartbeat_every = options.heartbeat_every})),
+        open(std::make_shared<OpenExchanges>()),
+        connections(std::make_shared<std::atomic<std::size_t>>(0)) {}
+
+  const ServerOptions options;
+  const Router router;
+  const std::shared_ptr<Writer> writer;
+  const std::shared_ptr<OpenExchanges> open;
+  const std::shared_ptr<std::atomic<std::size_t>>
+      connections;  // outlives the server in the last ones' hands
+};
+
+// A page of another site that a user's browser shows must not be able to change anything here.
+bool comes_from_another_site(const Request& request) {
+  const bool reads = request.method == Method::get || request.method == Method::head ||
+                     request.method == Method::options;
+  const std::string_view origin = request.header("origin");
+  if (reads || origin.empty()) return false;
+  const std::string host(request.header("host"));
+  return origin != "http://" + host && origin != "https://" + host;
+}
+
+// One per Pistache worker. Both overrides stand in for Pistache's own parsing and answering.
+class Reader : public http::Handler {
+ public:
+  HTTP_PROTOTYPE(Reader)
+
+  explicit Reader(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+  void onRequest(const http::Request&, http::ResponseWriter) override {}  // never called
+
+  void onDisconnection(const std::shared_ptr<Pistache::Tcp::Peer>& peer) override {
+    if (const auto connection = connection_of(peer)) connection->peer_gone();
+  }
+
+ private:
+  static constexpr const char* connection_key = "connection";
+
+  void onConnection(const std::shared_ptr<Pistache::Tcp::Peer>& peer) override {
+    // Pistache closes peers that are idle too long without a word; of others it writes a 408
+    // through the path that can reach the wrong client. So every peer is idle, always. The parser
+    // is Pistache's clock for that.
+    peer->setIdle(true);
+    peer->putData(ParserData, std::make_shared<http::RequestParser>(1));
+    const auto counter = shared_->connections;
+    const bool full = counter->fetch_add(1) >= shared_->options.connections_max;
+    std::shared_ptr<void> seat(nullptr, [counter](void*) { counter->fetch_sub(1); });
+    FileDescriptor socket(::fcntl(peer->fd(), F_DUPFD_CLOEXEC, 0));
+    if (!socket) {
+      log_error("connection_refused", {{"message", "no file descriptor is left"}});
+      ::shutdown(peer->fd(), SHUT_RDWR);
+      return;
+    }
+    const auto connection =
+        std::make_shared<Connection>(Connection::Setup{.socket = std::move(socket),
+                                                       .remote_address = peer->address().host(),
+                                                       .limits = shared_->options.limits,
+                                                       .writer = shared_->writer,
+                                                       .seat = std::move(seat)});
+    peer->putData(connection_key, connection);
+    if (full) {
+      connection->begin_exchange();
+      refuse(*connection, problem_of(unavailable("the server has too many connections")));
+    }
+  }
+
+  void onInput(const char* bytes, std::size_t length,
+               const std::shared_ptr<Pistache::Tcp::Peer>& peer) override {
+    const auto connection = connection_of(peer);
+    if (!connection || !connection->listens()) return;
+    RequestParser& parser = connection->parser();
+    switch (parser.feed({bytes, length})) {
+      case RequestParser::State::need_more: return;
+      case RequestParser::State::wants_continue: return connection->send_continue();
+      case RequestParser::State::refused:
+        if (connection->begin_exchange()) refuse(*connection, parser.problem());
+        return connection->stop_listening();
+      case RequestParser::State::complete: break;
+    }
+    getParser(peer)->reset();  // the idle time begins anew
+    if (!connection->begin_exchange()) return;
+    if (parser.surplus_bytes() > 0) connection->stop_listening();
+    Request request = parser.take();
+    request.remote_address = connection->remote_address();
+    answer(request, connection);
+  }
+
+  void answer(Request& request, const std::shared_ptr<Connection>& connection) {
+    const Responder responder(std::make_shared<Responder::Exchange>(
+        Responder::Exchange::Setup{.connection = connection,
+                                   .writer = shared_->writer,
+                                   .open = shared_->open,
+                                   .keep_open_max = shared_->options.idle_limit / 2},
+        request));
+    if (comes_from_another_site(request)) {
+      return responder.problem({.status = 403,
+                                .code = "foreign_origin",
+                                .detail = "pages of other sites may not change anything here"});
+    }
+    shared_->router.dispatch(request, responder);
+  }
+
+  static void refuse(Connection& connection, const Problem& problem) {
+    connection.respond({.response = problem_response(problem), .after = AfterResponse::close});
+  }
+
+  static std::shared_ptr<Connection> connection_of(
+      const std::shared_ptr<Pistache::Tcp::Peer>& peer) {
+    return std::static_pointer_cast<Connection>(peer->tryGetData(connection_key));
+  }
+
+  std::shared_ptr<Shared> shared_;
+};
+
+struct HostAndPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<HostAndPort> parse_address(const ServerOptions& options) {
+  const std::string& text = options.address;
+  const std::size_t colon = text.rfind(':');
+  std::string host = text.substr(0, colon);
+  if (host == "localhost") host = "127.0.0.1";
+  in_addr address{};
+  if (colon == std::string::npos || ::inet_pton(AF_INET, host.c_str(), &address) != 1) {
+    return invalid("http address: \"" + text + "\" is not IPv4:PORT or localhost:PORT");
+  }
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
+  if (error != std::errc() || stop != end) {
+    return invalid("http address: the port of \"" + text + "\" is not a number from 0 to 65535");
+  }
+  if (options.exposure == Exposure::loopback_only && !host.starts_with("127.")) {
+    return invalid(
+        "http address: " + text +
+        " can be reached by other machines, and there is no authentication yet; listen on "
+        "127.0.0.1, or say --insecure");
+  }
+  return HostAndPort{.host = host, .port = port};
+}
+
+// Raises the soft limit of open files as far as allowed, and returns how many connections fit below
+// it: two descriptors each, and some for the rest of the process.
+std::size_t connections_that_fit(std::size_t wanted) {
+  constexpr rlim_t reserve = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  if (limit.rlim_cur < limit.rlim_max) {
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(before, 65'536));
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
+  }
+  if (limit.rlim_cur == RLIM_INFINITY) return wanted;
+  return std::min<std::size_t>(wanted,
+                               limit.rlim_cur > reserve ? (limit.rlim_cur - reserve) / 2 : 1);
+}
+
+}  // namespace
+
+struct Server::Parts {
+  std::shared_ptr<Shared> shared;
+  std::unique_ptr<http::Endpoint> endpoint;
+  std::string address;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() { stop(); }
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::vector<Route> routes) {
+  TRY_ASSIGN(const HostAndPort place, parse_address(options));
+  std::signal(SIGPIPE, SIG_IGN);  // sendfile() has no MSG_NOSIGNAL
+  options.connections_max = connections_that_fit(options.connections_max);
+  auto parts = std::make_unique<Parts>();
+  parts->shared = std::make_shared<Shared>(options, std::move(routes));
+  try {
+    parts->endpoint =
+        std::make_unique<http::Endpoint>(Pistache::Address(place.host, Pistache::Port(place.port)));
+    parts->endpoint->init(http::Endpoint::options()
+                              .threads(options.threads)
+                              .keepaliveTimeout(options.idle_limit)
+                              .flags(Pistache::Tcp::Options::ReuseAddr |
+                                     Pistache::Tcp::Options::NoDelay |
+                                     Pistache::Tcp::Options::CloseOnExec));
+    parts->endpoint->setHandler(std::make_shared<Reader>(parts->shared));
+    parts->endpoint->serveThreaded();
+  } catch (const std::exception& problem) {
+    return unavailable("cannot listen on " + options.address + ": " + problem.what());
+  }
+  parts->shared->writer->start();
+  parts->address =
+      place.host + ":" + std::to_string(static_cast<std::uint16_t>(parts->endpoint->getPort()));
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+std::string Server::address() const { return parts_->address; }
+
+void Server::stop() {
+  if (!parts_->endpoint) return;
+  const Shared& shared = *parts_->shared;
+  parts_->endpoint->shutdown();
+  parts_->endpoint.reset();
+  if (!shared.open->wait_until_none(shared.options.stop_patience)) {
+    log_warning("http_stop", {{"message", "some requests are left without an answer"}});
+  }
+  shared.writer->stop(shared.options.stop_patience);
+}
+
+}  // namespace trainyard::api
