@@ -1,0 +1,56 @@
+// Largest first onto the least loaded: chunks are of one size but for the last, so the arena's own
+// order is that order.
+#include "runtime/core/chunk_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t kElementBytes = sizeof(float);
+constexpr std::int64_t kChunkBytesMin = 64 << 10;
+constexpr std::int64_t kChunkBytesMax = 1 << 20;
+constexpr std::int64_t kChunksPerPs = 16;
+constexpr std::int64_t kLineBytes = 64;
+
+void append(Share& share, Range chunk) {
+  if (!share.ranges.empty() && share.ranges.back().end == chunk.begin) {
+    share.ranges.back().end = chunk.end;
+  } else {
+    share.ranges.push_back(chunk);
+  }
+}
+
+}  // namespace
+
+std::int64_t Share::elements() const {
+  return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Range& range) { return sum + range.size(); });
+}
+
+std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count) {
+  const std::int64_t wanted = arena_elements * kElementBytes / (kChunksPerPs * ps_count);
+  const std::int64_t bytes = std::clamp(wanted, kChunkBytesMin, kChunkBytesMax);
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes / kElementBytes;
+}
+
+std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count) {
+  ENSURE(arena_elements >= 0 && ps_count >= 1);
+  const std::int64_t chunk = chunk_elements(arena_elements, ps_count);
+
+  std::vector<Share> shares(static_cast<std::size_t>(ps_count));
+  std::vector<std::int64_t> load(shares.size(), 0);
+  for (std::int64_t begin = 0; begin < arena_elements; begin += chunk) {
+    const Range range{begin, std::min(begin + chunk, arena_elements)};
+    const auto lightest = std::ranges::min_element(load);
+    append(shares[static_cast<std::size_t>(lightest - load.begin())], range);
+    *lightest += range.size();
+  }
+  return shares;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,36 @@
+// Which ps holds which part of the arena: a pure function of the arena's size and the number of ps,
+// so that every task computes it for itself. The arena is cut into chunks without regard to
+// variables (a variable of 400 MB must not sit on one ps), and chunks go round the ps so that a
+// layer's traffic uses all links at once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace trainyard::runtime {
+
+// Elements of the arena, end exclusive.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+// What one ps holds: ranges in ascending order, never adjacent. A frame carries them one after
+// another.
+struct Share {
+  std::vector<Range> ranges;
+  [[nodiscard]] std::int64_t elements() const;
+  bool operator==(const Share&) const = default;
+};
+
+// clamp(bytes / (16 * ps), 64 KiB, 1 MiB) in elements, rounded up to a cache line: about sixteen
+// chunks for each ps, which balances to within a sixteenth, without chunks too small to be worth a
+// range.
+std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count);
+
+// One share for each ps. Together they cover the arena once; with few elements some are empty.
+std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,151 @@
+// Gradients are added as they come, but only as far as the ranks before them are in: the order of
+// addition is the order of ranks whatever the order of arrival, and the last one's addition is part
+// of the update.
+#include "runtime/net/aggregator.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "runtime/core/schedule.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
+
+}  // namespace
+
+Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink)
+    : rules_(std::move(rules)),
+      gate_(rules_.gate, start.version, std::move(start.rank_steps)),
+      shard_(std::move(shard)),
+      sink_(std::move(sink)),
+      pending_(index_of(rules_.gate.ranks)),
+      waiting_(pending_.size()),
+      unseen_(pending_.size()) {}
+
+void Aggregator::push(Push push, Reply reply) {
+  if (broken_) return reply(*broken_);
+  const std::int64_t floats = push.gradient.bytes() / static_cast<std::int64_t>(sizeof(float));
+  if (push.gradient.bytes() != shard_.elements() * static_cast<std::int64_t>(sizeof(float))) {
+    return reply(invalid("a gradient of " + std::to_string(floats) + " floats for a share of " +
+                         std::to_string(shard_.elements())));
+  }
+
+  using enum VersionGate::Verdict;
+  switch (gate_.judge(push.rank, push.step)) {
+    case accept: return this->accept(std::move(push), std::move(reply));
+    case duplicate: {
+      const bool sync = rules_.gate.mode == Mode::sync;
+      return pull(push.rank, sync ? push.step : 0, std::move(reply));
+    }
+    case finished: return pull(push.rank, 0, std::move(reply));
+    case out_of_order:
+      return reply(conflict("step " + std::to_string(push.step) + " of rank " +
+                            std::to_string(push.rank) + " cannot follow version " +
+                            std::to_string(gate_.version())));
+    case unknown_rank:
+      return reply(invalid("rank " + std::to_string(push.rank) + " is not one of " +
+                           std::to_string(rules_.gate.ranks)));
+  }
+}
+
+void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
+  if (!gate_.knows(rank)) {
+    return reply(invalid("rank " + std::to_string(rank) + " is not one of " +
+                         std::to_string(rules_.gate.ranks)));
+  }
+  if (gate_.version() >= at_least) return answer(rank, reply, 0);
+  if (broken_) return reply(*broken_);
+  waiting_[index_of(rank)] = {std::move(reply), at_least, 0};
+}
+
+void Aggregator::accept(Push push, Reply reply) {
+  const std::int64_t rank = push.rank;
+  gate_.accept(rank, push.step);
+  waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1,
+                              gate_.version() - push.base_version};
+  pending_[index_of(rank)] = std::move(push);
+  if (rules_.gate.mode == Mode::sync) sum_what_is_next();
+  if (gate_.complete()) commit();
+}
+
+void Aggregator::sum_what_is_next() {
+  while (summed_ + 1 < pending_.size() && pending_[summed_]) {
+    shard_.add(pending_[summed_]->gradient);
+    pending_[summed_]->gradient = {};  // the network may have its memory back
+    ++summed_;
+  }
+}
+
+void Aggregator::commit() {
+  BatchSums sums;
+  std::int64_t snapshot_step = 0;
+  const Push* last = nullptr;
+  for (const auto& push : pending_) {
+    if (!push) continue;
+    sums += push->sums;
+    snapshot_step = std::max(snapshot_step, push->snapshot_step);
+    last = &*push;
+  }
+  ENSURE(last != nullptr);
+
+  const std::int64_t step = gate_.version() + 1;
+  shard_.apply(last->gradient,
+               {.learning_rate = learning_rate_at(rules_.optimizer, step, rules_.gate.max_steps),
+                .step = step,
+                .gradient_scale = 1.0F / static_cast<float>(sums.examples)});
+  gate_.commit();
+  for (auto& push : pending_) push.reset();
+  summed_ = 0;
+  for (BatchSums& unseen : unseen_) unseen += sums;
+
+  if (snapshot_step > 0) take_snapshot(snapshot_step);
+  if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
+  answer_waiting();
+}
+
+void Aggregator::snapshot_at(std::int64_t step) {
+  if (gate_.version() >= step) {
+    take_snapshot(step);
+  } else {
+    snapshot_at_ = step;
+  }
+}
+
+void Aggregator::take_snapshot(std::int64_t step) {
+  sink_({.step = step,
+         .version = gate_.version(),
+         .rank_steps = gate_.rank_steps(),
+         .weights = shard_.weights(),
+         .slots = copy_of(shard_.slots())});
+}
+
+void Aggregator::answer(std::int64_t rank, const Reply& reply, std::int64_t staleness) {
+  reply(Answer{.weights = shard_.weights(),
+               .version = gate_.version(),
+               .staleness = staleness,
+               .rank_step = gate_.rank_steps()[index_of(rank)],
+               .sums = std::exchange(unseen_[index_of(rank)], {})});
+}
+
+void Aggregator::answer_waiting() {
+  for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
+    if (!waiting_[rank].reply || waiting_[rank].at_least > gate_.version()) continue;
+    const Waiting waiting = std::exchange(waiting_[rank], {});
+    answer(static_cast<std::int64_t>(rank), waiting.reply, waiting.staleness);
+  }
+}
+
+void Aggregator::lose(std::int64_t rank, const std::string& why) {
+  if (gate_.knows(rank)) waiting_[index_of(rank)] = {};
+  if (rules_.gate.mode != Mode::sync || gate_.finished() || broken_) return;
+  broken_ = unavailable(why);
+  for (Waiting& waiting : waiting_) {
+    if (const Reply reply = std::exchange(waiting.reply, nullptr)) reply(*broken_);
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,119 @@
+// The brain of a ps: takes pushes and pulls, commits steps in rank order, answers those who wait.
+// It knows no network: the gRPC server calls it, and so does the in-process channel of a job
+// without ps. One thread calls it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/core/version_gate.h"
+#include "runtime/net/parameter_shard.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// Of one batch or of several together.
+struct BatchSums {
+  std::int64_t examples = 0;
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+
+  BatchSums& operator+=(const BatchSums& more) {
+    examples += more.examples;
+    loss_sum += more.loss_sum;
+    correct += more.correct;
+    return *this;
+  }
+  bool operator==(const BatchSums&) const = default;
+};
+
+struct Push {
+  std::int64_t rank = 0;
+  std::int64_t step = 0;           // as VersionGate numbers them
+  std::int64_t base_version = 0;   // of the parameters the gradient was computed from
+  BatchSums sums;                  // sums.examples is the gradient's weight in the mean
+  std::int64_t snapshot_step = 0;  // not 0: take a snapshot, named by it, of the version this makes
+  Payload gradient;                // of the sum of the batch's losses
+};
+
+struct Answer {
+  Weights weights;
+  std::int64_t version = 0;
+  std::int64_t staleness = 0;  // updates between base_version and the push
+  std::int64_t rank_step = 0;  // newest step taken of the rank
+  BatchSums sums;              // all that was applied since the rank's last answer
+};
+
+// Weights and slots of one version, taken between two updates.
+struct Snapshot {
+  std::int64_t step = 0;  // its name
+  std::int64_t version = 0;
+  std::vector<std::int64_t> rank_steps;
+  Weights weights;
+  std::vector<AlignedBuffer> slots;
+};
+
+class Aggregator {
+ public:
+  struct Rules {
+    VersionGate::Rules gate;
+    OptimizerSpec optimizer;  // for the learning rate at a step
+  };
+  struct Start {
+    std::int64_t version = 0;
+    std::vector<std::int64_t> rank_steps;  // as VersionGate takes them
+  };
+  using Reply = std::function<void(Result<Answer>)>;
+  using SnapshotSink = std::function<void(Snapshot)>;
+
+  Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink);
+
+  // `reply` is called once, now or in a later call: sync answers when the step has committed. A
+  // rank has one reply outstanding; a newer call of the same rank takes the place of an older one.
+  // `invalid` for a rank or a size that cannot be, `conflict` for a step that is not next.
+  void push(Push push, Reply reply);
+  // Answers as soon as the version is `at_least` or newer.
+  void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
+
+  // Takes a snapshot named `step` as soon as the version is that or newer.
+  void snapshot_at(std::int64_t step);
+
+  // The rank's caller is gone before training was over: in sync no step can commit any more, so
+  // everybody who waits or comes later is told `unavailable` with this reason. In async the others
+  // go on.
+  void lose(std::int64_t rank, const std::string& why);
+
+  [[nodiscard]] std::int64_t version() const { return gate_.version(); }
+  [[nodiscard]] bool finished() const { return gate_.finished(); }
+  [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
+
+ private:
+  struct Waiting {
+    Reply reply;  // empty: nobody waits
+    std::int64_t at_least = 0;
+    std::int64_t staleness = 0;
+  };
+
+  void accept(Push push, Reply reply);
+  void sum_what_is_next();
+  void commit();
+  void take_snapshot(std::int64_t step);
+  void answer(std::int64_t rank, const Reply& reply, std::int64_t staleness);
+  void answer_waiting();
+
+  Rules rules_;
+  VersionGate gate_;
+  ParameterShard shard_;
+  SnapshotSink sink_;
+  std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
+  std::size_t summed_ = 0;                    // pending_[0 .. summed_) are in the shard's sum
+  std::vector<Waiting> waiting_;              // by rank
+  std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
+  std::optional<std::int64_t> snapshot_at_;
+  std::optional<Error> broken_;
+};
+
+}  // namespace trainyard::runtime

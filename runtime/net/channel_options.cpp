@@ -1,0 +1,58 @@
+// Few options on purpose: on loopback none of gRPC's others made a difference that could be told
+// from noise.
+#include "runtime/net/channel_options.h"
+
+#include <algorithm>
+
+#include "runtime/net/frame.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// A peer whose host is gone is noticed within half a minute. The timeout is long because a worker
+// in the middle of a long gradient answers pings only every few seconds.
+constexpr int kKeepaliveMillis = 10'000;
+constexpr int kKeepaliveTimeoutMillis = 20'000;
+constexpr int kPingIntervalMinMillis = 5'000;
+
+// Tasks of a gang start together, in any order: a ps that is not up yet will be soon.
+constexpr int kReconnectFirstMillis = 50;
+constexpr int kReconnectLastMillis = 500;
+
+int message_bytes_max(std::int64_t elements) {
+  constexpr std::int64_t kFloatBytes = sizeof(float);
+  const std::int64_t bytes = elements * kFloatBytes + kFrameHeaderBytesMax;
+  constexpr std::int64_t kGrpcMax = 2'000'000'000;
+  return static_cast<int>(std::min(bytes, kGrpcMax));
+}
+
+}  // namespace
+
+void configure_server(grpc::ServerBuilder& builder, std::int64_t elements) {
+  builder.SetMaxReceiveMessageSize(message_bytes_max(elements));
+  builder.SetMaxSendMessageSize(message_bytes_max(elements));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kPingIntervalMinMillis);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error, not a share
+}
+
+grpc::ChannelArguments channel_arguments(std::int64_t elements) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(message_bytes_max(elements));
+  arguments.SetMaxSendMessageSize(message_bytes_max(elements));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectFirstMillis);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectFirstMillis);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectLastMillis);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // a push is never sent twice behind our back
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,71 @@
+// With one rank every push commits at once, so an answer is always there when the call returns.
+#include "runtime/net/local_params.h"
+
+#include <algorithm>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+LocalParams::LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
+                         SnapshotFiles files)
+    : desk_(std::move(files)),
+      aggregator_(std::move(rules), std::move(shard), std::move(start),
+                  [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }),
+      whole_{plan_shares(aggregator_.elements(), 1).front()} {}
+
+Result<Pulled> LocalParams::pull(std::int64_t at_least, std::span<float> parameters) {
+  const std::lock_guard lock(mutex_);
+  if (at_least > aggregator_.version()) {
+    return conflict("version " + std::to_string(at_least) + " was never made");
+  }
+  Result<Answer> answer = internal("a pull that was not answered");
+  aggregator_.pull(0, at_least, [&answer](Result<Answer> given) { answer = std::move(given); });
+  return keep(std::move(answer), parameters);
+}
+
+Result<Pulled> LocalParams::push_pull(const Contribution& contribution,
+                                      std::span<float> parameters) {
+  Result<Answer> answer = internal("a push that was not answered");
+  const std::lock_guard lock(mutex_);
+  aggregator_.push({.rank = 0,
+                    .step = contribution.step,
+                    .base_version = version_,
+                    .sums = contribution.sums,
+                    .snapshot_step = contribution.snapshot_step,
+                    .gradient = payload_of(contribution.gradient->span(), whole_)},
+                   [&answer](Result<Answer> given) { answer = std::move(given); });
+  return keep(std::move(answer), parameters);
+}
+
+Result<Pulled> LocalParams::keep(Result<Answer> answer, std::span<float> parameters) {
+  TRY_ASSIGN(const Answer given, std::move(answer));
+  ENSURE(parameters.size() == given.weights->size());
+  std::ranges::copy(given.weights->span(), parameters.begin());
+  version_ = given.version;
+  return Pulled{.version = given.version,
+                .staleness = given.staleness,
+                .rank_step = given.rank_step,
+                .sums = given.sums};
+}
+
+Result<std::vector<WrittenShard>> LocalParams::snapshot(const SnapshotDesk::Request& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (request.step > aggregator_.version()) {
+      return conflict("step " + std::to_string(request.step) + " was never made");
+    }
+    if (!desk_.knows(request.step)) aggregator_.snapshot_at(request.step);
+  }
+  std::promise<Result<WrittenShard>> written;
+  desk_.when_written(request, [&written](Result<WrittenShard> shard) {
+    written.set_value(std::move(shard));
+  });
+  TRY_ASSIGN(WrittenShard shard, written.get_future().get());
+  return std::vector{std::move(shard)};
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,30 @@
+// The parameters in the worker's own process: strategy `local`, and the reference in tests. The
+// same aggregator and optimizer as on a ps, without a network.
+#pragma once
+
+#include "runtime/net/params_channel.h"
+
+namespace trainyard::runtime {
+
+class LocalParams final : public ParamsChannel {
+ public:
+  // rules.gate.ranks must be 1; the shard holds the whole arena.
+  LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
+              SnapshotFiles files);
+
+  Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) override;
+  Result<Pulled> push_pull(const Contribution& contribution, std::span<float> parameters) override;
+  Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
+  Status finish() override { return ok(); }
+
+ private:
+  Result<Pulled> keep(Result<Answer> answer, std::span<float> parameters);
+
+  SnapshotDesk desk_;
+  std::mutex mutex_;
+  Aggregator aggregator_;  // guarded by mutex_: the chief asks for snapshots on another thread
+  std::int64_t version_ = 0;
+  Share whole_;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,118 @@
+// Gradients are walked in blocks that stay in the first-level cache from the network's slices to
+// the new weights.
+#include "runtime/net/parameter_shard.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t kBlock = 4096;  // floats: 16 KiB, so that a block and its sum stay in cache
+
+using Block = std::array<float, kBlock>;
+
+void add_to(std::span<float> sum, std::span<const float> more) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+}
+
+}  // namespace
+
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  explicit BufferPool(std::size_t elements) : elements_(elements) {}
+
+  // A buffer of any content, returned to the pool when the last reference to it goes.
+  std::shared_ptr<AlignedBuffer> take() { return give(spare()); }
+
+  std::shared_ptr<AlignedBuffer> give(AlignedBuffer buffer) {
+    auto give_back = [pool = weak_from_this()](AlignedBuffer* returned) {
+      if (const auto alive = pool.lock()) alive->keep(std::move(*returned));
+      delete returned;
+    };
+    return {new AlignedBuffer(std::move(buffer)), std::move(give_back)};
+  }
+
+ private:
+  AlignedBuffer spare() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return AlignedBuffer(elements_);
+    AlignedBuffer buffer = std::move(spare_.back());
+    spare_.pop_back();
+    return buffer;
+  }
+
+  void keep(AlignedBuffer buffer) {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(buffer));
+  }
+
+  const std::size_t elements_;
+  std::mutex mutex_;
+  std::vector<AlignedBuffer> spare_;  // guarded by mutex_; as many as were ever in use at once
+};
+
+ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
+                               std::vector<AlignedBuffer> slots)
+    : optimizer_(optimizer),
+      pool_(std::make_shared<BufferPool>(weights.size())),
+      slots_(std::move(slots)) {
+  ENSURE(slots_.size() == slot_names(optimizer.kind).size());
+  for (const AlignedBuffer& slot : slots_) ENSURE(slot.size() == weights.size());
+  sum_ = AlignedBuffer(weights.size());
+  weights_ = pool_->give(std::move(weights));
+}
+
+void ParameterShard::add(const Payload& gradient) {
+  PayloadReader reader(gradient);
+  if (!summing_) {
+    reader.read(sum_.span());
+    summing_ = true;
+    return;
+  }
+  alignas(64) Block block;
+  for (std::span<float> left = sum_.span(); !left.empty();) {
+    const std::size_t count = std::min(kBlock, left.size());
+    reader.read(std::span(block).first(count));
+    add_to(left.first(count), std::span(block).first(count));
+    left = left.subspan(count);
+  }
+}
+
+void ParameterShard::apply(const Payload& last_gradient, const Update& update) {
+  std::shared_ptr<AlignedBuffer> next = pool_->take();
+  PayloadReader reader(last_gradient);
+  std::vector<std::span<float>> slots(slots_.size());
+
+  alignas(64) Block block;
+  const std::size_t elements = weights_->size();
+  for (std::size_t begin = 0; begin < elements; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, elements - begin);
+    const auto gradient = std::span(block).first(count);
+    reader.read(gradient);
+    if (summing_) add_to(gradient, std::as_const(sum_).span().subspan(begin, count));
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = slots_[i].span().subspan(begin, count);
+    }
+    apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, gradient,
+                 weights_->span().subspan(begin, count), next->span().subspan(begin, count), slots);
+  }
+  summing_ = false;
+  weights_ = std::move(next);
+}
+
+std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers) {
+  std::vector<AlignedBuffer> copies;
+  copies.reserve(buffers.size());
+  for (const AlignedBuffer& buffer : buffers) {
+    std::ranges::copy(buffer.span(), copies.emplace_back(buffer.size()).span().begin());
+  }
+  return copies;
+}
+
+}  // namespace trainyard::runtime

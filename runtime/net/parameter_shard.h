@@ -1,0 +1,60 @@
+// What a ps holds: the weights of its share, their optimizer slots, and the sum of a step's
+// gradients. Weights are versioned and immutable: an update writes a spare buffer and flips, so
+// that replies alias them without a copy. One thread owns a shard; the weights it hands out may be
+// read and dropped on any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/math/optim/optimizer.h"
+#include "runtime/net/payload.h"
+
+namespace trainyard::runtime {
+
+using Weights = std::shared_ptr<const AlignedBuffer>;
+
+// Buffers that come back when their last reader drops them.
+class BufferPool;
+
+class ParameterShard {
+ public:
+  // All of `slots` have the weights' length, in the order of slot_names(optimizer.kind).
+  ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
+                 std::vector<AlignedBuffer> slots);
+
+  // Starts a step's sum with its first gradient, or adds the next. The order of calls is the order
+  // of addition.
+  void add(const Payload& gradient);
+
+  struct Update {
+    double learning_rate = 0;
+    std::int64_t step = 1;      // the optimizer's: committed updates with this one
+    float gradient_scale = 1;
+  };
+
+  // Adds the step's last gradient, applies the sum and flips to the new weights, in one pass.
+  void apply(const Payload& last_gradient, const Update& update);
+
+  [[nodiscard]] const Weights& weights() const { return weights_; }
+  [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
+  [[nodiscard]] std::int64_t elements() const {
+    return static_cast<std::int64_t>(weights_->size());
+  }
+
+ private:
+  OptimizerConfig optimizer_;
+  std::shared_ptr<BufferPool> pool_;
+  Weights weights_;
+  std::vector<AlignedBuffer> slots_;
+  AlignedBuffer sum_;
+  bool summing_ = false;  // sum_ holds the first gradients of the step
+};
+
+// A copy of the slots, to be written while training goes on.
+std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers);
+
+}  // namespace trainyard::runtime

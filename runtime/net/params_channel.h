@@ -1,0 +1,54 @@
+// How a worker reaches the parameters: over gRPC on any number of ps (RemoteParams), or in its own
+// process (LocalParams). The worker's code is the same for both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/net/snapshot_desk.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// What a worker sends of one batch.
+struct Contribution {
+  std::int64_t step = 0;  // as VersionGate numbers them
+  BatchSums sums;
+  std::int64_t snapshot_step = 0;  // not 0: a checkpoint, named by it, of the version this makes
+  // Of the whole arena; unchanged until the answer is there, and held while the network may read
+  // it.
+  std::shared_ptr<const AlignedBuffer> gradient;
+};
+
+struct Pulled {
+  std::int64_t version = 0;    // with several ps in async mode: that of ps 0
+  std::int64_t staleness = 0;
+  std::int64_t rank_step = 0;  // newest step of this worker that was taken
+  BatchSums sums;              // all that was applied since this worker's last answer
+};
+
+class ParamsChannel {
+ public:
+  virtual ~ParamsChannel() = default;
+
+  // The parameters of version `at_least` or newer, into the whole arena. `unavailable` when a ps is
+  // gone or the caller was asked to stop.
+  virtual Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) = 0;
+
+  // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
+  // made.
+  virtual Result<Pulled> push_pull(const Contribution& contribution,
+                                   std::span<float> parameters) = 0;
+
+  // For the chief: every ps' shard of the checkpoint of `step`, in the order of the ps, once all
+  // are durable. May be called on another thread while this one pushes.
+  virtual Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) = 0;
+
+  // For the chief: training is over, every ps may exit.
+  virtual Status finish() = 0;
+};
+
+}  // namespace trainyard::runtime

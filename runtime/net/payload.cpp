@@ -1,0 +1,53 @@
+// One copy from where the network left the bytes to where the floats are needed, never two.
+#include "runtime/net/payload.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+static_assert(std::endian::native == std::endian::little, "frames carry little-endian floats");
+
+std::int64_t Payload::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& piece : pieces) sum += piece.size();
+  return static_cast<std::int64_t>(sum);
+}
+
+Payload payload_of(std::span<const float> arena, const Share& share) {
+  Payload payload;
+  for (const Range& range : share.ranges) {
+    payload.pieces.push_back(std::as_bytes(arena.subspan(static_cast<std::size_t>(range.begin),
+                                                         static_cast<std::size_t>(range.size()))));
+  }
+  return payload;
+}
+
+void PayloadReader::read(std::span<float> out) {
+  std::span<std::byte> left = std::as_writable_bytes(out);
+  while (!left.empty()) {
+    ENSURE(piece_ < payload_.pieces.size());
+    const auto rest = payload_.pieces[piece_].subspan(at_);
+    const std::size_t count = std::min(rest.size(), left.size());
+    std::memcpy(left.data(), rest.data(), count);
+    left = left.subspan(count);
+    at_ += count;
+    if (at_ == payload_.pieces[piece_].size()) {
+      ++piece_;
+      at_ = 0;
+    }
+  }
+}
+
+void scatter(const Payload& payload, const Share& share, std::span<float> arena) {
+  PayloadReader reader(payload);
+  for (const Range& range : share.ranges) {
+    reader.read(arena.subspan(static_cast<std::size_t>(range.begin),
+                              static_cast<std::size_t>(range.size())));
+  }
+}
+
+}  // namespace trainyard::runtime

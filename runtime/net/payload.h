@@ -1,0 +1,43 @@
+// The tensor part of a frame where it lies: pieces of foreign memory (gRPC's slices of at most 64
+// KiB, or a range of an arena in this process) and whatever keeps them alive. Floats may straddle
+// the borders of pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/core/chunk_plan.h"
+
+namespace trainyard::runtime {
+
+struct Payload {
+  std::vector<std::span<const std::byte>> pieces;
+  std::shared_ptr<const void> owner;  // may be empty where the caller outlives the payload
+
+  [[nodiscard]] std::int64_t bytes() const;
+};
+
+// The ranges of an arena of this process.
+Payload payload_of(std::span<const float> arena, const Share& share);
+
+// Walks a payload once, from its first float to its last.
+class PayloadReader {
+ public:
+  explicit PayloadReader(const Payload& payload) : payload_(payload) {}
+
+  // Copies the next out.size() floats; the payload must still hold so many.
+  void read(std::span<float> out);
+
+ private:
+  const Payload& payload_;
+  std::size_t piece_ = 0;
+  std::size_t at_ = 0;  // bytes of that piece that were read
+};
+
+// Copies a payload into the ranges of an arena. The sizes must match.
+void scatter(const Payload& payload, const Share& share, std::span<float> arena);
+
+}  // namespace trainyard::runtime

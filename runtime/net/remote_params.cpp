@@ -1,0 +1,324 @@
+// Frames go to all ps before any answer is waited for; answers are copied in as they come.
+#include "runtime/net/remote_params.h"
+
+#include <latch>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/core/chunk_plan.h"
+#include "runtime/net/channel_options.h"
+#include "runtime/net/frame.h"
+#include "runtime/net/local_socket.h"
+#include "schemas/base/check.h"
+#include "schemas/base/log.h"
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
+
+constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
+constexpr milliseconds kLookUp{100};  // between looks at the stop token
+constexpr seconds kStallWarning{30};
+constexpr seconds kCloseLimit{1};
+constexpr std::chrono::minutes kSnapshotLimit{10};
+constexpr seconds kFinishLimit{10};
+
+enum class Operation { started, sent, received, half_closed, ended };
+
+}  // namespace
+
+struct RemoteParams::Ps {
+  struct Tag {
+    Ps* ps;
+    Operation operation;
+  };
+
+  std::string address;
+  std::int64_t index = 0;
+  Share share;
+  std::unique_ptr<proto::Params::Stub> control;
+  std::shared_ptr<grpc::Channel> data;
+  bool local = false;  // data goes through the Unix socket
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  grpc::ByteBuffer incoming;
+  std::int64_t version = 0;  // of the parameters last received
+  Pulled pulled;
+  Tag started{this, Operation::started};
+  Tag sent{this, Operation::sent};
+  Tag received{this, Operation::received};
+  Tag half_closed{this, Operation::half_closed};
+  Tag ended{this, Operation::ended};
+
+  [[nodiscard]] std::string name() const {
+    return "ps/" + std::to_string(index) + " at " + address;
+  }
+  [[nodiscard]] Error explain(const Error& error) const {
+    return {error.code, name() + ": " + error.message};
+  }
+};
+
+struct RemoteParams::Completed {
+  Ps* ps;
+  Operation operation;
+  bool good;
+};
+
+Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions options) {
+  std::unique_ptr<RemoteParams> params(new RemoteParams(std::move(options)));
+  for (const auto& ps : params->ps_) TRY(params->connect_to(*ps));
+  for (const auto& ps : params->ps_) TRY(params->open_stream(*ps));
+  params->usable_ = true;
+  return params;
+}
+
+RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options)) {
+  const auto count = static_cast<std::int64_t>(options_.ps.size());
+  std::vector<Share> shares = plan_shares(options_.arena_elements, count);
+  for (std::size_t i = 0; i < options_.ps.size(); ++i) {
+    auto& ps = ps_.emplace_back(std::make_unique<Ps>());
+    ps->address = options_.ps[i];
+    ps->index = static_cast<std::int64_t>(i);
+    ps->share = std::move(shares[i]);
+  }
+}
+
+RemoteParams::~RemoteParams() {
+  if (usable_) close_streams();
+  for (const auto& ps : ps_) ps->context.TryCancel();
+  queue_.Shutdown();
+  void* tag = nullptr;
+  bool good = false;
+  while (queue_.Next(&tag, &good)) {
+  }
+}
+
+Status RemoteParams::connect_to(Ps& ps) {
+  const grpc::ChannelArguments arguments = channel_arguments(ps.share.elements());
+  const auto credentials = grpc::InsecureChannelCredentials();
+  const auto control = grpc::CreateCustomChannel(ps.address, credentials, arguments);
+  ps.control = proto::Params::NewStub(control);
+
+  proto::Caller caller;
+  caller.set_token(options_.token);
+  caller.set_rank(options_.rank);
+  proto::PsStatus status;
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(system_clock::now() + options_.connect_limit);
+  const std::stop_callback on_stop(options_.stop, [&context] { context.TryCancel(); });
+  if (const auto answer = ps.control->Describe(&context, caller, &status); !answer.ok()) {
+    return ps.explain(from_grpc(answer));
+  }
+  if (status.elements() != ps.share.elements()) {
+    return ps.explain(conflict("holds " + std::to_string(status.elements()) + " floats, not " +
+                               std::to_string(ps.share.elements())));
+  }
+
+  ps.local = answers_here(status.local_socket());
+  const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
+  ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
+  return ok();
+}
+
+Status RemoteParams::open_stream(Ps& ps) {
+  grpc::GenericStub stub(ps.data);
+  ps.stream = stub.PrepareCall(&ps.context, kPushPull, &queue_);
+  ps.stream->StartCall(&ps.started);
+  const auto deadline = system_clock::now() + options_.connect_limit;
+  TRY_ASSIGN(const Completed completed, next_completion(deadline));
+  if (!completed.good) return why_broken(ps);
+  return ok();
+}
+
+Result<RemoteParams::Completed> RemoteParams::next_completion(WallClock::time_point deadline) {
+  auto warn_at = system_clock::now() + kStallWarning;
+  for (;;) {
+    void* tag = nullptr;
+    bool good = false;
+    if (queue_.AsyncNext(&tag, &good, system_clock::now() + kLookUp) ==
+        grpc::CompletionQueue::GOT_EVENT) {
+      const auto* const of = static_cast<Ps::Tag*>(tag);
+      return Completed{of->ps, of->operation, good};
+    }
+    if (options_.stop.stop_requested()) return unavailable("asked to stop");
+    if (system_clock::now() > deadline) return unavailable("no answer from any ps in time");
+    if (system_clock::now() > warn_at) {
+      log_warning("waiting for parameters", {{"rank", options_.rank}});
+      warn_at += kStallWarning;
+    }
+  }
+}
+
+Result<Pulled> RemoteParams::pull(std::int64_t at_least, std::span<float> parameters) {
+  if (!usable_) return unavailable("the streams to the ps are closed");
+  for (const auto& ps : ps_) {
+    proto::PushFrame header;
+    header.set_step(at_least);
+    send(*ps, header, {});
+  }
+  return receive_all(parameters);
+}
+
+Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
+                                       std::span<float> parameters) {
+  if (!usable_) return unavailable("the streams to the ps are closed");
+  ENSURE(contribution.sums.examples > 0);
+  for (const auto& ps : ps_) {
+    proto::PushFrame header;
+    header.set_step(contribution.step);
+    header.set_base_version(ps->version);
+    header.set_examples(contribution.sums.examples);
+    header.set_loss_sum(contribution.sums.loss_sum);
+    header.set_correct(contribution.sums.correct);
+    header.set_snapshot_step(contribution.snapshot_step);
+    Payload payload = payload_of(contribution.gradient->span(), ps->share);
+    payload.owner = contribution.gradient;
+    send(*ps, header, payload);
+  }
+  return receive_all(parameters);
+}
+
+void RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
+  header.set_token(options_.token);
+  header.set_rank(options_.rank);
+  ps.stream->Write(encode_frame(header, payload), &ps.sent);
+  ps.stream->Read(&ps.incoming, &ps.received);
+}
+
+Result<Pulled> RemoteParams::receive_all(std::span<float> parameters) {
+  usable_ = false;  // until all is well again
+  const auto deadline = system_clock::now() + options_.exchange_limit;
+  for (std::size_t outstanding = 2 * ps_.size(); outstanding > 0; --outstanding) {
+    TRY_ASSIGN(const Completed completed, next_completion(deadline));
+    if (!completed.good) return why_broken(*completed.ps);
+    if (completed.operation == Operation::received) TRY(receive(*completed.ps, parameters));
+  }
+  usable_ = true;
+  return ps_.front()->pulled;
+}
+
+Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
+  auto frame = decode_pull(ps.incoming);
+  ps.incoming.Clear();
+  if (!frame.has_value()) return ps.explain(frame.error());
+  const auto bytes = ps.share.elements() * static_cast<std::int64_t>(sizeof(float));
+  if (frame->payload.bytes() != bytes) {
+    return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
+                              " bytes, not " + std::to_string(bytes)));
+  }
+  scatter(frame->payload, ps.share, parameters);
+  const proto::PullFrame& header = frame->header;
+  ps.version = header.version();
+  ps.pulled = {.version = header.version(),
+               .staleness = header.staleness(),
+               .rank_step = header.rank_step(),
+               .sums = {.examples = header.examples(),
+                        .loss_sum = header.loss_sum(),
+                        .correct = header.correct()}};
+  return ok();
+}
+
+Error RemoteParams::why_broken(Ps& ps) {
+  grpc::Status status;
+  ps.stream->Finish(&status, &ps.ended);
+  const auto deadline = system_clock::now() + kCloseLimit;
+  for (;;) {
+    const auto completed = next_completion(deadline);
+    if (!completed.has_value()) {
+      ps.context.TryCancel();
+      return ps.explain(unavailable("the stream broke"));
+    }
+    if (completed->ps == &ps && completed->operation == Operation::ended) break;
+  }
+  if (status.ok()) return ps.explain(unavailable("ended the stream"));
+  return ps.explain(from_grpc(status));
+}
+
+void RemoteParams::close_streams() {
+  std::vector<grpc::Status> statuses(ps_.size());
+  for (std::size_t i = 0; i < ps_.size(); ++i) {
+    ps_[i]->stream->WritesDone(&ps_[i]->half_closed);
+    ps_[i]->stream->Finish(&statuses[i], &ps_[i]->ended);
+  }
+  const auto deadline = system_clock::now() + kCloseLimit;
+  for (std::size_t outstanding = 2 * ps_.size(); outstanding > 0; --outstanding) {
+    if (!next_completion(deadline).has_value()) break;
+  }
+  for (const auto& ps : ps_) ps->context.TryCancel();
+  // The statuses must outlive the operations: what is still outstanding ends now that it is
+  // cancelled.
+  queue_.Shutdown();
+  void* tag = nullptr;
+  bool good = false;
+  while (queue_.Next(&tag, &good)) {
+  }
+}
+
+Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Request& request) {
+  struct Call {
+    grpc::ClientContext context;
+    proto::SnapshotReply reply;
+    grpc::Status status;
+  };
+  proto::SnapshotRequest message;
+  message.mutable_caller()->set_token(options_.token);
+  message.mutable_caller()->set_rank(options_.rank);
+  message.set_step(request.step);
+  for (const std::int64_t step : request.keep_steps) message.add_keep_steps(step);
+
+  std::vector<Call> calls(ps_.size());
+  std::latch all_done(static_cast<std::ptrdiff_t>(ps_.size()));
+  for (std::size_t i = 0; i < ps_.size(); ++i) {
+    Call& call = calls[i];
+    call.context.set_deadline(system_clock::now() + kSnapshotLimit);
+    ps_[i]->control->async()->Snapshot(&call.context, &message, &call.reply,
+                                       [&call, &all_done](grpc::Status status) {
+                                         call.status = std::move(status);
+                                         all_done.count_down();
+                                       });
+  }
+  const std::stop_callback on_stop(options_.stop, [&calls] {
+    for (Call& call : calls) call.context.TryCancel();
+  });
+  all_done.wait();
+
+  std::vector<WrittenShard> shards;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!calls[i].status.ok()) return ps_[i]->explain(from_grpc(calls[i].status));
+    const proto::SnapshotReply& reply = calls[i].reply;
+    shards.push_back({.file = {.name = reply.name(),
+                               .bytes = reply.bytes(),
+                               .sha256 = reply.sha256()},
+                      .version = reply.version(),
+                      .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}});
+  }
+  return shards;
+}
+
+Status RemoteParams::finish() {
+  proto::Caller caller;
+  caller.set_token(options_.token);
+  caller.set_rank(options_.rank);
+  std::optional<Error> first;
+  for (const auto& ps : ps_) {
+    grpc::ClientContext context;
+    context.set_deadline(system_clock::now() + kFinishLimit);
+    proto::PsStatus status;
+    const grpc::Status answer = ps->control->Finish(&context, caller, &status);
+    if (!answer.ok() && !first) first = ps->explain(from_grpc(answer));
+  }
+  if (first) return *first;
+  return ok();
+}
+
+std::vector<std::string> RemoteParams::transports() const {
+  std::vector<std::string> names;
+  for (const auto& ps : ps_) names.emplace_back(ps->local ? "unix" : "tcp");
+  return names;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,71 @@
+// The parameters on the ps of a job: one stream to each, all served by the thread that calls
+// push_pull, which waits on the completion queue itself: no change of threads lies in a step.
+#pragma once
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/net/params_channel.h"
+#include "schemas/proto/params.grpc.pb.h"
+
+namespace trainyard::runtime {
+
+struct RemoteOptions {
+  std::vector<std::string> ps;  // "host:port", by index
+  std::string token;
+  std::int64_t rank = 0;
+  std::int64_t arena_elements = 0;
+  std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
+  std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
+  std::stop_token stop;
+};
+
+class RemoteParams final : public ParamsChannel {
+ public:
+  // Waits for every ps to be up. `unavailable` names the one that did not come; `conflict` one that
+  // refused the token or holds a share of another size.
+  static Result<std::unique_ptr<RemoteParams>> connect(RemoteOptions options);
+  // Ends the streams in good order where the ps still answer.
+  ~RemoteParams() override;
+  RemoteParams(const RemoteParams&) = delete;
+  RemoteParams& operator=(const RemoteParams&) = delete;
+
+  Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) override;
+  Result<Pulled> push_pull(const Contribution& contribution, std::span<float> parameters) override;
+  Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
+  Status finish() override;
+
+  // "unix" or "tcp" by ps, for the log.
+  [[nodiscard]] std::vector<std::string> transports() const;
+
+ private:
+  struct Ps;
+  using WallClock = std::chrono::system_clock;
+
+  explicit RemoteParams(RemoteOptions options);
+  Status connect_to(Ps& ps);
+  Status open_stream(Ps& ps);
+  void send(Ps& ps, proto::PushFrame& header, const Payload& payload);
+  Result<Pulled> receive_all(std::span<float> parameters);
+  Status receive(Ps& ps, std::span<float> parameters);
+
+  // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
+  struct Completed;
+  Result<Completed> next_completion(WallClock::time_point deadline);
+  Error why_broken(Ps& ps);
+  void close_streams();
+
+  RemoteOptions options_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Ps>> ps_;
+  bool usable_ = false;  // streams are open, and no exchange has failed
+};
+
+}  // namespace trainyard::runtime

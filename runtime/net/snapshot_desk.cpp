@@ -1,0 +1,101 @@
+// One thread, one queue. Replies are called without the lock.
+#include "runtime/net/snapshot_desk.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t kQueueMax = 2;
+constexpr std::size_t kRememberMax = 8;
+
+}  // namespace
+
+SnapshotDesk::SnapshotDesk(SnapshotFiles files)
+    : files_(std::move(files)), thread_([this] { run(); }) {}
+
+SnapshotDesk::~SnapshotDesk() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  for (const Waiting& waiting : waiting_) waiting.reply(unavailable("the ps is ending"));
+}
+
+void SnapshotDesk::take(Snapshot snapshot) {
+  const std::int64_t step = snapshot.step;
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() < kQueueMax) {
+      queue_.push_back(std::move(snapshot));
+      changed_.notify_all();
+      return;
+    }
+  }
+  finish(step, unavailable("the snapshot of step " + std::to_string(step) + " was refused: " +
+                           std::to_string(kQueueMax) + " others wait for the disk"));
+}
+
+bool SnapshotDesk::knows(std::int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  return writing_ == step || done_.contains(step) ||
+         std::ranges::find(queue_, step, &Snapshot::step) != queue_.end();
+}
+
+void SnapshotDesk::when_written(Request request, Reply reply) {
+  const std::int64_t step = request.step;
+  std::optional<Result<WrittenShard>> result;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = done_.find(step); found != done_.end()) result = found->second;
+    waiting_.push_back({std::move(request), std::move(reply)});
+  }
+  if (result) finish(step, *result);
+}
+
+void SnapshotDesk::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Snapshot snapshot = std::move(queue_.front());
+    queue_.pop_front();
+    writing_ = snapshot.step;
+    lock.unlock();
+
+    auto file = files_.write(snapshot);
+    if (file.has_value()) {
+      finish(snapshot.step, WrittenShard{.file = std::move(*file),
+                                         .version = snapshot.version,
+                                         .rank_steps = snapshot.rank_steps});
+    } else {
+      finish(snapshot.step, file.error());
+    }
+    lock.lock();
+  }
+}
+
+void SnapshotDesk::finish(std::int64_t step, const Result<WrittenShard>& result) {
+  std::vector<Waiting> answered;
+  {
+    const std::lock_guard lock(mutex_);
+    if (writing_ == step) writing_ = 0;
+    done_.insert_or_assign(step, result);
+    while (done_.size() > kRememberMax) done_.erase(done_.begin());
+    const auto others = std::ranges::stable_partition(
+        waiting_, [step](const Waiting& waiting) { return waiting.request.step != step; });
+    std::ranges::move(others, std::back_inserter(answered));
+    waiting_.erase(others.begin(), others.end());
+  }
+  for (const Waiting& waiting : answered) {
+    if (!waiting.request.keep_steps.empty()) files_.keep_only(waiting.request.keep_steps);
+    waiting.reply(result);
+  }
+}
+
+}  // namespace trainyard::runtime
