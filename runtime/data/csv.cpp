@@ -1,0 +1,183 @@
+#include "runtime/data/csv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "runtime/core/counter_rng.h"
+#include "runtime/data/csv_text.h"
+#include "runtime/data/labels.h"
+#include "runtime/data/table_set.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+Error bad_file(const DatasetSpec& spec, const std::string& what) {
+  return invalid("dataset: " + spec.path + ": " + what);
+}
+
+Result<std::string> read_text(const DatasetSpec& spec) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(spec.path, failure)) {
+    return not_found("dataset.path: there is no file " + spec.path);
+  }
+  std::ifstream file(spec.path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return invalid("dataset.path: " + spec.path + " cannot be read, or is empty");
+  return std::move(text).str();
+}
+
+struct Columns {
+  std::size_t count = 0;
+  std::size_t label = 0;
+  Cells names;  // empty without a header
+
+  [[nodiscard]] std::string describe(std::size_t column) const {
+    std::string text = "column " + std::to_string(column);
+    if (!names.empty()) text += " (\"" + names[column] + "\")";
+    return text;
+  }
+};
+
+bool has_other_than_numbers(const Cells& cells, std::size_t except) {
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    if (column != except && !parse_number(cells[column])) return true;
+  }
+  return false;
+}
+
+Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
+  Columns columns{.count = first.size(), .label = first.size() - 1, .names = {}};
+  if (columns.count < 2) return bad_file(spec, "needs two columns or more: features and a label");
+  bool by_name = false;
+  if (!spec.label_column.empty()) {
+    const auto found = std::ranges::find(first, spec.label_column);
+    const std::optional<std::int64_t> position = parse_whole_number(spec.label_column);
+    by_name = found != first.end() && !position;
+    if (by_name) {
+      columns.label = static_cast<std::size_t>(found - first.begin());
+    } else if (!position) {
+      return bad_file(spec, "dataset.label_column: the first line names no column \"" +
+                                spec.label_column + "\"");
+    } else if (*position >= std::ssize(first)) {
+      return bad_file(spec, "dataset.label_column is " + spec.label_column + ", but there are " +
+                                std::to_string(columns.count) + " columns, counted from 0");
+    } else {
+      columns.label = static_cast<std::size_t>(*position);
+    }
+  }
+  if (by_name || has_other_than_numbers(first, columns.label)) columns.names = first;
+  return columns;
+}
+
+// Rows as they stand in the file: numbers, and labels still as text.
+struct RawTable {
+  std::vector<float> features;
+  std::vector<LabelCell> labels;
+};
+
+Status append_row(const DatasetSpec& spec, const Columns& columns, std::int64_t line,
+                  const Cells& cells, RawTable& table) {
+  const std::string where = "line " + std::to_string(line);
+  if (cells.size() != columns.count) {
+    return bad_file(spec, where + " has " + std::to_string(cells.size()) + " cells, the first has " +
+                              std::to_string(columns.count));
+  }
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    if (column == columns.label) {
+      if (cells[column].empty()) return bad_file(spec, where + " has an empty label");
+      table.labels.push_back({cells[column], line});
+      continue;
+    }
+    const std::optional<float> value = parse_number(cells[column]);
+    if (!value) {
+      return bad_file(spec, where + ", " + columns.describe(column) + ": \"" +
+                                cells[column].substr(0, 40) + "\" is no finite number");
+    }
+    table.features.push_back(*value);
+  }
+  return ok();
+}
+
+Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Columns& columns) {
+  CsvText csv(text);
+  Cells cells;
+  RawTable table;
+  for (bool first = true;; first = false) {
+    auto more = csv.next(cells);
+    if (!more) return bad_file(spec, more.error().message);
+    if (!*more) break;
+    if (first) {
+      TRY_ASSIGN(columns, find_columns(spec, cells));
+      if (!columns.names.empty()) continue;
+    }
+    TRY(append_row(spec, columns, csv.line(), cells, table));
+  }
+  if (table.labels.empty()) return bad_file(spec, "has no rows");
+  return table;
+}
+
+// The rows with the smallest of random numbers that belong to the rows: any share is drawn, and drawn again by seed.
+Result<SplitRows> split_rows(const DatasetSpec& spec, std::uint64_t seed, std::size_t row_count) {
+  const auto test_count =
+      static_cast<std::int64_t>(std::floor(spec.test_fraction * static_cast<double>(row_count) + 0.5));
+  if (test_count < 1 || test_count >= static_cast<std::int64_t>(row_count)) {
+    return bad_file(spec, "of its " + std::to_string(row_count) +
+                              " rows dataset.test_fraction leaves none for training or none for the test");
+  }
+  const CounterRng rng(seed, RngStream::split);
+  std::vector<std::pair<std::uint64_t, std::int64_t>> order;
+  for (std::size_t row = 0; row < row_count; ++row) {
+    order.emplace_back(rng.bits(row), static_cast<std::int64_t>(row));
+  }
+  std::ranges::sort(order);
+  SplitRows rows;
+  for (const auto& [draw, row] : order) {
+    (std::ssize(rows.test) < test_count ? rows.test : rows.train).push_back(row);
+  }
+  std::ranges::sort(rows.train);
+  std::ranges::sort(rows.test);
+  return rows;
+}
+
+Status keep_first(const DatasetSpec& spec, const std::string& field, std::int64_t wanted,
+                  std::vector<std::int64_t>& rows) {
+  if (wanted == 0) return ok();
+  if (wanted < 0 || wanted > std::ssize(rows)) {
+    return bad_file(spec, "dataset." + field + " is " + std::to_string(wanted) +
+                              ", but that split has " + std::to_string(rows.size()) + " rows");
+  }
+  rows.resize(static_cast<std::size_t>(wanted));
+  return ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed) {
+  TRY_ASSIGN(const std::string text, read_text(spec));
+  Columns columns;
+  TRY_ASSIGN(RawTable raw, read_rows(spec, text, columns));
+  auto labels = read_labels(raw.labels);
+  if (!labels) return bad_file(spec, labels.error().message);
+  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, raw.labels.size()));
+  TRY(keep_first(spec, "train_examples", spec.train_examples, rows.train));
+  TRY(keep_first(spec, "test_examples", spec.test_examples, rows.test));
+
+  const auto features = static_cast<std::int64_t>(columns.count) - 1;
+  DataShape shape{.example = {features}, .features = features, .classes = labels->classes};
+  Table table{.features = std::move(raw.features),
+              .labels = std::move(labels->labels),
+              .targets = std::move(labels->targets)};
+  return std::unique_ptr<Dataset>(
+      std::make_unique<TableSet>(std::move(shape), std::move(table), std::move(rows)));
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,34 @@
+// What a column of labels means: classes or real targets (the rule is in csv.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// A finite number, whole cell.
+std::optional<float> parse_number(std::string_view cell);
+// Digits alone.
+std::optional<std::int64_t> parse_whole_number(std::string_view cell);
+
+struct LabelCell {
+  std::string text;
+  std::int64_t line = 0;  // for messages
+};
+
+struct Labels {
+  std::int64_t classes = 0;  // 0: targets
+  std::vector<std::int32_t> labels;
+  std::vector<float> targets;
+};
+
+// `invalid` where most labels are numbers and one is not: that is a slip, not a class.
+Result<Labels> read_labels(std::span<const LabelCell> cells);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,56 @@
+#include "runtime/data/prefetch.h"
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+Prefetcher::Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan,
+                       std::size_t ahead)
+    : dataset_(dataset), sampler_(sampler), plan_(plan), slots_(ahead + 1) {
+  ENSURE(ahead >= 1 && plan.batch_size >= 1 && plan.first_step >= 1);
+}
+
+Prefetcher::~Prefetcher() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Prefetcher::start() {
+  ENSURE(!thread_.joinable());
+  thread_ = std::thread([this] { read_ahead(); });
+}
+
+const Batch* Prefetcher::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopped_ || read_ > taken_; });
+  if (stopped_) return nullptr;
+  ++taken_;
+  changed_.notify_all();  // the batch handed out before is free again
+  return &slot(taken_ - 1);
+}
+
+void Prefetcher::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void Prefetcher::read_ahead() {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(plan_.batch_size));
+  for (std::int64_t batch = 0;; ++batch) {
+    {
+      // One slot is the caller's: that of batch taken_ - 1.
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopped_ || batch - taken_ < slot_count() - 1; });
+      if (stopped_) return;
+    }
+    const std::int64_t step = plan_.first_step + batch;
+    sampler_.fill(batch_position(step, plan_.rank, plan_.workers, plan_.batch_size), indices);
+    dataset_.read(Split::train, indices, slot(batch));
+    const std::lock_guard lock(mutex_);
+    read_ = batch + 1;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,60 @@
+// A thread that reads the next batches while the current one is computed. Which examples they hold is a function of the
+// step alone, so that a task that starts again at any step reads the same batches.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/core/sampler.h"
+#include "runtime/data/dataset.h"
+
+namespace trainyard::runtime {
+
+// The arguments of batch_position, from a first step on.
+struct BatchPlan {
+  std::int64_t rank = 0;
+  std::int64_t workers = 1;
+  std::int64_t batch_size = 0;
+  std::int64_t first_step = 1;
+};
+
+class Prefetcher {
+ public:
+  // `dataset` must outlive the prefetcher. At most `ahead` batches are ready and waiting, buffers are reused.
+  Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan, std::size_t ahead = 2);
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  // Starts the thread. Once.
+  void start();
+
+  // The training batch of first_step, first_step + 1, ...: waits until it is read. It is valid until the next call.
+  // nullptr once stopped. One caller.
+  const Batch* next();
+
+  // Ends the thread and wakes next(). From any thread, any number of times.
+  void stop();
+
+ private:
+  void read_ahead();
+  Batch& slot(std::int64_t batch) { return slots_[static_cast<std::size_t>(batch % slot_count())]; }
+  [[nodiscard]] std::int64_t slot_count() const { return std::ssize(slots_); }
+
+  const Dataset& dataset_;
+  const Sampler sampler_;
+  const BatchPlan plan_;
+  std::vector<Batch> slots_;  // batch i lies in slot i % size; the mutex orders who touches which
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t read_ = 0;      // guarded by mutex_: batches ready since the start
+  std::int64_t taken_ = 0;     // guarded by mutex_: handed out by next()
+  bool stopped_ = false;       // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace trainyard::runtime

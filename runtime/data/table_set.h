@@ -1,0 +1,39 @@
+// Rows of numbers with a class or a real target each, in memory: what CSV files become.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/data/dataset.h"
+
+namespace trainyard::runtime {
+
+// Of labels and targets one is empty, as in Batch.
+struct Table {
+  std::vector<float> features;  // [rows x features]
+  std::vector<std::int32_t> labels;
+  std::vector<float> targets;
+};
+
+struct SplitRows {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> test;
+};
+
+class TableSet final : public Dataset {
+ public:
+  TableSet(DataShape shape, Table table, SplitRows rows);
+
+  [[nodiscard]] const DataShape& shape() const override { return shape_; }
+  [[nodiscard]] std::int64_t size(Split split) const override;
+  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override;
+
+ private:
+  [[nodiscard]] const std::vector<std::int64_t>& rows(Split split) const;
+
+  DataShape shape_;
+  Table table_;
+  SplitRows rows_;
+};
+
+}  // namespace trainyard::runtime
