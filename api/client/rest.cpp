@@ -101,7 +101,8 @@ Result<Rest> Rest::connect(std::string server) {
   if (server.find("://") == std::string::npos) server.insert(0, "http://");
   while (server.ends_with('/')) server.pop_back();
   const bool known = server.starts_with("http://") || server.starts_with("https://");
-  if (!known || server.find_first_of("?#@ ") != std::string::npos || server.ends_with(':')) {
+  if (!known || server.find_first_of("?#@ ") != std::string::npos ||
+      server.find("//:") != std::string::npos || server.ends_with(':')) {
     return invalid("--server: \"" + server + "\" is not of the form http://HOST:PORT");
   }
   auto handle = std::make_unique<Handle>();

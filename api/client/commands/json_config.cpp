@@ -26,6 +26,8 @@ std::string text_of_value(const nlohmann::json& value) {
 
 class JsonConfig final : public CLI::Config {
  public:
+  explicit JsonConfig(const CLI::App& app) : app_(app) {}
+
   std::string to_config(const CLI::App*, bool, bool, std::string) const override { return "{}"; }
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
@@ -39,8 +41,21 @@ class JsonConfig final : public CLI::Config {
   }
 
  private:
-  static void add_items(const nlohmann::json& object, const std::vector<std::string>& parents,
-                        std::vector<CLI::ConfigItem>& found) {
+  // The option must be there: the library's own words about one that is not are of INI files.
+  void check_known(const CLI::ConfigItem& item) const {
+    const CLI::App* command = &app_;
+    for (const std::string& parent : item.parents) {
+      const auto named = app_.get_subcommands(
+          [&parent](const CLI::App* candidate) { return candidate->get_name() == parent; });
+      command = named.empty() ? nullptr : named.front();
+    }
+    if (command == nullptr || command->get_option_no_throw("--" + item.name) == nullptr) {
+      throw CLI::ConfigError("--config: \"" + item.fullname() + "\" is not an option");
+    }
+  }
+
+  void add_items(const nlohmann::json& object, const std::vector<std::string>& parents,
+                 std::vector<CLI::ConfigItem>& found) const {
     for (const auto& [key, value] : object.items()) {
       CLI::ConfigItem item;
       item.parents = parents;
@@ -50,6 +65,7 @@ class JsonConfig final : public CLI::Config {
         add_items(value, {item.name}, found);
         continue;
       }
+      check_known(item);
       // The library would let the file win over the environment.
       if (std::getenv(variable_of(item.name).c_str()) != nullptr) continue;
       if (value.is_array()) {
@@ -60,12 +76,14 @@ class JsonConfig final : public CLI::Config {
       found.push_back(std::move(item));
     }
   }
+
+  const CLI::App& app_;
 };
 
 }  // namespace
 
 void read_json_config(CLI::App& app) {
-  app.config_formatter(std::make_shared<JsonConfig>());
+  app.config_formatter(std::make_shared<JsonConfig>(app));
   app.set_config("--config", "", "JSON file of options")->envname("TRAINYARD_CONFIG");
   app.allow_config_extras(CLI::config_extras_mode::error);
 }

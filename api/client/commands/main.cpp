@@ -13,18 +13,16 @@ void describe(CLI::App& app, Session& session) {
       ->envname("TRAINYARD_SERVER")
       ->capture_default_str();
   read_json_config(app);
-  app.footer(
-      "Every option can also come from the environment (TRAINYARD_STATE_DIR for --state-dir) or "
-      "from\n"
-      "the JSON file of --config ({\"server\": \"…\", \"local\": {\"state_dir\": \"…\"}}); a flag "
-      "wins over\n"
-      "the environment, the environment over the file.\n"
-      "Exit codes: 0 done, or the watched job succeeded; 1 the call failed; 2 wrong usage;\n"
-      "3 the watched job ended otherwise; 130 interrupted.");
   for (const auto add : {add_submit, add_list, add_get, add_watch, add_logs, add_actions,
                          add_explain, add_checkpoints, add_download, add_agents, add_local}) {
     add(app, session);
   }
+  app.footer(
+      "A value that is not given as a flag comes from the environment, where a variable is named\n"
+      "above, else from the JSON file of --config, else it is the default shown. The file:\n"
+      "  {\"server\": \"http://127.0.0.1:8080\", \"local\": {\"state_dir\": \"/srv/trainyard\"}}\n"
+      "Exit codes: 0 done, or the watched job succeeded; 1 the call failed; 2 wrong usage;\n"
+      "3 the watched job ended otherwise; 130 interrupted.");
 }
 
 int run(int argc, char** argv) {

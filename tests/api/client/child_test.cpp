@@ -1,0 +1,118 @@
+// Children of `trainyard local`: real programs, their lines and their ends; and what their log
+// lines mean.
+#include "api/client/child.h"
+
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+
+#include "api/client/local_yard.h"
+
+namespace trainyard::client {
+namespace {
+
+Child shell(const std::string& script) {
+  return Child::start("test", {"/bin/sh", "-c", script}).value();
+}
+
+// All lines of a child until it closes its stderr; the test fails when that takes too long.
+std::vector<std::string> lines_until_end(Child& child) {
+  std::vector<std::string> lines;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (child.error_output() >= 0) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    pollfd readable{child.error_output(), POLLIN, 0};
+    poll(&readable, 1, 1000);
+    for (std::string& line : child.read_lines()) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void wait_for_end(Child& child) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (child.running()) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    child.reap();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a child's stderr comes in whole lines, the last one without its newline", "[client]") {
+  Child child = shell("echo one >&2; printf 'two\\nthree' >&2");
+  CHECK(lines_until_end(child) == std::vector<std::string>{"one", "two", "three"});
+  wait_for_end(child);
+  CHECK(child.exit_status() == 0);
+}
+
+TEST_CASE("a child's exit code and its signal are told apart", "[client]") {
+  Child exits = shell("exit 9");
+  wait_for_end(exits);
+  CHECK(exits.exit_status() == 9);
+  CHECK(exits.ending_words() == "exited with code 9");
+
+  Child killed = shell("kill -9 $$");
+  wait_for_end(killed);
+  CHECK(killed.exit_status() == 128 + SIGKILL);
+  CHECK(killed.ending_words() == "was ended by signal 9 (Killed)");
+}
+
+TEST_CASE("a child gets the signals that are sent to it", "[client]") {
+  Child child =
+      shell("trap 'echo told >&2; exit 3' TERM; echo up >&2; while :; do sleep 0.1; done");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  std::vector<std::string> lines;
+  while (lines.empty()) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    lines = child.read_lines();
+  }
+
+  child.send_signal(SIGTERM);
+
+  CHECK(lines_until_end(child) == std::vector<std::string>{"told"});
+  wait_for_end(child);
+  CHECK(child.exit_status() == 3);
+}
+
+TEST_CASE("a child ends with its handle", "[client]") {
+  pid_t pid = 0;
+  {
+    Child child = shell("echo $$ >&2; exec sleep 1000");
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    std::vector<std::string> lines;
+    while (lines.empty()) {
+      REQUIRE(std::chrono::steady_clock::now() < deadline);
+      lines = child.read_lines();
+    }
+    pid = std::stoi(lines.at(0));
+    REQUIRE(kill(pid, 0) == 0);
+  }
+  CHECK(kill(pid, 0) != 0);  // reaped: no zombie either
+}
+
+TEST_CASE("a program that is not there cannot be started, and is named", "[client]") {
+  const Result<Child> child = Child::start("x", {"/nowhere/program"});
+  REQUIRE_FALSE(child);
+  CHECK(child.error().message.find("/nowhere/program") != std::string::npos);
+}
+
+TEST_CASE("the server's listening line names its addresses; other lines name none", "[client]") {
+  CHECK(
+      parse_listening_line(
+          R"({"time":"t","level":"info","event":"listening","http_address":"127.0.0.1:1","agent_address":"127.0.0.1:2"})") ==
+      ListeningAddresses{"127.0.0.1:1", "127.0.0.1:2"});
+  CHECK_FALSE(parse_listening_line(R"({"event":"listening","http_address":"127.0.0.1:1"})"));
+  CHECK_FALSE(parse_listening_line(R"({"event":"stopped"})"));
+  CHECK_FALSE(parse_listening_line("listening on 127.0.0.1:1"));
+}
+
+TEST_CASE("warnings, errors and foreign lines are told; what goes well is not", "[client]") {
+  CHECK(words_of_log_line(R"({"time":"t","level":"error","event":"cannot_listen","port":80})") ==
+        "error: cannot_listen port=80");
+  CHECK(words_of_log_line("Segmentation fault\x1b") == "Segmentation fault?");
+  CHECK_FALSE(words_of_log_line(R"({"level":"info","event":"listening"})"));
+}
+
+}  // namespace trainyard::client

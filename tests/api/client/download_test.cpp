@@ -1,0 +1,122 @@
+// Downloads appear whole or not at all, and go on where a transfer broke off.
+#include "api/client/download.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "schemas/wire/safetensors.h"
+#include "schemas/wire/sha256.h"
+#include "tests/api/client/peer.h"
+
+namespace trainyard::client {
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::string path_;
+};
+
+std::string a_model_file() {
+  SafetensorsHeader header;
+  header.entries.push_back({.name = "dense_0/bias", .dtype = "F32", .shape = {100}});
+  const std::string head = encode_safetensors_header(header);
+  std::string data(400, '\0');
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i);
+  return head + data;
+}
+
+std::string content_of(const std::string& file) {
+  std::ifstream input(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(input), {}};
+}
+
+std::string whole(const std::string& body, const std::string& etag) {
+  return http_answer("200 OK", body, "ETag: \"" + etag + "\"\r\n");
+}
+
+}  // namespace
+
+TEST_CASE("a download is the server's bytes under the name asked for", "[client]") {
+  const Folder folder;
+  const std::string model = a_model_file();
+  Peer peer({whole(model, sha256_hex(model))});
+  Rest rest = Rest::connect(peer.url()).value();
+
+  const auto done = download_model(rest, {.path = "/m", .file = folder.file("m.safetensors")});
+
+  REQUIRE(done);
+  CHECK(done->bytes == std::ssize(model));
+  CHECK(done->tensors == 1);
+  CHECK(done->sha256 == sha256_hex(model));
+  CHECK(content_of(folder.file("m.safetensors")) == model);
+  CHECK_FALSE(std::filesystem::exists(folder.file("m.safetensors.part")));
+}
+
+TEST_CASE("a broken transfer goes on where it ended", "[client]") {
+  const Folder folder;
+  const std::string model = a_model_file();
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + std::to_string(model.size()) +
+      "\r\n\r\n";
+  Peer peer({head + model.substr(0, 150),
+             http_answer("206 Partial Content", model.substr(150), "ETag: \"e\"\r\n")});
+  Rest rest = Rest::connect(peer.url()).value();
+
+  const auto done = download_model(rest, {.path = "/m", .file = folder.file("m")});
+
+  REQUIRE(done);
+  CHECK(content_of(folder.file("m")) == model);
+  const std::string second = peer.requests().at(1);
+  CHECK(second.find("Range: bytes=150-\r\n") != std::string::npos);
+  CHECK(second.find("If-Range: \"e\"\r\n") != std::string::npos);
+}
+
+TEST_CASE("a server that has another file by then sends all of it", "[client]") {
+  const Folder folder;
+  const std::string model = a_model_file();
+  Peer peer({"HTTP/1.1 200 OK\r\nETag: \"old\"\r\nContent-Length: 999\r\n\r\nold bytes",
+             whole(model, "new")});
+  Rest rest = Rest::connect(peer.url()).value();
+
+  REQUIRE(download_model(rest, {.path = "/m", .file = folder.file("m")}));
+
+  CHECK(content_of(folder.file("m")) == model);
+}
+
+TEST_CASE("what is not whole or no model leaves no file behind", "[client]") {
+  const Folder folder;
+  const std::string model = a_model_file();
+  const std::string wrong_hash(64, 'a');
+  for (const std::string& answer :
+       {whole("no model at all", "e"), whole(model.substr(0, model.size() - 4), "e"),
+        whole(model, wrong_hash), http_answer("404 Not Found", R"({"detail":"none"})")}) {
+    Peer peer({answer});
+    Rest rest = Rest::connect(peer.url()).value();
+    CHECK_FALSE(download_model(rest, {.path = "/m", .file = folder.file("m")}));
+    CHECK(folder.is_empty());
+  }
+}
+
+TEST_CASE("a file that cannot be written is named", "[client]") {
+  Peer peer({});
+  Rest rest = Rest::connect(peer.url()).value();
+
+  const auto done = download_model(rest, {.path = "/m", .file = "/nowhere/m"});
+
+  REQUIRE_FALSE(done);
+  CHECK(done.error().message.find("/nowhere/m") != std::string::npos);
+}
+
+}  // namespace trainyard::client

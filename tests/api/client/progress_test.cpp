@@ -1,0 +1,94 @@
+// A job's progress in words, from the server's JSON to the line on the screen.
+#include "api/client/progress.h"
+
+#include <catch2/catch.hpp>
+
+#include "api/client/text.h"
+
+namespace trainyard::client {
+namespace {
+
+nlohmann::json a_running_job() {
+  return nlohmann::json::parse(R"({
+    "id": "j1", "version": 7, "spec": {"name": "digits"},
+    "status": {"state": "running", "reason": "GANG_RUNNING", "attempt": 1, "step": 920,
+      "max_steps": 2000, "progress": 0.46, "eta_seconds": 4.1, "loss": 0.2143,
+      "metrics": {"accuracy": 0.9391, "note": "text"}, "examples_per_second": 61200.4,
+      "created_at": "2026-11-20T19:00:00.000Z", "started_at": "2026-11-20T19:00:01Z",
+      "finished_at": null, "first_failure": null, "latest_checkpoint": 500}})");
+}
+
+JobView view_of(const nlohmann::json& job) { return parse_job(job).value(); }
+
+}  // namespace
+
+TEST_CASE("a running job's line has bar, step, loss, accuracy, speed and time to go", "[client]") {
+  CHECK(progress_line(view_of(a_running_job()), 200) ==
+        "digits  running  ━━━━━━━━━━━─────────────  46%  step 920/2,000  loss 0.2143  "
+        "accuracy 0.9391  61,200 examples/s  ETA 4.1s");
+}
+
+TEST_CASE("a line never takes more columns than there are", "[client]") {
+  const JobView job = view_of(a_running_job());
+  for (std::size_t columns = 20; columns < 150; ++columns) {
+    CHECK(width_of(progress_line(job, columns)) <= columns);
+  }
+  CHECK(progress_line(job, 70) == "digits  running  ━━━━━━━━━━━─────────────  46%  step 920/2,000");
+}
+
+TEST_CASE("a waiting job's line says why it waits", "[client]") {
+  nlohmann::json job = a_running_job();
+  job["status"]["state"] = "queued";
+  job["status"]["step"] = 0;
+  job["status"]["attempt"] = 2;
+  job["status"]["message"] = "no host has 3 free cpus";
+  CHECK(plain_line(view_of(job)) == "digits queued (attempt 2)  no host has 3 free cpus");
+}
+
+TEST_CASE("the closing words of success name the accuracy on the test split", "[client]") {
+  nlohmann::json job = a_running_job();
+  job["status"]["state"] = "succeeded";
+  job["status"]["step"] = 2000;
+  job["status"]["metrics"]["test_accuracy"] = 0.98125;
+  job["status"]["finished_at"] = "2026-11-20T19:00:13Z";
+  CHECK(closing_words(view_of(job)) ==
+        "digits succeeded in 12s: test accuracy 0.9812, loss 0.2143, step 2,000/2,000");
+}
+
+TEST_CASE("the closing words of failure name the first task that failed", "[client]") {
+  nlohmann::json job = a_running_job();
+  job["status"]["state"] = "failed";
+  job["status"]["reason"] = "BAD_DATA";
+  job["status"]["message"] = "no such file";
+  job["status"]["first_failure"] = {
+      {"task", "worker/1"}, {"agent", "host-a"}, {"reason", "BAD_DATA"}, {"exit_code", 1}};
+  CHECK(closing_words(view_of(job)) ==
+        "digits failed: BAD_DATA, no such file\n"
+        "  first failure: worker/1 on host-a: BAD_DATA, exit code 1");
+}
+
+TEST_CASE("what is missing or null in an answer is not there, and never a crash", "[client]") {
+  const JobView job = view_of({{"id", "j1"}, {"status", {{"state", "queued"}, {"loss", nullptr}}}});
+  CHECK_FALSE(job.loss);
+  CHECK_FALSE(job.accuracy());
+  CHECK_FALSE(job.created_at.is_set());
+  CHECK(job.max_steps == 0);
+  CHECK_FALSE(parse_job({{"id", "j1"}}));
+  CHECK_FALSE(parse_job({{"status", {{"state", "queued"}}}}));
+  CHECK_FALSE(parse_job(nlohmann::json::array()));
+  CHECK_FALSE(parse_job({{"id", "j1"}, {"status", {{"state", "sleeping"}}}}));
+}
+
+TEST_CASE("a watcher goes on until a job is at rest", "[client]") {
+  nlohmann::json job = a_running_job();
+  for (const char* state : {"queued", "starting", "running", "stopping"}) {
+    job["status"]["state"] = state;
+    CHECK_FALSE(view_of(job).at_rest());
+  }
+  for (const char* state : {"succeeded", "failed", "cancelled", "suspended"}) {
+    job["status"]["state"] = state;
+    CHECK(view_of(job).at_rest());
+  }
+}
+
+}  // namespace trainyard::client
