@@ -1,7 +1,4 @@
 // The parts "model" and "dataset" of the job spec.
-#include <algorithm>
-#include <array>
-
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/spec_names.h"
 
@@ -53,10 +50,12 @@ Initializer default_initializer(const ModelSpec& model) {
 }
 
 // What the name and the path tell of the format, where it is not given.
-std::optional<Format> guess_format(const DatasetSpec& dataset) {
-  if (dataset.name == "synthetic_digits") return Format::synthetic_digits;
-  if (dataset.name == "mnist" || dataset.name == "fashion_mnist") return Format::idx;
-  if (dataset.path.ends_with(".csv")) return Format::csv;
+std::optional<Format> guess_format(std::string_view name, const json& dataset) {
+  if (name == "synthetic_digits") return Format::synthetic_digits;
+  if (name == "mnist" || name == "fashion_mnist") return Format::idx;
+  const auto path = dataset.find("path");
+  if (path == dataset.end() || !path->is_string()) return std::nullopt;
+  if (path->get_ref<const std::string&>().ends_with(".csv")) return Format::csv;
   return std::nullopt;
 }
 
@@ -132,10 +131,7 @@ DatasetSpec read_dataset(const JsonPlace& place) {
   if (!fields.require("name")) return dataset;
   fields.text("name", dataset.name, name_rule(100));
 
-  if (const auto path = fields.find("path"); path && path->value.is_string()) {
-    dataset.path = path->value.get<std::string>();
-  }
-  std::optional<Format> format = guess_format(dataset);
+  std::optional<Format> format = guess_format(dataset.name, place.value);
   if (const auto given = fields.find("format")) {
     format = Format::csv;
     const std::size_t faults_before = place.faults.size();
@@ -147,7 +143,6 @@ DatasetSpec read_dataset(const JsonPlace& place) {
                             "is required for this data set: one of synthetic_digits, idx, csv"});
     return dataset;
   }
-  dataset.path.clear();
   read_format(fields, *format, dataset);
   fields.refuse_others();
   return dataset;

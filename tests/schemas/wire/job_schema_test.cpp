@@ -1,0 +1,113 @@
+// schemas/job.schema.json and parse_job_spec say the same, wherever a schema can say it.
+#include <catch2/catch.hpp>
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "schemas/wire/job_spec_json.h"
+#include "tests/schemas/wire/random_values.h"
+#include "tests/schemas/wire/spec_corpus.h"
+
+using namespace trainyard;
+using nlohmann::json;
+
+namespace {
+
+json schema_document() {
+  std::ifstream file("schemas/job.schema.json");
+  REQUIRE(file.good());
+  return json::parse(file);
+}
+
+// What the schema finds wrong; "" = nothing.
+class JobSchema {
+ public:
+  JobSchema() : document_(schema_document()) {
+    valijson::SchemaParser parser;
+    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(document_), schema_);
+  }
+
+  std::string complaint(const json& value) {
+    valijson::ValidationResults results;
+    const valijson::adapters::NlohmannJsonAdapter target(value);
+    if (validator_.validate(schema_, target, &results)) return "";
+    std::string text = "invalid";
+    valijson::ValidationResults::Error error;
+    while (results.popError(error)) {
+      for (const std::string& step : error.context) text += step;
+      text += ": " + error.description + "\n";
+    }
+    return text;
+  }
+
+ private:
+  json document_;
+  valijson::Schema schema_;
+  valijson::Validator validator_;
+};
+
+bool is_wrong(const std::string& text) {
+  const ParsedJobSpec result = parse_job_spec(text);
+  const auto* faults = std::get_if<std::vector<Fault>>(&result);
+  return faults != nullptr && std::ranges::any_of(*faults, [](const Fault& fault) {
+           return fault.kind == FaultKind::wrong;
+         });
+}
+
+}  // namespace
+
+TEST_CASE("the schema and the parser agree on good and bad specs", "[wire]") {
+  JobSchema schema;
+  for (const auto& cases : {good_specs(), bad_specs()}) {
+    for (const SpecCase& each : cases) {
+      if (each.schema == SpecCase::Schema::cannot_say) continue;
+      const std::string complaint = schema.complaint(json::parse(each.text));
+      INFO(each.text << "\n" << complaint);
+      CHECK(complaint.empty() != is_wrong(each.text));
+    }
+  }
+}
+
+TEST_CASE("the schema accepts every spec that the server returns", "[wire]") {
+  JobSchema schema;
+  RandomValues random(3);
+  for (int i = 0; i < 200; ++i) {
+    const json value = to_json_value(random.job_spec());
+    const std::string complaint = schema.complaint(value);
+    INFO(value.dump() << "\n" << complaint);
+    CHECK(complaint.empty());
+  }
+}
+
+TEST_CASE("one member of the wrong type is refused by schema and parser alike", "[wire]") {
+  JobSchema schema;
+  const json whole = json::parse(good_specs()[1].text);
+  const json leaves = whole.flatten();
+  for (const auto& [pointer, leaf] : leaves.items()) {
+    json changed = whole;
+    changed[json::json_pointer(pointer)] = json::array({json::object()});
+    INFO(changed.dump());
+    CHECK_FALSE(schema.complaint(changed).empty());
+    CHECK(is_wrong(changed.dump()));
+  }
+}
+
+TEST_CASE("the defaults that the schema names are those of the parser", "[wire]") {
+  const json schema = schema_document();
+  const ParsedJobSpec parsed = parse_job_spec(R"({"model": "mlp", "dataset": "synthetic_digits"})");
+  const json spec = to_json_value(std::get<JobSpec>(parsed));
+  int compared = 0;
+  for (const std::string part : {"training", "scheduling", "run_policy", "checkpoint", "model"}) {
+    for (const auto& [name, property] : schema["definitions"][part]["properties"].items()) {
+      if (!property.contains("default") || !spec[part].contains(name)) continue;
+      INFO(part << "." << name);
+      CHECK(property["default"] == spec[part][name]);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 15);
+}

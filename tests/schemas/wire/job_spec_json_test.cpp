@@ -1,0 +1,179 @@
+#include "schemas/wire/job_spec_json.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "schemas/wire/sha256.h"
+#include "tests/schemas/wire/random_values.h"
+#include "tests/schemas/wire/spec_corpus.h"
+
+using namespace trainyard;
+
+namespace {
+
+JobSpec parsed(const std::string& text) {
+  ParsedJobSpec result = parse_job_spec(text);
+  if (const auto* faults = std::get_if<std::vector<Fault>>(&result)) {
+    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
+  }
+  REQUIRE(std::holds_alternative<JobSpec>(result));
+  return std::get<JobSpec>(result);
+}
+
+std::vector<Fault> faults_of(const std::string& text) {
+  ParsedJobSpec result = parse_job_spec(text);
+  REQUIRE(std::holds_alternative<std::vector<Fault>>(result));
+  return std::get<std::vector<Fault>>(result);
+}
+
+JobSpec with_optimizer(const std::string& name) {
+  return parsed(R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"optimizer": ")" +
+                name + "\"}}");
+}
+
+}  // namespace
+
+TEST_CASE("the smallest job is defaulted as the contract says", "[wire]") {
+  const JobSpec spec = parsed(good_specs()[0].text);
+
+  CHECK(spec.name == "softmax_regression-synthetic_digits");
+  CHECK(spec.model.initializer == Initializer::zeros);
+  CHECK(spec.dataset.format == "synthetic_digits");
+  CHECK(spec.dataset.train_examples == 20'000);
+  CHECK(spec.dataset.test_examples == 4'000);
+  CHECK(spec.training.strategy == Strategy::parameter_server);
+  CHECK(spec.training.epochs == 20);
+  CHECK_FALSE(spec.training.max_steps.has_value());
+  CHECK(spec.training.optimizer.name == OptimizerName::sgd);
+  CHECK(spec.training.optimizer.learning_rate == 0.5);
+  CHECK(spec.training.replicas_to_aggregate == 2);
+  CHECK(spec.ps == RoleSpec{1, {1, 1024, 0}, PlacementPolicy::spread});
+  CHECK(spec.worker == RoleSpec{2, {1, 2048, 0}, PlacementPolicy::pack});
+  CHECK_FALSE(spec.chief.has_value());
+  CHECK(spec.scheduling == SchedulingSpec{});
+  CHECK(spec.run_policy == RunPolicySpec{});
+  CHECK(spec.checkpoint == CheckpointSpec{});
+}
+
+TEST_CASE("of epochs and max_steps only what is given counts", "[wire]") {
+  const JobSpec spec =
+      parsed(R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"max_steps": 7}})");
+  CHECK_FALSE(spec.training.epochs.has_value());
+  CHECK(spec.training.max_steps == 7);
+}
+
+TEST_CASE("each optimizer has defaults of its own", "[wire]") {
+  CHECK(with_optimizer("adam").training.optimizer.learning_rate == 0.001);
+  CHECK(with_optimizer("adagrad").training.optimizer.epsilon == 1e-10);
+  CHECK(with_optimizer("adadelta").training.optimizer.epsilon == 1e-6);
+  CHECK(with_optimizer("rmsprop").training.optimizer.rho == 0.99);
+  CHECK(with_optimizer("adadelta").training.optimizer.rho == 0.9);
+  CHECK(with_optimizer("adamw").training.optimizer.weight_decay == 0.01);
+  CHECK(with_optimizer("nesterov").training.optimizer.learning_rate == 0.1);
+}
+
+TEST_CASE("a good spec parses, and its long form parses to the same", "[wire]") {
+  for (const SpecCase& each : good_specs()) {
+    INFO(each.text);
+    const JobSpec spec = parsed(each.text);
+    CHECK(parsed(to_json(spec)) == spec);
+    CHECK(to_json(parsed(to_json(spec))) == to_json(spec));
+  }
+}
+
+TEST_CASE("any spec comes back from its long form as it was", "[wire]") {
+  RandomValues random(7);
+  for (int i = 0; i < 500; ++i) {
+    JobSpec spec = random.job_spec();
+    const JobSpec again = parsed(to_json(spec));
+    // What an optimizer does not use is not said, so it comes back as its name's default.
+    spec.training.optimizer.rho = again.training.optimizer.rho;
+    spec.training.optimizer.epsilon = again.training.optimizer.epsilon;
+    INFO(to_json(spec));
+    CHECK(again == spec);
+    CHECK(to_json(again) == to_json(spec));
+  }
+}
+
+TEST_CASE("every fault of a bad spec is listed at once, with its pointer", "[wire]") {
+  for (const SpecCase& each : bad_specs()) {
+    INFO(each.text);
+    std::vector<std::string> pointers;
+    for (const Fault& fault : faults_of(each.text)) {
+      INFO(fault.pointer << " " << fault.message);
+      CHECK_FALSE(fault.message.empty());
+      pointers.push_back(fault.pointer);
+    }
+    CHECK_THAT(pointers, Catch::UnorderedEquals(each.pointers));
+  }
+}
+
+TEST_CASE("what the contract has but this version has not is told apart from what is wrong",
+          "[wire]") {
+  const auto faults = faults_of(
+      R"({"model": "mlp", "dataset": "synthetic_digits", "roles": {"worker": 4, "evaluator": 1},
+          "scheduling": {"preemptible": true},
+          "training": {"strategy": "all_reduce", "max_staleness": 3,
+                       "replicas_to_aggregate": 3}})");
+  CHECK(faults.size() == 5);
+  for (const Fault& fault : faults) {
+    INFO(fault.pointer);
+    CHECK(fault.kind == FaultKind::not_yet);
+    CHECK(fault.message.find("not available in this version yet") != std::string::npos);
+  }
+  CHECK(faults_of("{}")[0].kind == FaultKind::wrong);
+}
+
+TEST_CASE("a fault says what is allowed and what was given", "[wire]") {
+  const auto faults = faults_of(
+      R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"batch_size": 0}})");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].message == "must be an integer from 1 to 1000000, got 0");
+  CHECK(to_error("job", faults).message ==
+        "job: /training/batch_size must be an integer from 1 to 1000000, got 0");
+}
+
+TEST_CASE("what is no JSON is told apart from a bad spec", "[wire]") {
+  for (const std::string text : {"", " ", "{", "hello", "{\"model\":}", "{} x", "{'a': 1}",
+                                 "{\"model\": NaN}", "\"\xff\"", "{\"a\xc3\": 1}", "\xef\xbb"}) {
+    INFO(text);
+    CHECK(std::holds_alternative<NotJson>(parse_job_spec(text)));
+  }
+}
+
+TEST_CASE("every beginning of a spec is refused and none does harm", "[wire]") {
+  const std::string text = to_json(parsed(good_specs()[1].text));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    CHECK(std::holds_alternative<NotJson>(parse_job_spec(text.substr(0, length))));
+  }
+}
+
+TEST_CASE("a changed byte anywhere in a spec gives a verdict, never a crash", "[wire]") {
+  const std::string text = to_json(parsed(good_specs()[1].text));
+  RandomValues random(11);
+  for (int i = 0; i < 3000; ++i) {
+    std::string changed = text;
+    const auto at = static_cast<std::size_t>(random.integer(0, std::ssize(text) - 1));
+    changed[at] = static_cast<char>(random.integer(0, 255));
+    const ParsedJobSpec result = parse_job_spec(changed);
+    if (const auto* spec = std::get_if<JobSpec>(&result)) CHECK(parsed(to_json(*spec)) == *spec);
+  }
+}
+
+TEST_CASE("nesting without end costs neither stack nor time", "[wire]") {
+  for (const std::string opening : {"[", "{\"a\":"}) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += opening;
+    const auto faults = faults_of(text);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].message == "is nested deeper than 32 levels");
+  }
+}
+
+TEST_CASE("a spec's hash is that of its long form, whatever order it was written in", "[wire]") {
+  const std::string one = R"({"model": "mlp", "dataset": "synthetic_digits", "mode": "sync"})";
+  const std::string other =
+      R"({"mode":"sync","dataset":{"name":"synthetic_digits"},"model":"mlp"})";
+  CHECK(sha256_hex(to_json(parsed(one))) == sha256_hex(to_json(parsed(other))));
+}

@@ -1,0 +1,163 @@
+// RandomValues: the job spec.
+#include "schemas/wire/spec_names.h"
+#include "tests/schemas/wire/random_values.h"
+
+namespace trainyard {
+
+std::int64_t RandomValues::integer(std::int64_t least, std::int64_t most) {
+  return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+}
+
+double RandomValues::number(double least, double most) {
+  return std::uniform_real_distribution<double>(least, most)(engine_);
+}
+
+std::string RandomValues::word(std::size_t length_max) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCXYZ0123456789";
+  std::string out;
+  const auto length = integer(1, static_cast<std::int64_t>(length_max));
+  for (std::int64_t i = 0; i < length; ++i) {
+    out += letters[static_cast<std::size_t>(integer(0, std::ssize(letters) - 1))];
+  }
+  return out;
+}
+
+std::string RandomValues::text(std::size_t length_max) {
+  const std::string pieces[] = {"a", " ", "\"", "\\", "\n", "\t", "\x01", "/", "~", "é", "線", "🚂"};
+  std::string out;
+  while (out.size() < length_max && integer(0, 9) > 0) {
+    const std::string& piece = pieces[integer(0, std::ssize(pieces) - 1)];
+    if (out.size() + piece.size() <= length_max) out += piece;
+  }
+  return out;
+}
+
+std::string RandomValues::printable(std::size_t length_max) {
+  std::string out = text(length_max);
+  std::erase_if(out, [](char byte) { return byte == '\n' || byte == '\t' || byte == '\x01'; });
+  return out;
+}
+
+std::optional<std::int64_t> RandomValues::maybe(std::int64_t least, std::int64_t most) {
+  return coin() ? std::optional(integer(least, most)) : std::nullopt;
+}
+
+std::map<std::string, std::string> RandomValues::labels() {
+  std::map<std::string, std::string> labels;
+  for (auto count = integer(0, 3); count > 0; --count) labels[word(20)] = printable(40);
+  return labels;
+}
+
+ModelSpec RandomValues::model() {
+  ModelSpec model;
+  const std::string names[] = {"linear_regression", "softmax_regression", "mlp"};
+  model.name = names[integer(0, 2)];
+  if (model.name == "mlp") {
+    for (auto layers = integer(0, 4); layers > 0; --layers) {
+      model.hidden.push_back(integer(1, 65'536));
+    }
+    model.activation = activation_names[static_cast<std::size_t>(integer(0, 2))].first;
+  }
+  model.initializer = initializer_names[static_cast<std::size_t>(integer(0, 4))].first;
+  if (uses_stddev(model.initializer)) model.stddev = number(1e-9, 100);
+  return model;
+}
+
+DatasetSpec RandomValues::dataset() {
+  DatasetSpec dataset;
+  const std::string formats[] = {"synthetic_digits", "idx", "csv"};
+  dataset.format = formats[integer(0, 2)];
+  dataset.name = dataset.format == "synthetic_digits" ? "synthetic_digits" : word(30);
+  const std::int64_t least = dataset.format == "synthetic_digits" ? 1 : 0;
+  dataset.train_examples = integer(least, 10'000'000);
+  dataset.test_examples = integer(least, 10'000'000);
+  if (dataset.format != "synthetic_digits") dataset.path = "/" + printable(60);
+  if (dataset.format == "csv") {
+    dataset.label_column = printable(20);
+    dataset.test_fraction = number(0.001, 0.999);
+  }
+  return dataset;
+}
+
+OptimizerSpec RandomValues::optimizer() {
+  // What the optimizer does not use keeps the default that belongs to its name: that is read from
+  // an empty spec.
+  OptimizerSpec optimizer;
+  optimizer.name = optimizer_names[static_cast<std::size_t>(integer(0, 7))].first;
+  optimizer.learning_rate = number(1e-12, 1000);
+  optimizer.weight_decay = number(0, 10);
+  if (uses_momentum(optimizer.name)) optimizer.momentum = number(0, 0.99);
+  if (uses_rho(optimizer.name)) optimizer.rho = number(0, 0.99);
+  if (uses_betas(optimizer.name)) optimizer.beta1 = number(0, 0.99);
+  if (uses_betas(optimizer.name)) optimizer.beta2 = number(0, 0.9999);
+  if (uses_epsilon(optimizer.name)) optimizer.epsilon = number(1e-16, 1);
+  ScheduleSpec& schedule = optimizer.schedule;
+  schedule.name = schedule_names[static_cast<std::size_t>(integer(0, 2))].first;
+  schedule.warmup_steps = integer(0, 10'000);
+  if (schedule.name == ScheduleName::step) {
+    schedule.step_size = integer(1, 1'000'000'000'000);
+    schedule.gamma = number(1e-9, 1);
+  }
+  if (schedule.name == ScheduleName::cosine) schedule.final_fraction = number(0, 1);
+  return optimizer;
+}
+
+TrainingSpec RandomValues::training() {
+  TrainingSpec training;
+  training.strategy = coin() ? Strategy::parameter_server : Strategy::local;
+  training.batch_size = integer(1, 1'000'000);
+  training.epochs = maybe(1, 1'000'000);
+  training.max_steps = maybe(1, 1'000'000'000'000);
+  if (!training.epochs && !training.max_steps) training.epochs = 20;
+  training.optimizer = optimizer();
+  training.seed = static_cast<std::uint64_t>(integer(0, 9'007'199'254'740'991));
+  training.deterministic = coin();
+  training.report_every_steps = integer(1, 1'000'000'000'000);
+  training.evaluate_every_steps = integer(1, 1'000'000'000'000);
+  return training;
+}
+
+RoleSpec RandomValues::role() {
+  return {.replicas = integer(1, 20),
+          .resources = {integer(1, 4096), integer(1, 1'000'000'000), integer(0, 1024)},
+          .placement = coin() ? PlacementPolicy::spread : PlacementPolicy::pack};
+}
+
+JobSpec RandomValues::job_spec() {
+  JobSpec spec;
+  spec.name = "x" + printable(100);
+  spec.labels = labels();
+  spec.model = model();
+  spec.dataset = dataset();
+  spec.mode = coin() ? Mode::sync : Mode::async;
+  spec.training = training();
+  spec.worker = role();
+  if (spec.training.strategy == Strategy::local) {
+    spec.worker.replicas = 1;
+  } else {
+    spec.ps = role();
+    if (coin()) {
+      spec.chief = role();
+      spec.chief->replicas = 1;
+    }
+  }
+  spec.training.replicas_to_aggregate = training_replicas(spec);
+  spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
+  spec.run_policy = {maybe(1, 1'000'000'000),
+                     integer(1, 1'000'000'000),
+                     integer(0, 3600),
+                     integer(0, 1000),
+                     {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
+  const std::string resume[] = {"latest", "none",
+                                "j" + word(20) + "/" + std::to_string(integer(0, 99))};
+  spec.checkpoint = {integer(0, 1'000'000'000'000),
+                     integer(0, 1'000'000'000),
+                     integer(1, 1000),
+                     integer(0, 1000),
+                     word(20),
+                     resume[integer(0, 2)]};
+  for (auto count = integer(0, 3); count > 0; --count) spec.env["V_" + word(20)] = text(50);
+  return spec;
+}
+
+}  // namespace trainyard

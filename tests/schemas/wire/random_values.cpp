@@ -1,0 +1,188 @@
+// RandomValues: what tasks and agents say.
+#include "tests/schemas/wire/random_values.h"
+
+#include <limits>
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+std::string RandomValues::sha256() {
+  std::string hash;
+  while (hash.size() < 64) hash += "0123456789abcdef"[integer(0, 15)];
+  return hash;
+}
+
+std::map<std::string, double> RandomValues::metrics() {
+  std::map<std::string, double> metrics;
+  for (auto count = integer(0, 4); count > 0; --count) metrics[word(20)] = number(-1e6, 1e6);
+  if (coin()) metrics["high"] = std::numeric_limits<double>::infinity();
+  if (coin()) metrics["low"] = -std::numeric_limits<double>::infinity();
+  if (coin()) metrics["tiny"] = std::numeric_limits<double>::denorm_min();
+  return metrics;
+}
+
+ArtifactFile RandomValues::artifact() {
+  return {"step-" + word(10) + "/" + word(30), integer(0, number_max), sha256()};
+}
+
+std::vector<ArtifactFile> RandomValues::artifacts() {
+  std::vector<ArtifactFile> files;
+  for (auto count = integer(0, 3); count > 0; --count) files.push_back(artifact());
+  return files;
+}
+
+RunEvent RandomValues::run_event() {
+  RunEvent event;
+  if (coin()) event.time = {integer(1, 4'102'444'800'000)};
+  event.offset = integer(0, number_max / 2);
+  switch (integer(0, 4)) {
+    case 0:
+      event.what = PhaseEvent{static_cast<PhaseEvent::Phase>(integer(0, 2)), text(100)};
+      break;
+    case 1: event.what = MetricEvent{integer(0, number_max), integer(0, 99), metrics()}; break;
+    case 2: event.what = ShardEvent{integer(0, number_max), artifact()}; break;
+    case 3:
+      event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
+      break;
+    default: event.what = FailureEvent{"BAD_DATA", text(200)}; break;
+  }
+  return event;
+}
+
+TaskKey RandomValues::task_key() {
+  return {JobId{"j" + word(20)}, integer(1, number_max), static_cast<Role>(integer(0, 3)),
+          integer(0, 1000)};
+}
+
+TaskContext RandomValues::task_context() {
+  TaskContext context;
+  context.spec = job_spec();
+  context.key = task_key();
+  context.key.role = context.spec.ps.replicas > 0 && coin() ? Role::ps : Role::worker;
+  context.key.index = 0;
+  context.token = word(60);
+  context.spec_hash = sha256();
+  for (std::int64_t i = 0; i < context.spec.ps.replicas; ++i) {
+    context.cluster.ps.push_back(word(20) + ":" + std::to_string(i));
+  }
+  for (std::int64_t i = 0; i < context.spec.worker.replicas; ++i) {
+    context.cluster.worker.push_back(word(20) + ":" + std::to_string(i));
+  }
+  if (context.spec.chief) context.cluster.chief = {"chief:1"};
+  context.listen = "0.0.0.0:20001";
+  context.folder = "/" + printable(40);
+  if (coin()) {
+    context.restore = RestoreFrom{"/" + printable(40), integer(0, 99), artifact(), artifacts()};
+  }
+  context.keep_files = coin();
+  return context;
+}
+
+TaskReport RandomValues::task_report() {
+  TaskReport task;
+  task.key = task_key();
+  task.token = word(60);
+  task.state = static_cast<TaskState>(integer(0, 7));
+  task.pid = integer(0, 4'194'304);
+  if (coin()) {
+    task.exit.code = static_cast<int>(integer(0, 255));
+  } else if (coin()) {
+    task.exit.signal = static_cast<int>(integer(1, 64));
+  }
+  task.reason = coin() ? Reason::oom_killed : Reason::none;
+  task.message = text(100);
+  task.events_begin = integer(0, 1'000'000);
+  task.events_end = task.events_begin;
+  for (auto count = integer(0, 4); count > 0; --count) {
+    RunEvent event = run_event();
+    event.offset = task.events_end;
+    task.events_end += integer(1, 500);
+    task.events.push_back(std::move(event));
+  }
+  task.log_tail = text(500);
+  task.started_at = {integer(0, number_max)};
+  task.finished_at = {integer(0, number_max)};
+  return task;
+}
+
+AgentReport RandomValues::agent_report() {
+  AgentReport report;
+  report.agent = AgentId{"a" + word(20)};
+  report.epoch = integer(0, number_max);
+  report.number = integer(0, number_max);
+  report.generation = integer(0, number_max);
+  report.host.address = word(20);
+  report.host.capacity = {integer(0, 99), integer(0, 99), integer(0, 8)};
+  for (auto count = integer(0, 3); count > 0; --count) {
+    report.host.gpus.push_back({static_cast<int>(count), text(20), integer(0, 99'999)});
+  }
+  report.host.first_port = static_cast<int>(integer(1, 30'000));
+  report.host.last_port = static_cast<int>(integer(30'000, 65'535));
+  report.host.labels = labels();
+  report.host.agent_version = word(10);
+  for (auto count = integer(0, 3); count > 0; --count) report.tasks.push_back(task_report());
+  return report;
+}
+
+Assignment RandomValues::assignment() {
+  Assignment assignment{AgentId{"a" + word(20)}, integer(0, number_max),     integer(0, number_max),
+                        integer(0, number_max),  Millis{integer(1, 99'999)}, {}};
+  for (auto count = integer(0, 3); count > 0; --count) {
+    WantedTask wanted;
+    wanted.task = task_context();
+    wanted.resources = {integer(0, 99), integer(0, 99), integer(0, 8)};
+    wanted.gpus = {0, static_cast<int>(count)};
+    if (coin()) {
+      wanted.restore = Checkpoint{};  // with what travels alone
+      wanted.restore->job = JobId{"j" + word(9)};
+      wanted.restore->step = integer(0, number_max);
+      wanted.restore->attempt = integer(1, 9);
+      wanted.restore->state = CheckpointState::committed;
+      wanted.restore->manifest = artifact();
+      wanted.restore->shards = artifacts();
+    }
+    wanted.stop = coin();
+    wanted.grace = {integer(0, 99'999)};
+    wanted.events_stored = integer(0, number_max);
+    assignment.tasks.push_back(std::move(wanted));
+  }
+  return assignment;
+}
+
+Manifest RandomValues::manifest() {
+  Manifest manifest;
+  manifest.step = integer(0, number_max);
+  manifest.attempt = integer(1, 99);
+  manifest.job = word(20);
+  manifest.spec_hash = sha256();
+  manifest.mode = coin() ? "sync" : "async";
+  manifest.seed = engine_();
+  manifest.examples_seen = integer(0, number_max);
+  manifest.worker_steps = {integer(0, 99), integer(0, 99)};
+  manifest.variables = {{"dense_0/kernel", {784, integer(1, 99)}}, {"scalar", {}}};
+  manifest.slots = {"m", "v"};
+  manifest.scalars = metrics();
+  manifest.shards = artifacts();
+  manifest.metrics = metrics();
+  manifest.description = {{"model", text(20)}, {text(5), ""}};
+  return manifest;
+}
+
+SafetensorsHeader RandomValues::safetensors_header() {
+  SafetensorsHeader header;
+  const std::string dtypes[] = {"F32", "F16", "I64", "U8"};
+  for (auto count = integer(0, 5); count > 0; --count) {
+    SafetensorsEntry entry{
+        "t" + std::to_string(9 - count) + text(10), dtypes[integer(0, 3)], {}, 0, 0};
+    for (auto rank = integer(0, 3); rank > 0; --rank) entry.shape.push_back(integer(0, 9));
+    header.entries.push_back(std::move(entry));
+  }
+  for (auto count = integer(0, 2); count > 0; --count) header.metadata[text(9)] = text(30);
+  return header;
+}
+
+}  // namespace trainyard

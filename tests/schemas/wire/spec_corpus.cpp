@@ -1,0 +1,166 @@
+#include "tests/schemas/wire/spec_corpus.h"
+
+namespace trainyard {
+namespace {
+
+// The spec with these members, on top of a model and a data set.
+std::string with(const std::string& members) {
+  return R"({"model": "mlp", "dataset": "synthetic_digits", )" + members + "}";
+}
+
+std::string with_model(const std::string& model) {
+  return R"({"dataset": "synthetic_digits", "model": )" + model + "}";
+}
+
+std::string with_dataset(const std::string& dataset) {
+  return R"({"model": "mlp", "dataset": )" + dataset + "}";
+}
+
+std::string with_optimizer(const std::string& optimizer) {
+  return with(R"("training": {"optimizer": )" + optimizer + "}");
+}
+
+constexpr auto cannot_say = SpecCase::Schema::cannot_say;
+
+}  // namespace
+
+std::vector<SpecCase> good_specs() {
+  return {
+      // the smallest and the long one of the contract
+      {R"({"model": "softmax_regression", "dataset": "synthetic_digits",
+           "roles": {"ps": 1, "worker": 2}, "mode": "sync"})",
+       {}},
+      {R"({"name": "digits-mlp", "labels": {"team": "vision"},
+           "model": {"name": "mlp", "hidden": [100], "activation": "sigmoid"},
+           "dataset": {"name": "mnist", "format": "idx", "path": "/data/mnist"},
+           "mode": "sync",
+           "training": {"strategy": "parameter_server", "batch_size": 100, "epochs": 20,
+             "max_steps": null, "optimizer": {"name": "sgd", "learning_rate": 0.5}, "seed": 42,
+             "deterministic": true, "replicas_to_aggregate": 2, "max_staleness": null,
+             "report_every_steps": 10, "evaluate_every_steps": 1000},
+           "roles": {
+             "ps": {"replicas": 1, "resources": {"cpus": 1, "memory_mb": 1024, "gpus": 0},
+                    "placement": "spread"},
+             "worker": {"replicas": 2, "resources": {"cpus": 1, "memory_mb": 2048, "gpus": 1},
+                        "placement": "pack"}},
+           "scheduling": {"priority": 50, "preemptible": false, "max_queued_seconds": null,
+                          "host_labels": {}},
+           "run_policy": {"max_run_seconds": null, "no_progress_timeout_seconds": 600,
+             "grace_period_seconds": 30, "max_restarts": 3,
+             "backoff": {"initial_seconds": 1, "multiplier": 2.0, "max_seconds": 60}},
+           "checkpoint": {"every_steps": 1000, "every_seconds": 600, "keep_latest": 3,
+             "keep_best": 1, "metric": "loss", "resume_from": "latest"},
+           "env": {}})",
+       {}},
+      {R"({"model": "mlp", "dataset": "synthetic_digits"})", {}},
+      {with_model(R"({"name": "mlp", "hidden": [], "activation": "relu", "weight_init": "zeros"})"),
+       {}},
+      {with_model(R"({"name": "mlp", "weight_init": {"name": "uniform", "stddev": 0.5}})"), {}},
+      {with_model(R"({"name": "linear_regression", "weight_init": "normal"})"), {}},
+      {with_dataset(R"({"name": "synthetic_digits", "train_examples": 10, "test_examples": 5})"),
+       {}},
+      {with_dataset(R"({"name": "mnist", "path": "/data"})"), {}},
+      {with_dataset(R"({"name": "iris", "path": "/data/iris.csv", "label_column": 4})"), {}},
+      {with_dataset(R"({"name": "iris", "path": "/d", "format": "csv", "test_fraction": 0.5,
+                        "label_column": "kind of iris"})"),
+       {}},
+      {with_dataset(R"({"name": "synthetic_digits", "format": "idx", "path": "/x"})"), {}},
+      {with_optimizer(R"("adam")"), {}},
+      {with_optimizer(R"({"name": "adamw", "beta1": 0.8, "schedule": "cosine"})"), {}},
+      {with_optimizer(R"({"name": "rmsprop", "rho": 0.5, "epsilon": 1e-7,
+         "schedule": {"name": "step", "warmup_steps": 5, "step_size": 10, "gamma": 0.5}})"),
+       {}},
+      {with(R"("roles": {"ps": 3, "worker": 1, "chief": 1, "evaluator": 0})"), {}},
+      {with(R"("roles": {"ps": 1, "chief": {"replicas": 1}})"), {}},
+      {with(R"("roles": {"worker": 1}, "training": {"strategy": "local", "max_steps": 5})"), {}},
+      {with(R"("training": {"strategy": "local"}, "roles": {"ps": 0, "worker": 1})"), {}},
+      {with(R"("checkpoint": {"resume_from": "job-1/500"}, "env": {"OMP_NUM_THREADS": "2"})"), {}},
+      {with(R"("name": "Züge 🚂", "labels": {"a/b": ""}, "mode": "async")"), {}},
+      {with(R"("training": {"epochs": 1.0, "seed": 1e3})"),
+       {},
+       cannot_say},  // valijson takes no 1.0
+  };
+}
+
+std::vector<SpecCase> bad_specs() {
+  return {
+      {"[]", {""}},
+      {"null", {""}},
+      {"{}", {"/model", "/dataset"}},
+      {R"({"model": "mlp"})", {"/dataset"}},
+      {with(R"("colour": 1, "modes": "sync")"), {"/colour", "/modes"}},
+      {with(R"("a/b~c": 1)"), {"/a~1b~0c"}},
+      {with(R"("mode": "both")"), {"/mode"}},
+      {with(R"("mode": "sync", "mode": "sync")"), {"/mode"}, cannot_say},
+      {with(R"("name": "")"), {"/name"}},
+      {with(R"("name": "a\nb")"), {"/name"}},
+      {with(R"("name": 7)"), {"/name"}},
+      {with(R"("labels": {"bad key": "x", "n": 1})"), {"/labels/bad key", "/labels/n"}},
+      {with_model("3"), {"/model"}},
+      {with_model(R"("resnet")"), {"/model"}},
+      {with_model("{}"), {"/model/name"}},
+      {with_model(R"({"name": "mlp", "hidden": [0, 10, "x"]})"),
+       {"/model/hidden/0", "/model/hidden/2"}},
+      {with_model(R"({"name": "mlp", "hidden": 100})"), {"/model/hidden"}},
+      {with_model(R"({"name": "softmax_regression", "hidden": [5]})"), {"/model/hidden"}},
+      {with_model(R"({"name": "mlp", "weight_init": {"name": "zeros", "stddev": 1}})"),
+       {"/model/weight_init/stddev"}},
+      {with_dataset(R"("mnist")"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "mine", "path": "/data"})"), {"/dataset/format"}},
+      {with_dataset(R"({"name": "mine", "format": "parquet", "path": "/d"})"), {"/dataset/format"}},
+      {with_dataset(R"({"name": "mnist", "path": "data"})"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "mnist", "path": "/d", "label_column": "x"})"),
+       {"/dataset/label_column"}},
+      {with_dataset(R"({"name": "synthetic_digits", "path": "/d"})"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "synthetic_digits", "train_examples": 0})"),
+       {"/dataset/train_examples"}},
+      {with_dataset(R"({"name": "../x", "format": "csv", "path": "/d"})"), {"/dataset/name"}},
+      {with_dataset(R"({"name": "x", "format": "csv", "path": "/d", "test_fraction": 1})"),
+       {"/dataset/test_fraction"}},
+      {with_optimizer(R"("sdg")"), {"/training/optimizer"}},
+      {with_optimizer(R"({"name": "sgd", "momentum": 0.9})"), {"/training/optimizer/momentum"}},
+      {with_optimizer(R"({"name": "adam", "beta1": 1, "learning_rate": 0})"),
+       {"/training/optimizer/learning_rate", "/training/optimizer/beta1"}},
+      {with_optimizer(R"({"name": "adam", "schedule": {"name": "cosine", "gamma": 1}})"),
+       {"/training/optimizer/schedule/gamma"}},
+      {with(R"("training": {"batch_size": 0, "epochs": 0, "max_steps": 1.5, "seed": -1})"),
+       {"/training/batch_size", "/training/epochs", "/training/max_steps", "/training/seed"}},
+      {with(R"("training": {"batch_size": "100", "deterministic": 1})"),
+       {"/training/batch_size", "/training/deterministic"}},
+      {with(R"("training": {"seed": 99999999999999999999})"), {"/training/seed"}},
+      {with(R"("training": {"replicas_to_aggregate": 9})"),
+       {"/training/replicas_to_aggregate"},
+       cannot_say},
+      {with(R"("training": {"batch_size": null})"), {"/training/batch_size"}},
+      {with(R"("roles": {"worker": 2})"), {"/roles/ps"}},
+      {with(R"("roles": {"ps": 1})"), {"/roles/worker"}},
+      {with(R"("roles": {"ps": 0, "worker": 0})"), {"/roles/ps", "/roles/worker"}},
+      {with(R"("roles": {"ps": -1, "worker": 1})"), {"/roles/ps", "/roles/ps"}},
+      {with(R"("roles": {"ps": 1, "worker": 1, "boss": 1})"), {"/roles/boss"}},
+      {with(R"("roles": {"ps": 1, "worker": 1, "chief": 2})"), {"/roles/chief"}},
+      {with(R"("roles": {"ps": 600, "worker": 600})"), {"/roles"}, cannot_say},
+      {with(R"("roles": {"ps": 1, "worker": {"replicas": 1, "resources": {"cpus": 0, "ram": 1}}})"),
+       {"/roles/worker/resources/cpus", "/roles/worker/resources/ram"}},
+      {with(R"("roles": {"ps": 1, "worker": {"resources": {}}})"),
+       {"/roles/worker/replicas", "/roles/worker"}},
+      {with(R"("roles": {"ps": 1, "worker": 2}, "training": {"strategy": "local"})"),
+       {"/roles/ps", "/roles/worker"}},
+      {with(
+           R"("roles": {"ps": 1, "worker": 2}, "mode": "async", "training": {"strategy": "all_reduce"})"),
+       {"/training/strategy", "/roles/ps", "/mode"}},
+      {with(R"("scheduling": {"priority": 101, "max_queued_seconds": 0, "host_labels": []})"),
+       {"/scheduling/priority", "/scheduling/max_queued_seconds", "/scheduling/host_labels"}},
+      {with(R"("run_policy": {"max_restarts": -1, "backoff": {"multiplier": 0.5, "jitter": 1}})"),
+       {"/run_policy/max_restarts", "/run_policy/backoff/multiplier",
+        "/run_policy/backoff/jitter"}},
+      {with(R"("checkpoint": {"keep_latest": 0, "resume_from": "newest"})"),
+       {"/checkpoint/keep_latest", "/checkpoint/resume_from"}},
+      {with(R"("checkpoint": {"resume_from": "../etc/5"})"), {"/checkpoint/resume_from"}},
+      {with(R"("env": {"LD_PRELOAD": "x", "1A": "", "TRAINYARD_X": "", "OK": 1, "B=C": "x"})"),
+       {"/env/OK", "/env/1A", "/env/B=C", "/env/LD_PRELOAD", "/env/TRAINYARD_X"}},
+      {with(R"("env": {"A": "x\u0000y"})"), {"/env/A"}},
+      {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
+  };
+}
+
+}  // namespace trainyard

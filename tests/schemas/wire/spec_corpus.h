@@ -1,0 +1,20 @@
+// Job specs that are right and wrong, for the parser and for the JSON Schema alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct SpecCase {
+  std::string text;
+  std::vector<std::string>
+      pointers;  // of the faults that parsing must list, all of them; none = a good spec
+  // What a schema cannot say: sums over the document, keys given twice.
+  enum class Schema { says_the_same, cannot_say } schema = Schema::says_the_same;
+};
+
+std::vector<SpecCase> good_specs();
+std::vector<SpecCase> bad_specs();
+
+}  // namespace trainyard
