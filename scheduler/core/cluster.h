@@ -9,6 +9,8 @@
 
 namespace trainyard::scheduler {
 
+struct State;
+
 class Cluster {
  public:
   // Every silence starts again at `now`: a server that was away learns anew who is alive.
@@ -30,8 +32,11 @@ class Cluster {
 
   [[nodiscard]] std::vector<AgentView> agents(const Now& now) const;
 
+  // The core's beliefs about itself that do not hold now, as sentences; empty unless there is a bug. Looks at
+  // everything: for tests.
+  [[nodiscard]] std::vector<std::string> broken_beliefs() const;
+
  private:
-  struct State;
   explicit Cluster(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

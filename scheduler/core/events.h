@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "scheduler/core/fences.h"
 #include "schemas/base/result.h"
 #include "schemas/types/agent.h"
 #include "schemas/types/checkpoint.h"
@@ -17,15 +19,22 @@ namespace trainyard::scheduler {
 // --- in ------------------------------------------------------------------------------------------------
 
 // A new job: id, sequence, token_seed, spec, spec_json, spec_hash and times are set, the state is `queued`.
+// `resume_from` is the committed checkpoint that the spec's resume_from "<job>/<step>" names, where the caller
+// can read it; without it only checkpoints of jobs that are not terminal are found.
+// Outcomes: conflict (the id exists), invalid (could never fit; no such checkpoint).
 struct Submit {
   Job job;
+  std::optional<Checkpoint> resume_from = std::nullopt;
 };
 enum class JobAction { cancel, suspend, resume };
+// Outcomes: conflict (the state does not allow it); not_found for a job that is terminal or does not exist:
+// the core keeps neither, the caller's rows tell which.
 struct ActOnJob {
   JobId job;
   JobAction action = JobAction::cancel;
 };
-// Only a terminal job: forget it. The store deletes its rows, the caller its files.
+// Only a terminal job: forget it. The store deletes its rows, the caller its files. Outcome: conflict while the
+// job lives, or while a job that lives is to resume from one of its checkpoints.
 struct DeleteJob {
   JobId job;
 };
@@ -33,7 +42,9 @@ struct SetCordon {
   AgentId agent;
   bool cordoned = false;
 };
-// A file that a task announced is whole and durable in the artifact store.
+// A file that a task announced is whole and durable in the artifact store. Harmless to repeat: the caller posts
+// it again at a start, and whenever a pending checkpoint is saved, for every file that is already there, so that
+// a file whose first word was lost with the old process still counts.
 struct ArtifactStored {
   JobId job;
   std::string sha256;
@@ -107,6 +118,8 @@ struct Saved {
 struct Limits {
   Millis stop_after{60'000};  // told to agents: how long they trust silence
   Millis lost_after{90'000};  // > stop_after + the time a kill takes + drift of the clocks
+  Millis silent_after{10'000};  // some missed heartbeats: shown as disconnected, takes nothing new
+  Fences fences;
 };
 
 }  // namespace trainyard::scheduler

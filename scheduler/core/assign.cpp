@@ -1,0 +1,54 @@
+#include "scheduler/core/assign.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+WantedTask wanted(const LiveJob& job, const LiveTask& task) {
+  WantedTask wish;
+  wish.task.key = task.row.key;
+  wish.task.token = job.token;
+  wish.task.spec_hash = job.row.spec_hash;
+  wish.task.spec = job.row.spec;
+  wish.task.cluster = job.addresses;
+  if (task.row.port != 0) wish.task.listen = "0.0.0.0:" + std::to_string(task.row.port);
+  wish.resources = task.row.resources;
+  wish.gpus = task.row.gpus;
+  wish.restore = job.restore;
+  wish.stop = task.row.state == TaskState::stopping;
+  wish.grace = seconds(job.row.spec.run_policy.grace_period_seconds);
+  wish.events_stored = task.row.events_end;
+  return wish;
+}
+
+std::vector<std::string>& list_of(ClusterSpec& cluster, Role role) {
+  switch (role) {
+    case Role::ps: return cluster.ps;
+    case Role::worker: return cluster.worker;
+    case Role::chief: return cluster.chief;
+    case Role::evaluator: break;
+  }
+  return cluster.evaluator;
+}
+
+}  // namespace
+
+Assignment assignment_for(const State& state, const LiveAgent& agent) {
+  Assignment assignment{agent.record.id,   agent.record.epoch,      agent.record.generation,
+                        agent.last_number, state.limits.stop_after, {}};
+  for (const TaskKey& key : agent.tasks) {
+    const LiveJob& job = state.jobs.at(key.job);
+    assignment.tasks.push_back(wanted(job, *job.find(key)));
+  }
+  return assignment;
+}
+
+ClusterSpec addresses_of(const std::vector<LiveTask>& tasks) {
+  ClusterSpec cluster;
+  for (const LiveTask& task : tasks) {  // in order of (role, index), so that position = index
+    list_of(cluster, task.row.key.role)
+        .push_back(task.row.host + ":" + std::to_string(task.row.port));
+  }
+  return cluster;
+}
+
+}  // namespace trainyard::scheduler

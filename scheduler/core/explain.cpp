@@ -1,0 +1,208 @@
+// Sentences about why a gang is where it is. Reads the state with the very functions that place gangs, so
+// that what is said and what is done cannot differ.
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "scheduler/core/explain_state.h"
+#include "scheduler/core/gangs.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string in_words(const Resources& r) {
+  std::string words;
+  const auto add = [&words](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
+  if (r.cpus > 0) add(counted(r.cpus, "cpu"));
+  if (r.memory_mb > 0) add(std::to_string(r.memory_mb) + " MB of memory");
+  if (r.gpus > 0) add(counted(r.gpus, "gpu"));
+  return words.empty() ? "nothing" : words;
+}
+
+// The group that is hardest to seat: what shortages are told for.
+TaskGroup largest_group(const JobSpec& spec) {
+  const auto groups = gang_of(spec);
+  if (groups.empty()) return {};
+  return *std::ranges::max_element(groups, {}, [](const TaskGroup& g) {
+    return std::tuple(g.each.gpus, g.each.cpus, g.each.memory_mb);
+  });
+}
+
+Resources missing_for(const Resources& wanted, const Resources& free) {
+  const Resources gap = wanted - free;
+  return {std::max<std::int64_t>(gap.cpus, 0), std::max<std::int64_t>(gap.memory_mb, 0),
+          std::max<std::int64_t>(gap.gpus, 0)};
+}
+
+std::string missing_label(const Labels& has, const Labels& wanted) {
+  for (const auto& [name, value] : wanted) {
+    if (!carries(has, {{name, value}})) return name + "=" + value;
+  }
+  return "";
+}
+
+std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const HostShortage& host) {
+  if (agent.record.state != AgentState::ready) return std::string(name_of(agent.record.state));
+  if (!agent.heard) return "not heard of since the server started";
+  if (agent.has_strays) return "still runs tasks that the server does not know";
+  const std::string label = missing_label(agent.record.host.labels, spec.scheduling.host_labels);
+  if (!label.empty()) return "lacks the label " + label;
+  if (host.missing != Resources{}) return "needs " + in_words(host.missing) + " more for one task";
+  if (host.tasks_that_fit == 0) return "has no free port";
+  return "has room for " + counted(host.tasks_that_fit, "task") + " of the kind that is largest";
+}
+
+HostShortage shortage_on(const LiveAgent& agent, const JobSpec& spec) {
+  const TaskGroup group = largest_group(spec);
+  HostShortage host{agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
+  host.missing = missing_for(group.each, agent.free);
+  const bool usable = takes_tasks(agent) &&
+                      carries(agent.record.host.labels, spec.scheduling.host_labels);
+  if (usable) host.tasks_that_fit = count_that_fit(group, host_of(agent, Room::now));
+  host.message = shortage_words(agent, spec, host);
+  return host;
+}
+
+// What each job that holds slots would give back, in order of age.
+std::vector<const LiveJob*> holders_by_age(const State& state) {
+  std::vector<const LiveJob*> holders;
+  for (const auto& [id, job] : state.jobs) {
+    if (!all_gone(job)) holders.push_back(&job);
+  }
+  std::ranges::sort(holders, {}, [](const LiveJob* job) { return job->row.sequence; });
+  return holders;
+}
+
+std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob* const> ended) {
+  for (const LiveJob* job : ended) {
+    for (const LiveTask& task : job->tasks) {
+      if (is_terminal(task.row.state)) continue;
+      const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
+      if (host == hosts.end() || host->agent != task.row.agent) continue;
+      host->free = host->free + task.row.resources;
+      host->ports += task.row.port != 0 ? 1 : 0;
+    }
+  }
+  return hosts;
+}
+
+// The fewest of the oldest jobs whose end would let the gang in. By halving: each trial is a placement.
+std::vector<JobId> would_free_enough(const State& state, const JobSpec& spec) {
+  const std::vector<Host> hosts = free_hosts(state);
+  const std::vector<const LiveJob*> holders = holders_by_age(state);
+  const auto enough = [&](std::size_t count) {
+    return place(spec, with_room_of(hosts, std::span(holders).first(count))).has_value();
+  };
+  if (!enough(holders.size())) return {};
+  std::size_t too_few = 0;
+  std::size_t plenty = holders.size();
+  while (too_few + 1 < plenty) {
+    const std::size_t middle = (too_few + plenty) / 2;
+    (enough(middle) ? plenty : too_few) = middle;
+  }
+  std::vector<JobId> ids;
+  for (std::size_t i = 0; i < plenty; ++i) ids.push_back(holders[i]->row.id);
+  return ids;
+}
+
+Cause why_it_waits(const State& state, const LiveJob& job, std::int64_t before) {
+  const JobSpec& spec = job.row.spec;
+  if (job.row.reason == Reason::backing_off) return {Reason::backing_off, job.row.message};
+  const std::vector<Host> expected = empty_hosts(state, Agents::expected);
+  if (expected.empty()) return {Reason::no_agents, "no agent is ready"};
+  if (!place(spec, expected)) {
+    return {Reason::no_capacity,
+            "the agents that are ready could not hold " + gang_in_words(spec) + " even if empty"};
+  }
+  if (!place(spec, free_hosts(state))) {
+    return {Reason::no_capacity, "no room now for " + gang_in_words(spec)};
+  }
+  return {Reason::queued, "waits behind " + counted(before, "job")};
+}
+
+void explain_waiting(const State& state, const LiveJob& job, Explanation& answer) {
+  const bool in_queue = state.queue.contains(job.row);
+  const std::int64_t before = state.queue.count_before(job.row);
+  if (in_queue) {
+    answer.queue_position = before + 1;
+    answer.queue_length = static_cast<std::int64_t>(state.queue.size());
+  }
+  const Cause cause = why_it_waits(state, job, before);
+  answer.reason = cause.reason;
+  answer.message = cause.message;
+  for (const auto& [id, agent] : state.agents) {
+    answer.hosts.push_back(shortage_on(agent, job.row.spec));
+  }
+  if (cause.reason == Reason::no_capacity) {
+    answer.would_free_enough = would_free_enough(state, job.row.spec);
+  }
+}
+
+// Whom a stopping job waits for.
+std::string who_is_left(const LiveJob& job) {
+  std::string names;
+  for (const LiveTask& task : job.tasks) {
+    if (is_terminal(task.row.state)) continue;
+    names += (names.empty() ? "" : ", ") + task_name(task.row.key) + " on " + task.row.agent.text;
+    if (task.row.agent_silent) names += " (silent)";
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string gang_in_words(const JobSpec& spec) {
+  std::string words;
+  for (const TaskGroup& group : gang_of(spec)) {
+    words += (words.empty() ? "" : " and ") + std::to_string(group.replicas) + " " +
+             std::string(name_of(group.role)) + " of " + in_words(group.each);
+  }
+  return words;
+}
+
+Result<Plan> plan_for(const State& state, const JobSpec& spec) {
+  if (state.agents.empty()) return Plan{false, {}, "no agent is known yet: the job would wait"};
+  if (!place(spec, empty_hosts(state, Agents::known))) {
+    return invalid("the agents that are known could not hold " + gang_in_words(spec) +
+                   " even if they were empty");
+  }
+  const auto placement = place(spec, free_hosts(state));
+  if (!placement) return Plan{false, {}, "fits, but not now: the job would wait"};
+
+  Plan plan{true, {}, "fits now"};
+  std::map<AgentId, std::set<int>> free_gpus;
+  const auto groups = gang_of(spec);
+  for (const Seat& seat : *placement) {
+    const auto& agent = state.agents.at(seat.agent);
+    auto& slots = free_gpus.try_emplace(seat.agent, agent.free_gpus).first->second;
+    const auto group = std::ranges::find(groups, seat.role, &TaskGroup::role);
+    PlannedTask task{task_name({{}, 0, seat.role, seat.index}), seat.agent, {}};
+    while (std::cmp_less(task.gpus.size(), group->each.gpus)) {
+      task.gpus.push_back(*slots.begin());
+      slots.erase(slots.begin());
+    }
+    plan.tasks.push_back(std::move(task));
+  }
+  return plan;
+}
+
+Explanation explain_job(const State& state, const LiveJob& job, const Now& now) {
+  Explanation answer;
+  answer.job = job.row.id;
+  answer.state = job.row.state;
+  answer.reason = job.row.reason;
+  answer.message = job.row.message;
+  if (job.row.not_before > now.wall) answer.not_before = job.row.not_before;
+  if (job.row.state == JobState::queued) explain_waiting(state, job, answer);
+  if (job.row.state == JobState::stopping) {
+    answer.message += "; waits until " + who_is_left(job) + " is gone";
+  }
+  return answer;
+}
+
+}  // namespace trainyard::scheduler

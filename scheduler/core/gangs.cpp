@@ -1,0 +1,116 @@
+#include "scheduler/core/gangs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/core/lifecycle.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+// One look at the queue, from its head on.
+class Pass {
+ public:
+  explicit Pass(Turn& turn) : turn_(turn), hosts_(free_hosts(turn.state)) {}
+
+  void run() {
+    std::optional<QueueKey> after;
+    while (auto head = turn_.state.queue.next_head(after)) {
+      after = head->first;
+      LiveJob& job = turn_.state.jobs.at(head->second);
+      if (const auto placement = place(job.row.spec, hosts_)) {
+        start_gang(turn_, job, *placement);
+        refresh(*placement);
+      } else if (!place(job.row.spec, expected())) {
+        park(job);
+      } else if (block(job) == Behind::nobody) {
+        return;
+      }
+    }
+  }
+
+ private:
+  enum class Behind { some, nobody };
+
+  std::span<const Host> expected() {
+    if (!expected_) expected_ = empty_hosts(turn_.state, Agents::expected);
+    return *expected_;
+  }
+
+  void refresh(const Placement& placement) {
+    for (const Seat& seat : placement) {
+      const auto host = std::ranges::lower_bound(hosts_, seat.agent, {}, &Host::agent);
+      *host = host_of(turn_.state.agents.at(seat.agent), Room::now);
+    }
+  }
+
+  void park(LiveJob& job) {
+    turn_.state.queue.park(job.row);
+    const bool nobody = expected().empty();
+    show(job, nobody ? Reason::no_agents : Reason::no_capacity,
+         nobody ? "no agent is ready" : "the agents that are ready could not hold it even if empty");
+  }
+
+  Behind block(LiveJob& job) {
+    show(job, Reason::no_capacity, "waits for others to end");
+    std::erase_if(hosts_, [&](const Host& host) {
+      return could_use(job.row.spec, turn_.state.agents.at(host.agent));
+    });
+    return hosts_.empty() || ++looked_past_ == looked_past_max ? Behind::nobody : Behind::some;
+  }
+
+  void show(LiveJob& job, Reason reason, const char* message) {
+    if (job.row.reason == reason && job.row.message == message) return;
+    job.row.reason = reason;
+    job.row.message = message;
+    turn_.save(job);
+  }
+
+  Turn& turn_;
+  std::vector<Host> hosts_;  // that take tasks and are reserved for nobody, by agent
+  std::optional<std::vector<Host>> expected_;
+  int looked_past_ = 0;
+};
+
+}  // namespace
+
+void place_gangs(Turn& turn) {
+  if (std::exchange(turn.state.place_now, false)) Pass(turn).run();
+}
+
+void welcome(Turn& turn, const LiveAgent& agent) {
+  turn.state.place_now = true;
+  for (const JobId& id : turn.state.queue.heads_of_parked()) {
+    const Job& job = turn.state.jobs.at(id).row;
+    if (could_use(job.spec, agent)) turn.state.queue.open(job);
+  }
+}
+
+std::vector<Host> empty_hosts(const State& state, Agents which) {
+  std::vector<Host> hosts;
+  for (const auto& [id, agent] : state.agents) {
+    if (which == Agents::known || is_expected(agent)) {
+      hosts.push_back(host_of(agent, Room::when_empty));
+    }
+  }
+  return hosts;
+}
+
+std::vector<Host> free_hosts(const State& state) {
+  std::vector<Host> hosts;
+  for (const auto& [id, agent] : state.agents) {
+    if (takes_tasks(agent)) hosts.push_back(host_of(agent, Room::now));
+  }
+  return hosts;
+}
+
+bool could_use(const JobSpec& spec, const LiveAgent& agent) {
+  const Host empty = host_of(agent, Room::when_empty);
+  return carries(*empty.labels, spec.scheduling.host_labels) &&
+         std::ranges::any_of(gang_of(spec), [&empty](const TaskGroup& group) {
+           return count_that_fit(group, empty) > 0;
+         });
+}
+
+}  // namespace trainyard::scheduler

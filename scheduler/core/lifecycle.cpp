@@ -1,0 +1,236 @@
+#include "scheduler/core/lifecycle.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "scheduler/core/assign.h"
+#include "scheduler/core/checkpoints.h"
+#include "scheduler/core/failure.h"
+#include "scheduler/core/job_machine.h"
+#include "scheduler/core/retry.h"
+#include "scheduler/core/run_events.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+// Restarts are bounded, a user's suspending and resuming is not: what the row keeps of them is.
+constexpr std::size_t transitions_max = 1000;
+
+void say_why(Turn& turn, LiveJob& job, const Cause& cause) {
+  if (job.row.reason == cause.reason && job.row.message == cause.message) return;
+  job.row.reason = cause.reason;
+  job.row.message = cause.message;
+  turn.save(job);
+}
+
+void move(Turn& turn, LiveJob& job, JobEvent event, const Cause& cause) {
+  const auto to = next(job.row.state, event, job.row.goal);
+  ENSURE(to.has_value());
+  auto& past = job.row.transitions;
+  if (past.size() == transitions_max) past.erase(past.begin());
+  past.push_back({job.row.state, *to, cause.reason, cause.message, job.row.attempt, turn.now.wall});
+  job.row.state = *to;
+  job.row.reason = cause.reason;
+  job.row.message = cause.message;
+  turn.save(job);
+  const std::string line = std::string(name_of(*to));
+  turn.note(job, {"transition", cause.message.empty() ? line : line + ": " + cause.message, "",
+                  cause.reason});
+}
+
+void leave_queue(Turn& turn, LiveJob& job) {
+  turn.state.queue.erase(job.row);
+  turn.state.deadlines.disarm(job.row.id, DeadlineKind::backoff_over);
+  turn.state.deadlines.disarm(job.row.id, DeadlineKind::queued_too_long);
+  job.row.not_before = {};
+}
+
+LiveTask seated(Turn& turn, const LiveJob& job, const Seat& seat) {
+  LiveAgent& agent = turn.state.agents.at(seat.agent);
+  const auto groups = gang_of(job.row.spec);
+  LiveTask task;
+  task.row.key = {job.row.id, job.row.attempt, seat.role, seat.index};
+  task.row.agent = seat.agent;
+  task.row.host = agent.record.host.address;
+  task.row.resources = std::ranges::find(groups, seat.role, &TaskGroup::role)->each;
+  task.row.assigned_at = turn.now.wall;
+  occupy(agent, task.row);
+  turn.rewant(agent);
+  task.generation = agent.record.generation;
+  turn.save(task);
+  return task;
+}
+
+void ask_to_stop(Turn& turn, LiveJob& job) {
+  const bool wait_for_agents = turn.state.limits.fences.shown_gone == Fence::kept;
+  for (LiveTask& task : job.tasks) {
+    if (is_terminal(task.row.state)) continue;
+    LiveAgent& agent = turn.state.agents.at(task.row.agent);
+    turn.rewant(agent);
+    task.row.state = wait_for_agents ? TaskState::stopping : TaskState::killed;
+    if (!wait_for_agents) vacate(agent, task.row);
+    turn.save(task);
+  }
+}
+
+int rank(JobState goal) {
+  constexpr std::array order{JobState::queued, JobState::suspended, JobState::succeeded,
+                             JobState::failed, JobState::cancelled};
+  return static_cast<int>(std::ranges::find(order, goal) - order.begin());
+}
+
+// The chief's exit decides, but only a committed checkpoint of what it had at the end is worth the name.
+bool is_finished(const LiveJob& job) {
+  const bool chief_done = std::ranges::any_of(job.tasks, [&job](const LiveTask& task) {
+    return is_chief(job, task.row.key) && task.row.state == TaskState::succeeded;
+  });
+  return chief_done && has_final_checkpoint(job);
+}
+
+// The last look at the goal, when all is known that will be known.
+void settle_goal(Turn& turn, LiveJob& job) {
+  JobState& goal = job.row.goal;
+  if (rank(goal) < rank(JobState::succeeded) && is_finished(job)) {
+    goal = JobState::succeeded;
+    say_why(turn, job, {Reason::completed, "the chief had finished"});
+  } else if (goal == JobState::succeeded && !is_finished(job)) {
+    goal = JobState::queued;
+    say_why(turn, job, {Reason::checkpoint_lost, "the chief finished, its last checkpoint is lost"});
+  }
+  if (goal == JobState::queued && job.row.reason != Reason::user_resumed) count_restart(job);
+}
+
+// stopping -> goal, once every agent has shown that the tasks are gone.
+void consider_gone(Turn& turn, LiveJob& job) {
+  if (job.row.state != JobState::stopping || !all_gone(job)) return;
+  settle_goal(turn, job);
+  drop_pending(turn, job);
+  if (is_terminal(job.row.goal)) job.row.finished_at = turn.now.wall;
+  const bool resumed = job.row.reason == Reason::user_resumed;
+  move(turn, job, JobEvent::gang_gone, {job.row.reason, job.row.message});
+  turn.state.place_now = true;
+  if (job.row.state == JobState::queued) {
+    enqueue(turn, job, resumed ? Millis{0} : backoff(job.row.spec.run_policy.backoff, job.row.restarts));
+  }
+  job.row.goal = is_terminal(job.row.state) ? job.row.state : JobState::running;
+}
+
+}  // namespace
+
+void enqueue(Turn& turn, LiveJob& job, Millis wait) {
+  ENSURE(job.row.state == JobState::queued);
+  const Time start = turn.now.steady;
+  job.row.queued_at = turn.now.wall;
+  if (const auto limit = job.row.spec.scheduling.max_queued_seconds) {
+    turn.state.deadlines.arm({start + seconds(*limit), job.row.id, DeadlineKind::queued_too_long});
+  }
+  turn.save(job);
+  if (wait.count == 0) return join_queue(turn, job);
+
+  job.row.not_before = turn.now.wall + wait;
+  job.row.reason = Reason::backing_off;
+  turn.state.deadlines.arm({start + wait, job.row.id, DeadlineKind::backoff_over});
+}
+
+void join_queue(Turn& turn, LiveJob& job) {
+  const auto& agents = turn.state.agents;
+  const Queue::Line line = turn.state.queue.insert(job.row);
+  turn.state.place_now = turn.state.place_now || line == Queue::Line::open;
+  const bool nobody = std::ranges::none_of(
+      agents, [](const auto& entry) { return is_expected(entry.second); });
+  if (nobody) {
+    say_why(turn, job, {Reason::no_agents, "no agent is ready"});
+  } else if (line == Queue::Line::parked) {
+    say_why(turn, job, {Reason::no_capacity, "the agents that are ready could not hold it even if empty"});
+  } else {
+    say_why(turn, job, {Reason::queued, "waits its turn"});
+  }
+}
+
+void start_gang(Turn& turn, LiveJob& job, const Placement& placement) {
+  leave_queue(turn, job);
+  ++job.row.attempt;
+  job.token = attempt_token(job.row, job.row.attempt);
+  job.restore = checkpoint_to_resume(turn.state, job);
+  job.tasks.clear();
+  for (const Seat& seat : placement) job.tasks.push_back(seated(turn, job, seat));
+  job.addresses = addresses_of(job.tasks);
+  job.row.progress = Progress{};
+  job.row.progress.step = job.restore ? job.restore->step : 0;
+  turn.add(RollBackMetrics{job.row.id, job.row.attempt, job.row.progress.step});
+  note_progress(turn, job);
+  move(turn, job, JobEvent::gang_placed,
+       {Reason::gang_placed, "attempt " + std::to_string(job.row.attempt) + " is placed"});
+}
+
+void consider_running(Turn& turn, LiveJob& job) {
+  const auto takes_part = [](const LiveTask& task) { return task.row.state >= TaskState::running; };
+  if (job.row.state != JobState::starting || !std::ranges::all_of(job.tasks, takes_part)) return;
+  move(turn, job, JobEvent::all_running, {Reason::gang_running, "all tasks are running"});
+  if (!job.row.started_at.is_set()) job.row.started_at = turn.now.wall;
+  note_progress(turn, job);
+  const auto limit = job.row.spec.run_policy.max_run_seconds;
+  Deadlines& deadlines = turn.state.deadlines;
+  if (limit && !deadlines.armed(job.row.id, DeadlineKind::ran_too_long)) {
+    deadlines.arm({turn.now.steady + seconds(*limit), job.row.id, DeadlineKind::ran_too_long});
+  }
+}
+
+void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause) {
+  Deadlines& deadlines = turn.state.deadlines;
+  if (goal == JobState::suspended) deadlines.disarm(job.row.id, DeadlineKind::ran_too_long);
+  if (job.row.state == JobState::stopping) {
+    if (rank(goal) <= rank(job.row.goal)) return;
+    job.row.goal = goal;
+    say_why(turn, job, cause);
+    turn.save(job);
+    return;
+  }
+  leave_queue(turn, job);
+  deadlines.disarm(job.row.id, DeadlineKind::no_progress);
+  job.row.goal = goal;
+  move(turn, job, JobEvent::stop, cause);
+  ask_to_stop(turn, job);
+  consider_gone(turn, job);
+}
+
+void resume_job(Turn& turn, LiveJob& job) {
+  const Cause cause{Reason::user_resumed, "resumed by the user"};
+  if (job.row.state == JobState::stopping) {
+    job.row.goal = JobState::queued;
+    say_why(turn, job, cause);
+    turn.save(job);
+    return;
+  }
+  move(turn, job, JobEvent::resume, cause);
+  enqueue(turn, job, Millis{0});
+}
+
+void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
+  LiveAgent& agent = turn.state.agents.at(task.row.agent);
+  vacate(agent, task.row);
+  turn.rewant(agent);
+  turn.state.place_now = true;
+
+  task.row.state = end.state;
+  task.row.agent_silent = false;
+  task.row.exit = end.exit;
+  task.row.reason = end.cause.reason;
+  task.row.message = end.cause.message;
+  task.row.finished_at = end.finished_at.is_set() ? end.finished_at : turn.now.wall;
+  turn.save(task);
+
+  if (end.state != TaskState::succeeded) {
+    note_failure(turn, job, task, end);
+  } else if (is_chief(job, task.row.key)) {
+    consider_running(turn, job);
+    stop_job(turn, job, JobState::succeeded, {Reason::completed, "the chief has finished"});
+  } else {
+    consider_running(turn, job);
+  }
+  consider_gone(turn, job);
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,45 @@
+// What the states of a job mean for its tasks, agents and place in the queue: the only functions that move
+// a job from state to state.
+#pragma once
+
+#include <string>
+
+#include "scheduler/core/place.h"
+#include "scheduler/core/turn.h"
+
+namespace trainyard::scheduler {
+
+struct Cause {
+  Reason reason = Reason::none;
+  std::string message;
+};
+
+// A job that is `queued` begins to wait: for its backoff if there is one, then for room.
+void enqueue(Turn& turn, LiveJob& job, Millis wait);
+// The backoff is over (or there was none): into the queue.
+void join_queue(Turn& turn, LiveJob& job);
+
+// queued -> starting: the next attempt, every task with its agent, slots and port.
+void start_gang(Turn& turn, LiveJob& job, const Placement& placement);
+
+// starting -> running, if every task takes part by now.
+void consider_running(Turn& turn, LiveJob& job);
+
+// -> stopping, towards `goal`; the tasks are asked to stop. A job that stops already changes its goal only
+// for one that outranks it: queued < suspended < succeeded < failed < cancelled.
+void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause);
+
+// suspended, or stopping towards it -> queued.
+void resume_job(Turn& turn, LiveJob& job);
+
+struct TaskEnd {
+  TaskState state = TaskState::lost;
+  ExitStatus exit;
+  Cause cause;
+  std::string log_tail;
+  WallTime finished_at;
+};
+// A task is shown to be gone: its slots are free, and the job goes on to what that means for it.
+void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end);
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,144 @@
+#include "scheduler/core/liveness.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "scheduler/core/failure.h"
+#include "scheduler/core/gangs.h"
+#include "scheduler/core/lifecycle.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+void enter(Turn& turn, LiveAgent& agent, AgentState state) {
+  if (state == agent.record.state) return;
+  agent.record.state = state;
+  agent.record.state_since = turn.now.wall;
+  turn.save(agent);
+  if (state == AgentState::ready) welcome(turn, agent);
+}
+
+// Silence only makes it worse; better it gets by being heard.
+void show_silence(Turn& turn, LiveAgent& agent, Millis silence) {
+  const Limits& limits = turn.state.limits;
+  const bool patient = limits.fences.patience == Fence::kept;
+  if (silence >= (patient ? limits.lost_after : limits.silent_after)) {
+    enter(turn, agent, AgentState::down);
+  } else if (silence >= limits.silent_after && agent.record.state != AgentState::down) {
+    enter(turn, agent, AgentState::disconnected);
+  }
+}
+
+void end_tasks(Turn& turn, LiveAgent& agent, const Cause& cause) {
+  const std::set<TaskKey> tasks = agent.tasks;
+  for (const TaskKey& key : tasks) {
+    LiveJob& job = turn.state.jobs.at(key.job);
+    LiveTask& task = *job.find(key);
+    if (!is_terminal(task.row.state)) {
+      end_task(turn, job, task, {TaskState::lost, {}, cause, "", {}});
+    }
+  }
+}
+
+void mark_unknown(Turn& turn, LiveAgent& agent) {
+  for (const TaskKey& key : agent.tasks) {
+    LiveTask& task = *turn.state.task(key);
+    if (task.row.agent_silent) continue;
+    task.row.agent_silent = true;
+    turn.save(task);
+  }
+}
+
+void watch_agents(Turn& turn) {
+  for (auto& [id, agent] : turn.state.agents) {
+    const Millis silence = turn.now.steady - agent.heard_at;
+    show_silence(turn, agent, silence);
+    if (agent.tasks.empty()) continue;
+    if (agent.record.state == AgentState::disconnected) mark_unknown(turn, agent);
+    if (agent.record.state != AgentState::down) continue;
+    const std::string message = "agent " + id.text + " was silent for " +
+                                std::to_string(silence.count / 1000) + " s";
+    end_tasks(turn, agent, {Reason::agent_lost, message});
+  }
+}
+
+void give_up_on_progress(Turn& turn, LiveJob& job) {
+  if (job.row.state != JobState::starting && job.row.state != JobState::running) return;
+  const Millis patience = seconds(job.row.spec.run_policy.no_progress_timeout_seconds);
+  const Time due = job.progress_at + patience;
+  if (due > turn.now.steady) {  // armed once, moved only when it rings: progress is frequent
+    turn.state.deadlines.arm({due, job.row.id, DeadlineKind::no_progress});
+    return;
+  }
+  const std::string message = "no progress for " + std::to_string(patience.count / 1000) +
+                              " s at step " + std::to_string(job.row.progress.step);
+  const Verdict verdict = verdict_on(job.row, {Reason::no_progress, message});
+  stop_job(turn, job, verdict.goal, verdict.cause);
+}
+
+void ring(Turn& turn, LiveJob& job, DeadlineKind kind) {
+  switch (kind) {
+    case DeadlineKind::backoff_over:
+      job.row.not_before = {};
+      return join_queue(turn, job);
+    case DeadlineKind::queued_too_long:
+      return stop_job(turn, job, JobState::failed,
+                      {Reason::queue_timeout, "waited longer than max_queued_seconds"});
+    case DeadlineKind::ran_too_long:
+      return stop_job(turn, job, JobState::failed,
+                      {Reason::run_timeout, "ran longer than max_run_seconds"});
+    case DeadlineKind::no_progress: return give_up_on_progress(turn, job);
+  }
+}
+
+}  // namespace
+
+LiveAgent& meet(Turn& turn, const AgentReport& report) {
+  const auto [entry, is_new] = turn.state.agents.try_emplace(report.agent);
+  LiveAgent& agent = entry->second;
+  if (!is_new) return agent;
+  agent.record.id = report.agent;
+  agent.record.registered_at = turn.now.wall;
+  agent.record.state_since = turn.now.wall;
+  agent.record.state = AgentState::down;  // until it is heard
+  begin_epoch(turn, agent, report);
+  return agent;
+}
+
+void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
+  if (turn.state.limits.fences.epoch == Fence::kept) {
+    end_tasks(turn, agent, {Reason::agent_restarted, "agent " + report.agent.text + " started anew"});
+  }
+  agent.record.epoch = report.epoch;
+  agent.record.host = report.host;
+  agent.last_number = 0;
+  clear_slots(agent);
+  for (const TaskKey& key : agent.tasks) occupy_again(agent, turn.state.task(key)->row);
+  turn.save(agent);
+}
+
+void hear(Turn& turn, LiveAgent& agent) {
+  agent.heard_at = turn.now.steady;
+  if (!std::exchange(agent.heard, true)) turn.state.place_now = true;
+  enter(turn, agent, agent.record.cordoned ? AgentState::cordoned : AgentState::ready);
+}
+
+void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned) {
+  if (agent.record.cordoned == cordoned) return;
+  agent.record.cordoned = cordoned;
+  turn.save(agent);
+  const AgentState state = agent.record.state;
+  if (state == AgentState::ready && cordoned) enter(turn, agent, AgentState::cordoned);
+  if (state == AgentState::cordoned && !cordoned) enter(turn, agent, AgentState::ready);
+}
+
+void watch(Turn& turn) {
+  watch_agents(turn);
+  for (const Deadline& deadline : turn.state.deadlines.take_due(turn.now.steady)) {
+    LiveJob* const job = turn.state.job(deadline.job);
+    if (job != nullptr) ring(turn, *job, deadline.kind);
+  }
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,23 @@
+// Who is alive at `now`, and what is overdue. An agent is silent (shown, takes nothing new), then lost: by then
+// its lease has ended, so its tasks are gone and may run elsewhere.
+#pragma once
+
+#include "scheduler/core/turn.h"
+
+namespace trainyard::scheduler {
+
+// The agent that reports; a record is made for one that was not known.
+LiveAgent& meet(Turn& turn, const AgentReport& report);
+
+// The agent has started anew: none of its older tasks lives.
+void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report);
+
+// The agent has spoken.
+void hear(Turn& turn, LiveAgent& agent);
+
+void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned);
+
+// Silences and deadlines that are over.
+void watch(Turn& turn);
+
+}  // namespace trainyard::scheduler

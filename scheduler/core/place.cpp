@@ -1,0 +1,132 @@
+// Placement: group by group, largest tasks first. A greedy choice, so that the same hosts always give the
+// same answer in time proportional to hosts and seats; a packing that only a search would find is not found.
+#include "scheduler/core/place.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace trainyard::scheduler {
+namespace {
+
+struct Candidate {
+  const Host* host = nullptr;
+  Resources free;
+  std::int64_t ports = 0;
+  std::int64_t gang_tasks = 0;  // of this gang, seated here already
+  std::int64_t role_tasks = 0;  // of the group that is being seated
+};
+
+std::int64_t fit_count(const TaskGroup& group, const Resources& free, std::int64_t ports) {
+  std::int64_t count = group.replicas;
+  const auto bound_by = [&count](std::int64_t need, std::int64_t have) {
+    if (need > 0) count = std::min(count, std::max<std::int64_t>(have, 0) / need);
+  };
+  bound_by(group.each.cpus, free.cpus);
+  bound_by(group.each.memory_mb, free.memory_mb);
+  bound_by(group.each.gpus, free.gpus);
+  bound_by(listens(group.role) ? 1 : 0, ports);
+  return count;
+}
+
+void seat(Candidate& on, const TaskGroup& group, Placement& seats) {
+  const auto index = std::count_if(seats.begin(), seats.end(),
+                                   [&](const Seat& s) { return s.role == group.role; });
+  seats.push_back({group.role, index, on.host->agent});
+  on.free = on.free - group.each;
+  if (listens(group.role)) --on.ports;
+  ++on.gang_tasks;
+  ++on.role_tasks;
+}
+
+// The host with the fewest tasks of the role; of those the one with the most free cpus.
+Candidate* best_to_spread(std::vector<Candidate>& hosts, const TaskGroup& group) {
+  Candidate* best = nullptr;
+  for (Candidate& host : hosts) {
+    if (fit_count(group, host.free, host.ports) == 0) continue;
+    const auto rank = [](const Candidate& c) { return std::tuple(c.role_tasks, -c.free.cpus); };
+    if (best == nullptr || rank(host) < rank(*best)) best = &host;
+  }
+  return best;
+}
+
+// The host that holds the most of what is left; of those one the gang uses already, else the tightest.
+Candidate* best_to_pack(std::vector<Candidate>& hosts, const TaskGroup& group) {
+  Candidate* best = nullptr;
+  const auto rank = [&group](const Candidate& c) {
+    return std::tuple(-fit_count(group, c.free, c.ports), c.gang_tasks > 0 ? 0 : 1, c.free.gpus,
+                      c.free.cpus, c.free.memory_mb);
+  };
+  for (Candidate& host : hosts) {
+    if (best == nullptr || rank(host) < rank(*best)) best = &host;
+  }
+  if (best != nullptr && fit_count(group, best->free, best->ports) == 0) return nullptr;
+  return best;
+}
+
+bool seat_group(std::vector<Candidate>& hosts, TaskGroup group, Placement& seats) {
+  for (Candidate& host : hosts) host.role_tasks = 0;
+  while (group.replicas > 0) {
+    const bool spread = group.policy == PlacementPolicy::spread;
+    Candidate* const on = spread ? best_to_spread(hosts, group) : best_to_pack(hosts, group);
+    if (on == nullptr) return false;
+    const std::int64_t count = spread ? 1 : fit_count(group, on->free, on->ports);
+    for (std::int64_t i = 0; i < count; ++i) seat(*on, group, seats);
+    group.replicas -= count;
+  }
+  return true;
+}
+
+std::optional<Placement> seat_all(std::vector<Candidate> hosts, std::span<const TaskGroup> groups) {
+  Placement seats;
+  for (const TaskGroup& group : groups) {
+    if (!seat_group(hosts, group, seats)) return std::nullopt;
+  }
+  std::ranges::sort(seats, {}, [](const Seat& s) { return std::pair(s.role, s.index); });
+  return seats;
+}
+
+}  // namespace
+
+std::vector<TaskGroup> gang_of(const JobSpec& spec) {
+  std::vector<TaskGroup> groups;
+  const auto add = [&groups](Role role, const RoleSpec& of) {
+    if (of.replicas > 0) groups.push_back({role, of.replicas, of.resources, of.placement});
+  };
+  add(Role::ps, spec.ps);
+  add(Role::worker, spec.worker);
+  if (spec.chief) add(Role::chief, *spec.chief);
+  if (spec.evaluator) add(Role::evaluator, *spec.evaluator);
+  return groups;
+}
+
+bool carries(const Labels& has, const Labels& wanted) {
+  return std::ranges::all_of(wanted, [&has](const auto& label) {
+    const auto found = has.find(label.first);
+    return found != has.end() && found->second == label.second;
+  });
+}
+
+std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
+  return fit_count(group, host.free, host.ports);
+}
+
+std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts) {
+  std::vector<TaskGroup> groups = gang_of(spec);
+  std::ranges::stable_sort(groups, std::greater{}, [](const TaskGroup& group) {
+    return std::tuple(group.each.gpus, group.each.cpus, group.each.memory_mb);
+  });
+
+  std::vector<Candidate> candidates;
+  for (const Host& host : hosts) {
+    if (!carries(*host.labels, spec.scheduling.host_labels)) continue;
+    const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
+    if (std::ranges::any_of(groups, holds_one)) candidates.push_back({&host, host.free, host.ports});
+  }
+
+  if (auto seats = seat_all(candidates, groups)) return seats;
+  for (TaskGroup& group : groups) group.policy = PlacementPolicy::pack;
+  return seat_all(std::move(candidates), groups);
+}
+
+}  // namespace trainyard::scheduler

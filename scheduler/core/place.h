@@ -1,0 +1,55 @@
+// Where a gang goes: a whole gang or nothing. Pure arithmetic over what hosts have free.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/types/job_spec.h"
+#include "schemas/types/resources.h"
+#include "schemas/types/task.h"
+
+namespace trainyard::scheduler {
+
+// The tasks of one role, which are alike.
+struct TaskGroup {
+  Role role = Role::worker;
+  std::int64_t replicas = 0;
+  Resources each;
+  PlacementPolicy policy = PlacementPolicy::pack;
+};
+std::vector<TaskGroup> gang_of(const JobSpec& spec);  // groups of at least one replica, in order of Role
+
+// Only parameter servers are called by their peers; workers only call.
+constexpr bool listens(Role role) { return role == Role::ps; }
+
+// An agent as placement sees it. `labels` belongs to the agent and outlives the placement.
+struct Host {
+  AgentId agent;
+  Resources free;
+  std::int64_t ports = 0;  // free ones
+  const std::map<std::string, std::string>* labels = nullptr;
+};
+
+struct Seat {
+  Role role = Role::worker;
+  std::int64_t index = 0;
+  AgentId agent;
+};
+using Placement = std::vector<Seat>;  // in order of (role, index)
+
+using Labels = std::map<std::string, std::string>;
+bool carries(const Labels& has, const Labels& wanted);
+
+// How many tasks of the group the host can hold now, at most `replicas`.
+std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
+
+// A seat for every task, or nothing. Groups of large tasks are seated first. `spread` takes the host with the
+// fewest tasks of the role, `pack` the host that holds the most of what is left, and of those the one with
+// the least to spare; where that fails, all groups are packed. Costs O(hosts x seats).
+std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts);
+
+}  // namespace trainyard::scheduler

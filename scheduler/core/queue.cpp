@@ -1,0 +1,92 @@
+#include "scheduler/core/queue.h"
+
+#include <iterator>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::scheduler {
+
+QueueKey queue_key(const Job& job) { return {job.spec.scheduling.priority, job.sequence}; }
+
+Shape shape_of(const JobSpec& spec) {
+  Shape shape{{}, spec.scheduling.host_labels};
+  const auto add = [&shape](const RoleSpec& role) {
+    const Resources& each = role.resources;
+    shape.numbers.insert(shape.numbers.end(),
+                         {role.replicas, each.cpus, each.memory_mb, each.gpus,
+                          role.placement == PlacementPolicy::spread ? 1 : 0});
+  };
+  add(spec.ps);
+  add(spec.worker);
+  add(spec.chief.value_or(RoleSpec{}));
+  add(spec.evaluator.value_or(RoleSpec{}));
+  return shape;
+}
+
+Queue::Line Queue::insert(const Job& job) {
+  Members& line = lines_[shape_of(job.spec)];
+  const QueueKey key = queue_key(job);
+  if (!line.jobs.empty() && line.line == Line::open) heads_.erase(line.jobs.begin()->first);
+  ENSURE(line.jobs.emplace(key, job.id).second);
+  if (line.line == Line::open) heads_.insert(*line.jobs.begin());
+  ++size_;
+  return line.line;
+}
+
+void Queue::erase(const Job& job) {
+  const auto found = lines_.find(shape_of(job.spec));
+  if (found == lines_.end()) return;
+  Members& line = found->second;
+  const auto place = line.jobs.find(queue_key(job));
+  if (place == line.jobs.end()) return;
+  heads_.erase(place->first);
+  line.jobs.erase(place);
+  --size_;
+  if (line.jobs.empty()) {
+    lines_.erase(found);
+  } else if (line.line == Line::open) {
+    heads_.insert(*line.jobs.begin());
+  }
+}
+
+bool Queue::contains(const Job& job) const {
+  const auto found = lines_.find(shape_of(job.spec));
+  return found != lines_.end() && found->second.jobs.contains(queue_key(job));
+}
+
+std::optional<std::pair<QueueKey, JobId>> Queue::next_head(
+    const std::optional<QueueKey>& after) const {
+  const auto head = after ? heads_.upper_bound(*after) : heads_.begin();
+  if (head == heads_.end()) return std::nullopt;
+  return *head;
+}
+
+void Queue::park(const Job& job) {
+  Members& line = lines_.at(shape_of(job.spec));
+  heads_.erase(line.jobs.begin()->first);
+  line.line = Line::parked;
+}
+
+std::vector<JobId> Queue::heads_of_parked() const {
+  std::vector<JobId> heads;
+  for (const auto& [shape, line] : lines_) {
+    if (line.line == Line::parked) heads.push_back(line.jobs.begin()->second);
+  }
+  return heads;
+}
+
+void Queue::open(const Job& job) {
+  Members& line = lines_.at(shape_of(job.spec));
+  line.line = Line::open;
+  heads_.insert(*line.jobs.begin());
+}
+
+std::int64_t Queue::count_before(const Job& job) const {
+  std::int64_t count = 0;
+  for (const auto& [shape, line] : lines_) {
+    count += std::distance(line.jobs.begin(), line.jobs.lower_bound(queue_key(job)));
+  }
+  return count;
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,112 @@
+#include "scheduler/core/report.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "scheduler/core/lifecycle.h"
+#include "scheduler/core/liveness.h"
+#include "scheduler/core/run_events.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+Reason reason_of(const TaskAttempt& row, const TaskReport& report) {
+  // What the task said of itself (FailureEvent, kept in the row) is closer to the cause than how it ended.
+  if (report.state == TaskState::succeeded) return Reason::completed;
+  if (report.state == TaskState::killed && report.reason != Reason::none) {
+    return row.reason == Reason::none || row.reason == Reason::peer_lost ? report.reason : row.reason;
+  }
+  if (row.reason != Reason::none) return row.reason;
+  if (report.reason != Reason::none) return report.reason;
+  return report.exit.signal ? Reason::signalled : Reason::exit_nonzero;
+}
+
+TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
+  const std::string& message = row.message.empty() ? report.message : row.message;
+  return {report.state, report.exit, {reason_of(row, report), message}, report.log_tail,
+          report.finished_at};
+}
+
+// States only go forward: a task that was asked to stop does not become `running` again because its agent
+// has not heard of it yet.
+void advance(Turn& turn, LiveTask& task, const TaskReport& report) {
+  TaskAttempt& row = task.row;
+  const bool further = report.state > row.state && !is_terminal(report.state);
+  const bool started = report.pid != row.pid || report.started_at != row.started_at;
+  if (!further && !started && !row.agent_silent) return;
+  if (further) row.state = report.state;
+  row.pid = report.pid;
+  row.started_at = report.started_at;
+  row.agent_silent = false;
+  turn.save(task);
+}
+
+// False: a task that the server does not have here.
+bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
+  LiveJob* const job = turn.state.job(report.key.job);
+  LiveTask* const task = job == nullptr ? nullptr : job->find(report.key);
+  if (task == nullptr || is_terminal(task->row.state)) return false;
+  if (task->row.agent != agent.record.id || report.token != job->token) return false;
+
+  take_run_events(turn, *job, *task, report);
+  advance(turn, *task, report);
+  if (is_terminal(report.state)) {
+    end_task(turn, *job, *task, end_of(task->row, report));
+  } else {
+    consider_running(turn, *job);
+  }
+  return true;
+}
+
+// Tasks that should be here and are not: gone, but only if the agent has applied the assignment that placed
+// them; else they have yet to reach it.
+void miss_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
+  const bool must_apply = turn.state.limits.fences.applied_generation == Fence::kept;
+  std::set<TaskKey> shown;
+  for (const TaskReport& task : report.tasks) shown.insert(task.key);
+  const std::set<TaskKey> expected = agent.tasks;
+  for (const TaskKey& key : expected) {
+    LiveJob& job = turn.state.jobs.at(key.job);
+    LiveTask* const task = job.find(key);
+    if (shown.contains(key) || is_terminal(task->row.state)) continue;
+    if (must_apply && report.generation < task->generation) continue;
+    const bool asked = task->row.state == TaskState::stopping;
+    const Cause cause = asked ? Cause{Reason::stopped_with_gang, "stopped before it started"}
+                              : Cause{Reason::agent_lost, "its agent no longer has it"};
+    end_task(turn, job, *task, {asked ? TaskState::killed : TaskState::lost, {}, cause, "", {}});
+  }
+}
+
+void take_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
+  bool strays = false;
+  for (const TaskReport& task : report.tasks) {
+    const bool known = take_task(turn, agent, task);
+    strays = strays || (!known && !is_terminal(task.state));
+  }
+  if (agent.has_strays && !strays) turn.state.place_now = true;
+  agent.has_strays = strays;
+  miss_tasks(turn, agent, report);
+}
+
+}  // namespace
+
+void take_report(Turn& turn, const AgentReport& report) {
+  LiveAgent& agent = meet(turn, report);
+  const Fences& fences = turn.state.limits.fences;
+  if (fences.epoch == Fence::kept && report.epoch < agent.record.epoch) return;
+  if (report.epoch != agent.record.epoch) begin_epoch(turn, agent, report);
+  if (fences.report_number == Fence::kept && report.number <= agent.last_number) return;
+  agent.last_number = report.number;
+
+  hear(turn, agent);
+  if (report.generation > agent.record.generation) {
+    // Ours is a younger memory than the agent's: an older copy of the state folder, or a new one.
+    agent.record.generation = report.generation;
+    turn.rewant(agent);
+  }
+  take_tasks(turn, agent, report);
+  turn.answer(agent);
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,30 @@
+#include "scheduler/core/retry.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::scheduler {
+
+Account account_of(Reason cause) {
+  return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
+}
+
+bool is_final(const JobSpec& spec, Reason cause) {
+  if (cause == Reason::bad_data) return true;
+  return cause == Reason::nan_loss && spec.mode == Mode::sync && spec.training.deterministic;
+}
+
+bool may_restart(const Job& job, Reason cause) {
+  if (is_final(job.spec, cause)) return false;
+  if (account_of(cause) == Account::infra) return job.restarts.infra < infra_restarts_max;
+  return job.restarts.user < job.spec.run_policy.max_restarts;
+}
+
+Millis backoff(const BackoffSpec& spec, const Restarts& restarts) {
+  const auto earlier = static_cast<double>(std::max<std::int64_t>(restarts.user + restarts.infra - 1, 0));
+  const double wait = static_cast<double>(spec.initial_seconds) * std::pow(spec.multiplier, earlier);
+  const double longest = static_cast<double>(spec.max_seconds);
+  return Millis{static_cast<std::int64_t>(std::min(wait, longest) * 1000.0)};
+}
+
+}  // namespace trainyard::scheduler

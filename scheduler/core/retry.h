@@ -1,0 +1,28 @@
+// Whether a failed attempt is tried again, on whose account, and when. A function of the job and the cause:
+// no random source, so that a restarted server decides the same.
+#pragma once
+
+#include "schemas/base/time.h"
+#include "schemas/types/job.h"
+
+namespace trainyard::scheduler {
+
+// Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts. NO_PROGRESS
+// (class POLICY) is the user's: most often the program hangs.
+enum class Account { user, infra };
+Account account_of(Reason cause);
+
+// Hosts and servers may fail often in a job's life, but a gang that infrastructure ended this often
+// will not fare better next time.
+inline constexpr std::int64_t infra_restarts_max = 100;
+
+// Trying again cannot help: BAD_DATA always (the same file will be as bad), NAN_LOSS where training is
+// deterministic and synchronous (the same steps lead to the same numbers).
+bool is_final(const JobSpec& spec, Reason cause);
+
+bool may_restart(const Job& job, Reason cause);
+
+// The wait before the next attempt, after `restarts` of them: initial * multiplier^(restarts - 1), at most max.
+Millis backoff(const BackoffSpec& spec, const Restarts& restarts);
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,56 @@
+#include "scheduler/core/turn.h"
+
+#include <utility>
+
+#include "scheduler/core/assign.h"
+
+namespace trainyard::scheduler {
+
+void Turn::rewant(LiveAgent& agent) {
+  if (!rewanted_.insert(agent.record.id).second) return;
+  ++agent.record.generation;
+  if (state.limits.fences.saved_generation == Fence::kept) save(agent);
+}
+
+void Turn::note(const LiveJob& job, Note note) {
+  add(AppendJobEvent{job.row.id, std::move(note.kind), std::move(note.message), std::move(note.task),
+                     note.reason, job.row.attempt, now.wall});
+}
+
+Step Turn::finish(Outcome outcome) {
+  Step step{std::move(outcome), {}, {}};
+  save_rows(step);
+  send_assignments(step);
+  forget_terminal_jobs();
+  return step;
+}
+
+void Turn::save_rows(Step& step) {
+  for (const AgentId& id : agents_) step.save.emplace_back(SaveAgent{state.agents.at(id).record});
+  for (const JobId& id : jobs_) {
+    Job& row = state.jobs.at(id).row;
+    ++row.version;
+    step.save.emplace_back(SaveJob{row});
+  }
+  for (const TaskKey& key : tasks_) step.save.emplace_back(SaveTask{state.task(key)->row});
+  for (Change& change : others_) step.save.push_back(std::move(change));
+}
+
+void Turn::send_assignments(Step& step) {
+  answered_.merge(rewanted_);
+  for (const AgentId& id : answered_) {
+    step.send.push_back(assignment_for(state, state.agents.at(id)));
+  }
+}
+
+void Turn::forget_terminal_jobs() {
+  for (const JobId& id : jobs_) {
+    const LiveJob& job = state.jobs.at(id);
+    if (!is_terminal(job.row.state)) continue;
+    state.queue.erase(job.row);
+    state.deadlines.disarm_all(id);
+    state.jobs.erase(id);
+  }
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,57 @@
+// One step in progress: the state, the moment, and what the step will save and send. Every change of state
+// goes through here by saying what to save, so that nothing can be shown that is not durable.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/core/state.h"
+
+namespace trainyard::scheduler {
+
+class Turn {
+ public:
+  Turn(State& of, const Now& at) : state(of), now(at) {}
+
+  State& state;
+  const Now now;
+
+  // The row will be saved, once and as it is at the end of the step.
+  void save(const LiveJob& job) { jobs_.insert(job.row.id); }
+  void save(const LiveTask& task) { tasks_.insert(task.row.key); }
+  void save(const LiveAgent& agent) { agents_.insert(agent.record.id); }
+  void add(Change change) { others_.push_back(std::move(change)); }
+
+  // What the agent should have changes: its generation grows, once a step, is saved and is sent.
+  void rewant(LiveAgent& agent);
+  // The agent is sent what it should have, changed or not.
+  void answer(const LiveAgent& agent) { answered_.insert(agent.record.id); }
+
+  // One line of the job's timeline.
+  struct Note {
+    std::string kind;
+    std::string message;
+    std::string task = {};
+    Reason reason = Reason::none;
+  };
+  void note(const LiveJob& job, Note note);
+
+  // Everything collected, in an order in which each row follows those it refers to. Jobs that have become
+  // terminal are saved a last time and forgotten. Ends the turn.
+  Step finish(Outcome outcome);
+
+ private:
+  void save_rows(Step& step);
+  void send_assignments(Step& step);
+  void forget_terminal_jobs();
+
+  std::set<JobId> jobs_;
+  std::set<TaskKey> tasks_;
+  std::set<AgentId> agents_;
+  std::set<AgentId> rewanted_;
+  std::set<AgentId> answered_;
+  std::vector<Change> others_;
+};
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,13 @@
+// What people ask for: submit, cancel, suspend, resume, delete, cordon. Each says how it was met.
+#pragma once
+
+#include "scheduler/core/turn.h"
+
+namespace trainyard::scheduler {
+
+Outcome submit(Turn& turn, const Submit& event);
+Outcome act(Turn& turn, const ActOnJob& event);
+Outcome remove(Turn& turn, const DeleteJob& event);
+Outcome cordon(Turn& turn, const SetCordon& event);
+
+}  // namespace trainyard::scheduler
