@@ -17,25 +17,28 @@ Child shell(const std::string& script) {
   return Child::start("test", {"/bin/sh", "-c", script}).value();
 }
 
-// All lines of a child until it closes its stderr; the test fails when that takes too long.
-std::vector<std::string> lines_until_end(Child& child) {
-  std::vector<std::string> lines;
+// Reads until the condition holds; the test fails when that takes too long.
+template <class Condition>
+std::vector<std::string> read_until(Child& child, Condition is_reached) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (child.error_output() >= 0) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
+  std::vector<std::string> lines;
+  while (!is_reached(lines)) {
+    if (std::chrono::steady_clock::now() > deadline) FAIL("waited in vain for " << child.name());
     pollfd readable{child.error_output(), POLLIN, 0};
-    poll(&readable, 1, 1000);
+    poll(&readable, 1, 10);
     for (std::string& line : child.read_lines()) lines.push_back(std::move(line));
+    child.reap();
   }
   return lines;
 }
 
-void wait_for_end(Child& child) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (child.running()) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-    child.reap();
-  }
+std::vector<std::string> lines_until_end(Child& child) {
+  return read_until(child,
+                    [&child](const auto&) { return child.error_output() < 0 && !child.running(); });
+}
+
+std::string first_line(Child& child) {
+  return read_until(child, [](const auto& lines) { return !lines.empty(); }).front();
 }
 
 }  // namespace
@@ -43,18 +46,17 @@ void wait_for_end(Child& child) {
 TEST_CASE("a child's stderr comes in whole lines, the last one without its newline", "[client]") {
   Child child = shell("echo one >&2; printf 'two\\nthree' >&2");
   CHECK(lines_until_end(child) == std::vector<std::string>{"one", "two", "three"});
-  wait_for_end(child);
   CHECK(child.exit_status() == 0);
 }
 
 TEST_CASE("a child's exit code and its signal are told apart", "[client]") {
   Child exits = shell("exit 9");
-  wait_for_end(exits);
+  lines_until_end(exits);
   CHECK(exits.exit_status() == 9);
   CHECK(exits.ending_words() == "exited with code 9");
 
   Child killed = shell("kill -9 $$");
-  wait_for_end(killed);
+  lines_until_end(killed);
   CHECK(killed.exit_status() == 128 + SIGKILL);
   CHECK(killed.ending_words() == "was ended by signal 9 (Killed)");
 }
@@ -62,17 +64,11 @@ TEST_CASE("a child's exit code and its signal are told apart", "[client]") {
 TEST_CASE("a child gets the signals that are sent to it", "[client]") {
   Child child =
       shell("trap 'echo told >&2; exit 3' TERM; echo up >&2; while :; do sleep 0.1; done");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  std::vector<std::string> lines;
-  while (lines.empty()) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-    lines = child.read_lines();
-  }
+  REQUIRE(first_line(child) == "up");
 
   child.send_signal(SIGTERM);
 
   CHECK(lines_until_end(child) == std::vector<std::string>{"told"});
-  wait_for_end(child);
   CHECK(child.exit_status() == 3);
 }
 
@@ -80,13 +76,7 @@ TEST_CASE("a child ends with its handle", "[client]") {
   pid_t pid = 0;
   {
     Child child = shell("echo $$ >&2; exec sleep 1000");
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    std::vector<std::string> lines;
-    while (lines.empty()) {
-      REQUIRE(std::chrono::steady_clock::now() < deadline);
-      lines = child.read_lines();
-    }
-    pid = std::stoi(lines.at(0));
+    pid = std::stoi(first_line(child));
     REQUIRE(kill(pid, 0) == 0);
   }
   CHECK(kill(pid, 0) != 0);  // reaped: no zombie either
@@ -99,10 +89,10 @@ TEST_CASE("a program that is not there cannot be started, and is named", "[clien
 }
 
 TEST_CASE("the server's listening line names its addresses; other lines name none", "[client]") {
-  CHECK(
-      parse_listening_line(
-          R"({"time":"t","level":"info","event":"listening","http_address":"127.0.0.1:1","agent_address":"127.0.0.1:2"})") ==
-      ListeningAddresses{"127.0.0.1:1", "127.0.0.1:2"});
+  const std::string both = R"("http_address":"127.0.0.1:1","agent_address":"127.0.0.1:2")";
+  CHECK(parse_listening_line(R"({"level":"info","event":"listening",)" + both + "}") ==
+        ListeningAddresses{"127.0.0.1:1", "127.0.0.1:2"});
+  CHECK_FALSE(parse_listening_line(R"({"event":"started",)" + both + "}"));
   CHECK_FALSE(parse_listening_line(R"({"event":"listening","http_address":"127.0.0.1:1"})"));
   CHECK_FALSE(parse_listening_line(R"({"event":"stopped"})"));
   CHECK_FALSE(parse_listening_line("listening on 127.0.0.1:1"));

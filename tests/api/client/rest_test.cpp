@@ -77,7 +77,8 @@ TEST_CASE("every fault of a problem document is told with its pointer", "[client
       .status = 422,
       .headers = {},
       .body = R"({"title":"Unprocessable","detail":"the spec has 2 faults","errors":[
-      {"pointer":"/roles/ps","message":"must be 1 or more"},{"pointer":"","message":"no model"}]})"};
+                        {"pointer":"/roles/ps","message":"must be 1 or more"},
+                        {"pointer":"","message":"no model"}]})"};
 
   const Error error = problem_words(answer);
 
