@@ -1,5 +1,5 @@
-// The page: the list of jobs, asked for every two seconds, and the chosen job, followed by long polls. All that comes
-// from the server goes in as text, never as markup.
+// The page: the list of jobs, asked for every two seconds, and the chosen job, followed by long
+// polls. All that comes from the server goes in as text, never as markup.
 
 import {formatNumber, LineChart} from './chart.js';
 
@@ -20,7 +20,9 @@ const charts = [
 async function get(path, signal) {
   const response = await fetch(path, {signal, headers: {Accept: 'application/json'}});
   const body = await response.json();
-  if (!response.ok) throw Object.assign(new Error(body.detail ?? body.title), {status: response.status});
+  if (!response.ok) {
+    throw Object.assign(new Error(body.detail ?? body.title), {status: response.status});
+  }
   return body;
 }
 
@@ -30,10 +32,11 @@ function showConnection(words, isLost) {
 }
 
 function duration(seconds) {
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
-  return `${Math.floor(seconds / 86400)} d ${Math.floor(seconds % 86400 / 3600)} h`;
+  const whole = (unit) => Math.floor(seconds / unit);
+  if (seconds < 60) return `${whole(1)} s`;
+  if (seconds < 3600) return `${whole(60)} min ${whole(1) % 60} s`;
+  if (seconds < 86400) return `${whole(3600)} h ${whole(60) % 60} min`;
+  return `${whole(86400)} d ${whole(3600) % 24} h`;
 }
 
 const secondsBetween = (from, to) => (to - new Date(from)) / 1000;
@@ -149,7 +152,8 @@ async function followJob(id, signal) {
   let job = null;
   while (!signal.aborted) {
     try {
-      job = await get(job === null ? path : `${path}?wait_version=${job.version}&timeout_seconds=30`, signal);
+      const newer = job === null ? '' : `?wait_version=${job.version}&timeout_seconds=30`;
+      job = await get(path + newer, signal);
       const {series} = await get(`${path}/metrics?names=${METRICS}&max_points=600`, signal);
       if (signal.aborted) return;
       showJob(job);
@@ -176,7 +180,8 @@ function choose() {
   following = new AbortController();
   const id = chosenJob();
   for (const link of element('jobs').querySelectorAll('a')) {
-    link.toggleAttribute('aria-current', link.hash === location.hash);
+    if (link.hash === location.hash) link.setAttribute('aria-current', 'true');
+    else link.removeAttribute('aria-current');
   }
   if (id === null) return showNoJob('Choose a job to see how it does.');
   followJob(id, following.signal);

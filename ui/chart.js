@@ -1,4 +1,5 @@
-// A line chart as SVG, drawn by hand: curves over steps, and the values under the pointer in the legend.
+// A line chart as SVG, drawn by hand: curves over steps, and the values under the pointer in the
+// legend.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const MARGIN = {left: 52, right: 10, top: 8, bottom: 22};
@@ -81,7 +82,10 @@ export class LineChart {
       return;
     }
     const range = rangeOf(this.series);
-    const inner = {width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom};
+    const inner = {
+      width: width - MARGIN.left - MARGIN.right,
+      height: height - MARGIN.top - MARGIN.bottom,
+    };
     const scale = {
       x: (step) => MARGIN.left +
         inner.width * (step - range.firstStep) / (range.lastStep - range.firstStep),
@@ -89,7 +93,7 @@ export class LineChart {
     };
     this.drawAxes(range, scale, width, height);
     this.drawCurves(scale);
-    const inside = pointer !== undefined && pointer >= MARGIN.left && pointer <= width - MARGIN.right;
+    const inside = pointer >= MARGIN.left && pointer <= width - MARGIN.right;
     const step = inside
       ? range.firstStep + (pointer - MARGIN.left) / inner.width * (range.lastStep - range.firstStep)
       : range.lastStep;
@@ -100,17 +104,21 @@ export class LineChart {
   drawAxes(range, scale, width, height) {
     for (const value of ticks(range.low, range.high, 4)) {
       const y = scale.y(value);
-      add(this.svg, 'line', {class: 'grid', x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y});
-      add(this.svg, 'text', {x: MARGIN.left - 8, y: y + 4, 'text-anchor': 'end'}, tickLabel(value));
+      const ends = {x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y};
+      add(this.svg, 'line', {class: 'grid', ...ends});
+      const label = {x: MARGIN.left - 8, y: y + 4, 'text-anchor': 'end'};
+      add(this.svg, 'text', label, tickLabel(value));
     }
     for (const step of ticks(range.firstStep, range.lastStep, Math.max(2, width / 120))) {
-      add(this.svg, 'text', {x: scale.x(step), y: height - 6, 'text-anchor': 'middle'}, tickLabel(step));
+      const label = {x: scale.x(step), y: height - 6, 'text-anchor': 'middle'};
+      add(this.svg, 'text', label, tickLabel(step));
     }
   }
 
   drawCurves(scale) {
     for (const {name, points} of this.series) {
-      const path = points.map((p) => `${scale.x(p.step).toFixed(1)},${scale.y(p.value).toFixed(1)}`);
+      const path = points.map(({step, value}) => [scale.x(step), scale.y(value)]
+        .map((pixels) => pixels.toFixed(1)).join(','));
       add(this.svg, 'polyline', {class: `curve ${this.names[name]}`, points: path.join(' ')});
       if (points.length === 1) this.drawDot(scale, name, points[0]);
     }
@@ -124,7 +132,8 @@ export class LineChart {
   drawCursor(scale, step, height) {
     const at = nearest(this.series.flatMap((each) => each.points), step).step;
     const x = scale.x(at);
-    add(this.svg, 'line', {class: 'cursor', x1: x, x2: x, y1: MARGIN.top, y2: height - MARGIN.bottom});
+    const ends = {x1: x, x2: x, y1: MARGIN.top, y2: height - MARGIN.bottom};
+    add(this.svg, 'line', {class: 'cursor', ...ends});
     for (const {name, points} of this.series) this.drawDot(scale, name, nearest(points, at));
   }
 
@@ -133,8 +142,8 @@ export class LineChart {
       const point = nearest(points, step);
       const item = document.createElement('span');
       item.className = this.names[name];
-      item.textContent =
-        `${name.replace('_', ' ')} ${formatNumber(point.value)} at step ${point.step.toLocaleString('en')}`;
+      const at = point.step.toLocaleString('en');
+      item.textContent = `${name.replace('_', ' ')} ${formatNumber(point.value)} at step ${at}`;
       this.legend.append(item);
     }
   }
