@@ -52,7 +52,6 @@ bool Responder::Exchange::claim() {
     log_error("answered_twice");
     return false;
   }
-  parts.open->remove();
   return true;
 }
 
@@ -67,6 +66,7 @@ void Responder::Exchange::answer(Response response, FileSlice slice) {
                              .slice = std::move(slice),
                              .body = is_head ? BodyUse::left_out : BodyUse::sent,
                              .after = after()});
+  parts.open->remove();
 }
 
 void Responder::send(Response response) const { exchange_->answer(std::move(response), {}); }
@@ -136,6 +136,7 @@ std::shared_ptr<ResponseStream> Responder::stream(StreamOptions options,
   } else {
     exchange.parts.writer->beat(stream);
   }
+  exchange.parts.open->remove();
   return stream;
 }
 

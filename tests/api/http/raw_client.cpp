@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace trainyard::api {
 
@@ -122,6 +123,15 @@ void RawClient::close_sending() { ::shutdown(socket_.get(), SHUT_WR); }
 long open_descriptors() {
   return static_cast<long>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                                          std::filesystem::directory_iterator()));
+}
+
+bool descriptors_return_to(long count) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (open_descriptors() > count) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 long resident_kilobytes() {

@@ -50,7 +50,9 @@ class RawClient {
   static constexpr std::chrono::seconds deadline{20};
 };
 
-long open_descriptors();    // of this process
+long open_descriptors();  // of this process
+// Waits until the process has no more descriptors open than `count`; false after a deadline.
+bool descriptors_return_to(long count);
 long resident_kilobytes();  // of this process
 
 }  // namespace trainyard::api

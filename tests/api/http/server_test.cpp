@@ -2,6 +2,8 @@
 #include "api/http/server.h"
 
 #include <catch2/catch.hpp>
+#include <future>
+#include <thread>
 
 #include "tests/api/http/raw_client.h"
 #include "tests/api/http/test_server.h"
@@ -201,14 +203,21 @@ TEST_CASE("an address that is taken is an error that names it", "[http]") {
 
 TEST_CASE("a stop lets answers that are due be given", "[http]") {
   TestServer server;
+  std::promise<void> gate;
+  std::promise<void> at_gate;
+  server.later.run([&] {
+    at_gate.set_value();
+    gate.get_future().wait();
+  });
+  at_gate.get_future().wait();
   RawClient client(server.address());
-  client.request("GET /stream");
-  REQUIRE(server.wait_for_streams(1));
-  RawClient waiting(server.address());
-  waiting.request("GET /large/due");
-  while (waiting.read_until("due").empty()) continue;
+  client.request("GET /large/due");
+  REQUIRE(server.later.wait_for_queued(1));
 
-  server.server->stop();
+  std::thread stopping([&] { server.server->stop(); });
+  gate.set_value();
 
-  CHECK(waiting.read().body.ends_with("due"));
+  CHECK(client.read().body.ends_with("due"));
+  stopping.join();
+  CHECK_FALSE(RawClient(server.address()).connected());
 }

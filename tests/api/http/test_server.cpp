@@ -62,6 +62,11 @@ void Later::run(std::function<void()> work) {
   changed_.notify_all();
 }
 
+bool Later::wait_for_queued(std::size_t count) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, deadline, [&] { return work_.size() >= count; });
+}
+
 TestServer::TestServer(ServerOptions options) : folder(make_folder()) {
   options.address = "127.0.0.1:0";
   auto started = Server::start(std::move(options), routes());
@@ -90,6 +95,10 @@ std::vector<Route> TestServer::routes() {
          later.run([tag = tag_of(request), responder] {
            responder.json(200, tag + std::string(1 << 20, '.') + tag);
          });
+       }},
+      {Method::get, "/huge/{tag}",
+       [](const Request& request, const Responder& responder) {
+         responder.json(200, tag_of(request) + std::string(64 << 20, '.'));
        }},
       {Method::post, "/echo/{first}/{second}",
        [](const Request& request, const Responder& responder) {
@@ -128,9 +137,10 @@ std::vector<std::shared_ptr<ResponseStream>> TestServer::streams() {
   return streams_;
 }
 
-long TestServer::streams_gone() {
+void TestServer::forget_streams() {
+  std::vector<std::shared_ptr<ResponseStream>> forgotten;
   const std::lock_guard lock(mutex_);
-  return gone_;
+  forgotten.swap(streams_);
 }
 
 bool TestServer::wait_for_streams(std::size_t count) {

@@ -21,6 +21,7 @@ class Later {
   Later();
   ~Later();
   void run(std::function<void()> work);
+  bool wait_for_queued(std::size_t count);  // works that have not begun; false after a deadline
 
  private:
   std::mutex mutex_;
@@ -36,7 +37,7 @@ struct TestServer {
 
   // Every event stream that is open, in the order of their requests.
   std::vector<std::shared_ptr<ResponseStream>> streams();
-  long streams_gone();
+  void forget_streams();
   bool wait_for_streams(std::size_t count);  // open ever; false after a deadline
   bool wait_for_gone(long count);
 
