@@ -4,101 +4,69 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
-#include <variant>
 #include <vector>
 
+#include "agent/core/agent_events.h"
+#include "agent/core/lease.h"
+#include "agent/core/task.h"
 #include "schemas/types/agent.h"
 
 namespace trainyard::agent {
 
-// --- in ------------------------------------------------------------------------------------------------
-
-// The server's answer. Older generations and other epochs are ignored.
-struct AssignmentArrived {
-  Assignment assignment;
+// The fences of ARCHITECTURE.md section 6 that stand on the agent's side. All are kept; only tests/sim
+// removes one at a time, to prove that the simulation notices.
+enum class Fence { kept, removed };
+struct Fences {
+  Fence generation = Fence::kept;  // an older assignment never undoes a newer one
+  Fence epoch = Fence::kept;       // an assignment to an earlier start of this agent is not for this one
+  Fence lease = Fence::kept;       // tasks end when the server has been silent for too long
 };
-// A report is about to leave; its number was taken from `next_report`.
-struct ReportSent {
-  std::int64_t number = 0;
-};
-// The server's address refused the connection: nobody is there who could give our slots away, so the lease is
-// renewed. A connection that merely times out may be a partition and renews nothing.
-struct ConnectionRefused {};
-// Restore files and folder are ready and the process runs.
-struct TaskStarted {
-  TaskKey key;
-  std::int64_t pid = 0;
-  WallTime time;
-};
-struct TaskStartFailed {
-  TaskKey key;
-  Reason reason = Reason::start_failed;
-  std::string message;
-};
-// The process is gone, and with it its process group.
-struct TaskExited {
-  TaskKey key;
-  ExitStatus exit;
-  Reason reason = Reason::none;  // oom_killed where the host knows
-  std::string log_tail;
-  WallTime time;
-};
-// New lines of the task's events.jsonl, oldest first.
-struct RunEventsRead {
-  TaskKey key;
-  std::vector<RunEvent> events;
-  std::int64_t end = 0;  // offset after the last
-};
-// Everything the task wrote has been read (to the end of its file) and shipped, its announced files and log too.
-struct TaskOutputDelivered {
-  TaskKey key;
-};
-struct Tick {};
-
-using AgentEvent = std::variant<AssignmentArrived, ReportSent, ConnectionRefused, TaskStarted,
-                                TaskStartFailed, TaskExited, RunEventsRead, TaskOutputDelivered, Tick>;
-
-// --- out -----------------------------------------------------------------------------------------------
-
-struct StartTask {
-  WantedTask task;
-};
-enum class StopSignal { terminate, kill };  // to the whole process group
-struct StopTask {
-  TaskKey key;
-  StopSignal signal = StopSignal::terminate;
-};
-// The task is gone and no longer wanted: its folder may be removed.
-struct ForgetTask {
-  TaskKey key;
-};
-// Something changed that the server should know at once (coalesced by the shell).
-struct ReportSoon {};
-
-using Action = std::variant<StartTask, StopTask, ForgetTask, ReportSoon>;
 
 struct AgentOptions {
   AgentId id;
   std::int64_t epoch = 0;  // larger than at any earlier start of this agent
   HostInfo host;
+  Fences fences = {};
 };
 
 class Agent {
  public:
   Agent(AgentOptions options, Time now);
 
+  // Events of tasks that are not known are ignored: their task has been forgotten.
   std::vector<Action> step(const AgentEvent& event, const Now& now);
 
-  // The whole state, as the next report; takes a report number. Run events are cut to a bounded size, oldest first.
+  // The whole state, as the next report; takes a report number. Run events are cut to a bounded size,
+  // oldest first.
   AgentReport next_report(Time now);
 
-  [[nodiscard]] bool has_tasks() const;
+  [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }
 
  private:
-  struct Task;
+  struct Moment;  // one step in progress: the time, and the actions so far
+
+  void take(const AssignmentArrived& event, Moment& moment);
+  void take(const ReportSent& event, Moment& moment);
+  void take(const ConnectionRefused& event, Moment& moment);
+  void take(const TaskStarted& event, Moment& moment);
+  void take(const TaskStartFailed& event, Moment& moment);
+  void take(const TaskExited& event, Moment& moment);
+  void take(const RunEventsRead& event, Moment& moment);
+  void take(const TaskOutputDelivered& event, Moment& moment);
+  void take(const Tick& event, Moment& moment);
+
+  void apply(const Assignment& assignment, Moment& moment);
+  void want(const WantedTask& wanted, Moment& moment);
+  void ask_to_stop(HostedTask& task, Moment& moment);
+  void kill(HostedTask& task, Moment& moment);
+  void forget_if_done(const TaskKey& key, Moment& moment);
+  [[nodiscard]] bool lease_has_expired(Time now) const;
+
   AgentOptions options_;
-  // ... the implementer's
+  Lease lease_;
+  std::int64_t generation_ = 0;   // newest applied
+  std::int64_t last_number_ = 0;  // of the newest report
+  std::map<TaskKey, HostedTask> tasks_;
 };
 
 }  // namespace trainyard::agent

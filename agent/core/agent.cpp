@@ -1,0 +1,160 @@
+#include "agent/core/agent.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace trainyard::agent {
+
+struct Agent::Moment {
+  const Now now;
+  std::vector<Action> actions;
+
+  void act(Action action) { actions.push_back(std::move(action)); }
+  void report_soon() {
+    const auto is_report = [](const Action& a) { return std::holds_alternative<ReportSoon>(a); };
+    if (std::ranges::none_of(actions, is_report)) act(ReportSoon{});
+  }
+};
+
+Agent::Agent(AgentOptions options, Time now) : options_(std::move(options)), lease_(now) {}
+
+std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
+  Moment moment{now, {}};
+  std::visit([&](const auto& kind) { take(kind, moment); }, event);
+  return std::move(moment.actions);
+}
+
+AgentReport Agent::next_report(Time) {
+  AgentReport report{options_.id, options_.epoch, ++last_number_, generation_, options_.host, {}};
+  for (const auto& [key, task] : tasks_) report.tasks.push_back(shown(task));
+  return report;
+}
+
+bool Agent::lease_has_expired(Time now) const {
+  return options_.fences.lease == Fence::kept && lease_.has_expired(now);
+}
+
+void Agent::take(const AssignmentArrived& event, Moment& moment) {
+  const Assignment& assignment = event.assignment;
+  const Fences& fences = options_.fences;
+  if (fences.epoch == Fence::kept && assignment.epoch != options_.epoch) return;
+  lease_.answered(assignment.answers, assignment.stop_after);
+  if (fences.generation == Fence::kept && assignment.generation < generation_) return;
+  // It was so long on its way that what it wants may have been given to others.
+  if (lease_has_expired(moment.now.steady)) return;
+  apply(assignment, moment);
+}
+
+void Agent::apply(const Assignment& assignment, Moment& moment) {
+  if (assignment.generation != generation_) moment.report_soon();
+  generation_ = assignment.generation;
+  std::set<TaskKey> listed;
+  for (const WantedTask& wanted : assignment.tasks) {
+    listed.insert(wanted.task.key);
+    want(wanted, moment);
+  }
+  std::vector<TaskKey> unlisted;
+  for (auto& [key, task] : tasks_) {
+    if (!listed.contains(key)) unlisted.push_back(key);
+  }
+  for (const TaskKey& key : unlisted) {
+    HostedTask& task = tasks_.at(key);
+    task.is_wanted = false;
+    if (!task.is_gone()) kill(task, moment);
+    forget_if_done(key, moment);
+  }
+}
+
+void Agent::want(const WantedTask& wanted, Moment& moment) {
+  const auto found = tasks_.find(wanted.task.key);
+  if (found == tasks_.end()) {
+    if (wanted.stop) return;
+    tasks_[wanted.task.key].wanted = wanted;
+    moment.act(StartTask{wanted});
+    return;
+  }
+  HostedTask& task = found->second;
+  forget_events(task, wanted.events_stored);
+  if (wanted.stop && !task.is_gone()) ask_to_stop(task, moment);
+}
+
+void Agent::ask_to_stop(HostedTask& task, Moment& moment) {
+  if (task.kill_at) return;
+  task.kill_at = moment.now.steady + task.wanted.grace;
+  moment.act(StopTask{task.wanted.task.key, StopSignal::terminate});
+}
+
+void Agent::kill(HostedTask& task, Moment& moment) {
+  if (std::exchange(task.was_killed, true)) return;
+  moment.act(StopTask{task.wanted.task.key, StopSignal::kill});
+}
+
+void Agent::forget_if_done(const TaskKey& key, Moment& moment) {
+  const auto found = tasks_.find(key);
+  if (found == tasks_.end() || found->second.is_wanted || !found->second.is_gone()) return;
+  tasks_.erase(found);
+  moment.act(ForgetTask{key});
+}
+
+void Agent::take(const ReportSent& event, Moment& moment) {
+  lease_.sent(event.number, moment.now.steady);
+}
+
+void Agent::take(const ConnectionRefused&, Moment& moment) { lease_.refused(moment.now.steady); }
+
+void Agent::take(const TaskStarted& event, Moment& moment) {
+  const auto found = tasks_.find(event.key);
+  if (found == tasks_.end()) return;
+  HostedTask& task = found->second;
+  begin(task, event);
+  moment.report_soon();
+  // Whoever was told to go while it was being prepared may not have heard it.
+  if (task.was_killed) {
+    moment.act(StopTask{event.key, StopSignal::kill});
+  } else if (task.kill_at) {
+    moment.act(StopTask{event.key, StopSignal::terminate});
+  }
+}
+
+void Agent::take(const TaskStartFailed& event, Moment& moment) {
+  const auto found = tasks_.find(event.key);
+  if (found == tasks_.end()) return;
+  fail_to_begin(found->second, event, moment.now.wall);
+  moment.report_soon();
+  forget_if_done(event.key, moment);
+}
+
+void Agent::take(const TaskExited& event, Moment& moment) {
+  const auto found = tasks_.find(event.key);
+  if (found == tasks_.end()) return;
+  end(found->second, event);
+  moment.report_soon();
+  forget_if_done(event.key, moment);
+}
+
+void Agent::take(const RunEventsRead& event, Moment& moment) {
+  const auto found = tasks_.find(event.key);
+  if (found == tasks_.end()) return;
+  read(found->second, event);
+  moment.report_soon();
+}
+
+void Agent::take(const TaskOutputDelivered& event, Moment& moment) {
+  const auto found = tasks_.find(event.key);
+  if (found == tasks_.end()) return;
+  found->second.output_delivered = true;
+  moment.report_soon();
+}
+
+void Agent::take(const Tick&, Moment& moment) {
+  const bool expired = lease_has_expired(moment.now.steady);
+  for (auto& [key, task] : tasks_) {
+    if (task.is_gone()) continue;
+    if (expired) task.outlived_lease = true;
+    const bool grace_is_over = task.kill_at && moment.now.steady >= *task.kill_at;
+    if (expired || grace_is_over) kill(task, moment);
+  }
+}
+
+}  // namespace trainyard::agent

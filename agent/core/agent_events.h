@@ -1,0 +1,81 @@
+// What the agent's core takes and what it gives back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/types/agent.h"
+
+namespace trainyard::agent {
+
+// --- in ----------------------------------------------------------------------------------------
+
+// The server's answer. Older generations and other epochs are ignored.
+struct AssignmentArrived {
+  Assignment assignment;
+};
+// A report is about to leave; its number was taken from `next_report`.
+struct ReportSent {
+  std::int64_t number = 0;
+};
+// The server's address refused the connection: nobody is there who could give our slots away, so the
+// lease is renewed. A connection that merely times out may be a partition and renews nothing.
+struct ConnectionRefused {};
+// Restore files and folder are ready and the process runs.
+struct TaskStarted {
+  TaskKey key;
+  std::int64_t pid = 0;
+  WallTime time;
+};
+struct TaskStartFailed {
+  TaskKey key;
+  Reason reason = Reason::start_failed;
+  std::string message;
+};
+// The process is gone, and with it its process group.
+struct TaskExited {
+  TaskKey key;
+  ExitStatus exit;
+  Reason reason = Reason::none;  // oom_killed where the host knows
+  std::string log_tail;
+  WallTime time;
+};
+// New lines of the task's events.jsonl, oldest first.
+struct RunEventsRead {
+  TaskKey key;
+  std::vector<RunEvent> events;
+  std::int64_t end = 0;  // offset after the last
+};
+// Everything the task wrote has been read (to the end of its file) and shipped, its announced files
+// and log too.
+struct TaskOutputDelivered {
+  TaskKey key;
+};
+struct Tick {};
+
+using AgentEvent =
+    std::variant<AssignmentArrived, ReportSent, ConnectionRefused, TaskStarted, TaskStartFailed,
+                 TaskExited, RunEventsRead, TaskOutputDelivered, Tick>;
+
+// --- out ---------------------------------------------------------------------------------------
+
+struct StartTask {
+  WantedTask task;
+};
+enum class StopSignal { terminate, kill };  // to the whole process group
+struct StopTask {
+  TaskKey key;
+  StopSignal signal = StopSignal::terminate;
+};
+// The task is gone and no longer wanted: its folder may be removed.
+struct ForgetTask {
+  TaskKey key;
+};
+// Something changed that the server should know at once (coalesced by the shell).
+struct ReportSoon {};
+
+using Action = std::variant<StartTask, StopTask, ForgetTask, ReportSoon>;
+
+}  // namespace trainyard::agent

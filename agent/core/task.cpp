@@ -1,0 +1,93 @@
+#include "agent/core/task.h"
+
+#include <algorithm>
+
+namespace trainyard::agent {
+namespace {
+
+// Of one task in one report: some thousand metric lines.
+constexpr std::int64_t events_bytes_max = 256 * 1024;
+
+// The state that an exit leads to. Who was told to go is `killed`, whatever it said on its way out.
+TaskState state_after(const HostedTask& task, Reason reason) {
+  if (task.exit.code == 0) return TaskState::succeeded;
+  const bool was_told = task.outlived_lease || task.kill_at || task.was_killed;
+  return was_told && reason != Reason::oom_killed ? TaskState::killed : TaskState::failed;
+}
+
+}  // namespace
+
+void begin(HostedTask& task, const TaskStarted& event) {
+  task.process = Process::alive;
+  task.pid = event.pid;
+  task.started_at = event.time;
+}
+
+void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now) {
+  task.process = Process::gone;
+  task.output_delivered = true;
+  const bool was_told = event.reason == Reason::stopped_with_gang;
+  task.ended_as = was_told ? TaskState::killed : TaskState::failed;
+  task.reason = task.outlived_lease ? Reason::agent_lost : event.reason;
+  task.message = event.message;
+  task.finished_at = now;
+}
+
+void end(HostedTask& task, const TaskExited& event) {
+  task.process = Process::gone;
+  task.exit = event.exit;
+  task.ended_as = state_after(task, event.reason);
+  task.reason = event.reason;
+  if (task.ended_as == TaskState::killed) {
+    task.reason = task.outlived_lease ? Reason::agent_lost : Reason::stopped_with_gang;
+    if (task.outlived_lease) task.message = "its agent had lost the server for longer than its lease";
+  }
+  task.log_tail = event.log_tail;
+  task.finished_at = event.time;
+}
+
+void read(HostedTask& task, const RunEventsRead& event) {
+  for (const RunEvent& one : event.events) {
+    const auto* phase = std::get_if<PhaseEvent>(&one.what);
+    const bool runs = phase != nullptr && phase->phase == PhaseEvent::Phase::running;
+    if (runs) task.lived_as = TaskState::running;
+    task.events.push_back(one);
+  }
+  task.events_end = std::max(task.events_end, event.end);
+}
+
+void forget_events(HostedTask& task, std::int64_t offset) {
+  while (!task.events.empty() && task.events.front().offset < offset) task.events.pop_front();
+}
+
+TaskReport shown(const HostedTask& task) {
+  TaskReport report;
+  report.key = task.wanted.task.key;
+  report.token = task.wanted.task.token;
+  report.pid = task.pid;
+  report.started_at = task.started_at;
+  report.events_begin = task.events.empty() ? task.events_end : task.events.front().offset;
+  report.events_end = task.events_end;
+  for (const RunEvent& event : task.events) {
+    if (!report.events.empty() && event.offset - report.events_begin > events_bytes_max) {
+      report.events_end = event.offset;
+      break;
+    }
+    report.events.push_back(event);
+  }
+
+  const bool is_last_word = task.output_delivered && report.events_end == task.events_end;
+  if (!task.ended_as || !is_last_word) {
+    report.state = task.kill_at ? TaskState::stopping : task.lived_as;
+    return report;
+  }
+  report.state = *task.ended_as;
+  report.exit = task.exit;
+  report.reason = task.reason;
+  report.message = task.message;
+  report.log_tail = task.log_tail;
+  report.finished_at = task.finished_at;
+  return report;
+}
+
+}  // namespace trainyard::agent
