@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,7 +127,8 @@ class ProcessHost::Reaper {
     if (spec.argv.empty()) return invalid("a process needs an argv");
     const std::int64_t kills_before = memory_kills();
     TRY_ASSIGN(const pid_t pid, spawn(spec));
-    const int descriptor = ::pidfd_open(pid, 0);
+    // glibc 2.36 declares pidfd_open without C linkage.
+    const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (descriptor < 0) {
       const Error error = system_error("cannot watch process " + std::to_string(pid));
       ::kill(-pid, SIGKILL);

@@ -1,0 +1,196 @@
+#include "agent/link/server_calls.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+
+#include "agent/link/channel.h"
+#include "schemas/proto/agent.grpc.pb.h"
+#include "schemas/wire/agent_codec.h"
+#include "schemas/wire/grpc_status.h"
+#include "schemas/wire/sha256.h"
+
+namespace trainyard::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds, std::chrono::seconds;
+
+constexpr std::size_t piece_bytes = 1024 * 1024;
+constexpr seconds small_call_deadline{10};
+constexpr std::int64_t slowest_bytes_per_second = 1024 * 1024;
+
+seconds deadline_for(std::int64_t bytes) { return seconds(30 + bytes / slowest_bytes_per_second); }
+
+std::int64_t size_of(const std::string& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  return error ? -1 : static_cast<std::int64_t>(bytes);
+}
+
+// "" when it cannot be read.
+std::string sha256_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::string piece(piece_bytes, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
+  }
+  return file.eof() ? hash.finish_hex() : std::string();
+}
+
+bool is_whole(const std::string& path, const ArtifactFile& file) {
+  return size_of(path) == file.bytes && sha256_of(path) == file.sha256;
+}
+
+proto::ArtifactQuery query_for(const JobId& job, const ArtifactFile& file) {
+  proto::ArtifactQuery query;
+  query.set_job(job.text);
+  query.set_sha256(file.sha256);
+  return query;
+}
+
+}  // namespace
+
+// The stub and the contexts of the calls that run, so that they can be cancelled.
+class ServerCalls::Calls {
+ public:
+  explicit Calls(const std::string& server)
+      : stub(proto::AgentLink::NewStub(make_channel(server))) {}
+
+  // A context that is known here as long as it lives.
+  class Context {
+   public:
+    Context(Calls& calls, milliseconds deadline) : calls_(calls) {
+      context_.set_deadline(std::chrono::system_clock::now() + deadline);
+      const std::lock_guard lock(calls_.mutex_);
+      calls_.running_.insert(&context_);
+      if (calls_.cancelled_) context_.TryCancel();
+    }
+    ~Context() {
+      const std::lock_guard lock(calls_.mutex_);
+      calls_.running_.erase(&context_);
+    }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    grpc::ClientContext* get() { return &context_; }
+
+   private:
+    Calls& calls_;
+    grpc::ClientContext context_;
+  };
+
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    for (grpc::ClientContext* context : running_) context->TryCancel();
+  }
+
+  const std::unique_ptr<proto::AgentLink::Stub> stub;
+
+ private:
+  std::mutex mutex_;
+  std::set<grpc::ClientContext*> running_;  // guarded by mutex_, one per calling thread
+  bool cancelled_ = false;                  // guarded by mutex_
+};
+
+ServerCalls::ServerCalls(const std::string& server) : calls_(std::make_unique<Calls>(server)) {}
+ServerCalls::~ServerCalls() = default;
+void ServerCalls::cancel() { calls_->cancel(); }
+
+Result<std::int64_t> ServerCalls::append_log(const LogPiece& piece) {
+  proto::LogPiece message;
+  *message.mutable_key() = to_proto(piece.key);
+  message.set_token(piece.token);
+  message.set_offset(piece.offset);
+  message.set_data(piece.data);
+  Calls::Context context(*calls_, small_call_deadline);
+  proto::LogStored stored;
+  const grpc::Status status = calls_->stub->AppendLog(context.get(), message, &stored);
+  if (!status.ok()) return from_grpc(status);
+  return stored.end();
+}
+
+Status ServerCalls::upload(const ArtifactUpload& upload) {
+  proto::ArtifactStatus stored;
+  {
+    Calls::Context context(*calls_, small_call_deadline);
+    const grpc::Status status =
+        calls_->stub->FindArtifact(context.get(), query_for(upload.key.job, upload.file), &stored);
+    if (!status.ok()) return from_grpc(status);
+  }
+  if (stored.complete()) return ok();
+
+  std::ifstream file(upload.path, std::ios::binary);
+  if (!file || size_of(upload.path) != upload.file.bytes) {
+    return invalid("the file " + upload.path + " is not there with its announced " +
+                   std::to_string(upload.file.bytes) + " bytes");
+  }
+  const std::int64_t start = std::clamp<std::int64_t>(stored.bytes(), 0, upload.file.bytes);
+  file.seekg(start);
+
+  Calls::Context context(*calls_, deadline_for(upload.file.bytes - start));
+  const auto writer = calls_->stub->PutArtifact(context.get(), &stored);
+  proto::ArtifactPiece piece;
+  *piece.mutable_key() = to_proto(upload.key);
+  piece.set_token(upload.token);
+  *piece.mutable_file() = to_proto(upload.file);
+  piece.set_offset(start);
+  bool more = true;
+  while (more) {  // the first piece goes out even when it is empty: it names the file
+    std::string& data = *piece.mutable_data();
+    data.resize(piece_bytes);
+    file.read(data.data(), static_cast<std::streamsize>(data.size()));
+    data.resize(static_cast<std::size_t>(file.gcount()));
+    const std::int64_t end = piece.offset() + static_cast<std::int64_t>(data.size());
+    more = !data.empty() && end < upload.file.bytes;
+    if (!writer->Write(piece)) break;  // the server has hung up: its status says why
+    piece.clear_key();
+    piece.clear_token();
+    piece.clear_file();
+    piece.set_offset(end);
+  }
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return from_grpc(status);
+  if (!stored.complete()) return unavailable("the server does not have all of " + upload.path);
+  return ok();
+}
+
+Status ServerCalls::download(const ArtifactDownload& download) {
+  if (is_whole(download.path, download.file)) return ok();
+  const std::string partial = download.path + ".part";
+  std::error_code error;
+  fs::create_directories(fs::path(download.path).parent_path(), error);
+  if (error) return internal("cannot create the folder of " + download.path);
+
+  const std::int64_t start = std::max<std::int64_t>(0, size_of(partial));
+  if (start < download.file.bytes) {
+    proto::ArtifactQuery query = query_for(download.job, download.file);
+    query.set_offset(start);
+    Calls::Context context(*calls_, deadline_for(download.file.bytes - start));
+    const auto reader = calls_->stub->GetArtifact(context.get(), query);
+    std::ofstream file(partial, std::ios::binary | std::ios::app);
+    proto::ArtifactPiece piece;
+    while (file && reader->Read(&piece)) {
+      file.write(piece.data().data(), static_cast<std::streamsize>(piece.data().size()));
+    }
+    if (!file.flush()) context.get()->TryCancel();
+    const grpc::Status status = reader->Finish();
+    if (!file) return unavailable("cannot write " + partial + ": the disk may be full");
+    if (!status.ok()) return from_grpc(status);
+  }
+
+  if (!is_whole(partial, download.file)) {
+    fs::remove(partial, error);  // the next try starts afresh
+    return internal("what the server sent is not " + download.file.name);
+  }
+  fs::rename(partial, download.path, error);
+  if (error) return internal("cannot rename " + partial + ": " + error.message());
+  return ok();
+}
+
+}  // namespace trainyard::agent

@@ -1,0 +1,191 @@
+#include "agent/loop/daemon.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "agent/link/scheduler_stream.h"
+#include "schemas/base/clock.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::agent {
+namespace {
+
+constexpr std::size_t inbox_length_max = 65536;
+// What can be offered again (run events, assignments) stops here, so that there is always room for
+// what cannot: each running task ends once.
+constexpr std::size_t inbox_length_soft_max = 1024;
+
+constexpr Millis tick_interval{100};
+constexpr Millis heartbeat_interval{1000};
+constexpr Millis coalescing_time{20};  // changes that come together leave together
+constexpr Millis farewell_time{5000};  // for the last words, once all processes are gone
+
+}  // namespace
+
+// One run of the daemon, from the opened work folder to its end. All of it is of the daemon's
+// thread; the callbacks of others only post.
+class Daemon::Session {
+ public:
+  Session(const DaemonOptions& options, Workdir workdir, Inbox<DaemonEvent>& inbox)
+      : inbox_(inbox),
+        workdir_(std::move(workdir)),
+        core_({.id = options.id, .epoch = workdir_.epoch(), .host = options.host},
+              read_clocks().steady),
+        runner_({.server = options.server, .runtime = options.runtime}, workdir_,
+                {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
+                 .on_run_events =
+                     [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
+        stream_(options.server, {.on_connected = [this] { post(StreamConnected{}); },
+                                 .on_writable = [this] { post(StreamWritable{}); },
+                                 .on_assignment =
+                                     [this](Assignment assignment) {
+                                       post_if_room(AssignmentArrived{std::move(assignment)});
+                                     },
+                                 .on_refused = [this] { post_if_room(ConnectionRefused{}); }}) {}
+
+  ~Session() { stream_.stop(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void run() {
+    runner_.run();
+    stream_.run();
+    while (!may_leave(read_clocks().steady)) {
+      for (DaemonEvent& event : inbox_.take_all(time_until_due())) handle(event);
+      const Now now = read_clocks();
+      if (now.steady >= next_tick_) {
+        next_tick_ = now.steady + tick_interval;
+        apply(Tick{}, now);
+        runner_.tick(now);
+      }
+      report_when_due(now);
+    }
+  }
+
+ private:
+  void post(DaemonEvent event) {
+    if (!inbox_.post(std::move(event))) log_error("inbox_full");
+  }
+
+  bool post_if_room(AgentEvent event) {
+    return inbox_.size() < inbox_length_soft_max && inbox_.post(std::move(event));
+  }
+
+  void handle(DaemonEvent& event) {
+    const Now now = read_clocks();
+    std::visit([&](auto& kind) { handle(kind, now); }, event);
+  }
+
+  void handle(const AgentEvent& event, const Now& now) {
+    if (const auto* arrived = std::get_if<AssignmentArrived>(&event)) {
+      for (const WantedTask& task : arrived->assignment.tasks) {
+        runner_.stored(task.task.key, task.events_stored);
+      }
+    }
+    apply(event, now);
+  }
+
+  void handle(const RunnerEvent& event, const Now& now) {
+    apply_all(runner_.handle(event, now), now);
+  }
+
+  void handle(const StreamConnected&, const Now& now) {
+    log_info("connected");
+    writable_ = true;
+    report_at_ = now.steady;
+  }
+
+  void handle(const StreamWritable&, const Now&) { writable_ = true; }
+
+  void handle(const StopRequested&, const Now& now) {
+    if (stopping_) return;
+    stopping_ = true;
+    log_info("stopping", {{"has_tasks", core_.has_tasks()}});
+    apply_all(runner_.shut_down(now), now);
+  }
+
+  void apply_all(const std::vector<AgentEvent>& events, const Now& now) {
+    for (const AgentEvent& event : events) apply(event, now);
+  }
+
+  void apply(const AgentEvent& event, const Now& now) {
+    for (const Action& action : core_.step(event, now)) {
+      std::visit([&](const auto& kind) { perform(kind, now); }, action);
+    }
+  }
+
+  void perform(const StartTask& action, const Now& now) {
+    apply_all(runner_.start(action.task, now), now);
+  }
+  void perform(const StopTask& action, const Now& now) { apply_all(runner_.stop(action), now); }
+  void perform(const ForgetTask& action, const Now&) { runner_.forget(action.key); }
+  void perform(const ReportSoon&, const Now& now) {
+    report_at_ = std::min(report_at_, now.steady + coalescing_time);
+  }
+
+  void report_when_due(const Now& now) {
+    if (!writable_ || now.steady < report_at_) return;
+    const AgentReport report = core_.next_report(now.steady);
+    apply(ReportSent{report.number},
+          now);  // before it leaves: the lease counts from no later than that
+    writable_ = false;
+    if (!stream_.send(report)) return;  // the stream says when there is another
+    report_at_ = now.steady + heartbeat_interval;
+  }
+
+  [[nodiscard]] std::chrono::milliseconds time_until_due() const {
+    const Time due = writable_ ? std::min(next_tick_, report_at_) : next_tick_;
+    const Millis left = due - read_clocks().steady;
+    return std::chrono::milliseconds(std::clamp<std::int64_t>(left.count, 0, tick_interval.count));
+  }
+
+  // Once the processes are gone the server is told so, if it can be: it then wants the tasks no
+  // longer.
+  bool may_leave(Time now) {
+    if (!stopping_ || runner_.has_processes()) return false;
+    if (!leave_at_) {
+      leave_at_ = now + farewell_time;
+      report_at_ = now;
+    }
+    return now >= *leave_at_ || !core_.has_tasks();
+  }
+
+  Inbox<DaemonEvent>& inbox_;
+  const Workdir workdir_;
+  Agent core_;
+
+  Time next_tick_;
+  Time report_at_;
+  bool writable_ = false;  // a report that is sent now will leave
+
+  bool stopping_ = false;
+  std::optional<Time> leave_at_;
+
+  // Last, so that their threads end before what they post to.
+  TaskRunner runner_;
+  SchedulerStream stream_;
+};
+
+Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), inbox_(inbox_length_max) {}
+
+Status Daemon::run() {
+  TRY_ASSIGN(Workdir workdir, Workdir::open(options_.work_dir));
+  log_info("connecting", {{"server", options_.server},
+                          {"name", options_.id.text},
+                          {"epoch", workdir.epoch()},
+                          {"work_dir", options_.work_dir},
+                          {"address", options_.host.address},
+                          {"cpus", options_.host.capacity.cpus},
+                          {"memory_mb", options_.host.capacity.memory_mb},
+                          {"gpus", options_.host.capacity.gpus}});
+  Session session(options_, std::move(workdir), inbox_);
+  session.run();
+  log_info("stopped");
+  return ok();
+}
+
+void Daemon::stop() {
+  if (!inbox_.post(StopRequested{})) log_error("inbox_full");
+}
+
+}  // namespace trainyard::agent

@@ -1,0 +1,49 @@
+// The agent: one thread owns the core, feeds it events, performs its actions and shows the server
+// its whole state.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "agent/loop/task_runner.h"
+#include "schemas/base/id.h"
+#include "schemas/base/inbox.h"
+#include "schemas/base/result.h"
+#include "schemas/types/agent.h"
+
+namespace trainyard::agent {
+
+struct DaemonOptions {
+  AgentId id;
+  std::string server;    // HOST:PORT of the server's agent endpoint
+  std::string work_dir;  // the agent's own
+  std::string runtime;   // the program that a task runs
+  HostInfo host;
+};
+
+struct StreamConnected {};
+struct StreamWritable {};
+struct StopRequested {};
+// All that can happen to the daemon.
+using DaemonEvent =
+    std::variant<AgentEvent, RunnerEvent, StreamConnected, StreamWritable, StopRequested>;
+
+class Daemon {
+ public:
+  explicit Daemon(DaemonOptions options);
+
+  // Works until `stop`; then ends the tasks (gracefully, then not), reports that and returns. An
+  // error says why the work folder cannot be used.
+  Status run();
+
+  // From any thread, also before `run`.
+  void stop();
+
+ private:
+  class Session;
+
+  const DaemonOptions options_;
+  Inbox<DaemonEvent> inbox_;
+};
+
+}  // namespace trainyard::agent

@@ -1,0 +1,116 @@
+#include "agent/loop/log_shipper.h"
+
+#include <chrono>
+
+#include "agent/host/tail.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::agent {
+namespace {
+
+constexpr std::size_t piece_bytes_max = 256 * 1024;
+constexpr std::chrono::milliseconds look_interval{100};
+constexpr std::chrono::milliseconds unreachable_pause{1000};
+
+}  // namespace
+
+LogShipper::LogShipper(ServerCalls& server, OnEnd on_end)
+    : server_(server), on_end_(std::move(on_end)) {}
+
+LogShipper::~LogShipper() { stop(); }
+
+void LogShipper::run() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+void LogShipper::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LogShipper::add(const TaskFiles& task) {
+  const std::lock_guard lock(mutex_);
+  logs_[task.key].task = task;
+  changed_.notify_all();
+}
+
+void LogShipper::finish(const TaskKey& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = logs_.find(key); found != logs_.end()) found->second.finished = true;
+}
+
+void LogShipper::forget(const TaskKey& key) {
+  const std::lock_guard lock(mutex_);
+  logs_.erase(key);
+}
+
+void LogShipper::work(const std::stop_token& stop) {
+  std::chrono::milliseconds pause = look_interval;
+  while (!stop.stop_requested()) {
+    std::map<TaskKey, Shipping> logs;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [this] { return !logs_.empty(); });
+      changed_.wait_for(lock, stop, pause, [] { return false; });
+      logs = logs_;
+    }
+    pause = look_interval;
+    for (const auto& [key, shipping] :
+         logs) {  // one piece each, so that no log waits for another's end
+      if (stop.stop_requested()) return;
+      const Outcome outcome = ship_piece(shipping);
+      if (outcome == Outcome::more) pause = std::chrono::milliseconds(0);
+      if (outcome == Outcome::unreachable) {
+        pause = unreachable_pause;
+        break;
+      }
+    }
+  }
+}
+
+LogShipper::Outcome LogShipper::ship_piece(const Shipping& shipping) {
+  const TaskFiles& task = shipping.task;
+  Result<std::string> data =
+      shipping.refused ? std::string() : read_piece(task.log(), shipping.offset, piece_bytes_max);
+  if (!data) {
+    note_failure(task.key, invalid(data.error().message));
+    return Outcome::nothing_new;
+  }
+  if (data->empty()) {
+    if (shipping.finished) {
+      forget(task.key);
+      on_end_(task.key);
+    }
+    return Outcome::nothing_new;
+  }
+  const Result<std::int64_t> stored = server_.append_log({.key = task.key,
+                                                          .token = task.token,
+                                                          .offset = shipping.offset,
+                                                          .data = std::move(data).value()});
+  if (stored) {
+    note_stored(task.key, shipping.offset, *stored);
+    return Outcome::more;
+  }
+  return note_failure(task.key, stored.error()) ? Outcome::nothing_new : Outcome::unreachable;
+}
+
+void LogShipper::note_stored(const TaskKey& key, std::int64_t sent_from, std::int64_t stored) {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(key);
+  if (found == logs_.end()) return;
+  found->second.offset = stored;
+  found->second.retry = Retry{};
+  found->second.refused = stored == sent_from;  // it took nothing: the log is as long as it may be
+}
+
+bool LogShipper::note_failure(const TaskKey& key, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(key);
+  if (found == logs_.end()) return true;
+  if (!found->second.retry.gives_up_after(error)) return false;
+  found->second.refused = true;
+  log_warning("log_refused", {{"task", to_string(key)}, {"error", error.message}});
+  return true;
+}
+
+}  // namespace trainyard::agent

@@ -1,0 +1,19 @@
+// Where a task's own files are, and the token that lets them into the server.
+#pragma once
+
+#include <string>
+
+#include "schemas/types/task.h"
+
+namespace trainyard::agent {
+
+struct TaskFiles {
+  TaskKey key;
+  std::string token;
+  std::string folder;
+
+  [[nodiscard]] std::string events() const { return folder + "/events.jsonl"; }
+  [[nodiscard]] std::string log() const { return folder + "/task.log"; }
+};
+
+}  // namespace trainyard::agent

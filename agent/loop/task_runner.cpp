@@ -1,0 +1,218 @@
+#include "agent/loop/task_runner.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "agent/host/tail.h"
+#include "agent/loop/launch.h"
+#include "schemas/base/log.h"
+#include "schemas/base/utf8.h"
+
+namespace trainyard::agent {
+namespace {
+
+constexpr int log_tail_lines = 50;
+
+std::string describe(const ExitStatus& exit) {
+  if (exit.signal) return "signal " + std::to_string(*exit.signal);
+  return "exit code " + std::to_string(exit.code.value_or(0));
+}
+
+// The files that an event announces; most announce none.
+std::vector<AnnouncedFile> announced_files(const TaskFiles& task, const RunEvent& event) {
+  if (const auto* shard = std::get_if<ShardEvent>(&event.what)) {
+    return {{.task = task, .step = shard->step, .file = shard->file}};
+  }
+  if (const auto* manifest = std::get_if<ManifestEvent>(&event.what)) {
+    return {{.task = task, .step = manifest->step, .file = manifest->manifest}};
+  }
+  return {};
+}
+
+}  // namespace
+
+TaskRunner::TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCallbacks callbacks)
+    : options_(std::move(options)),
+      workdir_(workdir),
+      callbacks_(std::move(callbacks)),
+      server_(options_.server),
+      uploader_(server_,
+                [this](const TaskKey& key) {
+                  callbacks_.on_event(PartDelivered{.key = key, .part = Part::files});
+                }),
+      log_shipper_(server_,
+                   [this](const TaskKey& key) {
+                     callbacks_.on_event(PartDelivered{.key = key, .part = Part::log});
+                   }),
+      fetcher_(server_,
+               [this](const TaskKey& key, const Status& status) {
+                 callbacks_.on_event(RestoreFetched{.key = key, .status = status});
+               }),
+      event_tail_([this](const TailedEvents& events) { return pass_on(events); },
+                  [this](const TaskKey& key) {
+                    callbacks_.on_event(PartDelivered{.key = key, .part = Part::events});
+                  }) {}
+
+TaskRunner::~TaskRunner() { server_.cancel(); }
+
+void TaskRunner::run() {
+  uploader_.run();
+  log_shipper_.run();
+  fetcher_.run();
+  event_tail_.run();
+}
+
+std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& now) {
+  const TaskKey& key = wanted.task.key;
+  const auto [entry, added] = tasks_.try_emplace(key);
+  ENSURE(added);  // the core starts an attempt of a task at most once
+  Task& task = entry->second;
+  task.wanted = wanted;
+  if (shutting_down_) {
+    return {start_failed(task, Reason::agent_restarted, "the agent is shutting down")};
+  }
+  Result<std::string> folder = workdir_.make_task_folder(key);
+  if (!folder) return {start_failed(task, Reason::start_failed, folder.error().message)};
+  task.files = {.key = key, .token = wanted.task.token, .folder = std::move(folder).value()};
+  if (!wanted.restore) return launch(task, now);
+
+  fetcher_.add({.key = key, .checkpoint = *wanted.restore, .folder = workdir_.restore_folder(key)});
+  return {};
+}
+
+std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
+  const TaskKey& key = task.wanted.task.key;
+  Result<ProcessSpec> spec = prepare_launch({.wanted = task.wanted,
+                                             .runtime = options_.runtime,
+                                             .folder = task.files.folder,
+                                             .restore_folder = workdir_.restore_folder(key)});
+  if (!spec) return {start_failed(task, Reason::start_failed, spec.error().message)};
+  const Result<std::int64_t> pid = processes_.start(*spec, [this, key](const ProcessEnd& end) {
+    callbacks_.on_event(ProcessGone{.key = key, .end = end});
+  });
+  if (!pid) return {start_failed(task, Reason::start_failed, pid.error().message)};
+
+  task.pid = *pid;
+  task.stage = Task::Stage::running;
+  if (const Status status = workdir_.remember_process(key, *pid); !status) {
+    log_warning("process_not_remembered",
+                {{"task", to_string(key)}, {"error", status.error().message}});
+  }
+  log_info("task_started", {{"task", to_string(key)}, {"pid", *pid}});
+  event_tail_.add(task.files);
+  log_shipper_.add(task.files);
+  return {TaskStarted{.key = key, .pid = *pid, .time = now.wall}};
+}
+
+AgentEvent TaskRunner::start_failed(Task& task, Reason reason, std::string message) {
+  task.stage = Task::Stage::done;
+  const TaskKey& key = task.wanted.task.key;
+  log_warning("task_not_started", {{"task", to_string(key)}, {"error", message}});
+  return TaskStartFailed{.key = key, .reason = reason, .message = std::move(message)};
+}
+
+std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
+  const auto found = tasks_.find(order.key);
+  if (found == tasks_.end()) return {};
+  Task& task = found->second;
+  if (task.stage == Task::Stage::fetching) {
+    fetcher_.cancel(order.key);
+    return {start_failed(task, Reason::stopped_with_gang, "stopped before its process started")};
+  }
+  if (task.stage == Task::Stage::running) {
+    const bool kill = order.signal == StopSignal::kill;
+    log_info("task_signalled",
+             {{"task", to_string(order.key)}, {"signal", kill ? "SIGKILL" : "SIGTERM"}});
+    processes_.signal_group(task.pid, kill ? SIGKILL : SIGTERM);
+  }
+  return {};
+}
+
+std::vector<AgentEvent> TaskRunner::handle(const RunnerEvent& event, const Now& now) {
+  if (const auto* gone = std::get_if<ProcessGone>(&event)) return {on_process_gone(*gone, now)};
+  if (const auto* delivered = std::get_if<PartDelivered>(&event)) return on_delivered(*delivered);
+
+  const auto& fetched = std::get<RestoreFetched>(event);
+  const auto found = tasks_.find(fetched.key);
+  if (found == tasks_.end() || found->second.stage != Task::Stage::fetching) return {};
+  if (fetched.status) return launch(found->second, now);
+  return {start_failed(found->second, Reason::checkpoint_lost,
+                       "cannot fetch its checkpoint: " + fetched.status.error().message)};
+}
+
+AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) {
+  Task& task = tasks_.at(gone.key);  // forgotten only once it is gone
+  task.stage = Task::Stage::delivering;
+  task.undelivered = {Part::events, Part::files, Part::log};
+  event_tail_.finish(gone.key);
+  log_shipper_.finish(gone.key);
+  log_info("task_exited", {{"task", to_string(gone.key)}, {"with", describe(gone.end.exit)}});
+
+  Reason reason = gone.end.out_of_memory ? Reason::oom_killed : Reason::none;
+  if (shutting_down_ && gone.end.exit.code != 0) reason = Reason::agent_restarted;
+  return TaskExited{.key = gone.key,
+                    .exit = gone.end.exit,
+                    .reason = reason,
+                    .log_tail = to_valid_utf8(last_lines(task.files.log(), log_tail_lines)),
+                    .time = now.wall};
+}
+
+std::vector<AgentEvent> TaskRunner::on_delivered(const PartDelivered& delivered) {
+  const auto found = tasks_.find(delivered.key);
+  if (found == tasks_.end()) return {};
+  Task& task = found->second;
+  task.undelivered.erase(delivered.part);
+  // With the last event read, the last file has been announced.
+  if (delivered.part == Part::events) uploader_.finish(delivered.key);
+  if (!task.undelivered.empty()) return {};
+  task.stage = Task::Stage::done;
+  return {TaskOutputDelivered{.key = delivered.key}};
+}
+
+bool TaskRunner::pass_on(const TailedEvents& events) {
+  for (const RunEvent& event : events.events) {
+    for (AnnouncedFile& file : announced_files(events.task, event)) {
+      if (!uploader_.add(std::move(file))) return false;
+    }
+  }
+  return callbacks_.on_run_events(
+      {.key = events.task.key, .events = events.events, .end = events.end});
+}
+
+void TaskRunner::forget(const TaskKey& key) {
+  fetcher_.cancel(key);
+  event_tail_.forget(key);
+  uploader_.forget(key);
+  log_shipper_.forget(key);
+  tasks_.erase(key);
+  workdir_.remove_task_folder(key);
+}
+
+void TaskRunner::stored(const TaskKey& key, std::int64_t end) { event_tail_.stored(key, end); }
+
+std::vector<AgentEvent> TaskRunner::shut_down(const Now& now) {
+  shutting_down_ = true;
+  std::vector<AgentEvent> events;
+  for (auto& [key, task] : tasks_) {
+    if (task.stage == Task::Stage::running) task.kill_at = now.steady + task.wanted.grace;
+    const auto said = stop({.key = key, .signal = StopSignal::terminate});
+    events.insert(events.end(), said.begin(), said.end());
+  }
+  return events;
+}
+
+void TaskRunner::tick(const Now& now) {
+  for (auto& [key, task] : tasks_) {
+    if (!task.kill_at || now.steady < *task.kill_at) continue;
+    task.kill_at.reset();
+    static_cast<void>(stop({.key = key, .signal = StopSignal::kill}));
+  }
+}
+
+bool TaskRunner::has_processes() const {
+  return std::ranges::any_of(
+      tasks_, [](const auto& entry) { return entry.second.stage == Task::Stage::running; });
+}
+
+}  // namespace trainyard::agent

@@ -1,0 +1,108 @@
+// Performs what the agent's core decides about tasks: fetches, starts, signals, follows and
+// delivers them, and says what came of it as events for the core. Used by one thread, the daemon's;
+// its own threads only post.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/core/agent.h"
+#include "agent/host/process.h"
+#include "agent/host/workdir.h"
+#include "agent/link/server_calls.h"
+#include "agent/loop/event_tail.h"
+#include "agent/loop/file_uploader.h"
+#include "agent/loop/log_shipper.h"
+#include "agent/loop/restore_fetcher.h"
+
+namespace trainyard::agent {
+
+struct RestoreFetched {
+  TaskKey key;
+  Status status;
+};
+struct ProcessGone {
+  TaskKey key;
+  ProcessEnd end;
+};
+// A part of what a finished task has written is at the server.
+struct PartDelivered {
+  TaskKey key;
+  enum class Part { events, files, log } part = Part::events;
+};
+// What the runner's threads say to the runner itself.
+using RunnerEvent = std::variant<RestoreFetched, ProcessGone, PartDelivered>;
+
+struct RunnerOptions {
+  std::string server;   // HOST:PORT
+  std::string runtime;  // the program that a task runs
+};
+
+struct RunnerCallbacks {
+  std::function<void(RunnerEvent)> on_event;
+  std::function<bool(RunEventsRead)>
+      on_run_events;  // false: too many are waiting, offer them again
+};
+
+class TaskRunner {
+ public:
+  TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCallbacks callbacks);
+  ~TaskRunner();  // kills what still runs, and waits for it
+  TaskRunner(const TaskRunner&) = delete;
+  TaskRunner& operator=(const TaskRunner&) = delete;
+
+  void run();
+
+  // Each returns what the core is to be told at once; the rest comes through `handle`.
+  std::vector<AgentEvent> start(const WantedTask& wanted, const Now& now);
+  std::vector<AgentEvent> stop(const StopTask& order);
+  std::vector<AgentEvent> handle(const RunnerEvent& event, const Now& now);
+
+  void forget(const TaskKey& key);
+  // The run events of the task are durable at the server up to `end`.
+  void stored(const TaskKey& key, std::int64_t end);
+
+  // Asks every task to end, and kills those that outlive their grace (see `tick`); starts no more.
+  std::vector<AgentEvent> shut_down(const Now& now);
+  void tick(const Now& now);
+  [[nodiscard]] bool has_processes() const;
+
+ private:
+  using Part = PartDelivered::Part;
+  struct Task {
+    WantedTask wanted;
+    TaskFiles files;
+    enum class Stage { fetching, running, delivering, done };
+    Stage stage = Stage::fetching;
+    std::int64_t pid = 0;
+    std::set<Part> undelivered;
+    std::optional<Time> kill_at;  // while the agent shuts down
+  };
+
+  std::vector<AgentEvent> launch(Task& task, const Now& now);
+  static AgentEvent start_failed(Task& task, Reason reason, std::string message);
+  AgentEvent on_process_gone(const ProcessGone& gone, const Now& now);
+  std::vector<AgentEvent> on_delivered(const PartDelivered& delivered);
+  bool pass_on(const TailedEvents& events);  // on the event tail's thread
+
+  const RunnerOptions options_;
+  const Workdir& workdir_;
+  const RunnerCallbacks callbacks_;
+  std::map<TaskKey, Task> tasks_;
+  bool shutting_down_ = false;
+
+  ServerCalls server_;
+  // Declared after what they use: each one's thread ends before.
+  FileUploader uploader_;
+  LogShipper log_shipper_;
+  RestoreFetcher fetcher_;
+  EventTail event_tail_;
+  ProcessHost processes_;
+};
+
+}  // namespace trainyard::agent

@@ -1,0 +1,129 @@
+#include "agent/host/workdir.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "agent/host/process_table.h"
+#include "tests/process/scratch_folder.h"
+
+namespace trainyard::agent {
+namespace {
+
+TaskKey a_task(const std::string& job, std::int64_t index = 0) {
+  return {.job = JobId{job}, .attempt = 2, .role = Role::ps, .index = index};
+}
+
+// A child in a group of its own that waits to be killed; its parent is this test, not an agent.
+pid_t start_sleeper() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setsid();
+    while (true) ::pause();
+  }
+  REQUIRE(eventually([&] { return ::getpgid(pid) == pid; }));
+  return pid;
+}
+
+}  // namespace
+
+TEST_CASE("the epoch grows with each start, whatever was there before", "[workdir]") {
+  const ScratchFolder folder;
+  std::int64_t last = 0;
+  for (int start = 0; start < 3; ++start) {
+    const auto workdir = Workdir::open(folder.file("agent"));
+    REQUIRE(workdir);
+    CHECK(workdir->epoch() > last);
+    last = workdir->epoch();
+  }
+
+  write_content(folder.file("agent/epoch"), "99999999999\n");
+  CHECK(Workdir::open(folder.file("agent"))->epoch() == 100000000000);
+  write_content(folder.file("agent/epoch"), "soon\n");
+  CHECK_FALSE(Workdir::open(folder.file("agent")));
+}
+
+TEST_CASE("two agents never share a work folder", "[workdir]") {
+  const ScratchFolder folder;
+  const auto first = Workdir::open(folder.path());
+  REQUIRE(first);
+
+  const auto second = Workdir::open(folder.path());
+
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == Code::conflict);
+}
+
+TEST_CASE("task folders are made, and go with what their attempt shared", "[workdir]") {
+  const ScratchFolder folder;
+  const auto workdir = Workdir::open(folder.path());
+  REQUIRE(workdir);
+  const auto first = workdir->make_task_folder(a_task("j-1", 0));
+  const auto second = workdir->make_task_folder(a_task("j-1", 1));
+  REQUIRE(first);
+  REQUIRE(second);
+  const std::string attempt = std::filesystem::canonical(folder.path()).string() + "/tasks/j-1/2";
+  CHECK(*first == attempt + "/ps-0");
+  write_content(workdir->restore_folder(a_task("j-1")) + "/step-1/manifest.json", "{}");
+
+  workdir->remove_task_folder(a_task("j-1", 0));
+  CHECK_FALSE(std::filesystem::exists(*first));
+  CHECK(std::filesystem::exists(attempt + "/restore/step-1/manifest.json"));
+
+  workdir->remove_task_folder(a_task("j-1", 1));
+  CHECK(std::filesystem::is_empty(folder.file("tasks")));
+}
+
+TEST_CASE("a job id that is a path is refused", "[workdir]") {
+  const ScratchFolder folder;
+  const auto workdir = Workdir::open(folder.file("agent"));
+  REQUIRE(workdir);
+  for (const char* id : {"", ".", "..", "../../other", "a/b", "/etc", "a b", "\n"}) {
+    CHECK_FALSE(workdir->make_task_folder(a_task(id)));
+    workdir->remove_task_folder(a_task(id));
+  }
+  CHECK(std::filesystem::exists(folder.file("agent/tasks")));
+}
+
+TEST_CASE("a process that an earlier agent left behind is ended, and its folder removed",
+          "[workdir]") {
+  const ScratchFolder folder;
+  const pid_t left_behind = start_sleeper();
+  {
+    const auto workdir = Workdir::open(folder.path());
+    REQUIRE(workdir->make_task_folder(a_task("j-1")));
+    REQUIRE(workdir->remember_process(a_task("j-1"), left_behind));
+  }
+
+  const auto workdir = Workdir::open(folder.path());
+
+  REQUIRE(workdir);
+  int status = 0;
+  REQUIRE(::waitpid(left_behind, &status, 0) == left_behind);
+  CHECK(WIFSIGNALED(status));
+  CHECK(std::filesystem::is_empty(folder.file("tasks")));
+}
+
+TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
+  const ScratchFolder folder;
+  const pid_t bystander = start_sleeper();
+  const auto info = find_process(bystander);
+  REQUIRE(info);
+  const std::string pid = std::to_string(bystander);
+  // Another start time: the number was reused. Another boot: it means nothing at all.
+  write_content(folder.file("tasks/j-1/1/ps-0/process"),
+                pid + " " + std::to_string(info->start_ticks - 1) + " " + boot_id() + "\n");
+  write_content(folder.file("tasks/j-1/1/ps-1/process"),
+                pid + " " + std::to_string(info->start_ticks) + " another-boot\n");
+  write_content(folder.file("tasks/j-1/1/ps-2/process"), "nonsense");
+
+  REQUIRE(Workdir::open(folder.path()));
+
+  CHECK(::waitpid(bystander, nullptr, WNOHANG) == 0);  // still there
+  ::kill(bystander, SIGKILL);
+  ::waitpid(bystander, nullptr, 0);
+}
+
+}  // namespace trainyard::agent
