@@ -10,7 +10,8 @@ namespace trainyard::runtime {
 
 struct KeptCheckpoint {
   std::int64_t step = 0;
-  double metric = 0;  // of the retention's metric at that step; NaN = not known, never among the best
+  double metric =
+      0;  // of the retention's metric at that step; NaN = not known, never among the best
 };
 
 struct Retention {

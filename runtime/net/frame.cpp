@@ -21,9 +21,8 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
 static_assert(int{proto::PushFrame::kDataFieldNumber} == int{proto::PullFrame::kDataFieldNumber});
-constexpr std::uint32_t kDataTag =
-    WireFormatLite::MakeTag(proto::PushFrame::kDataFieldNumber,
-                            WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr std::uint32_t kDataTag = WireFormatLite::MakeTag(
+    proto::PushFrame::kDataFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 
 // A slice of foreign memory that holds on to its owner.
 grpc::Slice alias(std::span<const std::byte> piece, const std::shared_ptr<const void>& owner) {

@@ -61,9 +61,8 @@ Result<std::vector<WrittenShard>> LocalParams::snapshot(const SnapshotDesk::Requ
     if (!desk_.knows(request.step)) aggregator_.snapshot_at(request.step);
   }
   std::promise<Result<WrittenShard>> written;
-  desk_.when_written(request, [&written](Result<WrittenShard> shard) {
-    written.set_value(std::move(shard));
-  });
+  desk_.when_written(
+      request, [&written](Result<WrittenShard> shard) { written.set_value(std::move(shard)); });
   TRY_ASSIGN(WrittenShard shard, written.get_future().get());
   return std::vector{std::move(shard)};
 }

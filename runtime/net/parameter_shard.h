@@ -32,7 +32,7 @@ class ParameterShard {
 
   struct Update {
     double learning_rate = 0;
-    std::int64_t step = 1;      // the optimizer's: committed updates with this one
+    std::int64_t step = 1;  // the optimizer's: committed updates with this one
     float gradient_scale = 1;
   };
 

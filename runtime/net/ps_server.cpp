@@ -162,19 +162,19 @@ void PsServer::snapshot(const proto::SnapshotRequest& request,
   if (!desk_) return reply(unavailable("the ps is ending"));
   if (request.step() < 0) return reply(invalid("step must be 0 or more"));
   if (!desk_->knows(request.step())) aggregator_.snapshot_at(request.step());
-  desk_->when_written(
-      {.step = request.step(),
-       .keep_steps = {request.keep_steps().begin(), request.keep_steps().end()}},
-      [reply = std::move(reply)](Result<WrittenShard> shard) {
-        if (!shard.has_value()) return reply(shard.error());
-        proto::SnapshotReply message;
-        message.set_version(shard->version);
-        message.set_name(shard->file.name);
-        message.set_bytes(shard->file.bytes);
-        message.set_sha256(shard->file.sha256);
-        for (const std::int64_t step : shard->rank_steps) message.add_rank_steps(step);
-        reply(std::move(message));
-      });
+  desk_->when_written({.step = request.step(),
+                       .keep_steps = {request.keep_steps().begin(), request.keep_steps().end()}},
+                      [reply = std::move(reply)](Result<WrittenShard> shard) {
+                        if (!shard.has_value()) return reply(shard.error());
+                        proto::SnapshotReply message;
+                        message.set_version(shard->version);
+                        message.set_name(shard->file.name);
+                        message.set_bytes(shard->file.bytes);
+                        message.set_sha256(shard->file.sha256);
+                        for (const std::int64_t step : shard->rank_steps)
+                          message.add_rank_steps(step);
+                        reply(std::move(message));
+                      });
 }
 
 void PsServer::opened(std::shared_ptr<PushStream> stream) {
@@ -194,8 +194,8 @@ void PsServer::closed(const PushStream& stream) {
     stream_of_rank_.erase(newest);
     if (!stream.ended_well()) {
       log_warning("worker lost", {{"rank", stream.rank()}, {"version", aggregator_.version()}});
-      aggregator_.lose(stream.rank(), "the worker of rank " + std::to_string(stream.rank()) +
-                                          " is gone");
+      aggregator_.lose(stream.rank(),
+                       "the worker of rank " + std::to_string(stream.rank()) + " is gone");
     }
   }
   streams_.erase(&stream);  // frees it

@@ -20,9 +20,9 @@ namespace trainyard::runtime {
 
 class PushStream;
 
-using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithAsyncMethod_Describe<
-    proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Finish<
-        proto::Params::Service>>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<
+    proto::Params::WithAsyncMethod_Describe<proto::Params::WithAsyncMethod_Snapshot<
+        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
 
 struct PsServerOptions {
   std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
@@ -87,7 +87,7 @@ class PsServer {
   std::unique_ptr<grpc::Server> server_;
   std::map<const PushStream*, std::shared_ptr<PushStream>> streams_;
   std::map<std::int64_t, const PushStream*> stream_of_rank_;  // the newest of each
-  Clock::time_point lonely_since_ = Clock::now();  // meaningful while streams_ is empty
+  Clock::time_point lonely_since_ = Clock::now();             // meaningful while streams_ is empty
   bool had_callers_ = false;
   bool finished_ = false;
   bool accepting_ = true;   // new calls

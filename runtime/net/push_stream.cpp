@@ -28,8 +28,8 @@ grpc::ByteBuffer frame_of(const Answer& answer) {
   header.set_examples(answer.sums.examples);
   header.set_loss_sum(answer.sums.loss_sum);
   header.set_correct(answer.sums.correct);
-  return encode_frame(header, {.pieces = {std::as_bytes(answer.weights->span())},
-                               .owner = answer.weights});
+  return encode_frame(header,
+                      {.pieces = {std::as_bytes(answer.weights->span())}, .owner = answer.weights});
 }
 
 }  // namespace

@@ -290,11 +290,10 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].status.ok()) return ps_[i]->explain(from_grpc(calls[i].status));
     const proto::SnapshotReply& reply = calls[i].reply;
-    shards.push_back({.file = {.name = reply.name(),
-                               .bytes = reply.bytes(),
-                               .sha256 = reply.sha256()},
-                      .version = reply.version(),
-                      .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}});
+    shards.push_back(
+        {.file = {.name = reply.name(), .bytes = reply.bytes(), .sha256 = reply.sha256()},
+         .version = reply.version(),
+         .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}});
   }
   return shards;
 }

@@ -65,12 +65,12 @@ class SnapshotDesk {
   const SnapshotFiles files_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Snapshot> queue_;                          // guarded by mutex_
-  std::map<std::int64_t, Result<WrittenShard>> done_;   // guarded by mutex_; the newest few
-  std::vector<Waiting> waiting_;                        // guarded by mutex_
-  std::int64_t writing_ = 0;                            // guarded by mutex_; 0 = none
-  bool stopping_ = false;                               // guarded by mutex_
-  std::jthread thread_;                                 // last: it uses all of the above
+  std::deque<Snapshot> queue_;                         // guarded by mutex_
+  std::map<std::int64_t, Result<WrittenShard>> done_;  // guarded by mutex_; the newest few
+  std::vector<Waiting> waiting_;                       // guarded by mutex_
+  std::int64_t writing_ = 0;                           // guarded by mutex_; 0 = none
+  bool stopping_ = false;                              // guarded by mutex_
+  std::jthread thread_;                                // last: it uses all of the above
 };
 
 }  // namespace trainyard::runtime

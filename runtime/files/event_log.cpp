@@ -1,0 +1,48 @@
+// O_APPEND and one write(2) for a line: readers never see half of one but for a crash of the host.
+#include "runtime/files/event_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "schemas/base/clock.h"
+#include "schemas/wire/run_event_json.h"
+
+namespace trainyard::runtime {
+namespace {
+
+Error failed(const std::string& what) {
+  return unavailable(what + ": " + std::generic_category().message(errno));
+}
+
+}  // namespace
+
+Result<EventLog> EventLog::open(const std::string& folder) {
+  const std::string path = folder + "/events.jsonl";
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return failed("cannot open " + path);
+  return EventLog(fd);
+}
+
+EventLog::EventLog(EventLog&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+EventLog::~EventLog() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status EventLog::append(const What& what) const {
+  const std::string line =
+      to_json_line({.time = read_clocks().wall, .offset = 0, .what = what}) + "\n";
+  ssize_t written = 0;
+  do {
+    written = ::write(fd_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return failed("cannot write events.jsonl");
+  if (written != static_cast<ssize_t>(line.size())) return unavailable("events.jsonl: disk full");
+  return ok();
+}
+
+}  // namespace trainyard::runtime

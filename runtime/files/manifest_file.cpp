@@ -1,0 +1,45 @@
+// Small and plain: JSON by schemas/wire, durability by DurableFile.
+#include "runtime/files/manifest_file.h"
+
+#include <algorithm>
+
+#include "runtime/files/durable_file.h"
+#include "runtime/files/shard_file.h"
+
+namespace trainyard::runtime {
+
+Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest) {
+  TRY_ASSIGN(DurableFile file, DurableFile::create(folder, manifest_name(manifest.step)));
+  TRY(file.add(to_json(manifest)));
+  return file.commit();
+}
+
+Result<Manifest> read_manifest(const RestoreFrom& restore) {
+  const std::string name =
+      restore.manifest.name.empty() ? manifest_name(restore.step) : restore.manifest.name;
+  TRY_ASSIGN(const ReadFile file, ReadFile::open(restore.folder + "/" + name));
+  TRY_ASSIGN(const std::string text, file.text(0, file.bytes()));
+  if (!restore.manifest.sha256.empty() && sha256_hex(text) != restore.manifest.sha256) {
+    return invalid(file.path() + " is damaged: its sha256 is not " + restore.manifest.sha256);
+  }
+  return parse_manifest(text);
+}
+
+Status check_fits(const Manifest& manifest, std::span<const ArenaVariable> variables,
+                  std::span<const std::string> slot_names) {
+  const bool same_variables = std::ranges::equal(
+      manifest.variables, variables, [](const VariableInfo& saved, const ArenaVariable& ours) {
+        return saved.name == ours.name && saved.shape == ours.shape;
+      });
+  if (!same_variables) {
+    return invalid("the checkpoint of step " + std::to_string(manifest.step) +
+                   " is of another model: its variables differ");
+  }
+  if (!std::ranges::equal(manifest.slots, slot_names)) {
+    return invalid("the checkpoint of step " + std::to_string(manifest.step) +
+                   " is of another optimizer: its slots differ");
+  }
+  return ok();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,29 @@
+// The second phase of a checkpoint: the file that says which shards are one state of the model.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "runtime/core/arena_layout.h"
+#include "schemas/base/result.h"
+#include "schemas/types/task_context.h"
+#include "schemas/wire/checkpoint_json.h"
+
+namespace trainyard::runtime {
+
+// In Manifest::scalars: the number of updates in the shards. In async mode it may be a little more
+// than the step that names the checkpoint.
+inline constexpr char kVersionScalar[] = "version";
+
+// Durable when it returns.
+Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest);
+
+// The manifest of a checkpoint that is to be restored; its hash is checked where one is given (an
+// agent gives it, by hand it may be left out).
+Result<Manifest> read_manifest(const RestoreFrom& restore);
+
+// `invalid` unless the checkpoint is of this model and optimizer.
+Status check_fits(const Manifest& manifest, std::span<const ArenaVariable> variables,
+                  std::span<const std::string> slot_names);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,149 @@
+// Tensors go into the file in the order of parts: weights first, then slot by slot.
+#include "runtime/files/shard_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+
+#include "runtime/files/durable_file.h"
+#include "schemas/wire/checkpoint_json.h"
+#include "schemas/wire/safetensors.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t kFloatBytes = sizeof(float);
+
+std::span<const float> slice(std::span<const float> values, const VariablePart& part) {
+  return values.subspan(static_cast<std::size_t>(part.in_share),
+                        static_cast<std::size_t>(part.end - part.begin));
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+// The range of a variable or slot that a share wants, and how much of it was found.
+struct Wanted {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::span<float> out;
+  std::int64_t found = 0;
+};
+
+// By variable and slot ("" = the weights).
+using WantedByName = std::map<std::pair<std::string, std::string>, std::vector<Wanted>>;
+
+void want(WantedByName& wanted, const RestoreRequest& request, const std::string& slot,
+          AlignedBuffer& out) {
+  for (const VariablePart& part : parts_of(request.variables, request.share)) {
+    const auto values = out.span().subspan(static_cast<std::size_t>(part.in_share),
+                                           static_cast<std::size_t>(part.end - part.begin));
+    wanted[{request.variables[part.variable].name, slot}].push_back(
+        {.begin = part.begin, .end = part.end, .out = values});
+  }
+}
+
+Status read_tensor(const ReadFile& file, std::int64_t tensor_start, const ShardRange& range,
+                   std::vector<Wanted>& wanted) {
+  for (Wanted& part : wanted) {
+    const std::int64_t begin = std::max(part.begin, range.begin);
+    const std::int64_t end = std::min(part.end, range.end);
+    if (begin >= end) continue;
+    const auto out = part.out.subspan(static_cast<std::size_t>(begin - part.begin),
+                                      static_cast<std::size_t>(end - begin));
+    TRY(file.read(tensor_start + (begin - range.begin) * kFloatBytes, std::as_writable_bytes(out)));
+    part.found += end - begin;
+  }
+  return ok();
+}
+
+Status read_shard(const std::string& folder, const ArtifactFile& about, WantedByName& wanted) {
+  TRY_ASSIGN(const ReadFile file, ReadFile::open(folder + "/" + about.name));
+  TRY_ASSIGN(const std::string hash, file.sha256());
+  if (hash != about.sha256) {
+    return invalid(file.path() + " is damaged: its sha256 is " + hash + ", not " + about.sha256);
+  }
+  TRY_ASSIGN(const std::string length, file.text(0, 8));
+  TRY_ASSIGN(const std::int64_t header_bytes, safetensors_header_length(length));
+  TRY_ASSIGN(const std::string start, file.text(0, 8 + header_bytes));
+  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(start, file.bytes()));
+
+  for (const SafetensorsEntry& entry : header.entries) {
+    TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
+    const auto found = wanted.find({range.variable, range.slot});
+    if (found == wanted.end()) continue;
+    const std::int64_t bytes = (range.end - range.begin) * kFloatBytes;
+    if (entry.dtype != "F32" || entry.end - entry.begin != bytes) {
+      return invalid(file.path() + ": " + entry.name + " is not of the size its name says");
+    }
+    TRY(read_tensor(file, header.data_start + entry.begin, range, found->second));
+  }
+  return ok();
+}
+
+}  // namespace
+
+std::string step_folder(std::int64_t step) { return "step-" + std::to_string(step); }
+
+std::string manifest_name(std::int64_t step) { return step_folder(step) + "/manifest.json"; }
+
+std::string shard_name(std::int64_t step, std::int64_t index, std::int64_t count) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/shard-%05lld-of-%05lld.safetensors",
+                static_cast<long long>(index), static_cast<long long>(count));
+  return step_folder(step) + name;
+}
+
+Result<ArtifactFile> write_shard(const std::string& folder, const std::string& name,
+                                 const ShareView& view) {
+  if (!all_finite(view.weights)) return invalid("NAN_LOSS: a parameter is not a finite number");
+
+  const std::vector<VariablePart> parts = parts_of(view.variables, view.share);
+  SafetensorsHeader header;
+  std::vector<std::span<const float>> data;
+  const auto add = [&](const std::string& slot, std::span<const float> values) {
+    for (const VariablePart& part : parts) {
+      header.entries.push_back(
+          {.name = to_tensor_name({.variable = view.variables[part.variable].name,
+                                   .slot = slot,
+                                   .begin = part.begin,
+                                   .end = part.end}),
+           .shape = {part.end - part.begin}});
+      data.push_back(slice(values, part));
+    }
+  };
+  add("", view.weights);
+  for (std::size_t i = 0; i < view.slots.size(); ++i) add(view.slot_names[i], view.slots[i]);
+
+  TRY_ASSIGN(DurableFile file, DurableFile::create(folder, name));
+  TRY(file.add(encode_safetensors_header(header)));
+  for (const auto& values : data) TRY(file.add(std::as_bytes(values)));
+  return file.commit();
+}
+
+Result<RestoredShare> restore_share(const RestoreRequest& request) {
+  const auto elements = static_cast<std::size_t>(request.share.elements());
+  RestoredShare restored{.weights = AlignedBuffer(elements), .slots = {}};
+  for (std::size_t i = 0; i < request.slot_names.size(); ++i) restored.slots.emplace_back(elements);
+
+  WantedByName wanted;
+  want(wanted, request, "", restored.weights);
+  for (std::size_t i = 0; i < request.slot_names.size(); ++i) {
+    want(wanted, request, request.slot_names[i], restored.slots[i]);
+  }
+  for (const ArtifactFile& file : request.files) TRY(read_shard(request.folder, file, wanted));
+
+  for (const auto& [name, parts] : wanted) {
+    for (const Wanted& part : parts) {
+      if (part.found == part.end - part.begin) continue;
+      return invalid("the checkpoint in " + request.folder + " lacks elements of " + name.first +
+                     (name.second.empty() ? "" : "#" + name.second));
+    }
+  }
+  return restored;
+}
+
+}  // namespace trainyard::runtime

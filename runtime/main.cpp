@@ -1,0 +1,148 @@
+// trainyard-runtime task.json: one task of a job, as an agent starts it or anybody by hand. Exit
+// codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good,
+// 143 stopped by SIGTERM or SIGINT.
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "runtime/math/cpu.h"
+#include "runtime/role/task.h"
+#include "schemas/base/log.h"
+#include "schemas/wire/task_json.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int kCompleted = 0;
+constexpr int kFailed = 1;
+constexpr int kBadTask = 2;
+constexpr int kStopped = 128 + SIGTERM;
+
+// gRPC receives into blocks of at most 64 KiB. Left to itself, malloc gives them back to the kernel
+// after each message and has them zeroed again for the next: the largest single cost of receiving.
+void pin_malloc() {
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_"}) {
+    if (std::getenv(name) != nullptr) return;  // the operator knows better
+  }
+  const bool pinned = ::mallopt(M_TRIM_THRESHOLD, 1 << 30) == 1 &&
+                      ::mallopt(M_MMAP_THRESHOLD, 64 << 20) == 1 &&
+                      ::mallopt(M_TOP_PAD, 64 << 20) == 1;
+  if (!pinned) log_warning("malloc could not be tuned");
+}
+
+// SIGTERM and SIGINT ask to stop, in an orderly way and at a place of the program's choice. Made
+// before any other thread, so that all inherit the mask.
+class StopOnSignal {
+ public:
+  StopOnSignal() {
+    ::signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::jthread([this](const std::stop_token& over) {
+      while (!over.stop_requested()) {
+        constexpr timespec kLookUp{.tv_sec = 0, .tv_nsec = 50'000'000};
+        if (::sigtimedwait(&signals_, nullptr, &kLookUp) > 0) stop_.request_stop();
+      }
+    });
+  }
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  sigset_t signals_{};
+  std::stop_source stop_;
+  std::jthread thread_;
+};
+
+Result<TaskContext> read_task(const char* path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return not_found(std::string("cannot read ") + path);
+  return parse_task_context(text.str());
+}
+
+Result<TaskEnd> run_role(const Task& task) {
+  switch (task.context.key.role) {
+    case Role::ps: return run_ps(task);
+    case Role::worker:
+    case Role::chief: return run_worker(task);
+    case Role::evaluator: break;
+  }
+  return invalid("the role evaluator is not available in this version yet");
+}
+
+Result<TaskEnd> run_caught(const Task& task) {
+  try {
+    return run_role(task);
+  } catch (const std::exception& error) {
+    return internal(std::string("unexpected: ") + error.what());
+  }
+}
+
+int report(const Task& task, const Result<TaskEnd>& end) {
+  if (task.stop.stop_requested() && !(end.has_value() && *end == TaskEnd::completed)) {
+    log_info("stopped");
+    return kStopped;
+  }
+  if (end.has_value()) return kCompleted;
+  const std::string reason(name_of(task.cause.reason()));
+  log_error("failed", {{"reason", reason}, {"message", end.error().message}});
+  const Status said =
+      task.events.append(FailureEvent{.reason = reason, .message = end.error().message});
+  if (!said.has_value()) log_error("events.jsonl", {{"message", said.error().message}});
+  return kFailed;
+}
+
+int run(const TaskContext& context, const std::stop_token& stop) {
+  std::error_code error;
+  std::filesystem::create_directories(context.folder, error);
+  auto events = EventLog::open(context.folder);
+  if (!events.has_value()) {
+    log_error("bad task folder", {{"message", events.error().message}});
+    return kBadTask;
+  }
+  log_info("task", {{"task", to_string(context.key)}, {"folder", context.folder}});
+  if (const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES"); gpus != nullptr && *gpus != '\0') {
+    log_warning("GPUs are not used in this version: computing on the CPU", {{"gpus", gpus}});
+  }
+  FailureCause cause;
+  const Task task{.context = context, .events = *events, .cause = cause, .stop = stop};
+  return report(task, run_caught(task));
+}
+
+}  // namespace
+}  // namespace trainyard::runtime
+
+int main(int argc, char** argv) {
+  using namespace trainyard;           // NOLINT: main only wires
+  using namespace trainyard::runtime;  // NOLINT
+  if (argc != 2 || std::string_view(argv[1]).starts_with("-")) {
+    std::fputs("usage: trainyard-runtime task.json\n", stderr);
+    return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : kBadTask;
+  }
+  pin_malloc();
+  const StopOnSignal signals;
+  if (const Status cpu = check_cpu(); !cpu.has_value()) {
+    log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});
+    return kFailed;
+  }
+  const auto context = read_task(argv[1]);
+  if (!context.has_value()) {
+    log_error("bad task.json", {{"file", argv[1]}, {"message", context.error().message}});
+    return kBadTask;
+  }
+  return runtime::run(*context, signals.token());
+}

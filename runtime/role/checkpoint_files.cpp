@@ -1,0 +1,65 @@
+// Shards on disk and their retention.
+#include "runtime/role/checkpoint_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "runtime/files/shard_file.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// The step of "step-1000".
+std::optional<std::int64_t> step_of(std::string_view folder) {
+  constexpr std::string_view kPrefix = "step-";
+  if (!folder.starts_with(kPrefix)) return std::nullopt;
+  folder.remove_prefix(kPrefix.size());
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(folder.data(), folder.data() + folder.size(), step);
+  if (error != std::errc{} || end != folder.data() + folder.size()) return std::nullopt;
+  return step;
+}
+
+}  // namespace
+
+SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index) {
+  const auto write = [&task, &plan, index](const Snapshot& snapshot) -> Result<ArtifactFile> {
+    std::vector<std::span<const float>> slots;
+    for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
+    const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
+                                        static_cast<std::int64_t>(plan.shares.size()));
+    TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
+                                              {.variables = plan.variables,
+                                               .share = plan.shares[index],
+                                               .weights = snapshot.weights->span(),
+                                               .slot_names = plan.slot_names,
+                                               .slots = slots}));
+    TRY(task.events.append(ShardEvent{.step = snapshot.step, .file = file}));
+    log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
+    return file;
+  };
+  const auto keep_only = [&task](const std::vector<std::int64_t>& steps) {
+    keep_only_steps(task.context, steps);
+  };
+  return {.write = write, .keep_only = keep_only};
+}
+
+void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps) {
+  if (!context.keep_files) return;
+  std::error_code error;
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(context.folder, error)) {
+    const auto step = step_of(entry.path().filename().string());
+    if (step && std::ranges::find(steps, *step) == steps.end()) old.push_back(entry.path());
+  }
+  for (const auto& folder : old) {
+    std::filesystem::remove_all(folder, error);
+    if (error) log_warning("old checkpoint stays", {{"folder", folder.string()}});
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,18 @@
+// The checkpoint files of one task: its shard of each step, and which of them stay.
+#pragma once
+
+#include "runtime/net/snapshot_desk.h"
+#include "runtime/role/job_plan.h"
+#include "runtime/role/task.h"
+
+namespace trainyard::runtime {
+
+// How the snapshots of share `index` become files in the task's folder: each is announced as a
+// ShardEvent once it is durable. `task` and `plan` must outlive what is returned.
+SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index);
+
+// Deletes the checkpoint folders of all steps but these, as far as they lie in the task's own
+// folder. Only by hand (TaskContext::keep_files): an agent looks after its tasks' files itself.
+void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,193 @@
+// Training does not stop for a checkpoint: the push that makes a version carries the order to save
+// it, the ps write in the background, and a thread here waits for them and commits.
+#include "runtime/role/chief.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "runtime/core/schedule.h"
+#include "runtime/files/manifest_file.h"
+#include "runtime/role/checkpoint_files.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// True when a multiple of `every` lies in (from, to]; never for 0.
+bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
+  return every > 0 && to / every > from / every;
+}
+
+Retention retention_of(const CheckpointSpec& spec) {
+  return {
+      .keep_latest = spec.keep_latest, .keep_best = spec.keep_best, .best = best_of(spec.metric)};
+}
+
+}  // namespace
+
+Chief::Chief(Parts parts, std::int64_t start)
+    : parts_(parts),
+      training_(parts.task.context.spec.training),
+      saving_(parts.task.context.spec.checkpoint),
+      progress_(start),
+      reported_(start),
+      evaluated_(start),
+      saved_(start),
+      saved_at_(std::chrono::steady_clock::now()) {}
+
+Chief::~Chief() {
+  if (under_way_.valid()) under_way_.wait();
+}
+
+Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool by_time =
+      saving_.every_seconds > 0 && now - saved_at_ >= std::chrono::seconds(saving_.every_seconds);
+  asked_ = 0;
+  // The last step's checkpoint is the final one.
+  if (next >= parts_.plan.max_steps) return asked_;
+  if (!by_time && !crosses(saved_, next, saving_.every_steps)) return asked_;
+  TRY(commit_under_way());
+  asked_ = saved_ = next;
+  saved_at_ = now;
+  return asked_;
+}
+
+Status Chief::after_step(const Pulled& pulled, std::span<const float> parameters) {
+  progress_.add(pulled);
+  const std::int64_t version = pulled.version;
+  if (version < parts_.plan.max_steps) {  // finish() reports the end
+    const bool evaluate_too = crosses(evaluated_, version, training_.evaluate_every_steps);
+    if (evaluate_too || crosses(reported_, version, training_.report_every_steps)) {
+      TRY(report(version, parameters, evaluate_too));
+    }
+  }
+  if (asked_ == 0) return ok();
+  under_way_ = std::async(std::launch::async,
+                          [this, checkpoint = Checkpoint{.step = asked_, .metrics = newest_}] {
+                            return commit(checkpoint);
+                          });
+  return ok();
+}
+
+Status Chief::report(std::int64_t version, std::span<const float> parameters, bool evaluate_too) {
+  using Kind = Progress::Kind;
+  const bool classes = parts_.dataset.shape().classes > 0;
+  std::map<std::string, double> values =
+      progress_.take(version, classes ? Kind::classification : Kind::regression);
+  values["learning_rate"] = learning_rate_at(
+      training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);
+  for (const auto& [name, value] : values) newest_[name] = value;
+  if (evaluate_too) {
+    evaluate(parameters);
+    for (const char* name : {"test_loss", "test_accuracy"}) {
+      if (const auto found = newest_.find(name); found != newest_.end()) values.insert(*found);
+    }
+    evaluated_ = version;
+  }
+  reported_ = version;
+  return parts_.task.events.append(
+      MetricEvent{.step = version, .max_steps = parts_.plan.max_steps, .values = values});
+}
+
+void Chief::evaluate(std::span<const float> parameters) {
+  const std::int64_t count = parts_.dataset.size(Split::test);
+  if (count == 0) return;
+  Batch batch;
+  BatchResult sum;
+  std::vector<std::int64_t> indices;
+  for (std::int64_t begin = 0; begin < count; begin += training_.batch_size) {
+    indices.resize(static_cast<std::size_t>(std::min(training_.batch_size, count - begin)));
+    std::iota(indices.begin(), indices.end(), begin);
+    parts_.dataset.read(Split::test, indices, batch);
+    const BatchResult part = parts_.plan.model.evaluate(parameters, batch);
+    sum.loss_sum += part.loss_sum;
+    sum.correct += part.correct;
+    sum.examples += part.examples;
+  }
+  newest_["test_loss"] = sum.loss_sum / static_cast<double>(sum.examples);
+  if (parts_.dataset.shape().classes > 0) {
+    newest_["test_accuracy"] = static_cast<double>(sum.correct) / static_cast<double>(sum.examples);
+  }
+}
+
+Status Chief::commit_under_way() {
+  if (!under_way_.valid()) return ok();
+  return blame(under_way_.get());
+}
+
+// A shard is refused as `invalid` for one reason only: it holds a number that is none.
+Status Chief::blame(Status committed) const {
+  const bool not_finite = !committed.has_value() && committed.error().code == Code::invalid;
+  return parts_.task.cause.of(not_finite ? Reason::nan_loss : Reason::peer_lost,
+                              std::move(committed));
+}
+
+Status Chief::commit(const Checkpoint& checkpoint) {
+  const Task& task = parts_.task;
+  TRY_ASSIGN(
+      const std::vector<WrittenShard> shards,
+      parts_.params.snapshot({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)}));
+  const Manifest manifest = manifest_of(checkpoint, shards);
+  TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));
+  TRY(task.events.append(ManifestEvent{.step = checkpoint.step,
+                                       .manifest = file,
+                                       .shards = manifest.shards,
+                                       .metrics = checkpoint.metrics,
+                                       .final_one = checkpoint.final_one}));
+  const auto metric = checkpoint.metrics.find(saving_.metric);
+  committed_.push_back({.step = checkpoint.step,
+                        .metric = metric == checkpoint.metrics.end()
+                                      ? std::numeric_limits<double>::quiet_NaN()
+                                      : metric->second});
+  keep_only_steps(task.context, steps_to_keep(retention_of(saving_), committed_));
+  log_info("checkpoint committed", {{"step", checkpoint.step}, {"final", checkpoint.final_one}});
+  return ok();
+}
+
+// What is committed so far and stays, and the one being written.
+std::vector<std::int64_t> Chief::kept_with(std::int64_t step) const {
+  if (!parts_.task.context.keep_files) return {};
+  std::vector<std::int64_t> steps = steps_to_keep(retention_of(saving_), committed_);
+  steps.push_back(step);
+  return steps;
+}
+
+Manifest Chief::manifest_of(const Checkpoint& checkpoint,
+                            const std::vector<WrittenShard>& shards) const {
+  const TaskContext& context = parts_.task.context;
+  Manifest manifest;
+  manifest.step = checkpoint.step;
+  manifest.attempt = context.key.attempt;
+  manifest.job = context.key.job.text;
+  manifest.spec_hash = context.spec_hash;
+  manifest.mode = context.spec.mode == Mode::sync ? "sync" : "async";
+  manifest.seed = training_.seed;
+  manifest.worker_steps = shards.front().rank_steps;
+  manifest.slots = parts_.plan.slot_names;
+  manifest.metrics = checkpoint.metrics;
+  manifest.description = {{"model", context.spec.model.name},
+                          {"dataset", context.spec.dataset.name}};
+  manifest.examples_seen =
+      training_.batch_size *
+      std::accumulate(manifest.worker_steps.begin(), manifest.worker_steps.end(), std::int64_t{0});
+  for (const ArenaVariable& variable : parts_.plan.variables) {
+    manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
+  }
+  manifest.scalars[kVersionScalar] = static_cast<double>(shards.front().version);
+  for (const WrittenShard& shard : shards) manifest.shards.push_back(shard.file);
+  return manifest;
+}
+
+Status Chief::finish(std::span<const float> parameters) {
+  TRY(parts_.task.phase(PhaseEvent::Phase::finishing));
+  TRY(report(parts_.plan.max_steps, parameters, true));
+  TRY(commit_under_way());
+  TRY(blame(commit({.step = parts_.plan.max_steps, .metrics = newest_, .final_one = true})));
+  return parts_.task.cause.of(Reason::peer_lost, parts_.params.finish());
+}
+
+}  // namespace trainyard::runtime

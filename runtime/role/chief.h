@@ -1,0 +1,77 @@
+// What the chief does beside its own gradients: metrics, evaluation and checkpoints.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/retention.h"
+#include "runtime/data/dataset.h"
+#include "runtime/net/params_channel.h"
+#include "runtime/role/job_plan.h"
+#include "runtime/role/progress.h"
+#include "runtime/role/task.h"
+#include "schemas/wire/checkpoint_json.h"
+
+namespace trainyard::runtime {
+
+class Chief {
+ public:
+  struct Parts {
+    const Task& task;
+    JobPlan& plan;
+    const Dataset& dataset;
+    ParamsChannel& params;
+  };
+
+  // `start`: the version that training goes on from.
+  Chief(Parts parts, std::int64_t start);
+  // Waits for the checkpoint that is under way.
+  ~Chief();
+  Chief(const Chief&) = delete;
+  Chief& operator=(const Chief&) = delete;
+
+  // The name of the checkpoint that the push which makes `next` is to carry; 0 = none. Waits for
+  // the checkpoint before it, so that there is never more than one under way.
+  Result<std::int64_t> snapshot_step(std::int64_t next);
+
+  // After each answer to a push: reports, evaluates and commits what is due.
+  Status after_step(const Pulled& pulled, std::span<const float> parameters);
+
+  // After the last step: evaluates, commits the final checkpoint, tells the ps to exit.
+  Status finish(std::span<const float> parameters);
+
+ private:
+  struct Checkpoint {
+    std::int64_t step = 0;
+    std::map<std::string, double> metrics;
+    bool final_one = false;
+  };
+
+  Status report(std::int64_t version, std::span<const float> parameters, bool evaluate_too);
+  void evaluate(std::span<const float> parameters);
+  Status commit(const Checkpoint& checkpoint);
+  Status commit_under_way();  // waits for it
+  [[nodiscard]] Status blame(Status committed) const;
+  Manifest manifest_of(const Checkpoint& checkpoint, const std::vector<WrittenShard>& shards) const;
+  [[nodiscard]] std::vector<std::int64_t> kept_with(std::int64_t step) const;
+
+  Parts parts_;
+  const TrainingSpec& training_;
+  const CheckpointSpec& saving_;
+  Progress progress_;
+  std::map<std::string, double> newest_;  // metrics, by name
+  std::int64_t reported_;                 // version of the last report
+  std::int64_t evaluated_;
+  std::int64_t saved_;      // name of the last checkpoint
+  std::int64_t asked_ = 0;  // the push under way carries this name
+  std::chrono::steady_clock::time_point saved_at_;
+  std::future<Status> under_way_;
+  std::vector<KeptCheckpoint> committed_;  // changed by commit(), one at a time
+};
+
+}  // namespace trainyard::runtime

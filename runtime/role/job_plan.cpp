@@ -1,0 +1,121 @@
+// From a spec to a plan, and from a checkpoint or the seed to the first weights.
+#include "runtime/role/job_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/core/step_count.h"
+#include "runtime/files/manifest_file.h"
+#include "runtime/files/shard_file.h"
+#include "runtime/net/payload.h"
+
+namespace trainyard::runtime {
+namespace {
+
+OptimizerKind kind_of(OptimizerName name) {
+  switch (name) {
+    case OptimizerName::sgd: return OptimizerKind::sgd;
+    case OptimizerName::momentum: return OptimizerKind::momentum;
+    case OptimizerName::nesterov: return OptimizerKind::nesterov;
+    case OptimizerName::adagrad: return OptimizerKind::adagrad;
+    case OptimizerName::adadelta: return OptimizerKind::adadelta;
+    case OptimizerName::rmsprop: return OptimizerKind::rmsprop;
+    case OptimizerName::adam: return OptimizerKind::adam;
+    case OptimizerName::adamw: return OptimizerKind::adamw;
+  }
+  return OptimizerKind::sgd;
+}
+
+OptimizerConfig config_of(const OptimizerSpec& spec) {
+  return {.kind = kind_of(spec.name),
+          .momentum = static_cast<float>(spec.momentum),
+          .rho = static_cast<float>(spec.rho),
+          .beta1 = static_cast<float>(spec.beta1),
+          .beta2 = static_cast<float>(spec.beta2),
+          .epsilon = static_cast<float>(spec.epsilon),
+          .weight_decay = static_cast<float>(spec.weight_decay)};
+}
+
+Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& plan,
+                                     const Share& share) {
+  TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
+  TRY(check_fits(manifest, plan.variables, plan.slot_names));
+  TRY_ASSIGN(RestoredShare restored,
+             restore_share({.folder = restore.folder,
+                            .files = restore.shards.empty() ? manifest.shards : restore.shards,
+                            .variables = plan.variables,
+                            .share = share,
+                            .slot_names = plan.slot_names}));
+  const auto version = manifest.scalars.find(kVersionScalar);
+  return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
+                                               std::move(restored.slots)),
+                       .start = {.version = version == manifest.scalars.end()
+                                                ? manifest.step
+                                                : static_cast<std::int64_t>(version->second),
+                                 .rank_steps = manifest.worker_steps}};
+}
+
+StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share& share) {
+  AlignedBuffer arena(static_cast<std::size_t>(plan.model.arena_elements()));
+  plan.model.initialize(seed, arena.span());
+
+  AlignedBuffer weights(static_cast<std::size_t>(share.elements()));
+  PayloadReader(payload_of(arena.span(), share)).read(weights.span());
+  std::vector<AlignedBuffer> slots;
+  for (std::size_t i = 0; i < plan.slot_names.size(); ++i) slots.emplace_back(weights.size());
+  return {.shard = ParameterShard(plan.optimizer, std::move(weights), std::move(slots)),
+          .start = {}};
+}
+
+}  // namespace
+
+Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
+  return {.gate = {.mode = spec.mode, .ranks = ranks, .max_steps = max_steps},
+          .optimizer = spec.training.optimizer};
+}
+
+DataFacts facts_of(const Dataset& dataset) {
+  return {.shape = dataset.shape(), .train_examples = dataset.size(Split::train)};
+}
+
+Result<DataFacts> read_facts(const JobSpec& spec) {
+  DatasetSpec small = spec.dataset;
+  const bool drawn = small.format == "synthetic_digits";
+  if (drawn) small.train_examples = small.test_examples = 1;
+  TRY_ASSIGN(const auto dataset, open_dataset(small, spec.training.seed));
+  DataFacts facts = facts_of(*dataset);
+  if (drawn) facts.train_examples = spec.dataset.train_examples;
+  return facts;
+}
+
+Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_t batch_size) {
+  TRY_ASSIGN(Model model, Model::build(spec.model, data.shape, batch_size));
+  JobPlan plan{.model = std::move(model),
+               .variables = {},
+               .shares = {},
+               .optimizer = config_of(spec.training.optimizer),
+               .slot_names = {},
+               .ranks = training_replicas(spec),
+               .max_steps = step_count(spec, data.train_examples)};
+  for (const Variable& variable : plan.model.variables()) {
+    plan.variables.push_back({.name = variable.name,
+                              .shape = variable.shape,
+                              .offset = variable.offset,
+                              .elements = variable.elements});
+  }
+  plan.shares =
+      plan_shares(plan.model.arena_elements(), std::max<std::int64_t>(spec.ps.replicas, 1));
+  for (const std::string_view name : slot_names(plan.optimizer.kind)) {
+    plan.slot_names.emplace_back(name);
+  }
+  return plan;
+}
+
+Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
+                                     std::size_t index) {
+  const Share& share = plan.shares.at(index);
+  if (context.restore) return restored_share(*context.restore, plan, share);
+  return initial_share(context.spec.training.seed, plan, share);
+}
+
+}  // namespace trainyard::runtime

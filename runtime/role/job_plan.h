@@ -1,0 +1,53 @@
+// What every task of a job works out for itself from its spec and data, and all must agree on: the
+// model's arena, who holds which part of it, how many steps there are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/arena_layout.h"
+#include "runtime/data/dataset.h"
+#include "runtime/math/optim/optimizer.h"
+#include "runtime/model/model.h"
+#include "runtime/net/aggregator.h"
+#include "runtime/role/failure_cause.h"
+#include "schemas/types/task_context.h"
+
+namespace trainyard::runtime {
+
+struct JobPlan {
+  Model model;
+  std::vector<ArenaVariable> variables;
+  std::vector<Share> shares;  // by ps; one for strategy local
+  OptimizerConfig optimizer;
+  std::vector<std::string> slot_names;
+  std::int64_t ranks = 1;  // tasks that compute gradients
+  std::int64_t max_steps = 1;
+
+  [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec) const;
+};
+
+// The training data as far as a plan needs it; a ps does not keep the examples.
+struct DataFacts {
+  DataShape shape;
+  std::int64_t train_examples = 0;
+};
+DataFacts facts_of(const Dataset& dataset);
+// Without drawing what can be known without.
+Result<DataFacts> read_facts(const JobSpec& spec);
+
+// `batch_size` is the largest batch that the model is to be given.
+Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_t batch_size);
+
+// A share of the parameters to start with: from the checkpoint where there is one, else from the
+// seed.
+struct StartingShare {
+  ParameterShard shard;
+  Aggregator::Start start;
+};
+Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
+                                     std::size_t index);
+
+}  // namespace trainyard::runtime

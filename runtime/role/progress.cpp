@@ -1,0 +1,30 @@
+// Means and rates of an interval.
+#include "runtime/role/progress.h"
+
+#include <algorithm>
+
+namespace trainyard::runtime {
+
+std::map<std::string, double> Progress::take(std::int64_t version, Kind kind) {
+  const Clock::time_point now = Clock::now();
+  const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
+  const auto examples = static_cast<double>(std::max<std::int64_t>(sums_.examples, 1));
+
+  std::map<std::string, double> values;
+  if (sums_.examples > 0) {
+    values["loss"] = sums_.loss_sum / examples;
+    if (kind == Kind::classification) {
+      values["accuracy"] = static_cast<double>(sums_.correct) / examples;
+    }
+  }
+  values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
+  values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
+  if (pushes_ > 0) {
+    values["staleness"] = static_cast<double>(staleness_sum_) / static_cast<double>(pushes_);
+  }
+
+  *this = Progress(version);
+  return values;
+}
+
+}  // namespace trainyard::runtime
