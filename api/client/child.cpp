@@ -63,6 +63,7 @@ Result<Child> Child::start(std::string name, const std::vector<std::string>& arg
                        std::generic_category().message(errno));
   }
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments)
     pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);

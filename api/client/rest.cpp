@@ -126,7 +126,10 @@ Result<Answer> Rest::stream(const Request& request, const Sink& sink) {
   if (!request.body.empty() && !request.headers.contains("Content-Type")) {
     add_header("Content-Type: application/json");
   }
-  for (const auto& [name, value] : request.headers) add_header(name + ": " + value);
+  for (const auto& [name, value] : request.headers) {
+    std::string line = name;
+    add_header(line.append(": ").append(value));
+  }
 
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
