@@ -1,5 +1,6 @@
-// Who waits for news of a job: long polls and event streams. Told after the save, so nobody hears of what is not
-// durable. A watcher gets a poke, never data: it reads from the store, so a slow one cannot make a queue grow.
+// Who waits for news of a job: long polls and event streams. Told after the save, so nobody hears
+// of what is not durable. A watcher gets a poke, never data: it reads from the store, so a slow one
+// cannot make a queue grow.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,9 @@ class Feed {
   Feed();
   ~Feed();
 
-  // Ends the subscription when destroyed. `poke` runs on the scheduler's thread whenever the job, its events or its
-  // metrics changed; it must not block.
+  // Ends the subscription when destroyed. `poke` runs on the scheduler's thread whenever the job,
+  // its events or its metrics changed; it must not block. One that has just begun may still run
+  // while its subscription ends, so it must own what it touches.
   class Subscription;
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(JobId job, std::function<void()> poke);
 

@@ -1,5 +1,6 @@
-// The scheduler as a service: owns the one thread that steps the core, the store's one writer, the inbox and the
-// agent link. Answers come by callback, on the scheduler's thread, after the save: a callback must be quick.
+// The scheduler as a service: owns the one thread that steps the core, the store's one writer, the
+// inbox and the agent link. Answers come by callback, on the scheduler's thread, after the save: a
+// callback must be quick.
 #pragma once
 
 #include <functional>
@@ -19,6 +20,8 @@ struct SchedulerOptions {
   std::string state_dir;      // trainyard.db, artifacts/, logs/
   std::string agent_address;  // "127.0.0.1:8081"; port 0 = a free one
   Limits limits;
+  Millis file_grace{
+      60'000};  // how long a file that belongs to no checkpoint stays: one may yet name it
 };
 
 struct NewJob {
@@ -51,13 +54,14 @@ class Scheduler {
   void agents(Done<std::vector<AgentView>> done);
 
   Feed& feed();
-  [[nodiscard]] std::string agent_address() const;      // as bound
+  [[nodiscard]] std::string agent_address() const;  // as bound
   [[nodiscard]] std::string database_path() const;
-  [[nodiscard]] std::string log_path(const TaskKey& task) const;       // of the stored log file
-  // The checkpoint as one safetensors file with all variables by name: made on first use, then kept.
+  [[nodiscard]] std::string log_path(const TaskKey& task) const;  // of the stored log file
+  // The checkpoint as one safetensors file with all variables by name: made on first use, then
+  // kept.
   Result<std::string> model_file(const Checkpoint& checkpoint);
-  [[nodiscard]] bool ready() const;   // the thread runs and its last save succeeded
-  struct Counters;                    // for /metrics
+  [[nodiscard]] bool ready() const;  // the thread runs and its last save succeeded
+  struct Counters;                   // for /metrics (scheduler/loop/counters.h)
   [[nodiscard]] const Counters& counters() const;
 
   // Takes no more work, finishes what is in the inbox, closes the link; the database is left clean.
@@ -65,6 +69,8 @@ class Scheduler {
 
  private:
   struct Parts;
+  template <class T, class Request>
+  void post(Done<T> done, Request request);
   explicit Scheduler(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -22,7 +22,7 @@ bool is_sha256(std::string_view text) {
   return text.size() == 64 && std::ranges::all_of(text, is_digit);
 }
 
-std::string part_of(const std::string& path) { return path + ".part"; }
+std::string part_of(const std::string& path) { return path + std::string(part_suffix); }
 
 // False when the path has become another file since `file` was opened: its upload was finished or
 // given up.
@@ -87,16 +87,26 @@ Status ArtifactUpload::finish() {
 // --- Artifacts
 // -----------------------------------------------------------------------------------------
 
-Result<std::string> Artifacts::path_of(const JobId& job, const std::string& sha256) const {
+std::string model_file_name(std::int64_t step, std::int64_t attempt) {
+  return "model-" + std::to_string(step) + "-" + std::to_string(attempt) + ".safetensors";
+}
+
+Result<std::string> Artifacts::folder_of(const JobId& job) const {
   if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  return folder_ + "/" + job.text;
+}
+
+Result<std::string> Artifacts::path_of(const JobId& job, const std::string& sha256) const {
+  TRY_ASSIGN(const std::string folder, folder_of(job));
   if (!is_sha256(sha256)) return invalid("\"" + sha256 + "\" is no sha256");
-  return folder_ + "/" + job.text + "/" + sha256;
+  return folder + "/" + sha256;
 }
 
 Result<StoredPart> Artifacts::find(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
   std::error_code error;
   if (const auto bytes = fs::file_size(path, error); !error) {
+    fs::last_write_time(path, fs::file_time_type::clock::now(), error);
     return StoredPart{.bytes = static_cast<std::int64_t>(bytes), .complete = true};
   }
   const auto bytes = fs::file_size(part_of(path), error);
@@ -107,7 +117,7 @@ Result<ArtifactUpload> Artifacts::resume(const JobId& job, const ArtifactFile& f
                                          std::int64_t offset) {
   TRY_ASSIGN(const std::string path, path_of(job, file.sha256));
   if (file.bytes < 0) return invalid(file.name + ": bytes must be 0 or more");
-  TRY(make_job_folder(job));
+  TRY(make_folder(job));
   const std::string part = part_of(path);
   TRY_ASSIGN(File opened, File::open(part, O_RDWR | O_CREAT));
   if (::flock(opened.descriptor(), LOCK_EX | LOCK_NB) != 0) {
@@ -125,36 +135,21 @@ Result<ArtifactUpload> Artifacts::resume(const JobId& job, const ArtifactFile& f
   return upload;
 }
 
-Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
-  TRY_ASSIGN(const std::string path, path_of(job, sha256));
-  return File::open(path, O_RDONLY);
-}
-
-Result<std::string> Artifacts::model_path(const JobId& job, std::int64_t step,
-                                          std::int64_t attempt) const {
-  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
-  return folder_ + "/" + job.text + "/model-" + std::to_string(step) + "-" +
-         std::to_string(attempt) + ".safetensors";
-}
-
-Status Artifacts::make_job_folder(const JobId& job) {
-  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
-  const std::string folder = folder_ + "/" + job.text;
+Status Artifacts::make_folder(const JobId& job) {
+  TRY_ASSIGN(const std::string folder, folder_of(job));
   if (fs::is_directory(folder)) return ok();
   TRY(make_folders(folder));
   return sync_folder(folder_);
 }
 
-Status Artifacts::remove_file(const JobId& job, const std::string& sha256) {
+Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
-  ::unlink(path.c_str());
-  ::unlink(part_of(path).c_str());
-  return ok();
+  return File::open(path, O_RDONLY);
 }
 
-Status Artifacts::remove_job(const JobId& job) {
-  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
-  return remove_folder(folder_ + "/" + job.text);
+Result<std::string> Artifacts::model_path(const Checkpoint& checkpoint) const {
+  TRY_ASSIGN(const std::string folder, folder_of(checkpoint.job));
+  return folder + "/" + model_file_name(checkpoint.step, checkpoint.attempt);
 }
 
 }  // namespace trainyard::scheduler

@@ -10,7 +10,7 @@
 #include "scheduler/store/files.h"
 #include "schemas/base/id.h"
 #include "schemas/base/result.h"
-#include "schemas/types/run_event.h"
+#include "schemas/types/checkpoint.h"
 #include "schemas/wire/sha256.h"
 
 namespace trainyard::scheduler {
@@ -43,12 +43,16 @@ class ArtifactUpload {
   bool complete_ = false;
 };
 
+inline constexpr std::string_view part_suffix = ".part";  // of a file that is not whole yet
+std::string model_file_name(std::int64_t step, std::int64_t attempt);
+
 class Artifacts {
  public:
   // Safe from several threads.
   explicit Artifacts(std::string folder) : folder_(std::move(folder)) {}
 
-  // How much is here; nothing at all is 0 bytes. `invalid` for a job or hash that cannot be one.
+  // How much is here; nothing at all is 0 bytes. The file counts as young again (sweep.h).
+  // `invalid` for a job or hash that cannot be one.
   [[nodiscard]] Result<StoredPart> find(const JobId& job, const std::string& sha256) const;
   // `conflict` when `offset` is not where the stored part ends, or the file is complete: the caller
   // asks find() and goes on from there. `unavailable` while another upload of it goes on.
@@ -56,16 +60,12 @@ class Artifacts {
   // A complete file, for reading.
   [[nodiscard]] Result<File> open(const JobId& job, const std::string& sha256) const;
 
-  // Where the file of the user's download of a checkpoint is kept.
-  [[nodiscard]] Result<std::string> model_path(const JobId& job, std::int64_t step,
-                                               std::int64_t attempt) const;
-  Status make_job_folder(const JobId& job);
-
-  Status remove_file(const JobId& job, const std::string& sha256);
-  Status remove_job(const JobId& job);
-  [[nodiscard]] const std::string& folder() const { return folder_; }  // one folder per job in it
+  // Where the file that users download of a checkpoint is kept, once it was made.
+  [[nodiscard]] Result<std::string> model_path(const Checkpoint& checkpoint) const;
 
  private:
+  [[nodiscard]] Result<std::string> folder_of(const JobId& job) const;
+  Status make_folder(const JobId& job);
   [[nodiscard]] Result<std::string> path_of(const JobId& job, const std::string& sha256) const;
 
   std::string folder_;

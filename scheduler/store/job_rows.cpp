@@ -167,14 +167,6 @@ Result<std::vector<Job>> read_unfinished_jobs(Db& db, SpecCache& specs) {
   return jobs;
 }
 
-Result<std::vector<JobId>> read_job_ids(Db& db) {
-  Query query = db.query("SELECT id FROM jobs");
-  std::vector<JobId> ids;
-  while (query.next()) ids.emplace_back(query.text());
-  TRY(query.finish());
-  return ids;
-}
-
 Result<std::uint64_t> last_sequence(Db& db) {
   Query query = db.query("SELECT coalesce(max(sequence), 0) FROM jobs");
   const std::int64_t last = query.next() ? query.integer() : 0;

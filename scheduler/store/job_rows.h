@@ -42,7 +42,6 @@ extern const char* const job_columns;
 Result<Job> read_job(Query& query, SpecCache& specs);
 Result<Job> find_job(Db& db, const JobId& id, SpecCache& specs);          // not_found
 Result<std::vector<Job>> read_unfinished_jobs(Db& db, SpecCache& specs);  // by sequence
-Result<std::vector<JobId>> read_job_ids(Db& db);
 Result<std::uint64_t> last_sequence(Db& db);  // 0 when there was never a job
 
 }  // namespace trainyard::scheduler

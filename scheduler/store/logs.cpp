@@ -47,9 +47,4 @@ Result<std::int64_t> Logs::append(const TaskKey& task, std::int64_t offset, std:
   return std::max(wanted_end, end);
 }
 
-Status Logs::remove_job(const JobId& job) {
-  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
-  return remove_folder(folder_ + "/" + job.text);
-}
-
 }  // namespace trainyard::scheduler

@@ -28,9 +28,6 @@ class Logs {
   // dropped.
   Result<std::int64_t> append(const TaskKey& task, std::int64_t offset, std::string_view data);
 
-  Status remove_job(const JobId& job);
-  [[nodiscard]] const std::string& folder() const { return folder_; }  // one folder per job in it
-
  private:
   std::string folder_;
   std::int64_t bytes_max_;

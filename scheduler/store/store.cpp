@@ -1,11 +1,11 @@
 #include "scheduler/store/store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 #include <variant>
 
+#include "scheduler/core/checkpoints.h"
 #include "scheduler/store/checkpoint_rows.h"
 #include "scheduler/store/host_rows.h"
 #include "scheduler/store/migrate.h"
@@ -35,23 +35,6 @@ void append(std::vector<T>& to, std::vector<T> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-struct CheckpointName {
-  JobId job;
-  std::int64_t step = 0;
-};
-
-// resume_from as "<job>/<step>"; nothing for "latest" and "none".
-std::optional<CheckpointName> other_checkpoint(const JobSpec& spec) {
-  const std::string& text = spec.checkpoint.resume_from;
-  const std::size_t slash = text.rfind('/');
-  if (slash == std::string::npos) return std::nullopt;
-  CheckpointName name{.job = JobId{text.substr(0, slash)}};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, name.step);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return name;
-}
-
 }  // namespace
 
 Result<Store> Store::open(const std::string& path) {
@@ -67,13 +50,13 @@ Result<Saved> Store::load() {
   for (const Job& job : saved.jobs) {
     TRY_ASSIGN(auto tasks, read_tasks(db_, job.id, job.attempt));
     append(saved.tasks, std::move(tasks));
-    TRY_ASSIGN(auto checkpoints, kept_checkpoints(job.id));
+    TRY_ASSIGN(auto checkpoints, read_checkpoints(db_, job.id, Which::kept));
     append(saved.checkpoints, std::move(checkpoints));
   }
   for (const Job& job : saved.jobs) {
-    const auto other = other_checkpoint(job.spec);
-    if (!other) continue;
-    TRY_ASSIGN(auto checkpoint, committed_checkpoint(other->job, other->step));
+    const auto donor = donor_of(job.spec);
+    if (!donor) continue;
+    TRY_ASSIGN(auto checkpoint, committed_checkpoint(donor->first, donor->second));
     if (checkpoint && std::ranges::count(saved.checkpoints, *checkpoint) == 0) {
       saved.checkpoints.push_back(*std::move(checkpoint));
     }
@@ -94,13 +77,7 @@ Result<std::optional<IdempotencyKey>> Store::find_key(const std::string& key) {
 
 Result<Job> Store::job(const JobId& id) { return find_job(db_, id, specs_); }
 
-Result<std::vector<JobId>> Store::job_ids() { return read_job_ids(db_); }
-
 Result<std::uint64_t> Store::last_sequence() { return scheduler::last_sequence(db_); }
-
-Result<std::vector<Checkpoint>> Store::kept_checkpoints(const JobId& id) {
-  return read_checkpoints(db_, id, Which::kept);
-}
 
 Result<std::optional<Checkpoint>> Store::committed_checkpoint(const JobId& id, std::int64_t step) {
   TRY_ASSIGN(auto checkpoints, read_checkpoints(db_, id, Which::committed));

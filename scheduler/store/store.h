@@ -25,11 +25,8 @@ class Store {
   Status save(std::span<const Change> changes, std::span<const IdempotencyKey> keys = {});
 
   Result<std::optional<IdempotencyKey>> find_key(const std::string& key);
-  Result<Job> job(const JobId& id);  // not_found
-  Result<std::vector<JobId>> job_ids();
+  Result<Job> job(const JobId& id);       // not_found
   Result<std::uint64_t> last_sequence();  // 0 when there was never a job
-  // Those whose files are needed: pending and committed ones.
-  Result<std::vector<Checkpoint>> kept_checkpoints(const JobId& id);
   // Committed ones of any job, one of them by its step; the newest attempt's.
   Result<std::optional<Checkpoint>> committed_checkpoint(const JobId& id, std::int64_t step);
 

@@ -1,0 +1,73 @@
+// One agent's stream: reads reports one after another, writes at most one assignment at a time and
+// keeps at most one more. And the table of who is connected.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "schemas/base/result.h"
+#include "schemas/proto/agent.grpc.pb.h"
+#include "schemas/types/agent.h"
+
+namespace trainyard::scheduler {
+
+class AgentStream;
+
+// The current stream of each agent; a newer one takes the place of the older.
+class ConnectedAgents {
+ public:
+  void adopt(const AgentId& agent, std::shared_ptr<AgentStream> stream);
+  void forget(const AgentId& agent, const AgentStream* stream);  // if it still is the current one
+  [[nodiscard]] std::shared_ptr<AgentStream> find(const AgentId& agent);
+  void end_all(const grpc::Status& status);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<AgentId, std::shared_ptr<AgentStream>> streams_;  // guarded by mutex_
+};
+
+class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::Assignment> {
+ public:
+  using OnReport = std::function<void(AgentReport)>;
+
+  // Lives until gRPC is done with it. `agents` and `on_report` outlive the server that it belongs
+  // to.
+  static AgentStream* start(grpc::CallbackServerContext& context, ConnectedAgents& agents,
+                            const OnReport& on_report);
+
+  void send(proto::Assignment assignment);
+  void end(const grpc::Status& status);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  AgentStream(grpc::CallbackServerContext& context, ConnectedAgents& agents,
+              const OnReport& on_report);
+  // An error: the stream cannot go on.
+  Status take_in(const proto::AgentReport& message);
+  void write_next();  // under mutex_
+
+  grpc::CallbackServerContext& context_;
+  ConnectedAgents& agents_;
+  const OnReport& on_report_;
+  std::shared_ptr<AgentStream> self_;  // shared with whoever is just sending; reset in OnDone
+  AgentId agent_;                      // of the first report; read and written by reads alone
+  proto::AgentReport incoming_;
+
+  std::mutex mutex_;
+  proto::Assignment outgoing_;               // guarded by mutex_ while nothing is being written
+  std::optional<proto::Assignment> unsent_;  // guarded by mutex_
+  bool writing_ = false;                     // guarded by mutex_
+  std::optional<grpc::Status>
+      ending_;  // guarded by mutex_; set: no more reads and writes are begun
+};
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,14 @@
+// Names and secrets that nobody can guess or meet twice: made at the edge, because the core has no
+// chance in it.
+#pragma once
+
+#include <cstdint>
+
+#include "schemas/base/id.h"
+
+namespace trainyard::scheduler {
+
+JobId mint_job_id();  // "j-" and 10 letters and digits: 50 random bits
+std::uint64_t mint_seed();
+
+}  // namespace trainyard::scheduler
