@@ -32,7 +32,7 @@ void Turn::save_rows(Step& step) {
     ++row.version;
     step.save.emplace_back(SaveJob{row});
   }
-  for (const TaskKey& key : tasks_) step.save.emplace_back(SaveTask{state.task(key)->row});
+  for (auto& [key, row] : tasks_) step.save.emplace_back(SaveTask{std::move(row)});
   for (Change& change : others_) step.save.push_back(std::move(change));
 }
 

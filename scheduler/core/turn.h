@@ -2,6 +2,7 @@
 // goes through here by saying what to save, so that nothing can be shown that is not durable.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ class Turn {
   State& state;
   const Now now;
 
-  // The row will be saved, once and as it is at the end of the step.
+  // The row will be saved, once: a job and an agent as they are at the end of the step, a task as it is
+  // now, since its job may have gone on to the next attempt by then.
   void save(const LiveJob& job) { jobs_.insert(job.row.id); }
-  void save(const LiveTask& task) { tasks_.insert(task.row.key); }
+  void save(const LiveTask& task) { tasks_.insert_or_assign(task.row.key, task.row); }
   void save(const LiveAgent& agent) { agents_.insert(agent.record.id); }
   void add(Change change) { others_.push_back(std::move(change)); }
 
@@ -47,7 +49,7 @@ class Turn {
   void forget_terminal_jobs();
 
   std::set<JobId> jobs_;
-  std::set<TaskKey> tasks_;
+  std::map<TaskKey, TaskAttempt> tasks_;
   std::set<AgentId> agents_;
   std::set<AgentId> rewanted_;
   std::set<AgentId> answered_;
