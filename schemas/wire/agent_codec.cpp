@@ -52,7 +52,9 @@ proto::HostInfo to_proto(const HostInfo& host) {
   }
   message.set_first_port(host.first_port);
   message.set_last_port(host.last_port);
-  for (const auto& [key, value] : host.labels) (*message.mutable_labels())[key] = value;
+  for (const auto& [key, value] : host.labels) {
+    (*message.mutable_labels())[to_valid_utf8(key)] = to_valid_utf8(value);
+  }
   message.set_agent_version(host.agent_version);
   return message;
 }

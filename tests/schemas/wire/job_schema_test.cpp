@@ -1,6 +1,6 @@
 // schemas/job.schema.json and parse_job_spec say the same, wherever a schema can say it.
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>

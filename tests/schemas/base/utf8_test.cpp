@@ -1,0 +1,37 @@
+#include "schemas/base/utf8.h"
+
+#include <catch2/catch.hpp>
+
+using namespace trainyard;
+
+TEST_CASE("UTF-8 of every length is valid", "[base]") {
+  for (const std::string text : {"", "plain", "\x7f", "é", "線", "🚂", "a\xF4\x8F\xBF\xBF"}) {
+    INFO(text);
+    CHECK(is_valid_utf8(text));
+    CHECK(to_valid_utf8(text) == text);
+  }
+  CHECK(is_valid_utf8(std::string(1, '\0')));
+}
+
+TEST_CASE("overlong forms, surrogates, stray and missing bytes are not UTF-8", "[base]") {
+  for (const std::string text :
+       {"\x80", "\xC0\xAF", "\xC1\xBF", "\xC3", "\xE0\x80\xAF", "\xE7\xB7", "\xED\xA0\x80",
+        "\xF0\x80\x80\xAF", "\xF0\x9F\x9A", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xFF"}) {
+    CHECK_FALSE(is_valid_utf8(text));
+    CHECK_FALSE(is_valid_utf8("good " + text));
+    CHECK(is_valid_utf8(to_valid_utf8(text + " good")));
+  }
+}
+
+TEST_CASE("each bad byte becomes one replacement character, the rest stays", "[base]") {
+  CHECK(to_valid_utf8("a\xFFz") == "a\xEF\xBF\xBDz");
+  CHECK(to_valid_utf8("\xC3") == "\xEF\xBF\xBD");
+  CHECK(to_valid_utf8("\xE7\xB7!") == "\xEF\xBF\xBD\xEF\xBF\xBD!");
+}
+
+TEST_CASE("every text cut at any byte becomes valid", "[base]") {
+  const std::string text = "aé線🚂";
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    CHECK(is_valid_utf8(to_valid_utf8(text.substr(0, length))));
+  }
+}

@@ -1,0 +1,151 @@
+#include "schemas/wire/agent_codec.h"
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <catch2/catch.hpp>
+
+#include "schemas/wire/job_spec_json.h"
+#include "tests/schemas/wire/random_values.h"
+
+using namespace trainyard;
+
+namespace {
+
+// Over the wire and back, as bytes.
+template <class Message>
+Message sent(const Message& message) {
+  Message received;
+  REQUIRE(received.ParseFromString(message.SerializeAsString()));
+  return received;
+}
+
+proto::AgentReport report_with_task() {
+  RandomValues random(4);
+  AgentReport report = random.agent_report();
+  while (report.tasks.empty() || report.tasks[0].events.empty()) report = random.agent_report();
+  return to_proto(report);
+}
+
+std::string refusal(const proto::AgentReport& message) {
+  const auto result = from_proto(message);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Code::invalid);
+  return result.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("agent reports come back as they were sent", "[wire]") {
+  RandomValues random(31);
+  for (int i = 0; i < 200; ++i) {
+    const AgentReport report = random.agent_report();
+    const auto again = from_proto(sent(to_proto(report)));
+    REQUIRE(again);
+    CHECK(*again == report);
+  }
+}
+
+TEST_CASE("assignments come back as they were sent", "[wire]") {
+  RandomValues random(32);
+  for (int i = 0; i < 50; ++i) {
+    Assignment assignment = random.assignment();
+    for (WantedTask& wanted : assignment.tasks) {
+      wanted.task.spec = std::get<JobSpec>(parse_job_spec(to_json(wanted.task.spec)));
+    }
+    const auto again = from_proto(sent(to_proto(assignment)));
+    REQUIRE(again);
+    CHECK(*again == assignment);
+  }
+}
+
+TEST_CASE("texts that are not UTF-8 reach the other side, mended", "[wire]") {
+  AgentReport report;
+  report.agent = AgentId{"a"};
+  report.host.address = "h";
+  report.host.last_port = 1;
+  TaskReport& task = report.tasks.emplace_back();
+  task.key = {JobId{"j"}, 1, Role::ps, 0};
+  task.message = "\xFF";
+  task.log_tail = "\xC3";
+  const auto again = from_proto(sent(to_proto(report)));
+  REQUIRE(again);
+  CHECK(again->tasks[0].message == "\xEF\xBF\xBD");
+  CHECK(again->tasks[0].log_tail == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("a report that makes no sense is refused, saying why", "[wire]") {
+  const proto::AgentReport good = report_with_task();
+  REQUIRE(from_proto(good));
+  const auto refused = [&](auto change) {
+    proto::AgentReport bad = good;
+    change(bad);
+    return refusal(bad);
+  };
+  using Report = proto::AgentReport&;
+
+  for (const std::string name : {"", ".", "..", "a/b", "a b", ".hidden", "é"}) {
+    CHECK(refused([&](Report r) { r.set_agent(name); }).starts_with("agent name must be"));
+    CHECK(refused([&](Report r) {
+            r.mutable_tasks(0)->mutable_key()->set_job(name);
+          }).starts_with("job of a task must be"));
+  }
+  CHECK(refused([](Report r) { r.set_epoch(-1); }) == "epoch must be 0 or more, got -1");
+  CHECK(refused([](Report r) { r.mutable_host()->clear_address(); }) == "host address is empty");
+  CHECK(refused([](Report r) { r.mutable_host()->mutable_capacity()->set_cpus(-4); }) ==
+        "cpus must be 0 or more, got -4");
+  CHECK(refused([](Report r) { r.mutable_host()->set_last_port(65'536); }).starts_with("ports "));
+  CHECK(refused([](Report r) { r.mutable_tasks(0)->mutable_key()->set_role("boss"); }) ==
+        "unknown role \"boss\"");
+  CHECK(refused([](Report r) { r.mutable_tasks(0)->mutable_key()->set_attempt(0); }) ==
+        "attempt must be 1 or more, got 0");
+  CHECK(refused([](Report r) { r.mutable_tasks(0)->clear_key(); }).starts_with("job of a task"));
+  CHECK(refused([](Report r) {
+          r.mutable_tasks(0)->set_state("dancing");
+        }).ends_with("unknown state \"dancing\""));
+  CHECK(refused([](Report r) {
+          r.mutable_tasks(0)->mutable_exit()->set_code(1);
+          r.mutable_tasks(0)->mutable_exit()->set_signal(9);
+        }).ends_with("both an exit code and a signal"));
+}
+
+TEST_CASE("run events outside their range or out of order are refused", "[wire]") {
+  proto::AgentReport report = report_with_task();
+  proto::TaskReport& task = *report.mutable_tasks(0);
+  *task.add_events() = task.events(0);
+  CHECK(refusal(report).starts_with("offset of a run event must be"));
+
+  report = report_with_task();
+  report.mutable_tasks(0)->set_events_end(report.tasks(0).events_begin());
+  CHECK(refusal(report).starts_with("events_end must be"));
+
+  report = report_with_task();
+  report.mutable_tasks(0)->mutable_events(0)->set_json("{}");
+  CHECK(refusal(report).starts_with("run event at offset"));
+}
+
+TEST_CASE("a file that would leave its folder is refused", "[wire]") {
+  proto::ArtifactFile file = to_proto(ArtifactFile{"a/b", 1, std::string(64, '0')});
+  CHECK(from_proto(file));
+  file.set_name("../b");
+  CHECK_FALSE(from_proto(file));
+  file.set_name("b");
+  file.set_sha256("../../etc/passwd");
+  CHECK_FALSE(from_proto(file));
+  file.set_sha256(std::string(64, '0'));
+  file.set_bytes(-1);
+  CHECK_FALSE(from_proto(file));
+}
+
+TEST_CASE("changed bytes of a report give a verdict, never a crash", "[wire]") {
+  const std::string bytes = report_with_task().SerializeAsString();
+  const google::protobuf::LogSilencer silence;  // it names each text that is not UTF-8
+  RandomValues random(13);
+  for (int i = 0; i < 2000; ++i) {
+    std::string changed = bytes;
+    const auto at = static_cast<std::size_t>(random.integer(0, std::ssize(bytes) - 1));
+    changed[at] = static_cast<char>(random.integer(0, 255));
+    proto::AgentReport message;
+    if (!message.ParseFromString(changed)) continue;
+    if (const auto report = from_proto(message)) CHECK(from_proto(to_proto(*report)));
+  }
+}
