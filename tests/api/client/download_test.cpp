@@ -2,31 +2,15 @@
 #include "api/client/download.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "schemas/wire/safetensors.h"
 #include "schemas/wire/sha256.h"
+#include "tests/api/client/folder.h"
 #include "tests/api/client/peer.h"
 
 namespace trainyard::client {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::string path_;
-};
 
 std::string a_model_file() {
   SafetensorsHeader header;
@@ -35,11 +19,6 @@ std::string a_model_file() {
   std::string data(400, '\0');
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i);
   return head + data;
-}
-
-std::string content_of(const std::string& file) {
-  std::ifstream input(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(input), {}};
 }
 
 std::string whole(const std::string& body, const std::string& etag) {

@@ -1,0 +1,171 @@
+// The program `trainyard` as a user runs it: what it sends, what it prints where, and its exit
+// codes.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "tests/api/client/folder.h"
+#include "tests/api/client/peer.h"
+
+namespace trainyard::client {
+namespace {
+
+struct Run {
+  int exit_code = -1;
+  std::string output;
+  std::string errors;
+};
+
+// `arguments` as in a shell, which also may set variables before the program's name.
+Run run(const std::string& arguments, const std::string& variables = "") {
+  const char* programs = std::getenv("TRAINYARD_BIN");
+  if (programs == nullptr) FAIL("TRAINYARD_BIN does not name the folder of the programs");
+  const Folder folder;
+  const std::string command = variables + " " + programs + "/trainyard " + arguments + " >" +
+                              folder.file("out") + " 2>" + folder.file("err") + " </dev/null";
+  const int status = std::system(command.c_str());
+  return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .output = content_of(folder.file("out")),
+          .errors = content_of(folder.file("err"))};
+}
+
+std::string job(const std::string& state) {
+  return http_answer(
+      "200 OK", R"({"id":"j1","version":1,"spec":{"name":"digits"},"status":{"state":")" + state +
+                    R"(","reason":"COMPLETED","step":20,"max_steps":20,)" +
+                    R"("metrics":{"test_accuracy":0.975}}})");
+}
+
+const std::string nobody = "--server http://127.0.0.1:1 ";  // port 1: tcpmux, which no host runs
+
+}  // namespace
+
+TEST_CASE("submit sends the file as it is and prints the id alone", "[client]") {
+  const Folder folder;
+  std::ofstream(folder.file("job.json")) << R"({"model": "mlp"} )";
+  Peer peer({http_answer("201 Created", R"({"id":"j1"})")});
+
+  const Run done =
+      run("--server " + peer.url() + " submit --idempotency-key k1 " + folder.file("job.json"));
+
+  CHECK(done.exit_code == 0);
+  CHECK(done.output == "j1\n");
+  CHECK(done.errors.empty());
+  const std::string request = peer.requests().at(0);
+  CHECK(request.starts_with("POST /v1/jobs HTTP/1.1\r\n"));
+  CHECK(request.find("Idempotency-Key: k1\r\n") != std::string::npos);
+  CHECK(request.ends_with("\r\n\r\n{\"model\": \"mlp\"} "));
+}
+
+TEST_CASE("submit gives the job another name when asked to", "[client]") {
+  const Folder folder;
+  std::ofstream(folder.file("job.json")) << R"({"name":"a","model":"mlp"})";
+  Peer peer({http_answer("201 Created", R"({"id":"j1"})")});
+
+  CHECK(run("--server " + peer.url() + " submit --name b " + folder.file("job.json")).exit_code ==
+        0);
+
+  CHECK(peer.requests().at(0).ends_with(R"({"model":"mlp","name":"b"})"));
+}
+
+TEST_CASE("a refused submit prints every fault and fails", "[client]") {
+  Peer peer(
+      {http_answer("422 Unprocessable Entity",
+                   R"({"detail":"1 fault","errors":[{"pointer":"/mode","message":"is odd"}]})")});
+
+  const Run done = run("--server " + peer.url() + " submit -");
+
+  CHECK(done.exit_code == 1);
+  CHECK(done.output.empty());
+  CHECK(done.errors == "trainyard: 1 fault\n  /mode: is odd\n");
+}
+
+TEST_CASE("watch is 0 only for a job that succeeded", "[client]") {
+  Peer succeeded({job("succeeded")});
+  const Run good = run("--server " + succeeded.url() + " watch j1");
+  CHECK(good.exit_code == 0);
+  CHECK(good.output == "digits succeeded: test accuracy 0.9750, step 20/20\n");
+
+  Peer failed({job("failed")});
+  CHECK(run("--server " + failed.url() + " watch j1").exit_code == 3);
+}
+
+TEST_CASE("a list is a table, over as many pages as it takes", "[client]") {
+  const auto page = [](const std::string& id, const std::string& token) {
+    return http_answer("200 OK", R"({"items":[{"id":")" + id + R"(","spec":{"name":"n"},)" +
+                                     R"("status":{"state":"queued"}}],"next_page_token":)" + token +
+                                     "}");
+  };
+  Peer peer({page("j2", "\"t/1\""), page("j1", "null")});
+
+  const Run done = run("--server " + peer.url() + " list --state queued --label team=vision");
+
+  CHECK(done.exit_code == 0);
+  CHECK(done.output ==
+        "ID  NAME  STATE   REASON  STEP  LOSS  ACCURACY  AGE\n"
+        "j2  n     queued             -     -         -    -\n"
+        "j1  n     queued             -     -         -    -\n");
+  const std::string first = "GET /v1/jobs?limit=50&state=queued&label=team%3Avision";
+  CHECK(peer.requests().at(0).starts_with(first + " "));
+  CHECK(peer.requests().at(1).starts_with(first + "&page_token=t%2F1 "));
+}
+
+TEST_CASE("logs go to stdout as they come, with what was asked for", "[client]") {
+  Peer peer(
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: "
+       "chunked\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"});
+
+  const Run done = run("--server " + peer.url() + " logs j1 -f --task ps/0 --tail 5");
+
+  CHECK(done.exit_code == 0);
+  CHECK(done.output == "one\ntwo\n");
+  CHECK(peer.requests().at(0).starts_with("GET /v1/jobs/j1/logs?task=ps%2F0&tail=5&follow=true "));
+}
+
+TEST_CASE("cancel, suspend and resume post to the job and tell its state", "[client]") {
+  for (const std::string action : {"cancel", "suspend", "resume"}) {
+    Peer peer({job("stopping")});
+    const Run done = run("--server " + peer.url() + " " + action + " j1");
+    CHECK(done.exit_code == 0);
+    CHECK(done.output == "j1 stopping\n");
+    CHECK(peer.requests().at(0).starts_with("POST /v1/jobs/j1/" + action + " "));
+  }
+}
+
+TEST_CASE("a flag wins over the environment, the environment over the config file", "[client]") {
+  const Folder folder;
+  std::ofstream(folder.file("c.json")) << R"({"server": "http://in-file.invalid"})";
+  const std::string config = "--config " + folder.file("c.json") + " ";
+  const std::string variable = "TRAINYARD_SERVER=http://in-variable.invalid";
+
+  CHECK(run(config + "list").errors.find("in-file.invalid") != std::string::npos);
+  CHECK(run(config + "list", variable).errors.find("in-variable.invalid") != std::string::npos);
+  CHECK(run(config + nobody + "list", variable).errors.find("127.0.0.1:1 ") != std::string::npos);
+}
+
+TEST_CASE("a config file that is no JSON object or names no option is refused by name",
+          "[client]") {
+  const Folder folder;
+  std::ofstream(folder.file("c.json")) << R"({"local": {"cpu": 2}})";
+  const Run unknown = run("--config " + folder.file("c.json") + " list");
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.errors.find("\"local.cpu\" is not an option") != std::string::npos);
+
+  std::ofstream(folder.file("c.json")) << "server = 1";
+  CHECK(run("--config " + folder.file("c.json") + " list").exit_code == 2);
+}
+
+TEST_CASE("wrong usage and a server that is not there are told apart", "[client]") {
+  CHECK(run("").exit_code == 2);
+  CHECK(run("fly").exit_code == 2);
+  CHECK(run("list --limit none").exit_code == 2);
+  CHECK(run("--help").exit_code == 0);
+  const Run away = run(nobody + "list");
+  CHECK(away.exit_code == 1);
+  CHECK(away.errors.find("no server answers at http://127.0.0.1:1") != std::string::npos);
+}
+
+}  // namespace trainyard::client
