@@ -51,10 +51,12 @@ function span(className, text) {
   return made;
 }
 
+const addressOf = (job) => `#/jobs/${encodeURIComponent(job.id)}`;
+
 function listItem(job, chosen) {
   const {status} = job;
   const link = document.createElement('a');
-  link.href = `#/jobs/${encodeURIComponent(job.id)}`;
+  link.href = addressOf(job);
   if (job.id === chosen) link.setAttribute('aria-current', 'true');
   const age = `${duration(secondsBetween(status.created_at, new Date()))} ago`;
   const loss = status.loss === null ? '' : ` · loss ${formatNumber(status.loss)}`;
@@ -80,6 +82,8 @@ async function followList() {
         element('jobs').replaceChildren(...items.map((job) => listItem(job, chosenJob())));
         if (focused) element('jobs').querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
         element('no-jobs').hidden = items.length > 0;
+        // Who comes without a choice sees the newest job.
+        if (location.hash === '' && items.length > 0) location.replace(addressOf(items[0]));
         showConnection('live', false);
       } catch {
         showConnection('The server does not answer; its jobs go on.', true);
@@ -92,8 +96,7 @@ async function followList() {
 function facts(status) {
   const {metrics} = status;
   const accuracy = metrics.test_accuracy ?? metrics.accuracy;
-  const running = Object.entries(status.roles).map(([role, {running: up, desired}]) =>
-    `${up}/${desired} ${role}`);
+  const total = (what) => Object.values(status.roles).reduce((sum, role) => sum + role[what], 0);
   return [
     ['Step', steps(status)],
     ['Loss', status.loss === null ? null : formatNumber(status.loss)],
@@ -104,7 +107,7 @@ function facts(status) {
     ['Time left', status.eta_seconds === null ? null : duration(status.eta_seconds)],
     ['Took', status.started_at && status.finished_at
       ? duration(secondsBetween(status.started_at, new Date(status.finished_at))) : null],
-    ['Running', AT_REST.has(status.state) ? null : running.join(', ')],
+    ['Tasks that run', AT_REST.has(status.state) ? null : `${total('running')} / ${total('desired')}`],
     ['Attempt', status.attempt > 1 ? String(status.attempt) : null],
     ['Last checkpoint', status.latest_checkpoint === null ? null :
       `step ${status.latest_checkpoint.toLocaleString('en')}`],

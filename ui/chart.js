@@ -15,7 +15,9 @@ export function formatNumber(value) {
 function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+  const [factor] = [[1, 1.5], [2, 3.5], [5, 7.5], [10, Infinity]]
+    .find(([, end]) => rough < end * power);
+  const step = factor * power;
   const found = [];
   for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; ++i) found.push(i * step);
   return found;
