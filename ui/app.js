@@ -107,7 +107,8 @@ function facts(status) {
     ['Time left', status.eta_seconds === null ? null : duration(status.eta_seconds)],
     ['Took', status.started_at && status.finished_at
       ? duration(secondsBetween(status.started_at, new Date(status.finished_at))) : null],
-    ['Tasks that run', AT_REST.has(status.state) ? null : `${total('running')} / ${total('desired')}`],
+    ['Tasks that run', AT_REST.has(status.state) ? null :
+      `${total('running')} / ${total('desired')}`],
     ['Attempt', status.attempt > 1 ? String(status.attempt) : null],
     ['Last checkpoint', status.latest_checkpoint === null ? null :
       `step ${status.latest_checkpoint.toLocaleString('en')}`],
