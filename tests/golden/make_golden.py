@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Makes the JSON files beside it: reference numbers of ops, optimizers, schedules and one whole training, by PyTorch.
+
+Run by hand (Debian: python3-torch) when a case is added; the files are committed, so that tests need no PyTorch.
+Inputs are in the files too: a test feeds them to our code and compares the results.
+"""
+import json
+import pathlib
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+HERE = pathlib.Path(__file__).parent
+
+
+def numbers(tensor):
+    """The tensor flattened, with the nine digits that name a float32."""
+    return [float(f"{value:.9g}") for value in tensor.detach().double().flatten().tolist()]
+
+
+def write(name, content):
+    text = json.dumps(content, separators=(",", ":"))
+    text = text.replace('},{"', '},\n{"').replace('":{"', '":\n{"')
+    (HERE / name).write_text(text + "\n")
+
+
+def dense_case(rows, inputs, outputs):
+    x = torch.randn(rows, inputs, requires_grad=True)
+    kernel = torch.randn(inputs, outputs, requires_grad=True)
+    bias = torch.randn(outputs, requires_grad=True)
+    upstream = torch.randn(rows, outputs)
+    y = x @ kernel + bias
+    y.backward(upstream)
+    return {"rows": rows, "in": inputs, "out": outputs, "x": numbers(x), "kernel": numbers(kernel),
+            "bias": numbers(bias), "upstream": numbers(upstream), "y": numbers(y),
+            "x_gradient": numbers(x.grad), "kernel_gradient": numbers(kernel.grad),
+            "bias_gradient": numbers(bias.grad)}
+
+
+def activation_case(name):
+    function = {"relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh}[name]
+    x = torch.cat([torch.randn(20) * 3, torch.tensor([-30.0, -1e-4, 0.0, 1e-4, 0.6, 0.7, 30.0])])
+    x.requires_grad_()
+    upstream = torch.randn(x.numel())
+    y = function(x)
+    y.backward(upstream)
+    return {"name": name, "x": numbers(x), "upstream": numbers(upstream), "y": numbers(y),
+            "x_gradient": numbers(x.grad)}
+
+
+def cross_entropy_case(rows, classes, spread):
+    logits = (torch.randn(rows, classes) * spread).requires_grad_()
+    labels = torch.randint(0, classes, (rows,))
+    losses = functional.cross_entropy(logits, labels, reduction="none")
+    losses.sum().backward()
+    return {"rows": rows, "classes": classes, "logits": numbers(logits), "labels": labels.tolist(),
+            "losses": numbers(losses), "logits_gradient": numbers(logits.grad)}
+
+
+def squared_error_case(rows):
+    predictions = torch.randn(rows, requires_grad=True)
+    targets = torch.randn(rows)
+    losses = functional.mse_loss(predictions, targets, reduction="none")
+    losses.sum().backward()
+    return {"predictions": numbers(predictions), "targets": numbers(targets),
+            "losses": numbers(losses), "predictions_gradient": numbers(predictions.grad)}
+
+
+def optimizer_case(name, weight_decay):
+    makers = {
+        "sgd": lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=weight_decay),
+        "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=weight_decay),
+        "nesterov": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True,
+                                              weight_decay=weight_decay),
+        "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1, eps=1e-8, weight_decay=weight_decay),
+        "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.1, alpha=0.9, eps=1e-8,
+                                                 weight_decay=weight_decay),
+        "adadelta": lambda p: torch.optim.Adadelta(p, lr=0.1, rho=0.9, eps=1e-6,
+                                                   weight_decay=weight_decay),
+        "adam": lambda p: torch.optim.Adam(p, lr=0.1, weight_decay=weight_decay),
+        "adamw": lambda p: torch.optim.AdamW(p, lr=0.1, weight_decay=weight_decay),
+    }
+    weights = torch.randn(7, requires_grad=True)
+    case = {"name": name, "learning_rate": 0.1, "weight_decay": weight_decay,
+            "epsilon": 1e-6 if name == "adadelta" else 1e-8, "start": numbers(weights),
+            "gradients": [], "weights": []}
+    optimizer = makers[name]([weights])
+    for _ in range(10):
+        weights.grad = torch.randn(7)
+        case["gradients"].append(numbers(weights.grad))
+        optimizer.step()
+        case["weights"].append(numbers(weights))
+    return case
+
+
+def mlp_training():
+    """Twelve full-batch steps of a small mlp, for each activation, with the mean loss before each step."""
+    cases = []
+    for name, activation in [("sigmoid", nn.Sigmoid), ("tanh", nn.Tanh), ("relu", nn.ReLU)]:
+        features, hidden, classes, rows = 6, [5, 4], 3, 9
+        first, second, last = nn.Linear(features, 5), nn.Linear(5, 4), nn.Linear(4, classes)
+        model = nn.Sequential(first, activation(), second, activation(), last)
+        x, labels = torch.randn(rows, features), torch.randint(0, classes, (rows,))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+
+        def variables():
+            return [numbers(v) for layer in (first, second, last)
+                    for v in (layer.weight.t().contiguous(), layer.bias)]
+
+        case = {"activation": name, "features": features, "hidden": hidden, "classes": classes,
+                "x": numbers(x), "labels": labels.tolist(), "learning_rate": 0.5,
+                "start": variables(), "losses": []}
+        for step in range(12):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(x), labels)
+            loss.backward()
+            if step == 0:
+                case["first_gradients"] = [numbers(g) for layer in (first, second, last) for g in
+                                           (layer.weight.grad.t().contiguous(), layer.bias.grad)]
+            case["losses"].append(loss.item())
+            optimizer.step()
+        case["end"] = variables()
+        cases.append(case)
+    return cases
+
+
+def schedule_case(name, steps, warmup, make):
+    """PyTorch's own schedulers after a warm-up as Trainyard defines it: learning_rate * step / warmup."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.2)
+    schedule = make(optimizer)
+    rates = [0.2 * step / warmup for step in range(1, warmup + 1)]
+    for _ in range(warmup, steps):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return {"name": name, "learning_rate": 0.2, "warmup_steps": warmup, "max_steps": steps,
+            "rates": rates}
+
+
+def main():
+    torch.manual_seed(20171)
+    write("ops.json", {
+        "dense": [dense_case(1, 1, 1), dense_case(3, 4, 2), dense_case(5, 17, 9), dense_case(2, 3, 1)],
+        "activations": [activation_case(name) for name in ("relu", "sigmoid", "tanh")],
+        "cross_entropy": [cross_entropy_case(4, 3, 1), cross_entropy_case(3, 19, 20)],
+        "squared_error": [squared_error_case(11)]})
+    write("optimizers.json", [
+        optimizer_case(name, weight_decay)
+        for name in ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adam", "adamw")
+        for weight_decay in (0.0, 0.05)])
+    write("mlp_training.json", mlp_training())
+    write("schedules.json", [
+        schedule_case("constant", 5, 0,
+                      lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda _: 1.0)),
+        schedule_case("step", 14, 4,
+                      lambda o: torch.optim.lr_scheduler.StepLR(o, step_size=3, gamma=0.5)),
+        schedule_case("cosine", 20, 5,
+                      lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=14,
+                                                                           eta_min=0.02))])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+#include "runtime/math/ops/loss.h"
+
+#include <limits>
+
+#include "tests/golden/golden.h"
+#include "tests/runtime/math/floats.h"
+
+namespace trainyard::runtime {
+
+TEST_CASE("softmax cross entropy and its gradient are PyTorch's", "[loss][golden]") {
+  for (const auto& reference : load_golden("ops.json")["cross_entropy"]) {
+    const Shape shape{reference["rows"], reference["classes"]};
+    const std::vector<float> logits = reference["logits"];
+    const std::vector<std::int32_t> labels = reference["labels"];
+    std::vector<float> losses(labels.size());
+    std::vector<float> probabilities(logits.size());
+    std::vector<float> gradient(logits.size());
+    const std::vector<float> upstream(labels.size(), 1.0F);
+
+    softmax_cross_entropy(tensor_of(logits, shape), labels, tensor_of(losses, {shape[0]}),
+                          tensor_of(probabilities, shape));
+    softmax_cross_entropy_gradient(tensor_of(probabilities, shape), labels,
+                                   tensor_of(upstream, {shape[0]}), tensor_of(gradient, shape),
+                                   Write::overwrite);
+
+    require_close(losses, reference["losses"].get<std::vector<float>>(), 2e-6);
+    require_close(gradient, reference["logits_gradient"].get<std::vector<float>>(), 1e-6);
+  }
+}
+
+TEST_CASE("squared error and its gradient are PyTorch's", "[loss][golden]") {
+  const auto reference = load_golden("ops.json")["squared_error"][0];
+  const std::vector<float> predictions = reference["predictions"];
+  const std::vector<float> targets = reference["targets"];
+  const std::int64_t rows = std::ssize(targets);
+  std::vector<float> losses(targets.size());
+  std::vector<float> gradient(targets.size());
+  const std::vector<float> upstream(targets.size(), 1.0F);
+
+  squared_error(tensor_of(predictions, {rows, 1}), targets, tensor_of(losses, {rows}));
+  squared_error_gradient(tensor_of(predictions, {rows, 1}), targets, tensor_of(upstream, {rows}),
+                         tensor_of(gradient, {rows, 1}), Write::overwrite);
+
+  require_close(losses, reference["losses"].get<std::vector<float>>(), 1e-6);
+  require_close(gradient, reference["predictions_gradient"].get<std::vector<float>>(), 1e-6);
+}
+
+TEST_CASE("the largest logits give finite losses, and NaN anywhere in a row gives NaN", "[loss]") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> logits{1e30F, -1e30F, 0.0F, 500.0F, 500.0F, -500.0F,
+                                  nan,   1.0F,   2.0F, 1.0F,   2.0F,   nan};
+  const std::vector<std::int32_t> labels{0, 1, 1, 0};
+  std::vector<float> losses(4);
+  std::vector<float> probabilities(12);
+  softmax_cross_entropy(tensor_of(logits, {4, 3}), labels, tensor_of(losses, {4}),
+                        tensor_of(probabilities, {4, 3}));
+
+  REQUIRE(losses[0] == 0.0F);
+  REQUIRE(losses[1] == Approx(0.693147));
+  REQUIRE(std::isnan(losses[2]));
+  REQUIRE(std::isnan(losses[3]));
+}
+
+TEST_CASE("the gradients of losses are scaled by what flows in, and add where asked to", "[loss]") {
+  const std::vector<float> probabilities{0.2F, 0.8F, 0.5F, 0.5F};
+  const std::vector<std::int32_t> labels{1, 0};
+  const std::vector<float> upstream{2.0F, -1.0F};
+  std::vector<float> gradient{1.0F, 1.0F, 1.0F, 1.0F};
+  softmax_cross_entropy_gradient(tensor_of(probabilities, {2, 2}), labels, tensor_of(upstream, {2}),
+                                 tensor_of(gradient, {2, 2}), Write::add);
+  require_close(gradient, std::vector<float>{1.4F, 0.6F, 1.5F, 0.5F}, 1e-6);
+}
+
+TEST_CASE("a match is where the first largest logit is the label's", "[loss]") {
+  const std::vector<float> logits{1.0F, 3.0F, 2.0F, 4.0F, 4.0F, 0.0F};
+  const std::vector<std::int32_t> labels{1, 1};
+  std::vector<float> matches(2);
+  match_labels(tensor_of(logits, {2, 3}), labels, tensor_of(matches, {2}));
+  REQUIRE(matches == std::vector<float>{1.0F, 0.0F});
+}
+
+}  // namespace trainyard::runtime
