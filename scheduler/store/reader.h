@@ -18,9 +18,9 @@
 namespace trainyard::scheduler {
 
 struct JobFilter {
-  std::optional<JobState> state;
-  std::string name;                                         // exact; "" = any
-  std::vector<std::pair<std::string, std::string>> labels;  // all must be there
+  std::optional<JobState> state = {};
+  std::string name = {};  // exact; "" = any
+  std::vector<std::pair<std::string, std::string>> labels = {};  // all must be there
 };
 struct JobPage {
   std::vector<Job> jobs;                     // newest first
@@ -37,9 +37,9 @@ struct MetricSeries {
   std::vector<MetricPoint> points;  // ascending steps, none twice
 };
 struct MetricQuery {
-  std::vector<std::string> names;         // empty = all
-  std::optional<std::int64_t> from_step;  // both ends included
-  std::optional<std::int64_t> to_step;
+  std::vector<std::string> names = {};         // empty = all
+  std::optional<std::int64_t> from_step = {};  // both ends included
+  std::optional<std::int64_t> to_step = {};
   std::int64_t max_points =
       1000;  // per series; thinned so that the minimum and maximum of each bucket stay
 };

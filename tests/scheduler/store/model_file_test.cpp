@@ -1,0 +1,150 @@
+// The downloadable model: put together from shards that cut variables anywhere.
+#include "scheduler/store/model_file.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "schemas/wire/checkpoint_json.h"
+#include "schemas/wire/safetensors.h"
+#include "tests/scheduler/store/fixtures.h"
+
+using namespace trainyard;
+using namespace trainyard::scheduler;
+
+namespace {
+
+// Elements [begin, end) of a variable (or of a slot of it); element i of every variable has the
+// value i.
+std::string shard_of(const std::vector<ShardRange>& ranges) {
+  SafetensorsHeader header;
+  std::string data;
+  for (const ShardRange& range : ranges) {
+    header.entries.push_back({.name = to_tensor_name(range), .shape = {range.end - range.begin}});
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const float value = range.slot.empty() ? static_cast<float>(i) : -1.0F;
+      char bytes[sizeof value];
+      std::memcpy(bytes, &value, sizeof value);
+      data.append(bytes, sizeof bytes);
+    }
+  }
+  return encode_safetensors_header(header) + data;
+}
+
+struct Yard {
+  TempFolder folder;
+  Artifacts artifacts{folder.path("artifacts")};
+  Checkpoint checkpoint;
+
+  Yard() {
+    value_of(make_folders(folder.path("artifacts")));
+    checkpoint.job = JobId{"j-1"};
+    checkpoint.step = 600;
+  }
+  ArtifactFile put(const std::string& name, const std::string& content) {
+    const ArtifactFile file{name, std::ssize(content), sha256_hex(content)};
+    ArtifactUpload upload = value_of(artifacts.resume(checkpoint.job, file, 0));
+    value_of(upload.append(content));
+    value_of(upload.finish());
+    return file;
+  }
+  // A model of a 3x4 matrix, a vector of 5 and a scalar.
+  void put_checkpoint(const std::vector<std::vector<ShardRange>>& shards) {
+    Manifest manifest;
+    manifest.step = 600;
+    manifest.attempt = 1;
+    manifest.job = "j-1";
+    manifest.spec_hash = sha256_hex("spec");
+    manifest.mode = "sync";
+    manifest.variables = {{"dense/kernel", {3, 4}}, {"dense/bias", {5}}, {"scale", {}}};
+    manifest.slots = {"m"};
+    manifest.description = {{"model", "mlp"}};
+    for (const auto& ranges : shards) {
+      const std::string name = "shard-" + std::to_string(checkpoint.shards.size());
+      checkpoint.shards.push_back(put(name, shard_of(ranges)));
+    }
+    manifest.shards = checkpoint.shards;
+    checkpoint.manifest = put("manifest.json", to_json(manifest));
+  }
+  [[nodiscard]] std::string model_path() const { return folder.path("model.safetensors"); }
+  Status write() { return write_model_file(artifacts, checkpoint, model_path()); }
+};
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("the model holds every variable by name, whatever the shards' cuts", "[model_file]") {
+  Yard yard;
+  yard.put_checkpoint(
+      {{{"dense/kernel", "", 0, 7}, {"dense/kernel", "m", 0, 7}, {"scale", "", 0, 1}},
+       {{"dense/bias", "", 0, 5}, {"dense/kernel", "", 7, 12}}});
+
+  value_of(yard.write());
+
+  const std::string bytes = read_all(yard.model_path());
+  const auto header = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
+  REQUIRE(header.entries.size() == 3);
+  CHECK(header.entries[0].name == "dense/kernel");
+  CHECK(header.entries[0].shape == std::vector<std::int64_t>{3, 4});
+  CHECK(header.entries[1].name == "dense/bias");
+  CHECK(header.entries[2].name == "scale");
+  CHECK(header.entries[2].shape.empty());
+  CHECK(header.metadata.at("model") == "mlp");
+  CHECK(header.metadata.at("step") == "600");
+  for (const SafetensorsEntry& entry : header.entries) {
+    for (std::int64_t i = 0; i < (entry.end - entry.begin) / 4; ++i) {
+      float value = -1;
+      std::memcpy(&value, bytes.data() + header.data_start + entry.begin + i * 4, sizeof value);
+      CHECK(value == static_cast<float>(i));
+    }
+  }
+}
+
+TEST_CASE("elements that are missing or there twice are an internal error", "[model_file]") {
+  Yard yard;
+  SECTION("a gap") {
+    yard.put_checkpoint(
+        {{{"dense/kernel", "", 0, 7}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}},
+         {{"dense/kernel", "", 8, 12}}});
+  }
+  SECTION("an overlap") {
+    yard.put_checkpoint(
+        {{{"dense/kernel", "", 0, 7}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}},
+         {{"dense/kernel", "", 6, 12}}});
+  }
+  SECTION("an end that is missing") {
+    yard.put_checkpoint(
+        {{{"dense/kernel", "", 0, 11}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}}});
+  }
+  SECTION("more than there should be") {
+    yard.put_checkpoint(
+        {{{"dense/kernel", "", 0, 13}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}}});
+  }
+  SECTION("a variable that is missing") {
+    yard.put_checkpoint({{{"dense/kernel", "", 0, 12}, {"scale", "", 0, 1}}});
+  }
+
+  const Status written = yard.write();
+
+  REQUIRE_FALSE(written);
+  CHECK(written.error().code == Code::internal);
+  CHECK(written.error().message.find("j-1/600") != std::string::npos);
+  CHECK(read_all(yard.model_path()).empty());
+}
+
+TEST_CASE("a shard or a manifest that is broken is an error, not a crash", "[model_file]") {
+  Yard yard;
+  yard.put_checkpoint(
+      {{{"dense/kernel", "", 0, 12}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}}});
+  SECTION("a shard that is no safetensors") { yard.checkpoint.shards = {yard.put("s", "garbage")}; }
+  SECTION("an empty shard") { yard.checkpoint.shards = {yard.put("s", "")}; }
+  SECTION("a manifest that is no JSON") { yard.checkpoint.manifest = yard.put("m", "{"); }
+  SECTION("a shard that is not there") { yard.checkpoint.shards[0].sha256 = sha256_hex("nowhere"); }
+
+  CHECK_FALSE(yard.write());
+}
