@@ -17,6 +17,9 @@ using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock
 
 constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{2000};
+// A refusal renews the lease, so it has to be heard much more often than a lease is long; it also
+// costs next to nothing.
+constexpr milliseconds longest_pause_when_refused{500};
 constexpr milliseconds connect_timeout{2000};
 // A report leaves each second and each is answered. A stream that is silent for this long is dead,
 // whatever TCP says.
@@ -158,7 +161,8 @@ void SchedulerStream::connect_until_stopped() {
     const Reach reach = probe_server(server_, connect_timeout);
     if (reach == Reach::refused) callbacks_.on_refused();
     const bool answered = reach == Reach::reached && converse();
-    pause = answered ? first_pause : std::min(pause * 2, longest_pause);
+    const auto longest = reach == Reach::refused ? longest_pause_when_refused : longest_pause;
+    pause = answered ? first_pause : std::min(pause * 2, longest);
 
     wait(pause);
     const std::lock_guard lock(mutex_);

@@ -29,7 +29,7 @@ class SchedulerStream {
   SchedulerStream(const SchedulerStream&) = delete;
   SchedulerStream& operator=(const SchedulerStream&) = delete;
 
-  // Starts to connect; tries again after 100 ms, growing to 2 s.
+  // Starts to connect; tries again after 100 ms, growing to 2 s (500 ms while the server refuses).
   void run();
   // No callback comes after this.
   void stop();

@@ -20,6 +20,11 @@ constexpr Millis heartbeat_interval{1000};
 constexpr Millis coalescing_time{20};  // changes that come together leave together
 constexpr Millis farewell_time{5000};  // for the last words, once all processes are gone
 
+bool shows_no_process(const AgentReport& report) {
+  return std::ranges::all_of(report.tasks,
+                             [](const TaskReport& task) { return is_terminal(task.state); });
+}
+
 }  // namespace
 
 // One run of the daemon, from the opened work folder to its end. All of it is of the daemon's
@@ -81,6 +86,7 @@ class Daemon::Session {
       for (const WantedTask& task : arrived->assignment.tasks) {
         runner_.stored(task.task.key, task.events_stored);
       }
+      answered_ = std::max(answered_, arrived->assignment.answers);
     }
     apply(event, now);
   }
@@ -130,6 +136,7 @@ class Daemon::Session {
           now);  // before it leaves: the lease counts from no later than that
     writable_ = false;
     if (!stream_.send(report)) return;  // the stream says when there is another
+    if (stopping_ && !farewell_ && shows_no_process(report)) farewell_ = report.number;
     report_at_ = now.steady + heartbeat_interval;
   }
 
@@ -139,15 +146,14 @@ class Daemon::Session {
     return std::chrono::milliseconds(std::clamp<std::int64_t>(left.count, 0, tick_interval.count));
   }
 
-  // Once the processes are gone the server is told so, if it can be: it then wants the tasks no
-  // longer.
+  // Once the processes are gone the server is told so, if it can be.
   bool may_leave(Time now) {
     if (!stopping_ || runner_.has_processes()) return false;
     if (!leave_at_) {
       leave_at_ = now + farewell_time;
       report_at_ = now;
     }
-    return now >= *leave_at_ || !core_.has_tasks();
+    return now >= *leave_at_ || !core_.has_tasks() || (farewell_ && answered_ >= *farewell_);
   }
 
   Inbox<DaemonEvent>& inbox_;
@@ -156,10 +162,12 @@ class Daemon::Session {
 
   Time next_tick_;
   Time report_at_;
-  bool writable_ = false;  // a report that is sent now will leave
+  bool writable_ = false;      // a report that is sent now will leave
+  std::int64_t answered_ = 0;  // number of the newest report known to be answered
 
   bool stopping_ = false;
   std::optional<Time> leave_at_;
+  std::optional<std::int64_t> farewell_;  // number of the first report that shows that all is over
 
   // Last, so that their threads end before what they post to.
   TaskRunner runner_;

@@ -1,0 +1,81 @@
+#include "tests/agent/loop/yard.h"
+
+#include "schemas/wire/job_spec_json.h"
+
+namespace trainyard::agent {
+namespace {
+
+// Writing run events in shell; $1 of shard and manifest is a step.
+constexpr const char* script_prelude = R"sh(#!/bin/sh
+event() { echo "{\"time\":\"2026-11-20T19:40:00.000Z\",$1}" >> events.jsonl; }
+phase() { event "\"kind\":\"phase\",\"phase\":\"$1\",\"detail\":\"\""; }
+metric() { event "\"kind\":\"metric\",\"step\":$1,\"max_steps\":100,\"values\":{\"loss\":0.5}"; }
+file_json() {
+  hash=$(sha256sum < "$1" | cut -d' ' -f1)
+  echo "{\"name\":\"$1\",\"bytes\":$(stat -c %s "$1"),\"sha256\":\"$hash\"}"
+}
+shard() {
+  mkdir -p "step-$1" && printf '%s' "$2" > "step-$1/shard.safetensors"
+  event "\"kind\":\"shard\",\"step\":$1,\"file\":$(file_json "step-$1/shard.safetensors")"
+}
+)sh";
+
+JobSpec a_spec() {
+  const auto parsed = parse_job_spec(
+      R"({"model": "softmax_regression", "dataset": "synthetic_digits",
+          "roles": {"ps": 1, "worker": 1}, "mode": "sync", "env": {"COLOUR": "green"}})");
+  ENSURE(std::holds_alternative<JobSpec>(parsed));
+  return std::get<JobSpec>(parsed);
+}
+
+}  // namespace
+
+Yard::Yard(const std::string& script) {
+  write_content(file("runtime"), script_prelude + script);
+  std::filesystem::permissions(file("runtime"), std::filesystem::perms::owner_all);
+  start();
+}
+
+Yard::~Yard() { stop(); }
+
+void Yard::start() {
+  DaemonOptions options;
+  options.id = AgentId{"agent-1"};
+  options.server = server.address();
+  options.work_dir = file("work");
+  options.runtime = file("runtime");
+  options.host.address = "127.0.0.1";
+  options.host.capacity = {.cpus = 4, .memory_mb = 1024, .gpus = 2};
+  options.host.first_port = 20000;
+  options.host.last_port = 20999;
+  daemon_ = std::make_unique<Daemon>(options);
+  thread_ = std::thread([this] { ENSURE(daemon_->run()); });
+}
+
+void Yard::stop() {
+  if (!thread_.joinable()) return;
+  daemon_->stop();
+  thread_.join();
+}
+
+std::string Yard::task_folder(const TaskKey& key) const {
+  return file("work/tasks/") + key.job.text + "/" + std::to_string(key.attempt) + "/" +
+         std::string(name_of(key.role)) + "-" + std::to_string(key.index);
+}
+
+WantedTask a_wanted_task(const std::string& job, Role role) {
+  WantedTask wanted;
+  wanted.task.key = {.job = JobId{job}, .attempt = 1, .role = role, .index = 0};
+  wanted.task.token = "token-of-" + job;
+  wanted.task.spec_hash = std::string(64, 'a');
+  wanted.task.spec = a_spec();
+  wanted.task.cluster = {
+      .ps = {"127.0.0.1:20000"}, .worker = {"127.0.0.1:0"}, .chief = {}, .evaluator = {}};
+  if (role == Role::ps) wanted.task.listen = "0.0.0.0:20000";
+  wanted.resources = {.cpus = 2, .memory_mb = 64, .gpus = 1};
+  wanted.gpus = {1};
+  wanted.grace = seconds(30);
+  return wanted;
+}
+
+}  // namespace trainyard::agent
