@@ -34,7 +34,8 @@ add_library(Pistache::Pistache ALIAS PkgConfig::PISTACHE)
 # What every unit is compiled with. Library headers are SYSTEM, so these are about our own code.
 add_library(trainyard_options INTERFACE)
 target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-                       -fno-omit-frame-pointer)
+                       -fno-omit-frame-pointer
+                       -Wno-maybe-uninitialized)  # g++ 12 is wrong about std::variant
 target_include_directories(trainyard_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 set(TRAINYARD_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
@@ -42,8 +43,7 @@ if(TRAINYARD_SANITIZE)
   target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
                          -fno-sanitize-recover=all)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
-  # g++ 12 is wrong about std::variant under sanitizers, and knows no fences under the thread sanitizer.
-  target_compile_options(trainyard_options INTERFACE -Wno-maybe-uninitialized -Wno-tsan)
+  target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits; Eigen's
@@ -177,4 +177,26 @@ std::span<const Migration> migrations() { return rows; }
 ]])
   add_library(${target} STATIC ${source})
   trainyard_link(${target} PUBLIC)
+endfunction()
+
+# trainyard_documents(folder function=file...): text files compiled into the folder's library, each as a function
+# `std::string_view <function>()` of namespace trainyard::api, declared in the folder's documents.h.
+function(trainyard_documents folder)
+  trainyard_target_name(${folder} target)
+  set(functions "")
+  foreach(pair IN LISTS ARGN)
+    string(REGEX MATCH "^([^=]+)=(.*)$" ignored ${pair})
+    set(function ${CMAKE_MATCH_1})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_2})
+    file(READ ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_2} text)
+    string(APPEND functions "std::string_view ${function}() {\n  return R\"document(${text})document\";\n}\n")
+  endforeach()
+  set(source ${CMAKE_BINARY_DIR}/generated/${folder}/documents.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[#include "@folder@/documents.h"
+
+namespace trainyard::api {
+@functions@std::string_view version() { return "@PROJECT_VERSION@"; }
+}  // namespace trainyard::api
+]])
+  target_sources(${target} PRIVATE ${source})
 endfunction()
