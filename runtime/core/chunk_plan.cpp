@@ -17,6 +17,9 @@ constexpr std::int64_t kChunkBytesMax = 1 << 20;
 constexpr std::int64_t kChunksPerPs = 16;
 constexpr std::int64_t kLineBytes = 64;
 
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
+
 void append(Share& share, Range chunk) {
   if (!share.ranges.empty() && share.ranges.back().end == chunk.begin) {
     share.ranges.back().end = chunk.end;
@@ -33,9 +36,11 @@ std::int64_t Share::elements() const {
 }
 
 std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count) {
-  const std::int64_t wanted = arena_elements * kElementBytes / (kChunksPerPs * ps_count);
-  const std::int64_t bytes = std::clamp(wanted, kChunkBytesMin, kChunkBytesMax);
-  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes / kElementBytes;
+  const std::int64_t bytes = std::max<std::int64_t>(arena_elements * kElementBytes, 1);
+  const std::int64_t wanted =
+      std::clamp(bytes / (kChunksPerPs * ps_count), kChunkBytesMin, kChunkBytesMax);
+  const std::int64_t chunks = round_up(divide_up(bytes, wanted), ps_count);
+  return round_up(divide_up(bytes, chunks), kLineBytes) / kElementBytes;
 }
 
 std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count) {

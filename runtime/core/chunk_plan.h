@@ -25,9 +25,9 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-// clamp(bytes / (16 * ps), 64 KiB, 1 MiB) in elements, rounded up to a cache line: about sixteen
-// chunks for each ps, which balances to within a sixteenth, without chunks too small to be worth a
-// range.
+// At most clamp(bytes / (16 * ps), 64 KiB, 1 MiB), in elements: small enough that a layer's traffic
+// is spread, large enough to be worth a range. All chunks are equal and their number is a multiple
+// of the ps', up to cache lines at the end: so is the balance.
 std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count);
 
 // One share for each ps. Together they cover the arena once; with few elements some are empty.

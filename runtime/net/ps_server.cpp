@@ -18,7 +18,10 @@ namespace {
 
 // How often the loop looks at the stop token and at the clock when nothing happens.
 constexpr std::chrono::milliseconds kLookUp{100};
-constexpr std::chrono::seconds kShutdownLimit{2};
+// What is still open when a ps ends: after the last step workers may be in the middle of a gradient
+// that comes too late, and are told so; a ps that is stopped has nothing to tell.
+constexpr std::chrono::seconds kFinishedLimit{10};
+constexpr std::chrono::seconds kStoppedLimit{1};
 constexpr std::chrono::milliseconds kDrainStep{5};
 
 }  // namespace
@@ -122,7 +125,8 @@ void PsServer::drain() {
   // Calls in progress end while the queue is served; what is left after the limit is cancelled.
   std::atomic<bool> down = false;
   const std::jthread shutdown([this, &down] {
-    server_->Shutdown(std::chrono::system_clock::now() + kShutdownLimit);
+    const auto limit = finished_ ? kFinishedLimit : kStoppedLimit;
+    server_->Shutdown(std::chrono::system_clock::now() + limit);
     down = true;
   });
   while (!down) handle_next(kDrainStep);

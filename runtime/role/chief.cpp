@@ -16,6 +16,8 @@
 namespace trainyard::runtime {
 namespace {
 
+constexpr std::chrono::seconds kLogEvery{2};
+
 // True when a multiple of `every` lies in (from, to]; never for 0.
 bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
   return every > 0 && to / every > from / every;
@@ -89,8 +91,21 @@ Status Chief::report(std::int64_t version, std::span<const float> parameters, bo
     evaluated_ = version;
   }
   reported_ = version;
+  log_progress(version);
   return parts_.task.events.append(
       MetricEvent{.step = version, .max_steps = parts_.plan.max_steps, .values = values});
+}
+
+// For people who read along: reports may come hundreds of times in a second.
+void Chief::log_progress(std::int64_t version) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = version >= parts_.plan.max_steps;
+  if (!last && now - logged_at_ < kLogEvery) return;
+  logged_at_ = now;
+  log_info(last ? "last step" : "step", {{"step", version},
+                                         {"of", parts_.plan.max_steps},
+                                         {"loss", newest_["loss"]},
+                                         {"examples_per_second", newest_["examples_per_second"]}});
 }
 
 void Chief::evaluate(std::span<const float> parameters) {

@@ -53,6 +53,7 @@ class Chief {
   };
 
   Status report(std::int64_t version, std::span<const float> parameters, bool evaluate_too);
+  void log_progress(std::int64_t version);
   void evaluate(std::span<const float> parameters);
   Status commit(const Checkpoint& checkpoint);
   Status commit_under_way();  // waits for it
@@ -70,6 +71,7 @@ class Chief {
   std::int64_t saved_;      // name of the last checkpoint
   std::int64_t asked_ = 0;  // the push under way carries this name
   std::chrono::steady_clock::time_point saved_at_;
+  std::chrono::steady_clock::time_point logged_at_;
   std::future<Status> under_way_;
   std::vector<KeptCheckpoint> committed_;  // changed by commit(), one at a time
 };

@@ -1,0 +1,37 @@
+// Variables cut by shares.
+#include "runtime/core/arena_layout.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainyard::runtime {
+namespace {
+
+const std::vector<ArenaVariable> two_variables{
+    {.name = "kernel", .shape = {10, 2}, .offset = 0, .elements = 20},
+    {.name = "bias", .shape = {2}, .offset = 32, .elements = 2}};
+
+}  // namespace
+
+TEST_CASE("a share of everything has each variable whole", "[arena_layout]") {
+  const Share all{.ranges = {{0, 48}}};
+  CHECK(parts_of(two_variables, all) ==
+        std::vector<VariablePart>{{.variable = 0, .begin = 0, .end = 20, .in_share = 0},
+                                  {.variable = 1, .begin = 0, .end = 2, .in_share = 32}});
+}
+
+TEST_CASE("a cut in the middle of a variable gives each side its elements", "[arena_layout]") {
+  const Share left{.ranges = {{0, 7}, {33, 48}}};
+  const Share right{.ranges = {{7, 33}}};
+  CHECK(parts_of(two_variables, left) ==
+        std::vector<VariablePart>{{.variable = 0, .begin = 0, .end = 7, .in_share = 0},
+                                  {.variable = 1, .begin = 1, .end = 2, .in_share = 7}});
+  CHECK(parts_of(two_variables, right) ==
+        std::vector<VariablePart>{{.variable = 0, .begin = 7, .end = 20, .in_share = 0},
+                                  {.variable = 1, .begin = 0, .end = 1, .in_share = 25}});
+}
+
+TEST_CASE("padding between variables is in no part", "[arena_layout]") {
+  CHECK(parts_of(two_variables, Share{.ranges = {{20, 32}}}).empty());
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,201 @@
+// The brain of a ps without a network.
+#include "runtime/net/aggregator.h"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <numeric>
+#include <random>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t count = 64;
+const Share whole{.ranges = {{0, count}}};
+
+AlignedBuffer gradient_of(std::int64_t rank, std::int64_t step) {
+  AlignedBuffer gradient(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    gradient.span()[i] = 1.0F / static_cast<float>(3 * rank + 7 * step + static_cast<int>(i) + 1);
+  }
+  return gradient;
+}
+
+// An aggregator, the gradients it was given, and what it answered to each rank.
+struct Desk {
+  explicit Desk(VersionGate::Rules gate, Aggregator::Start start = {})
+      : answers(static_cast<std::size_t>(gate.ranks)),
+        aggregator({.gate = gate, .optimizer = {}}, ParameterShard({}, AlignedBuffer(count), {}),
+                   std::move(start),
+                   [this](Snapshot snapshot) { snapshots.push_back(std::move(snapshot)); }) {}
+
+  Aggregator::Reply note(std::int64_t rank) {
+    return [this, rank](Result<Answer> answer) {
+      answers[static_cast<std::size_t>(rank) % answers.size()].push_back(std::move(answer));
+    };
+  }
+  void push(std::int64_t rank, std::int64_t step, std::int64_t base = 0,
+            std::int64_t snapshot = 0) {
+    const AlignedBuffer& gradient = gradients.emplace_back(gradient_of(rank, step));
+    aggregator.push({.rank = rank,
+                     .step = step,
+                     .base_version = base,
+                     .sums = {.examples = 10, .loss_sum = 1.0, .correct = 5},
+                     .snapshot_step = snapshot,
+                     .gradient = payload_of(gradient.span(), whole)},
+                    note(rank));
+  }
+  [[nodiscard]] std::vector<float> weights(std::int64_t rank) const {
+    const auto& answer = answers[static_cast<std::size_t>(rank)].back();
+    return {answer->weights->span().begin(), answer->weights->span().end()};
+  }
+
+  std::deque<AlignedBuffer> gradients;
+  std::vector<std::vector<Result<Answer>>> answers;
+  std::vector<Snapshot> snapshots;
+  Aggregator aggregator;
+};
+
+constexpr VersionGate::Rules sync_of(std::int64_t ranks) {
+  return {.mode = Mode::sync, .ranks = ranks, .max_steps = 100};
+}
+constexpr VersionGate::Rules async_of(std::int64_t ranks, std::int64_t max_steps = 100) {
+  return {.mode = Mode::async, .ranks = ranks, .max_steps = max_steps};
+}
+
+}  // namespace
+
+TEST_CASE("the order of arrival changes no bit of a sync step", "[aggregator]") {
+  std::array<std::int64_t, 5> order{0, 1, 2, 3, 4};
+  std::vector<float> expected;
+  do {
+    Desk desk(sync_of(5));
+    for (const std::int64_t rank : order) desk.push(rank, 1);
+    if (expected.empty()) expected = desk.weights(0);
+    REQUIRE(desk.weights(4) == expected);
+  } while (std::ranges::next_permutation(order).found);
+}
+
+TEST_CASE("nobody is answered before the sync step has committed", "[aggregator]") {
+  Desk desk(sync_of(2));
+  desk.push(1, 1);
+  CHECK(desk.answers[1].empty());
+  desk.push(0, 1);
+  REQUIRE(desk.answers[0].size() == 1);
+  REQUIRE(desk.answers[1].size() == 1);
+  CHECK(desk.answers[1][0]->version == 1);
+  CHECK(desk.answers[1][0]->sums == BatchSums{.examples = 20, .loss_sum = 2.0, .correct = 10});
+}
+
+TEST_CASE("a push that comes twice is answered and changes nothing", "[aggregator]") {
+  Desk once(sync_of(2));
+  once.push(0, 1);
+  once.push(1, 1);
+
+  Desk twice(sync_of(2));
+  twice.push(0, 1);
+  twice.push(0, 1);  // before the commit: the newer call is answered in place of the older
+  twice.push(1, 1);
+  twice.push(1, 1);  // after the commit
+
+  CHECK(twice.aggregator.version() == 1);
+  CHECK(twice.answers[0].size() == 1);
+  CHECK(twice.answers[1].size() == 2);
+  CHECK(twice.weights(0) == once.weights(0));
+  CHECK(twice.weights(1) == once.weights(0));
+}
+
+TEST_CASE("the mean is by examples, so that batches of unequal size are exact", "[aggregator]") {
+  Desk desk(sync_of(1));
+  const AlignedBuffer gradient = gradient_of(0, 1);
+  desk.aggregator.push({.rank = 0,
+                        .step = 1,
+                        .sums = {.examples = 4},
+                        .gradient = payload_of(gradient.span(), whole)},
+                       desk.note(0));
+  const float rate = static_cast<float>(OptimizerSpec{}.learning_rate);
+  CHECK(desk.weights(0)[3] == Approx(-rate * gradient.span()[3] / 4));
+}
+
+TEST_CASE("async applies each push on arrival and counts its staleness", "[aggregator]") {
+  Desk desk(async_of(2));
+  desk.push(0, 1, 0);
+  desk.push(0, 2, 1);
+  desk.push(1, 1, 0);
+  CHECK(desk.aggregator.version() == 3);
+  CHECK(desk.answers[0][1]->staleness == 0);
+  CHECK(desk.answers[1][0]->staleness == 2);
+  CHECK(desk.answers[1][0]->sums.examples == 30);  // all it has not heard of yet
+}
+
+TEST_CASE("a push after the last async step is not applied and its worker told", "[aggregator]") {
+  Desk desk(async_of(2, 2));
+  desk.push(0, 1);
+  desk.push(0, 2);
+  const std::vector<float> last = desk.weights(0);
+  desk.push(1, 1);
+  CHECK(desk.answers[1].back()->version == 2);
+  CHECK(desk.weights(1) == last);
+}
+
+TEST_CASE("what cannot be is refused with a message that names it", "[aggregator]") {
+  Desk desk(sync_of(2));
+  desk.push(0, 5);
+  CHECK(desk.answers[0].back().error().code == Code::conflict);
+  desk.push(2, 1);
+  CHECK(desk.answers[0].back().error() == invalid("rank 2 is not one of 2"));
+  desk.aggregator.push({.rank = 0, .step = 1, .sums = {.examples = 1}, .gradient = {}},
+                       desk.note(0));
+  CHECK(desk.answers[0].back().error() == invalid("a gradient of 0 floats for a share of 64"));
+  CHECK(desk.aggregator.version() == 0);
+}
+
+TEST_CASE("when a sync rank is gone everybody is told", "[aggregator]") {
+  Desk desk(sync_of(3));
+  desk.push(0, 1);
+  desk.aggregator.lose(2, "the worker of rank 2 is gone");
+  REQUIRE(desk.answers[0].size() == 1);
+  CHECK(desk.answers[0][0].error().code == Code::unavailable);
+  desk.push(1, 1);
+  CHECK(desk.answers[1][0].error().message == "the worker of rank 2 is gone");
+}
+
+TEST_CASE("when an async rank is gone the others go on", "[aggregator]") {
+  Desk desk(async_of(2));
+  desk.aggregator.lose(1, "gone");
+  desk.push(0, 1);
+  CHECK(desk.answers[0].back()->version == 1);
+}
+
+TEST_CASE("a snapshot is of exactly the version that the push made", "[aggregator]") {
+  Desk desk(sync_of(2));
+  desk.push(0, 1, 0, 1);
+  desk.push(1, 1);
+  const std::vector<float> at_one = desk.weights(0);
+  desk.push(0, 2);
+  desk.push(1, 2);
+  REQUIRE(desk.snapshots.size() == 1);
+  CHECK(desk.snapshots[0].step == 1);
+  CHECK(desk.snapshots[0].version == 1);
+  CHECK(std::ranges::equal(desk.snapshots[0].weights->span(), at_one));
+}
+
+TEST_CASE("a snapshot that is asked for early is taken as soon as its version is there",
+          "[aggregator]") {
+  Desk desk(async_of(1));
+  desk.aggregator.snapshot_at(2);
+  desk.push(0, 1);
+  CHECK(desk.snapshots.empty());
+  desk.push(0, 2, 1);
+  REQUIRE(desk.snapshots.size() == 1);
+  CHECK(desk.snapshots[0].rank_steps == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("a restored aggregator goes on from its version", "[aggregator]") {
+  Desk desk(sync_of(1), {.version = 41, .rank_steps = {}});
+  desk.push(0, 42, 41);
+  CHECK(desk.answers[0].back()->version == 42);
+}
+
+}  // namespace trainyard::runtime

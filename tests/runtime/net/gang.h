@@ -1,0 +1,124 @@
+// A whole gang in one process: any number of ps, each with its server and thread, on ports from the
+// OS.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/chunk_plan.h"
+#include "runtime/net/ps_server.h"
+#include "runtime/net/remote_params.h"
+
+namespace trainyard::runtime::test {
+
+struct GangSpec {
+  Mode mode = Mode::sync;
+  std::int64_t ps = 1;
+  std::int64_t workers = 1;
+  std::int64_t max_steps = 10;
+  std::int64_t elements = 100'003;  // several chunks, the last one short
+  OptimizerConfig optimizer{.kind = OptimizerKind::adam};
+  std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
+};
+
+inline OptimizerSpec learning() {
+  OptimizerSpec spec;
+  spec.learning_rate = 0.01;
+  return spec;
+}
+
+inline AlignedBuffer first_parameters(std::int64_t elements) {
+  AlignedBuffer parameters(static_cast<std::size_t>(elements));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    parameters.span()[i] = std::cos(static_cast<float>(i));
+  }
+  return parameters;
+}
+
+// A gradient that depends on the parameters, the rank and the step, so that a mistake anywhere
+// spreads.
+inline void fake_gradient(std::span<const float> parameters, std::int64_t rank, std::int64_t step,
+                          std::span<float> gradient) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] =
+        0.3F * parameters[i] +
+        1.0F / static_cast<float>(1 + (static_cast<std::int64_t>(i) + 31 * rank + 7 * step) % 97);
+  }
+}
+
+class Gang {
+ public:
+  explicit Gang(GangSpec spec) : spec_(spec) {
+    const auto shares = plan_shares(spec.elements, spec.ps);
+    const AlignedBuffer parameters = first_parameters(spec.elements);
+    for (const Share& share : shares) start_ps(share, parameters.span());
+  }
+  ~Gang() { stop(); }
+
+  void stop() {
+    for (auto& thread : threads_) thread.request_stop();
+    threads_.clear();
+    servers_.clear();
+  }
+
+  [[nodiscard]] RemoteOptions options(std::int64_t rank) const {
+    return {.ps = addresses_,
+            .token = "token",
+            .rank = rank,
+            .arena_elements = spec_.elements,
+            .connect_limit = std::chrono::seconds(20),
+            .exchange_limit = std::chrono::seconds(20),
+            .stop = {}};
+  }
+
+  [[nodiscard]] const GangSpec& spec() const { return spec_; }
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
+  // How ps `index` ended; waits for it.
+  Result<PsServer::Ended> ended(std::size_t index) {
+    threads_[index].join();
+    return *ends_[index];
+  }
+
+ private:
+  void start_ps(const Share& share, std::span<const float> parameters) {
+    AlignedBuffer weights(static_cast<std::size_t>(share.elements()));
+    PayloadReader(payload_of(parameters, share)).read(weights.span());
+    std::vector<AlignedBuffer> slots;
+    for (std::size_t i = 0; i < slot_names(spec_.optimizer.kind).size(); ++i) {
+      slots.emplace_back(weights.size());
+    }
+    const auto write = [](const Snapshot& snapshot) -> Result<ArtifactFile> {
+      return ArtifactFile{.name = "shard of " + std::to_string(snapshot.step),
+                          .bytes = static_cast<std::int64_t>(snapshot.weights->size()),
+                          .sha256 = ""};
+    };
+    auto server = PsServer::start(
+        {.listen = "127.0.0.1:0", .token = "token", .no_caller_limit = spec_.no_caller_limit},
+        {.rules = {.gate = {.mode = spec_.mode,
+                            .ranks = spec_.workers,
+                            .max_steps = spec_.max_steps},
+                   .optimizer = learning()},
+         .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
+         .start = {},
+         .files = {.write = write, .keep_only = [](const auto&) {}}});
+    servers_.push_back(std::move(*server));
+    addresses_.push_back("127.0.0.1:" + std::to_string(servers_.back()->port()));
+    auto& end = ends_.emplace_back(std::make_unique<Result<PsServer::Ended>>(internal("runs")));
+    threads_.emplace_back([ps = servers_.back().get(), end = end.get()](
+                              const std::stop_token& stop) { *end = ps->serve(stop); });
+  }
+
+  GangSpec spec_;
+  std::vector<std::unique_ptr<PsServer>> servers_;
+  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<Result<PsServer::Ended>>> ends_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace trainyard::runtime::test

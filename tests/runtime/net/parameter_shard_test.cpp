@@ -1,0 +1,108 @@
+// Summing, applying and flipping of a share.
+#include "runtime/net/parameter_shard.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t count = 10'007;  // several blocks and a rest
+
+AlignedBuffer filled(float first) {
+  AlignedBuffer buffer(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    buffer.span()[i] = first + std::sin(static_cast<float>(i));
+  }
+  return buffer;
+}
+
+Payload over(const AlignedBuffer& buffer) {
+  return payload_of(buffer.span(), Share{.ranges = {{0, static_cast<std::int64_t>(count)}}});
+}
+
+bool same(std::span<const float> a, std::span<const float> b) { return std::ranges::equal(a, b); }
+
+}  // namespace
+
+TEST_CASE("an update is that of the whole range at once, in the order of the sum",
+          "[parameter_shard]") {
+  const OptimizerConfig adam{.kind = OptimizerKind::adam};
+  const AlignedBuffer g0 = filled(0.1F);
+  const AlignedBuffer g1 = filled(-0.7F);
+  const AlignedBuffer g2 = filled(3.0F);
+  std::vector<AlignedBuffer> slots;
+  slots.emplace_back(count);
+  slots.emplace_back(count);
+  ParameterShard shard(adam, filled(1.0F), std::move(slots));
+
+  AlignedBuffer weights = filled(1.0F);
+  AlignedBuffer m(count);
+  AlignedBuffer v(count);
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    shard.add(over(g0));
+    shard.add(over(g1));
+    shard.apply(over(g2), {.learning_rate = 0.01, .step = step, .gradient_scale = 0.125F});
+
+    AlignedBuffer sum(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      sum.span()[i] = (g0.span()[i] + g1.span()[i]) + g2.span()[i];
+    }
+    const std::vector<std::span<float>> moments{m.span(), v.span()};
+    apply_update(adam, 0.01, step, 0.125F, sum.span(), weights.span(), weights.span(), moments);
+    CHECK(same(shard.weights()->span(), weights.span()));
+  }
+  CHECK(same(shard.slots()[0].span(), m.span()));
+  CHECK(same(shard.slots()[1].span(), v.span()));
+}
+
+TEST_CASE("weights that somebody still reads never change", "[parameter_shard]") {
+  ParameterShard shard({}, filled(1.0F), {});
+  const AlignedBuffer gradient = filled(1.0F);
+  const Weights held = shard.weights();
+  const std::vector<float> before(held->span().begin(), held->span().end());
+
+  for (int i = 0; i < 5; ++i) shard.apply(over(gradient), {.learning_rate = 0.1});
+
+  CHECK(same(held->span(), before));
+  CHECK_FALSE(same(shard.weights()->span(), before));
+}
+
+TEST_CASE("buffers are used again once nobody reads them", "[parameter_shard]") {
+  ParameterShard shard({}, filled(1.0F), {});
+  const AlignedBuffer gradient = filled(1.0F);
+  const float* const first = shard.weights()->data();
+  shard.apply(over(gradient), {.learning_rate = 0.1});
+  shard.apply(over(gradient), {.learning_rate = 0.1});
+  CHECK(shard.weights()->data() == first);
+}
+
+TEST_CASE("a payload in pieces of odd sizes is read as one", "[payload]") {
+  const AlignedBuffer values = filled(2.0F);
+  Payload torn;
+  auto rest = std::as_bytes(values.span());
+  for (std::size_t i = 1; !rest.empty(); ++i) {
+    const std::size_t size = std::min<std::size_t>(i % 7 * 13 + 1, rest.size());
+    torn.pieces.push_back(rest.first(size));
+    rest = rest.subspan(size);
+  }
+  AlignedBuffer read(count);
+  PayloadReader reader(torn);
+  reader.read(read.span().first(3));
+  reader.read(read.span().subspan(3));
+  CHECK(same(read.span(), values.span()));
+}
+
+TEST_CASE("scatter is the inverse of the ranges of a share", "[payload]") {
+  const Share share{.ranges = {{5, 100}, {1000, 1001}, {2000, 10'000}}};
+  const AlignedBuffer values = filled(0.0F);
+  AlignedBuffer arena(count);
+  scatter(payload_of(values.span(), share), share, arena.span());
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool inside = (i >= 5 && i < 100) || i == 1000 || (i >= 2000 && i < 10'000);
+    if (arena.span()[i] != (inside ? values.span()[i] : 0.0F)) FAIL("at " << i);
+  }
+}
+
+}  // namespace trainyard::runtime
