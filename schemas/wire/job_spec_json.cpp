@@ -1,6 +1,8 @@
 #include "schemas/wire/job_spec_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "schemas/wire/job_spec_fields.h"
@@ -57,6 +59,11 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
                                 std::to_string(trainers),
                             FaultKind::not_yet});
   }
+}
+
+bool has_wrong(std::span<const Fault> faults) {
+  return std::ranges::any_of(faults,
+                             [](const Fault& fault) { return fault.kind == FaultKind::wrong; });
 }
 
 json role_to_json(const RoleSpec& role) {
@@ -183,21 +190,22 @@ JobSpec read_job_spec(const JsonPlace& place) {
   const auto training = fields.find("training");
   spec.training = training ? read_training(*training) : default_training();
   const auto roles = fields.find("roles");
+  const std::size_t faults_before_roles = place.faults.size();
   Roles read = roles ? read_roles(*roles) : default_roles(spec.training.strategy);
   spec.ps = read.ps;
   spec.worker = read.worker;
   spec.chief = read.chief;
+  // What is wrong with a role by itself is said already; its number is then no one's wish.
+  if (place.value.is_object() && !has_wrong(std::span(place.faults).subspan(faults_before_roles))) {
+    check_roles(spec, place);
+    settle_aggregate(spec, place);
+  }
 
   if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);
   if (const auto part = fields.find("run_policy")) spec.run_policy = read_run_policy(*part);
   if (const auto part = fields.find("checkpoint")) spec.checkpoint = read_checkpoint(*part);
   if (const auto part = fields.find("env")) spec.env = read_environment(*part);
   fields.refuse_others();
-
-  if (place.value.is_object()) {
-    check_roles(spec, place);
-    settle_aggregate(spec, place);
-  }
   return spec;
 }
 

@@ -2,7 +2,8 @@
 //   {"time":"…","kind":"metric","step":10,"max_steps":600,"values":{"loss":0.5}}
 //   {"time":"…","kind":"phase","phase":"running","detail":""}
 //   {"time":"…","kind":"shard","step":10,"file":{"name":"…","bytes":1,"sha256":"…"}}
-//   {"time":"…","kind":"manifest","step":10,"manifest":{…},"shards":[{…}],"metrics":{…},"final":false}
+//   {"time":"…","kind":"manifest","step":10,"manifest":{…},"shards":[{…}],"metrics":{…},
+//    "final":false}
 //   {"time":"…","kind":"failure","reason":"BAD_DATA","message":"…"}
 // Numbers that JSON cannot say (NaN, infinities) are written as the strings "nan", "inf", "-inf".
 #pragma once

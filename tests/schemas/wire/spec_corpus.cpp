@@ -22,6 +22,106 @@ std::string with_optimizer(const std::string& optimizer) {
 
 constexpr auto cannot_say = SpecCase::Schema::cannot_say;
 
+std::vector<SpecCase> bad_wholes() {
+  return {
+      {"[]", {""}},
+      {"null", {""}},
+      {"{}", {"/model", "/dataset"}},
+      {R"({"model": "mlp"})", {"/dataset"}},
+      {with(R"("colour": 1, "modes": "sync")"), {"/colour", "/modes"}},
+      {with(R"("a/b~c": 1)"), {"/a~1b~0c"}},
+      {with(R"("mode": "both")"), {"/mode"}},
+      {with(R"("mode": "sync", "mode": "sync")"), {"/mode"}, cannot_say},
+      {with(R"("name": "")"), {"/name"}},
+      {with(R"("name": "a\nb")"), {"/name"}},
+      {with(R"("name": 7)"), {"/name"}},
+      {with(R"("labels": {"bad key": "x", "n": 1})"), {"/labels/bad key", "/labels/n"}},
+  };
+}
+
+std::vector<SpecCase> bad_models_and_data() {
+  return {
+      {with_model("3"), {"/model"}},
+      {with_model(R"("resnet")"), {"/model"}},
+      {with_model("{}"), {"/model/name"}},
+      {with_model(R"({"name": "mlp", "hidden": [0, 10, "x"]})"),
+       {"/model/hidden/0", "/model/hidden/2"}},
+      {with_model(R"({"name": "mlp", "hidden": 100})"), {"/model/hidden"}},
+      {with_model(R"({"name": "softmax_regression", "hidden": [5]})"), {"/model/hidden"}},
+      {with_model(R"({"name": "mlp", "weight_init": {"name": "zeros", "stddev": 1}})"),
+       {"/model/weight_init/stddev"}},
+      {with_dataset(R"("mnist")"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "mine", "path": "/data"})"), {"/dataset/format"}},
+      {with_dataset(R"({"name": "mine", "format": "parquet", "path": "/d"})"), {"/dataset/format"}},
+      {with_dataset(R"({"name": "mnist", "path": "data"})"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "mnist", "path": "/d", "label_column": "x"})"),
+       {"/dataset/label_column"}},
+      {with_dataset(R"({"name": "synthetic_digits", "path": "/d"})"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "synthetic_digits", "train_examples": 0})"),
+       {"/dataset/train_examples"}},
+      {with_dataset(R"({"name": "../x", "format": "csv", "path": "/d"})"), {"/dataset/name"}},
+      {with_dataset(R"({"name": "x", "format": "csv", "path": "/d", "test_fraction": 1})"),
+       {"/dataset/test_fraction"}},
+  };
+}
+
+std::vector<SpecCase> bad_trainings() {
+  return {
+      {with_optimizer(R"("sdg")"), {"/training/optimizer"}},
+      {with_optimizer(R"({"name": "sgd", "momentum": 0.9})"), {"/training/optimizer/momentum"}},
+      {with_optimizer(R"({"name": "adam", "beta1": 1, "learning_rate": 0})"),
+       {"/training/optimizer/learning_rate", "/training/optimizer/beta1"}},
+      {with_optimizer(R"({"name": "adam", "schedule": {"name": "cosine", "gamma": 1}})"),
+       {"/training/optimizer/schedule/gamma"}},
+      {with(R"("training": {"batch_size": 0, "epochs": 0, "max_steps": 1.5, "seed": -1})"),
+       {"/training/batch_size", "/training/epochs", "/training/max_steps", "/training/seed"}},
+      {with(R"("training": {"batch_size": "100", "deterministic": 1})"),
+       {"/training/batch_size", "/training/deterministic"}},
+      {with(R"("training": {"seed": 99999999999999999999})"), {"/training/seed"}},
+      {with(R"("training": {"replicas_to_aggregate": 9})"),
+       {"/training/replicas_to_aggregate"},
+       cannot_say},
+      {with(R"("training": {"batch_size": null})"), {"/training/batch_size"}},
+  };
+}
+
+std::vector<SpecCase> bad_roles() {
+  return {
+      {with(R"("roles": {"worker": 2})"), {"/roles/ps"}},
+      {with(R"("roles": {"ps": 1})"), {"/roles/worker"}},
+      {with(R"("roles": {"ps": 0, "worker": 0})"), {"/roles/ps", "/roles/worker"}},
+      {with(R"("roles": {"ps": -1, "worker": 1})"), {"/roles/ps"}},
+      {with(R"("roles": {"ps": 1, "worker": 1, "boss": 1})"), {"/roles/boss"}},
+      {with(R"("roles": {"ps": 1, "worker": 1, "chief": 2})"), {"/roles/chief"}},
+      {with(R"("roles": {"ps": 600, "worker": 600})"), {"/roles"}, cannot_say},
+      {with(R"("roles": {"ps": 1, "worker": {"replicas": 1, "resources": {"cpus": 0, "ram": 1}}})"),
+       {"/roles/worker/resources/cpus", "/roles/worker/resources/ram"}},
+      {with(R"("roles": {"ps": 1, "worker": {"resources": {}}})"), {"/roles/worker/replicas"}},
+      {with(R"("roles": {"ps": 1, "worker": 2}, "training": {"strategy": "local"})"),
+       {"/roles/ps", "/roles/worker"}},
+      {with(R"("roles": {"ps": 1, "worker": 2}, "mode": "async",
+               "training": {"strategy": "all_reduce"})"),
+       {"/training/strategy", "/roles/ps", "/mode"}},
+  };
+}
+
+std::vector<SpecCase> bad_policies() {
+  return {
+      {with(R"("scheduling": {"priority": 101, "max_queued_seconds": 0, "host_labels": []})"),
+       {"/scheduling/priority", "/scheduling/max_queued_seconds", "/scheduling/host_labels"}},
+      {with(R"("run_policy": {"max_restarts": -1, "backoff": {"multiplier": 0.5, "jitter": 1}})"),
+       {"/run_policy/max_restarts", "/run_policy/backoff/multiplier",
+        "/run_policy/backoff/jitter"}},
+      {with(R"("checkpoint": {"keep_latest": 0, "resume_from": "newest"})"),
+       {"/checkpoint/keep_latest", "/checkpoint/resume_from"}},
+      {with(R"("checkpoint": {"resume_from": "../etc/5"})"), {"/checkpoint/resume_from"}},
+      {with(R"("env": {"LD_PRELOAD": "x", "1A": "", "TRAINYARD_X": "", "OK": 1, "B=C": "x"})"),
+       {"/env/OK", "/env/1A", "/env/B=C", "/env/LD_PRELOAD", "/env/TRAINYARD_X"}},
+      {with(R"("env": {"A": "x\u0000y"})"), {"/env/A"}},
+      {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
+  };
+}
+
 }  // namespace
 
 std::vector<SpecCase> good_specs() {
@@ -83,84 +183,12 @@ std::vector<SpecCase> good_specs() {
 }
 
 std::vector<SpecCase> bad_specs() {
-  return {
-      {"[]", {""}},
-      {"null", {""}},
-      {"{}", {"/model", "/dataset"}},
-      {R"({"model": "mlp"})", {"/dataset"}},
-      {with(R"("colour": 1, "modes": "sync")"), {"/colour", "/modes"}},
-      {with(R"("a/b~c": 1)"), {"/a~1b~0c"}},
-      {with(R"("mode": "both")"), {"/mode"}},
-      {with(R"("mode": "sync", "mode": "sync")"), {"/mode"}, cannot_say},
-      {with(R"("name": "")"), {"/name"}},
-      {with(R"("name": "a\nb")"), {"/name"}},
-      {with(R"("name": 7)"), {"/name"}},
-      {with(R"("labels": {"bad key": "x", "n": 1})"), {"/labels/bad key", "/labels/n"}},
-      {with_model("3"), {"/model"}},
-      {with_model(R"("resnet")"), {"/model"}},
-      {with_model("{}"), {"/model/name"}},
-      {with_model(R"({"name": "mlp", "hidden": [0, 10, "x"]})"),
-       {"/model/hidden/0", "/model/hidden/2"}},
-      {with_model(R"({"name": "mlp", "hidden": 100})"), {"/model/hidden"}},
-      {with_model(R"({"name": "softmax_regression", "hidden": [5]})"), {"/model/hidden"}},
-      {with_model(R"({"name": "mlp", "weight_init": {"name": "zeros", "stddev": 1}})"),
-       {"/model/weight_init/stddev"}},
-      {with_dataset(R"("mnist")"), {"/dataset/path"}},
-      {with_dataset(R"({"name": "mine", "path": "/data"})"), {"/dataset/format"}},
-      {with_dataset(R"({"name": "mine", "format": "parquet", "path": "/d"})"), {"/dataset/format"}},
-      {with_dataset(R"({"name": "mnist", "path": "data"})"), {"/dataset/path"}},
-      {with_dataset(R"({"name": "mnist", "path": "/d", "label_column": "x"})"),
-       {"/dataset/label_column"}},
-      {with_dataset(R"({"name": "synthetic_digits", "path": "/d"})"), {"/dataset/path"}},
-      {with_dataset(R"({"name": "synthetic_digits", "train_examples": 0})"),
-       {"/dataset/train_examples"}},
-      {with_dataset(R"({"name": "../x", "format": "csv", "path": "/d"})"), {"/dataset/name"}},
-      {with_dataset(R"({"name": "x", "format": "csv", "path": "/d", "test_fraction": 1})"),
-       {"/dataset/test_fraction"}},
-      {with_optimizer(R"("sdg")"), {"/training/optimizer"}},
-      {with_optimizer(R"({"name": "sgd", "momentum": 0.9})"), {"/training/optimizer/momentum"}},
-      {with_optimizer(R"({"name": "adam", "beta1": 1, "learning_rate": 0})"),
-       {"/training/optimizer/learning_rate", "/training/optimizer/beta1"}},
-      {with_optimizer(R"({"name": "adam", "schedule": {"name": "cosine", "gamma": 1}})"),
-       {"/training/optimizer/schedule/gamma"}},
-      {with(R"("training": {"batch_size": 0, "epochs": 0, "max_steps": 1.5, "seed": -1})"),
-       {"/training/batch_size", "/training/epochs", "/training/max_steps", "/training/seed"}},
-      {with(R"("training": {"batch_size": "100", "deterministic": 1})"),
-       {"/training/batch_size", "/training/deterministic"}},
-      {with(R"("training": {"seed": 99999999999999999999})"), {"/training/seed"}},
-      {with(R"("training": {"replicas_to_aggregate": 9})"),
-       {"/training/replicas_to_aggregate"},
-       cannot_say},
-      {with(R"("training": {"batch_size": null})"), {"/training/batch_size"}},
-      {with(R"("roles": {"worker": 2})"), {"/roles/ps"}},
-      {with(R"("roles": {"ps": 1})"), {"/roles/worker"}},
-      {with(R"("roles": {"ps": 0, "worker": 0})"), {"/roles/ps", "/roles/worker"}},
-      {with(R"("roles": {"ps": -1, "worker": 1})"), {"/roles/ps", "/roles/ps"}},
-      {with(R"("roles": {"ps": 1, "worker": 1, "boss": 1})"), {"/roles/boss"}},
-      {with(R"("roles": {"ps": 1, "worker": 1, "chief": 2})"), {"/roles/chief"}},
-      {with(R"("roles": {"ps": 600, "worker": 600})"), {"/roles"}, cannot_say},
-      {with(R"("roles": {"ps": 1, "worker": {"replicas": 1, "resources": {"cpus": 0, "ram": 1}}})"),
-       {"/roles/worker/resources/cpus", "/roles/worker/resources/ram"}},
-      {with(R"("roles": {"ps": 1, "worker": {"resources": {}}})"),
-       {"/roles/worker/replicas", "/roles/worker"}},
-      {with(R"("roles": {"ps": 1, "worker": 2}, "training": {"strategy": "local"})"),
-       {"/roles/ps", "/roles/worker"}},
-      {with(
-           R"("roles": {"ps": 1, "worker": 2}, "mode": "async", "training": {"strategy": "all_reduce"})"),
-       {"/training/strategy", "/roles/ps", "/mode"}},
-      {with(R"("scheduling": {"priority": 101, "max_queued_seconds": 0, "host_labels": []})"),
-       {"/scheduling/priority", "/scheduling/max_queued_seconds", "/scheduling/host_labels"}},
-      {with(R"("run_policy": {"max_restarts": -1, "backoff": {"multiplier": 0.5, "jitter": 1}})"),
-       {"/run_policy/max_restarts", "/run_policy/backoff/multiplier",
-        "/run_policy/backoff/jitter"}},
-      {with(R"("checkpoint": {"keep_latest": 0, "resume_from": "newest"})"),
-       {"/checkpoint/keep_latest", "/checkpoint/resume_from"}},
-      {with(R"("checkpoint": {"resume_from": "../etc/5"})"), {"/checkpoint/resume_from"}},
-      {with(R"("env": {"LD_PRELOAD": "x", "1A": "", "TRAINYARD_X": "", "OK": 1, "B=C": "x"})"),
-       {"/env/OK", "/env/1A", "/env/B=C", "/env/LD_PRELOAD", "/env/TRAINYARD_X"}},
-      {with(R"("env": {"A": "x\u0000y"})"), {"/env/A"}},
-      {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
-  };
+  std::vector<SpecCase> all;
+  for (const auto& cases :
+       {bad_wholes(), bad_models_and_data(), bad_trainings(), bad_roles(), bad_policies()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
 }
 
 }  // namespace trainyard

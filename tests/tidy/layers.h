@@ -1,0 +1,97 @@
+// Who may include whom: the layer table of ARCHITECTURE.md as data. A new folder needs a row here.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace trainyard::tidy {
+
+struct Layer {
+  std::string_view folder;   // with the folders below it, unless they have a row of their own
+  std::string_view ours;     // folders, or single headers, that it may include besides its own
+  std::string_view outside;  // libraries, as in `libraries` below; "posix" = headers of the system
+};
+
+inline constexpr std::array layers{
+    // words
+    Layer{"schemas/base", "", "posix"},
+    Layer{"schemas/types", "schemas/base", ""},
+    Layer{"schemas/sql", "", ""},
+    Layer{"schemas/wire", "schemas/base schemas/types schemas/proto",
+          "nlohmann protobuf grpc openssl"},
+    // scheduler
+    Layer{"scheduler/core", "schemas/base schemas/types", ""},
+    Layer{"scheduler/store", "schemas/base schemas/types schemas/wire schemas/sql scheduler/core",
+          "sqlite posix"},
+    Layer{"scheduler/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
+    Layer{"scheduler/loop",
+          "schemas/base schemas/types schemas/wire scheduler/core scheduler/store scheduler/link",
+          "posix"},
+    // agent
+    Layer{"agent/core", "schemas/base schemas/types", ""},
+    Layer{"agent/host", "schemas/base schemas/types", "boost posix"},
+    Layer{"agent/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
+    Layer{"agent/loop", "schemas/base schemas/types schemas/wire agent/core agent/host agent/link",
+          "posix"},
+    Layer{"agent", "schemas agent", "cli11 nlohmann posix"},
+    // runtime
+    Layer{"runtime/core", "schemas/base schemas/types", ""},
+    Layer{"runtime/math", "schemas/base runtime/core", ""},
+    Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "eigen"},
+    Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", "eigen"},
+    Layer{"runtime/graph", "schemas/base runtime/math", ""},
+    Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib"},
+    Layer{"runtime/model",
+          "schemas/base schemas/types runtime/core runtime/math runtime/graph runtime/data", ""},
+    Layer{"runtime/net",
+          "schemas/base schemas/types schemas/wire schemas/proto runtime/core runtime/math",
+          "grpc protobuf posix"},
+    Layer{"runtime/files", "schemas/base schemas/types schemas/wire runtime/core runtime/math",
+          "posix"},
+    Layer{"runtime/role", "schemas/base schemas/types schemas/wire runtime", "posix"},
+    Layer{"runtime", "schemas runtime", "posix"},
+    // api
+    Layer{"api/http", "schemas/base", "pistache posix"},
+    Layer{"api/routes",
+          "schemas/base schemas/types schemas/wire api/http scheduler/loop "
+          "scheduler/store/reader.h scheduler/core/explain.h",
+          "nlohmann prometheus posix"},
+    Layer{"api/server", "schemas/base schemas/wire api scheduler/loop", "cli11 nlohmann posix"},
+    Layer{"api/client", "schemas/base schemas/types schemas/wire", "curl cli11 nlohmann posix"},
+};
+
+// How a library's headers begin.
+struct Library {
+  std::string_view name;
+  std::string_view prefixes;
+};
+inline constexpr std::array libraries{
+    Library{"boost", "boost/"},
+    Library{"cli11", "CLI/"},
+    Library{"curl", "curl/"},
+    Library{"eigen", "Eigen/"},
+    Library{"grpc", "grpcpp/ grpc/"},
+    Library{"nlohmann", "nlohmann/"},
+    Library{"openssl", "openssl/"},
+    Library{"pistache", "pistache/"},
+    Library{"prometheus", "prometheus/"},
+    Library{"protobuf", "google/protobuf/"},
+    Library{"sqlite", "sqlite3.h"},
+    Library{"zlib", "zlib.h"},
+};
+
+// Cores are values with one function: what reads a clock, waits, or touches the world is not for
+// them.
+inline constexpr std::array core_folders{std::string_view("scheduler/core"),
+                                         std::string_view("agent/core"),
+                                         std::string_view("runtime/core")};
+inline constexpr std::string_view core_banned_headers =
+    "chrono thread mutex shared_mutex condition_variable future stop_token semaphore fstream "
+    "iostream filesystem ctime random";
+inline constexpr std::string_view core_banned_words =
+    "rand srand getenv random_device gettimeofday clock_gettime sleep_for";
+
+inline constexpr std::string_view top_folders =
+    "api scheduler agent runtime schemas ui examples tests build";
+
+}  // namespace trainyard::tidy
