@@ -8,16 +8,16 @@
 namespace trainyard::client {
 namespace {
 
-constexpr std::size_t bar_columns = 24;
+constexpr std::size_t long_bar = 24;
+constexpr std::size_t short_bar = 10;
 
-std::string bar(double progress) {
-  const auto done = static_cast<std::size_t>(progress * static_cast<double>(bar_columns));
+std::string bar(double progress, std::size_t columns) {
+  const auto done = static_cast<std::size_t>(progress * static_cast<double>(columns));
   std::string text;
-  for (std::size_t i = 0; i < bar_columns; ++i) text += i < done ? "━" : "─";
+  for (std::size_t i = 0; i < columns; ++i) text += i < done ? "━" : "─";
   return text;
 }
 
-// Waiting jobs say why; the reason alone would not tell what is short.
 std::string state_words(const JobView& job) {
   std::string words(name_of(job.state));
   if (job.attempt > 1) words += " (attempt " + std::to_string(job.attempt) + ")";
@@ -30,16 +30,20 @@ std::string step_words(const JobView& job) {
   return words;
 }
 
+// In the order of what a person would miss first.
 std::vector<std::string> measurements(const JobView& job) {
-  std::vector<std::string> words{step_words(job)};
+  std::vector<std::string> words;
   if (job.loss) words.push_back("loss " + decimal_text(*job.loss));
-  if (const auto accuracy = job.accuracy()) words.push_back("accuracy " + decimal_text(*accuracy));
   if (job.examples_per_second) {
     words.push_back(grouped(std::llround(*job.examples_per_second)) + " examples/s");
   }
   if (job.eta_seconds && job.state == JobState::running) {
     words.push_back("ETA " + duration_text({std::llround(*job.eta_seconds * 1000)}));
   }
+  if (const auto found = job.metrics.find("accuracy"); found != job.metrics.end()) {
+    words.push_back("accuracy " + decimal_text(found->second));
+  }
+  words.push_back(step_words(job));
   return words;
 }
 
@@ -61,13 +65,17 @@ std::string percent(double progress) {
 }  // namespace
 
 std::string progress_line(const JobView& job, std::size_t columns) {
-  std::string line = printable(job.name) + "  " + state_words(job);
-  std::vector<std::string> parts = parts_of(job);
-  if (has_trained(job))
-    parts.insert(parts.begin(), bar(job.progress) + " " + percent(job.progress));
+  std::string line = printable(job.name);
+  if (job.state != JobState::running || job.attempt > 1) line += "  " + state_words(job);
+  const std::vector<std::string> parts = parts_of(job);
+  if (has_trained(job)) {
+    std::size_t whole = width_of(line) + 2 + long_bar + 5;  // a blank and the per cent
+    for (const std::string& part : parts) whole += 2 + width_of(part);
+    line += "  " + bar(job.progress, whole <= columns ? long_bar : short_bar) + " " +
+            percent(job.progress);
+  }
   for (const std::string& part : parts) {
-    if (width_of(line) + 2 + width_of(part) > columns) break;
-    line += "  " + part;
+    if (width_of(line) + 2 + width_of(part) <= columns) line += "  " + part;
   }
   return line;
 }

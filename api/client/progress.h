@@ -8,8 +8,8 @@
 
 namespace trainyard::client {
 
-// "digits-mlp  running  ━━━━━━───────  46%  step 920/2,000  loss 0.2143  accuracy 0.9391  61,200
-// examples/s  ETA 4.1s", at most `columns` wide: what does not fit is left out from the right.
+// "digits  ━━━━━─────  46%  loss 0.2143  61,200 examples/s  ETA 4.1s  accuracy 0.9391  step
+// 920/2,000", at most `columns` wide: the bar gets shorter, then what comes later is left out.
 std::string progress_line(const JobView& job, std::size_t columns);
 
 // The same without the bar, of any width.

@@ -48,9 +48,9 @@ std::string ResponseStream::framed(std::string_view bytes) const {
   return chunk;
 }
 
-std::string to_text(const ServerSentEvent& event) {
+std::string event_text(const ServerSentEvent& event) {
   std::string text;
-  if (event.id) text += "id: " + std::to_string(*event.id) + '\n';
+  if (!event.id.empty()) text += "id: " + event.id + '\n';
   if (!event.event.empty()) text += "event: " + event.event + '\n';
   std::string_view rest = event.data;
   do {

@@ -4,10 +4,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,10 +58,10 @@ class ResponseStream : public Beating {
 // One server-sent event. Newlines in `data` become several data lines; `id` is what Last-Event-ID
 // will say.
 struct ServerSentEvent {
-  std::optional<std::int64_t> id;
+  std::string id;  // "" = none
   std::string event;
   std::string data;
 };
-std::string to_text(const ServerSentEvent& event);
+std::string event_text(const ServerSentEvent& event);
 
 }  // namespace trainyard::api

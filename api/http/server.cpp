@@ -1,7 +1,6 @@
 // Pistache in, our requests and answers out. The only file that includes Pistache.
 #include "api/http/server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <pistache/endpoint.h>
 #include <pistache/peer.h>
@@ -9,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <utility>
 
@@ -143,35 +141,6 @@ class Reader : public http::Handler {
   std::shared_ptr<Shared> shared_;
 };
 
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Result<HostAndPort> parse_address(const ServerOptions& options) {
-  const std::string& text = options.address;
-  const std::size_t colon = text.rfind(':');
-  std::string host = text.substr(0, colon);
-  if (host == "localhost") host = "127.0.0.1";
-  in_addr address{};
-  if (colon == std::string::npos || ::inet_pton(AF_INET, host.c_str(), &address) != 1) {
-    return invalid("http address: \"" + text + "\" is not IPv4:PORT or localhost:PORT");
-  }
-  std::uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
-  if (error != std::errc() || stop != end) {
-    return invalid("http address: the port of \"" + text + "\" is not a number from 0 to 65535");
-  }
-  if (options.exposure == Exposure::loopback_only && !host.starts_with("127.")) {
-    return invalid(
-        "http address: " + text +
-        " can be reached by other machines, and there is no authentication yet; listen on "
-        "127.0.0.1, or say --insecure");
-  }
-  return HostAndPort{.host = host, .port = port};
-}
-
 // Raises the soft limit of open files as far as allowed, and returns how many connections fit below
 // it: two descriptors each, and some for the rest of the process.
 std::size_t connections_that_fit(std::size_t wanted) {
@@ -201,7 +170,7 @@ Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() { stop(); }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::vector<Route> routes) {
-  TRY_ASSIGN(const HostAndPort place, parse_address(options));
+  TRY_ASSIGN(const HostAndPort place, parse_address(options.address, options.exposure));
   std::signal(SIGPIPE, SIG_IGN);  // sendfile() has no MSG_NOSIGNAL
   options.connections_max = connections_that_fit(options.connections_max);
   auto parts = std::make_unique<Parts>();

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "api/http/address.h"
 #include "api/http/request_parser.h"
 #include "api/http/router.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::api {
-
-enum class Exposure { loopback_only, any_interface };
 
 struct ServerOptions {
   std::string address = "127.0.0.1:8080";  // IPv4 or "localhost"; port 0 takes a free one

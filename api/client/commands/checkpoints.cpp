@@ -11,30 +11,27 @@
 namespace trainyard::client {
 namespace {
 
-std::string metrics_cell(const nlohmann::json& metrics) {
-  std::string cell;
-  if (!metrics.is_object()) return "-";
-  for (const auto& [name, value] : metrics.items()) {
-    if (!value.is_number()) continue;
-    cell += (cell.empty() ? "" : "  ") + printable(name) + " " + decimal_text(value.get<double>());
-  }
-  return cell.empty() ? "-" : cell;
+std::string metric_cell(const nlohmann::json& item, const char* name) {
+  const auto value = number_of(member_of(item, "metrics"), name);
+  return value ? decimal_text(*value) : "-";
 }
 
 Result<int> print_checkpoints(Rest& rest, const std::string& id) {
   TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(id, "/checkpoints")));
   const WallTime now = read_clocks().wall;
   Table table({{"STEP", Align::right},
+               {"LOSS", Align::right},
+               {"TEST LOSS", Align::right},
+               {"TEST ACCURACY", Align::right},
                {"SIZE", Align::right},
                {"FILES", Align::right},
-               {"AGE", Align::right},
-               {"METRICS"}});
+               {"AGE", Align::right}});
   for (const nlohmann::json& item : list_of(answer, "items")) {
-    table.add({grouped(integer_of(item, "step").value_or(0)),
+    table.add({grouped(integer_of(item, "step").value_or(0)), metric_cell(item, "loss"),
+               metric_cell(item, "test_loss"), metric_cell(item, "test_accuracy"),
                bytes_text(integer_of(item, "bytes").value_or(0)),
                std::to_string(list_of(item, "files").size()),
-               age_text(time_of(item, "created_at"), now),
-               metrics_cell(member_of(item, "metrics"))});
+               age_text(time_of(item, "created_at"), now)});
   }
   std::fputs(table.text().c_str(), stdout);
   return exit_done;

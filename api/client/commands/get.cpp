@@ -6,7 +6,6 @@
 #include "api/client/commands/command.h"
 #include "api/client/job_view.h"
 #include "api/client/json_read.h"
-#include "api/client/progress.h"
 #include "api/client/text.h"
 #include "schemas/base/clock.h"
 
@@ -18,13 +17,12 @@ struct GetOptions {
   bool json = false;
 };
 
-void print_row(const char* name, const std::string& value) {
-  if (!value.empty()) std::printf("%-12s %s\n", name, value.c_str());
+void print_row(const std::string& name, const std::string& value) {
+  if (!value.empty()) std::printf("%-20s %s\n", name.c_str(), value.c_str());
 }
 
 void print_metrics(const JobView& job) {
-  for (const auto& [name, value] : job.metrics)
-    print_row("", printable(name) + " " + decimal_text(value));
+  for (const auto& [name, value] : job.metrics) print_row(printable(name), decimal_text(value));
 }
 
 void print_job(const JobView& job) {
@@ -38,7 +36,7 @@ void print_job(const JobView& job) {
   if (job.started_at.is_set()) print_row("started", age_text(job.started_at, now) + " ago");
   if (job.finished_at.is_set()) print_row("finished", age_text(job.finished_at, now) + " ago");
   print_row("attempt", std::to_string(job.attempt));
-  print_row("progress", plain_line(job));
+  print_row("step", grouped(job.step) + (job.max_steps > 0 ? " of " + grouped(job.max_steps) : ""));
   if (job.latest_checkpoint) print_row("checkpoint", "step " + grouped(*job.latest_checkpoint));
   print_metrics(job);
   if (job.failure.empty()) return;

@@ -38,11 +38,16 @@ std::string with_name(const std::string& spec, const std::string& name) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void tell_plan(const nlohmann::json& planned) {
-  const nlohmann::json& plan = member_of(planned, "plan");
-  std::printf("%s\n", planned.dump(2).c_str());
-  const std::string message = text_of(plan, "message");
-  if (!message.empty()) std::fprintf(stderr, "%s\n", printable(message).c_str());
+void tell_plan(const nlohmann::json& plan) {
+  std::printf("%s\n", printable(text_of(plan, "message")).c_str());
+  const nlohmann::json& tasks = list_of(plan, "tasks");
+  if (tasks.empty()) return;
+  Table table({{"TASK"}, {"AGENT"}, {"GPUS"}});
+  for (const nlohmann::json& task : tasks) {
+    table.add({printable(text_of(task, "task")), printable(text_of(task, "agent")),
+               list_of(task, "gpus").empty() ? "-" : list_of(task, "gpus").dump()});
+  }
+  std::fputs(table.text().c_str(), stdout);
 }
 
 Result<int> submit(Rest& rest, const SubmitOptions& options) {
@@ -50,7 +55,7 @@ Result<int> submit(Rest& rest, const SubmitOptions& options) {
   const std::string spec = with_name(text, options.name);
   if (options.dry_run) {
     TRY_ASSIGN(const nlohmann::json planned, rest.post_json("/v1/jobs?dry_run=true", spec));
-    tell_plan(planned);
+    tell_plan(member_of(planned, "plan"));
     return exit_done;
   }
   Request request{.method = "POST", .path = "/v1/jobs", .body = spec};

@@ -12,10 +12,10 @@ using namespace trainyard;
 using namespace trainyard::api;
 
 TEST_CASE("an event is written as lines that end with an empty one", "[http]") {
-  CHECK(to_text({.id = 7, .event = "metric", .data = "{}"}) ==
+  CHECK(event_text({.id = "7", .event = "metric", .data = "{}"}) ==
         "id: 7\nevent: metric\ndata: {}\n\n");
-  CHECK(to_text({.id = {}, .event = "", .data = "a\nb"}) == "data: a\ndata: b\n\n");
-  CHECK(to_text({.id = {}, .event = "end", .data = ""}) == "event: end\ndata: \n\n");
+  CHECK(event_text({.id = "", .event = "", .data = "a\nb"}) == "data: a\ndata: b\n\n");
+  CHECK(event_text({.id = "", .event = "end", .data = ""}) == "event: end\ndata: \n\n");
 }
 
 TEST_CASE("a stream is chunked, flows as it is written, and ends with its last chunk", "[http]") {

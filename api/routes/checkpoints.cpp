@@ -1,0 +1,147 @@
+// Handlers of /v1/jobs/{id}/checkpoints.
+#include "api/routes/checkpoints.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "api/routes/query_reader.h"
+#include "api/routes/render.h"
+#include "schemas/wire/job_json.h"
+#include "schemas/wire/json_text.h"
+#include "schemas/wire/sha256.h"
+
+namespace trainyard::api {
+namespace {
+
+void list_checkpoints(Backend& backend, const Request& request, const Responder& responder) {
+  if (!has_no_query(request, responder)) return;
+  const auto checkpoints =
+      backend.readers->read([&](scheduler::Reader& reader) -> Result<std::vector<Checkpoint>> {
+        TRY(reader.job(job_id_of(request)));
+        return reader.checkpoints(job_id_of(request));
+      });
+  if (!checkpoints) return responder.error(checkpoints.error());
+  nlohmann::json items = nlohmann::json::array();
+  for (const Checkpoint& checkpoint : *checkpoints) items.push_back(checkpoint_to_json(checkpoint));
+  responder.json(200, to_text(page_to_json(std::move(items), std::nullopt)));
+}
+
+Result<std::string> hash_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 hash;
+  std::string piece(1 << 20, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    hash.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
+  }
+  if (!file.eof()) return unavailable("cannot read " + path);
+  return hash.finish_hex();
+}
+
+// The hashes of model files that were downloaded lately. A file never changes once it is there: its
+// checkpoint's manifest names all that is in it.
+class KnownHashes {
+ public:
+  Result<std::string> hash_of(const std::string& path, const std::string& manifest) {
+    const std::string key = path + '\n' + manifest;
+    if (const auto known = hashes_.find(key); known != hashes_.end()) return known->second;
+    TRY_ASSIGN(std::string hash, hash_file(path));
+    if (hashes_.size() >= count_max) hashes_.clear();
+    hashes_.emplace(key, hash);
+    return hash;
+  }
+
+ private:
+  static constexpr std::size_t count_max = 1024;
+  std::map<std::string, std::string> hashes_;  // the background thread's alone
+};
+
+Result<Checkpoint> find_checkpoint(ReaderPool& readers, const JobId& id, std::string_view which) {
+  return readers.read([&](scheduler::Reader& reader) -> Result<Checkpoint> {
+    TRY_ASSIGN(const Job job, reader.job(id));
+    TRY_ASSIGN(const auto checkpoints, reader.checkpoints(id));
+    return choose_checkpoint(checkpoints, which, job.spec.checkpoint.metric);
+  });
+}
+
+void send_model(Backend& backend, const Checkpoint& checkpoint, KnownHashes& hashes,
+                const Responder& responder) {
+  const auto path = backend.scheduler.model_file(checkpoint);
+  if (!path) return responder.error(path.error());
+  const auto hash = hashes.hash_of(*path, checkpoint.manifest.sha256);
+  if (!hash) return responder.error(hash.error());
+  const std::string name =
+      checkpoint.job.text + "-step-" + std::to_string(checkpoint.step) + ".safetensors";
+  responder.file({.path = *path,
+                  .content_type = "application/octet-stream",
+                  .entity_tag = *hash,
+                  .headers = {{"Content-Disposition", "attachment; filename=\"" + name + '"'}}});
+}
+
+Handler downloading(Backend& backend) {
+  const auto hashes = std::make_shared<KnownHashes>();  // one for all copies of the handler
+  return [&backend, hashes](const Request& request, const Responder& responder) {
+    if (!has_no_query(request, responder)) return;
+    const auto found =
+        find_checkpoint(*backend.readers, job_id_of(request), request.parameters.at("step"));
+    if (!found && found.error().code == Code::invalid) {
+      return responder.problem(bad_request("bad_parameter", found.error().message));
+    }
+    if (!found) return responder.error(found.error());
+    const bool posted = backend.background.post([&backend, hashes, responder, checkpoint = *found] {
+      send_model(backend, checkpoint, *hashes, responder);
+    });
+    if (!posted) responder.error(unavailable("too many model files are asked for at once"));
+  };
+}
+
+}  // namespace
+
+Result<Checkpoint> choose_checkpoint(const std::vector<Checkpoint>& checkpoints,
+                                     std::string_view which, const std::string& metric) {
+  if (which == "latest") {
+    if (checkpoints.empty()) return not_found("the job has no committed checkpoint yet");
+    return checkpoints.back();
+  }
+  if (which == "best") {
+    const bool low =
+        metric.find("loss") != std::string::npos || metric.find("error") != std::string::npos;
+    const Checkpoint* best = nullptr;
+    double best_value = 0;
+    for (const Checkpoint& checkpoint : checkpoints) {
+      const auto found = checkpoint.metrics.find(metric);
+      if (found == checkpoint.metrics.end() || !std::isfinite(found->second)) continue;
+      const double value = found->second;
+      if (best != nullptr && (low ? value >= best_value : value <= best_value)) continue;
+      best = &checkpoint;
+      best_value = value;
+    }
+    if (best == nullptr) return not_found("no committed checkpoint has the metric " + metric);
+    return *best;
+  }
+  std::int64_t step = 0;
+  const auto [stop, error] = std::from_chars(which.data(), which.data() + which.size(), step);
+  if (error != std::errc() || stop != which.data() + which.size() || step < 0) {
+    return invalid("the step must be a number, latest or best");
+  }
+  const auto found = std::ranges::find(checkpoints, step, &Checkpoint::step);
+  if (found == checkpoints.end()) {
+    return not_found("the job has no committed checkpoint of step " + std::to_string(step));
+  }
+  return *found;
+}
+
+std::vector<Route> checkpoint_routes(Backend& backend) {
+  return {
+      {Method::get, "/v1/jobs/{id}/checkpoints", with(backend, list_checkpoints)},
+      {Method::get, "/v1/jobs/{id}/checkpoints/{step}/download", downloading(backend)},
+  };
+}
+
+}  // namespace trainyard::api

@@ -1,0 +1,28 @@
+// The server-sent events of one job: its timeline rows under their kind ("transition", "task", …)
+// and new metric points as "metrics", in the shapes that the REST calls have. A client that is slow
+// misses nothing: it is read for when it has taken what it was sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/routes/backend.h"
+
+namespace trainyard::api {
+
+// Where a stream is: what Last-Event-ID says, "<event>-<step>". Metric points may come again after
+// a reconnect, never be missing: (name, step) names a point.
+struct StreamPosition {
+  std::int64_t event = 0;  // id of the last timeline row that was sent
+  std::int64_t step = -1;  // metric points up to this step were sent
+};
+std::string position_text(const StreamPosition& position);
+std::optional<StreamPosition> parse_stream_position(std::string_view text);
+
+std::unique_ptr<Watcher> make_event_stream(Backend& backend, const JobId& job,
+                                           const StreamPosition& start, const Responder& responder);
+
+}  // namespace trainyard::api

@@ -1,0 +1,62 @@
+// Handlers of /v1/jobs/{id}/events.
+#include "api/routes/events.h"
+
+#include <charconv>
+#include <utility>
+
+#include "api/routes/event_stream.h"
+#include "api/routes/query_reader.h"
+#include "api/routes/render.h"
+#include "schemas/wire/json_text.h"
+
+namespace trainyard::api {
+namespace {
+
+void stream_events(Backend& backend, const Request& request, const Responder& responder) {
+  const JobId id = job_id_of(request);
+  const std::string_view last = request.header("last-event-id");
+  const auto start = last.empty() ? StreamPosition{} : parse_stream_position(last);
+  if (!start) {
+    return responder.problem(
+        bad_request("bad_header", "Last-Event-ID is none that this server gave"));
+  }
+  const auto job = backend.readers->read([&](scheduler::Reader& reader) { return reader.job(id); });
+  if (!job) return responder.error(job.error());
+  if (!backend.watchers.has_room()) return responder.problem(too_many_watchers());
+  // Should the room be taken in this instant, the stream just ends and the client comes again.
+  static_cast<void>(backend.watchers.add(id, make_event_stream(backend, id, *start, responder)));
+}
+
+void list_events(Backend& backend, const Request& request, const Responder& responder) {
+  QueryReader query(request);
+  const std::int64_t limit = query.integer("limit", {.lowest = 1, .highest = 500}).value_or(50);
+  const std::int64_t after = query.integer("page_token", {}).value_or(0);
+  if (const auto problem = query.problem()) return responder.problem(*problem);
+  if (request.header("accept").find("text/event-stream") != std::string_view::npos) {
+    return stream_events(backend, request, responder);
+  }
+  const auto rows = backend.readers->read(
+      [&](scheduler::Reader& reader) -> Result<std::vector<scheduler::JobEventRow>> {
+        TRY(reader.job(job_id_of(request)));
+        return reader.events(job_id_of(request), after, limit + 1);
+      });
+  if (!rows) return responder.error(rows.error());
+  nlohmann::json items = nlohmann::json::array();
+  std::optional<std::string> next;
+  for (const scheduler::JobEventRow& row : *rows) {
+    if (std::ssize(items) == limit) {
+      next = std::to_string(items.back().at("id").get<std::int64_t>());
+      break;
+    }
+    items.push_back(event_to_json(row));
+  }
+  responder.json(200, to_text(page_to_json(std::move(items), next)));
+}
+
+}  // namespace
+
+std::vector<Route> event_routes(Backend& backend) {
+  return {{Method::get, "/v1/jobs/{id}/events", with(backend, list_events)}};
+}
+
+}  // namespace trainyard::api

@@ -1,0 +1,47 @@
+// Handlers of /healthz, /readyz, /version, /metrics, /openapi.json and /v1/schemas/job.
+#include "api/routes/health.h"
+
+#include "api/routes/documents.h"
+#include "api/routes/server_metrics.h"
+
+namespace trainyard::api {
+namespace {
+
+Handler document(std::string_view text) {
+  return [text](const Request& request, const Responder& responder) {
+    if (has_no_query(request, responder)) responder.json(200, std::string(text));
+  };
+}
+
+void get_readiness(Backend& backend, const Request&, const Responder& responder) {
+  if (backend.scheduler.ready()) return responder.json(200, "{\"status\":\"ready\"}");
+  responder.error(unavailable("the scheduler does not run, or its last save failed"));
+}
+
+void get_metrics(Backend& backend, const Request&, const Responder& responder) {
+  const auto jobs =
+      backend.readers->read([](scheduler::Reader& reader) { return reader.count_jobs_by_state(); });
+  if (!jobs) return responder.error(jobs.error());
+  responder.send({.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                  .body = server_metrics_text(backend.scheduler.counters(), *jobs)});
+}
+
+std::string version_json() {
+  return "{\"name\":\"trainyard\",\"version\":\"" + std::string(version()) + "\"}";
+}
+
+}  // namespace
+
+std::vector<Route> health_routes(Backend& backend) {
+  return {
+      {Method::get, "/healthz", document("{\"status\":\"ok\"}")},
+      {Method::get, "/readyz", with(backend, get_readiness)},
+      {Method::get, "/version",
+       [](const Request&, const Responder& responder) { responder.json(200, version_json()); }},
+      {Method::get, "/metrics", with(backend, get_metrics)},
+      {Method::get, "/openapi.json", document(openapi_document())},
+      {Method::get, "/v1/schemas/job", document(job_schema_document())},
+  };
+}
+
+}  // namespace trainyard::api

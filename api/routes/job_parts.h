@@ -1,0 +1,12 @@
+// What belongs to one job: its tasks, its cluster spec, why it is where it is, its metrics.
+#pragma once
+
+#include <vector>
+
+#include "api/routes/backend.h"
+
+namespace trainyard::api {
+
+std::vector<Route> job_part_routes(Backend& backend);
+
+}  // namespace trainyard::api

@@ -1,0 +1,98 @@
+// Counters -> Prometheus, by its client library.
+#include "api/routes/server_metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+#include <vector>
+
+#include "schemas/types/agent.h"
+#include "schemas/types/job.h"
+
+namespace trainyard::api {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricFamily family(std::string name, std::string help, MetricType type) {
+  MetricFamily made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.type = type;
+  return made;
+}
+
+MetricFamily counter(std::string name, std::string help, std::int64_t value) {
+  MetricFamily made = family(std::move(name), std::move(help), MetricType::Counter);
+  made.metric.emplace_back().counter.value = static_cast<double>(value);
+  return made;
+}
+
+ClientMetric& add_gauge(MetricFamily& made, std::int64_t value) {
+  ClientMetric& metric = made.metric.emplace_back();
+  metric.gauge.value = static_cast<double>(value);
+  return metric;
+}
+
+MetricFamily jobs_gauge(const std::map<std::string, std::int64_t>& jobs_by_state) {
+  MetricFamily made = family("trainyard_jobs", "Jobs by state.", MetricType::Gauge);
+  for (const auto& [state, count] : jobs_by_state) {
+    add_gauge(made, count).label.push_back({"state", state});
+  }
+  return made;
+}
+
+MetricFamily agents_gauge(const scheduler::Scheduler::Counters& counters) {
+  MetricFamily made = family("trainyard_agents", "Agents by state.", MetricType::Gauge);
+  for (std::size_t at = 0; at < counters.agents.size(); ++at) {
+    const auto state = static_cast<AgentState>(at);
+    add_gauge(made, counters.agents.at(at)).label.push_back({"state", std::string(name_of(state))});
+  }
+  return made;
+}
+
+MetricFamily save_histogram(const scheduler::Scheduler::Counters& counters) {
+  MetricFamily made = family("trainyard_save_seconds", "How long transactions of the store take.",
+                             MetricType::Histogram);
+  auto& histogram = made.metric.emplace_back().histogram;
+  std::uint64_t cumulative = 0;
+  for (std::size_t at = 0; at < counters.save_buckets.size(); ++at) {
+    cumulative += static_cast<std::uint64_t>(counters.saves_within.at(at).load());
+    auto& bucket = histogram.bucket.emplace_back();
+    bucket.cumulative_count = cumulative;
+    bucket.upper_bound = counters.save_buckets.at(at);
+  }
+  histogram.sample_count = std::max(cumulative, static_cast<std::uint64_t>(counters.saves.load()));
+  histogram.sample_sum = static_cast<double>(counters.save_micros) / 1e6;
+  return made;
+}
+
+}  // namespace
+
+std::string server_metrics_text(const scheduler::Scheduler::Counters& counters,
+                                const std::map<std::string, std::int64_t>& jobs_by_state) {
+  MetricFamily inbox =
+      family("trainyard_inbox_size", "Requests and reports that wait for the scheduler.",
+             MetricType::Gauge);
+  add_gauge(inbox, counters.inbox_size);
+  const std::vector<MetricFamily> families{
+      jobs_gauge(jobs_by_state),
+      agents_gauge(counters),
+      std::move(inbox),
+      counter("trainyard_steps_total", "Events that the scheduler's core has taken.",
+              counters.steps),
+      save_histogram(counters),
+      counter("trainyard_failed_saves_total", "Transactions of the store that failed.",
+              counters.failed_saves),
+      counter("trainyard_run_events_total", "Run events of tasks that were stored.",
+              counters.run_events),
+      counter("trainyard_refused_total", "Requests and reports that found the inbox full.",
+              counters.refused),
+  };
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace trainyard::api

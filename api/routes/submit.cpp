@@ -1,0 +1,87 @@
+// Parsing, planning and submitting of specs.
+#include "api/routes/submit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/routes/job_response.h"
+#include "api/routes/query_reader.h"
+#include "api/routes/render.h"
+#include "schemas/wire/job_spec_json.h"
+#include "schemas/wire/json_text.h"
+#include "schemas/wire/sha256.h"
+
+namespace trainyard::api {
+namespace {
+
+constexpr std::size_t idempotency_key_max = 255;
+
+// Everything that is wrong, at once; 501 when all of it is only not there yet.
+Problem problem_of_faults(const std::vector<Fault>& faults) {
+  const bool only_later = std::ranges::all_of(
+      faults, [](const Fault& fault) { return fault.kind == FaultKind::not_yet; });
+  const std::string count =
+      faults.size() == 1 ? "1 fault" : std::to_string(faults.size()) + " faults";
+  Problem problem{.status = only_later ? 501 : 422,
+                  .code = only_later ? "not_available" : "invalid_spec",
+                  .detail = only_later ? "the job asks for what this version cannot do yet"
+                                       : "the job spec has " + count};
+  for (const Fault& fault : faults) {
+    problem.errors.push_back({.pointer = fault.pointer, .message = fault.message});
+  }
+  return problem;
+}
+
+void plan_job(Backend& backend, const JobSpec& spec, const Responder& responder) {
+  nlohmann::json answer = {{"spec", to_json_value(spec)}, {"spec_hash", sha256_hex(to_json(spec))}};
+  backend.scheduler.plan(
+      spec, [responder, answer = std::move(answer)](const Result<scheduler::Plan>& plan) mutable {
+        if (!plan) return responder.error(plan.error());
+        answer["plan"] = plan_to_json(*plan);
+        responder.json(200, to_text(answer));
+      });
+}
+
+void answer_submitted(const Result<scheduler::Submitted>& submitted, const Responder& responder) {
+  if (!submitted) return responder.error(submitted.error());
+  const Job& job = submitted->job;
+  Response response = job_response(job, {});
+  response.status = 201;
+  response.headers.emplace_back("Location", "/v1/jobs/" + job.id.text);
+  response.headers.emplace_back("ETag", '"' + job_tag(job) + '"');
+  responder.send(std::move(response));
+}
+
+}  // namespace
+
+void submit_job(Backend& backend, const Request& request, const Responder& responder) {
+  QueryReader query(request);
+  const bool dry_run = query.flag("dry_run");
+  if (const auto problem = query.problem()) return responder.problem(*problem);
+  const std::string_view key = request.header("idempotency-key");
+  if (key.size() > idempotency_key_max ||
+      (key.empty() && request.headers.contains("idempotency-key"))) {
+    return responder.problem(
+        bad_request("bad_header", "Idempotency-Key must have 1 to 255 characters"));
+  }
+
+  ParsedJobSpec parsed = parse_job_spec(request.body);
+  if (const auto* broken = std::get_if<NotJson>(&parsed)) {
+    return responder.problem(bad_request("not_json", broken->message));
+  }
+  if (const auto* faults = std::get_if<std::vector<Fault>>(&parsed)) {
+    return responder.problem(problem_of_faults(*faults));
+  }
+  auto& spec = std::get<JobSpec>(parsed);
+  if (dry_run) return plan_job(backend, spec, responder);
+  std::string spec_json = to_json(spec);
+  backend.scheduler.submit({.spec = std::move(spec),
+                            .spec_json = std::move(spec_json),
+                            .idempotency_key = std::string(key),
+                            .request_hash = key.empty() ? "" : sha256_hex(request.body)},
+                           [responder](const Result<scheduler::Submitted>& submitted) {
+                             answer_submitted(submitted, responder);
+                           });
+}
+
+}  // namespace trainyard::api
