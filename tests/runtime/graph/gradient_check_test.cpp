@@ -1,0 +1,132 @@
+// Gradients against finite differences: the loss is evaluated with every parameter moved a little up and down.
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/core/counter_rng.h"
+#include "runtime/graph/executor.h"
+#include "runtime/math/ops/reduction.h"
+#include "tests/runtime/graph/graph_builders.h"
+
+namespace trainyard::runtime {
+
+namespace {
+
+struct OwnedFeed {
+  std::vector<float> features;
+  std::vector<std::int32_t> labels;
+  std::vector<float> targets;
+
+  [[nodiscard]] Feed feed(std::int64_t examples) const {
+    return {.examples = examples, .features = features, .labels = labels, .targets = targets};
+  }
+};
+
+std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
+  const CounterRng rng(seed, RngStream::synthetic);
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(rng.normal(i)) * 0.7F;
+  return values;
+}
+
+OwnedFeed random_feed(std::int64_t examples, std::int64_t features) {
+  OwnedFeed owned{.features = random_values(static_cast<std::size_t>(examples * features), 1),
+                  .labels = {},
+                  .targets = random_values(static_cast<std::size_t>(examples), 2)};
+  for (std::int64_t i = 0; i < examples; ++i) owned.labels.push_back(static_cast<std::int32_t>(i % 3));
+  return owned;
+}
+
+double loss_of(Executor& executor, NodeId loss, std::span<const float> parameters, const Feed& feed) {
+  executor.forward(parameters, feed);
+  return sum_in_double(executor.value(loss).span());
+}
+
+// Central differences: the error is of the order step^2 and rounding / step. Padding has no influence: 0 on both sides.
+void require_gradients_right(SmallGraph small, std::int64_t examples) {
+  const NodeId loss = small.loss;
+  const auto features = small.graph.nodes()[0].shape.elements();
+  auto parameters = random_values(static_cast<std::size_t>(small.graph.arena_elements()), 3);
+  for (const Variable& variable : small.graph.variables()) {
+    std::fill_n(parameters.begin() + variable.offset + variable.elements,
+                round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
+  }
+  Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
+  const OwnedFeed owned = random_feed(examples, features);
+  std::vector<float> gradients(parameters.size(), 99.0F);
+  executor.forward(parameters, owned.feed(examples));
+  executor.backward(parameters, owned.feed(examples), gradients, {});
+
+  constexpr float step = 2e-2F;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const float start = parameters[i];
+    parameters[i] = start + step;
+    const double above = loss_of(executor, loss, parameters, owned.feed(examples));
+    parameters[i] = start - step;
+    const double below = loss_of(executor, loss, parameters, owned.feed(examples));
+    parameters[i] = start;
+    INFO("parameter " << i);
+    const double expected = (above - below) / (2 * static_cast<double>(step));
+    REQUIRE(static_cast<double>(gradients[i]) == Approx(expected).epsilon(0.01).margin(0.01));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gradients through shared weights agree with finite differences", "[gradient]") {
+  // relu has kinks that a finite step crosses: it is checked by PyTorch's numbers (activation_test, golden_test).
+  for (const Nonlinearity kind : {Nonlinearity::sigmoid, Nonlinearity::tanh}) {
+    require_gradients_right(shared_weights_graph(kind), 8);
+    require_gradients_right(shared_weights_graph(kind), 3);  // a batch smaller than planned
+    require_gradients_right(shared_weights_graph(kind), 1);
+  }
+}
+
+TEST_CASE("gradients of a regression agree with finite differences", "[gradient]") {
+  SmallGraph small;
+  const NodeId x = small.graph.add_features({6});
+  const NodeId hidden = small.graph.add(ActivationOp{Nonlinearity::tanh}, {dense(small.graph, x, 5)});
+  small.loss = small.graph.add(SquaredErrorOp{}, {dense(small.graph, hidden, 1)});
+  require_gradients_right(std::move(small), 4);
+}
+
+TEST_CASE("gradients of a value that a product and an activation both read agree with differences",
+          "[gradient]") {
+  // The activation may not overwrite what the product still needs, and both give gradients to it.
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId x = graph.add_features({4});
+  const NodeId weights = graph.add(ActivationOp{Nonlinearity::tanh}, {graph.add_variable("w", {4, 4})});
+  const NodeId bent = graph.add(ActivationOp{Nonlinearity::sigmoid}, {weights});
+  const NodeId first = graph.add(MatMulOp{}, {x, weights});
+  const NodeId second = graph.add(MatMulOp{}, {first, bent});
+  small.loss = graph.add(SoftmaxCrossEntropyOp{}, {dense(graph, second, 3)});
+  require_gradients_right(std::move(small), 5);
+}
+
+TEST_CASE("gradients fill the whole arena, with zeros in the padding", "[gradient]") {
+  SmallGraph small = shared_weights_graph(Nonlinearity::relu);
+  const NodeId loss = small.loss;
+  Executor executor(std::move(small.graph), {.examples = 4, .loss = loss, .outputs = {loss}});
+  const auto elements = static_cast<std::size_t>(executor.graph().arena_elements());
+  const std::vector<float> parameters = random_values(elements, 1);
+  const OwnedFeed owned = random_feed(4, 5);
+  std::vector<float> gradients(elements, 99.0F);
+  std::vector<std::size_t> final_order;
+
+  executor.forward(parameters, owned.feed(4));
+  executor.backward(parameters, owned.feed(4), gradients,
+                    [&](std::size_t variable) { final_order.push_back(variable); });
+
+  REQUIRE(final_order == std::vector<std::size_t>{4, 5, 2, 3, 0, 1});
+  std::vector<bool> is_padding(elements, true);
+  for (const Variable& variable : executor.graph().variables()) {
+    std::fill_n(is_padding.begin() + variable.offset, variable.elements, false);
+  }
+  for (std::size_t i = 0; i < elements; ++i) {
+    REQUIRE(gradients[i] != 99.0F);
+    if (is_padding[i]) REQUIRE(gradients[i] == 0.0F);
+  }
+}
+
+}  // namespace trainyard::runtime

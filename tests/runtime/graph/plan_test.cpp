@@ -1,0 +1,149 @@
+#include "runtime/graph/plan.h"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/core/counter_rng.h"
+#include "tests/runtime/graph/graph_builders.h"
+
+namespace trainyard::runtime {
+
+namespace {
+
+bool overlap(std::int64_t a, std::int64_t a_size, std::int64_t b, std::int64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+// Values that share a place because an op works in place; every other pair that lives at one time lies apart.
+bool in_place_pair(const Graph& graph, NodeId earlier, NodeId later) {
+  for (NodeId id = later; traits(graph.nodes()[id].op).in_place;) {
+    id = graph.nodes()[id].inputs[0];
+    if (id == earlier) return true;
+  }
+  return false;
+}
+
+struct Owned {
+  Place place;
+  NodeId node;
+  enum class Kind { value, gradient, workspace } kind;
+};
+
+std::vector<Owned> all_places(const Plan& plan) {
+  std::vector<Owned> places;
+  for (NodeId id = 0; id < plan.values.size(); ++id) {
+    places.push_back({plan.values[id], id, Owned::Kind::value});
+    places.push_back({plan.gradients[id], id, Owned::Kind::gradient});
+    places.push_back({plan.workspaces[id], id, Owned::Kind::workspace});
+  }
+  std::erase_if(places, [](const Owned& owned) { return owned.place.elements == 0; });
+  return places;
+}
+
+void require_sound(const Graph& graph, const Plan& plan) {
+  const auto places = all_places(plan);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& a = places[i].place;
+    REQUIRE(a.offset % 16 == 0);
+    REQUIRE(a.offset + a.elements <= plan.arena_elements);
+    for (std::size_t j = i + 1; j < places.size(); ++j) {
+      const Place& b = places[j].place;
+      const bool same_time =
+          a.lifetime.first <= b.lifetime.last && b.lifetime.first <= a.lifetime.last;
+      if (!same_time || !overlap(a.offset, a.elements, b.offset, b.elements)) continue;
+      INFO("nodes " << places[i].node << " and " << places[j].node);
+      REQUIRE(places[i].kind == places[j].kind);
+      REQUIRE(a.offset == b.offset);
+      REQUIRE(in_place_pair(graph, places[i].node, places[j].node));
+    }
+  }
+}
+
+// A chain of layers in which some read a value from further up.
+SmallGraph random_graph(std::uint64_t seed) {
+  const CounterRng rng(seed, RngStream::synthetic);
+  SmallGraph small;
+  std::vector<NodeId> values{small.graph.add_features({4})};
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const auto words = rng.block(i);
+    const NodeId from = words[0] % 3 == 0 ? values[words[1] % values.size()] : values.back();
+    if (words[2] % 2 == 0) {
+      values.push_back(dense(small.graph, from, 4));
+    } else {
+      values.push_back(small.graph.add(ActivationOp{Nonlinearity::tanh}, {from}));
+    }
+  }
+  small.loss = small.graph.add(SoftmaxCrossEntropyOp{}, {dense(small.graph, values.back(), 4)});
+  return small;
+}
+
+// Where a later layer read from further up, those between may be upstream of nothing.
+bool every_node_is_used(const SmallGraph& small) {
+  std::vector<bool> upstream(small.graph.nodes().size());
+  upstream[small.loss] = true;
+  for (NodeId id = small.loss + 1; id-- > 0;) {
+    if (!upstream[id]) continue;
+    for (const NodeId input : small.graph.nodes()[id].inputs) upstream[input] = true;
+  }
+  return std::ranges::find(upstream, false) == upstream.end();
+}
+
+}  // namespace
+
+TEST_CASE("values that live at the same time never share a place", "[plan]") {
+  int graphs = 0;
+  for (std::uint64_t seed = 0; graphs < 50; ++seed) {
+    const SmallGraph small = random_graph(seed);
+    if (!every_node_is_used(small)) continue;
+    ++graphs;
+    INFO("seed " << seed);
+    require_sound(small.graph,
+                  make_plan(small.graph, {.examples = 9, .loss = small.loss, .outputs = {small.loss}}));
+  }
+}
+
+TEST_CASE("a deep network's arena is much smaller than the sum of its values", "[plan]") {
+  SmallGraph small;
+  NodeId x = small.graph.add_features({64});
+  for (int layer = 0; layer < 20; ++layer) {
+    x = small.graph.add(ActivationOp{Nonlinearity::relu}, {dense(small.graph, x, 64)});
+  }
+  small.loss = small.graph.add(SoftmaxCrossEntropyOp{}, {x});
+
+  const Plan plan = make_plan(small.graph, {.examples = 32, .loss = small.loss, .outputs = {}});
+
+  // Each layer's output is kept for the backward pass, once; gradients need two places at a time.
+  constexpr std::int64_t layer_elements = 32 * 64;
+  REQUIRE(plan.arena_elements >= 20 * layer_elements);
+  REQUIRE(plan.arena_elements <= 23 * layer_elements);
+}
+
+TEST_CASE("gradients of a value with several users are added up, the first overwrites", "[plan]") {
+  const SmallGraph small = shared_weights_graph(Nonlinearity::tanh);
+  const Plan plan = make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}});
+
+  std::vector<int> writes(small.graph.nodes().size());
+  for (const BackwardStep& step : plan.backward) {
+    const auto& inputs = small.graph.nodes()[step.node].inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!step.inputs[i]) continue;
+      REQUIRE(*step.inputs[i] == (writes[inputs[i]] == 0 ? Write::overwrite : Write::add));
+      ++writes[inputs[i]];
+    }
+  }
+}
+
+TEST_CASE("every variable is final exactly once, the last layer's first", "[plan]") {
+  const SmallGraph small = shared_weights_graph(Nonlinearity::relu);
+  const Plan plan = make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}});
+
+  std::vector<std::size_t> order;
+  for (const BackwardStep& step : plan.backward) {
+    for (const std::size_t variable : step.final_variables) order.push_back(variable);
+  }
+  // v4 (last layer), then the shared step (2, 3), then v0.
+  REQUIRE(order == std::vector<std::size_t>{4, 5, 2, 3, 0, 1});
+}
+
+}  // namespace trainyard::runtime
