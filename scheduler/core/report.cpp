@@ -28,16 +28,18 @@ TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
           report.finished_at};
 }
 
-// States only go forward: a task that was asked to stop does not become `running` again because its agent
-// has not heard of it yet.
+// States only go forward: a task that was asked to stop does not become `running` again because its
+// agent has not heard of it yet, and a report that was under way while the server restarted takes nothing back.
 void advance(Turn& turn, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
   const bool further = report.state > row.state && !is_terminal(report.state);
-  const bool started = report.pid != row.pid || report.started_at != row.started_at;
+  const bool started = row.pid == 0 && report.pid != 0;
   if (!further && !started && !row.agent_silent) return;
   if (further) row.state = report.state;
-  row.pid = report.pid;
-  row.started_at = report.started_at;
+  if (started) {
+    row.pid = report.pid;
+    row.started_at = report.started_at;
+  }
   row.agent_silent = false;
   turn.save(task);
 }

@@ -1,0 +1,37 @@
+// The network between agents and server: it drops, doubles, reorders and delays messages, some by seconds,
+// and it is cut for a while. Harsher than a gRPC stream, which keeps the order of what it delivers.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "schemas/base/id.h"
+#include "tests/sim/clock.h"
+#include "tests/sim/random.h"
+
+namespace trainyard::sim {
+
+class Network {
+ public:
+  Network(Clock& clock, Random& random) : clock_(clock), random_(random) {}
+
+  // `deliver` runs at the other end: never, once or twice.
+  void send(const AgentId& agent, const std::function<void()>& deliver);
+
+  void cut(const AgentId& agent, Millis how_long) { cut_until_[agent] = clock_.now() + how_long; }
+  [[nodiscard]] bool is_cut(const AgentId& agent) const;
+
+  // From now on it only takes its time.
+  void calm_down() { calm_ = true; }
+
+ private:
+  void deliver_later(const AgentId& agent, const std::function<void()>& deliver);
+  Millis delay();
+
+  Clock& clock_;
+  Random& random_;
+  bool calm_ = false;
+  std::map<AgentId, Time> cut_until_;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,30 @@
+// What people do: submit, cancel, suspend, resume, delete, cordon. In the end they let all jobs run out.
+#pragma once
+
+#include "schemas/types/job.h"
+
+namespace trainyard::sim {
+
+class World;
+
+class Users {
+ public:
+  explicit Users(World& world) : world_(world) {}
+  void begin();
+  // No more of it; what is suspended is resumed, what is cordoned is uncordoned.
+  void stop();
+
+ private:
+  void next();
+  void submit();
+  void act_on_a_job();
+  void cordon();
+  void let_run_out();
+  JobSpec make_spec();
+
+  World& world_;
+  bool stopped_ = false;
+  std::uint64_t submitted_ = 0;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,75 @@
+// One simulated cluster: the real cores of server and agents on a virtual clock, over a bad network, with
+// processes that fail, users that change their minds, and hosts and servers that crash. All of it follows
+// from the seed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/sim/host.h"
+#include "tests/sim/network.h"
+#include "tests/sim/server.h"
+
+namespace trainyard::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  scheduler::Fences server_fences;
+  agent::Fences agent_fences;
+  Journal::Echo echo = Journal::Echo::off;
+};
+
+struct WorldOutcome {
+  std::vector<std::string> faults;
+  std::uint64_t hash = 0;
+  Millis lasted;
+  std::int64_t attempts = 0;
+};
+
+class World {
+ public:
+  explicit World(const WorldOptions& options);
+
+  // Trouble for a while, then calm until every job has ended, which it must in time.
+  WorldOutcome run();
+
+  Clock& clock() { return clock_; }
+  Random& random() { return random_; }
+  Journal& journal() { return journal_; }
+  Network& network() { return network_; }
+  Server& server() { return server_; }
+  Database& database() { return database_; }
+  std::vector<std::unique_ptr<Host>>& hosts() { return hosts_; }
+
+ private:
+  Server::World server_world();
+  Host::World host_world(const AgentId& id);
+  void add_host(int number, agent::Fences fences);
+  Host* host(const AgentId& id);
+  void send_report(const AgentReport& report);
+  void send_assignment(const Assignment& assignment);
+  void send_file(const AgentId& from, const JobId& job, const std::string& sha256);
+  void live(Process& process, const Now& now);
+
+  void check_start(const Process& process, const AgentId& where);
+  void check_capacity(const Process& process, Host& host);
+  void check_restore(const Process& process);
+  void check_saved_job(const Job& job);
+  [[nodiscard]] bool all_ended() const;
+
+  Random random_;
+  Clock clock_;
+  Journal journal_;
+  Network network_;
+  Database database_;
+  Server server_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::set<TaskKey> started_;
+  std::map<std::pair<JobId, std::int64_t>, bool> chief_is_done_;  // by job and attempt
+};
+
+}  // namespace trainyard::sim
