@@ -2,7 +2,7 @@
 // legend.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const MARGIN = {left: 52, right: 10, top: 8, bottom: 22};
+const MARGIN = {left: 52, right: 20, top: 8, bottom: 22};
 
 export function formatNumber(value) {
   const size = Math.abs(value);
