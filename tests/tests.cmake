@@ -24,8 +24,11 @@ trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role)
 trainyard_test(api/http DEPS api/http TIMEOUT 900)
 trainyard_test(api/routes DEPS api/routes)
+if(TARGET api_routes_test)  # the clients that other tests speak with
+  target_sources(api_routes_test PRIVATE tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp)
+endif()
 trainyard_test(api/client DEPS api/client)
-add_dependencies(api_client_test trainyard)  # which it runs
+add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # which it runs
 trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)

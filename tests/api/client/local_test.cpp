@@ -1,0 +1,125 @@
+// `trainyard local` with the real server and agent: it comes up, ends in order, and never hides an
+// end.
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "api/client/child.h"
+#include "tests/api/client/folder.h"
+
+namespace trainyard::client {
+namespace {
+
+class Local {
+ public:
+  // Its own process id is the first line; what it says on stdout comes on stderr too.
+  explicit Local(const std::string& flags = "") {
+    const char* programs = std::getenv("TRAINYARD_BIN");
+    if (programs == nullptr) FAIL("TRAINYARD_BIN does not name the folder of the programs");
+    const std::string command = std::string("echo $$ >&2; exec ") + programs +
+                                "/trainyard local --http-address 127.0.0.1:0" +
+                                " --agent-address 127.0.0.1:0 --state-dir " +
+                                folder_.file("state") + " " + flags + " >&2";
+    child_.emplace(Child::start("local", {"/bin/sh", "-c", command}).value());
+    pid_ = std::stoi(wait_for_line("", ""));
+  }
+
+  // The first line from now on that has both texts; fails the test when none comes.
+  std::string wait_for_line(const std::string& one, const std::string& other) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline && child_->error_output() >= 0) {
+      pollfd readable{child_->error_output(), POLLIN, 0};
+      poll(&readable, 1, 100);
+      for (const std::string& line : child_->read_lines()) {
+        all_ += line + "\n";
+        const bool has_both =
+            line.find(one) != std::string::npos && line.find(other) != std::string::npos;
+        if (has_both) return line;
+      }
+    }
+    FAIL("no line with '" << one << "' and '" << other << "' in:\n" << all_);
+    return "";
+  }
+
+  int wait_for_end() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (child_->running()) {
+      if (std::chrono::steady_clock::now() > deadline) FAIL("it does not end:\n" << all_);
+      poll(nullptr, 0, 10);
+      child_->read_lines();
+      child_->reap();
+    }
+    return child_->exit_status();
+  }
+
+  // The process of that name among its children; 0 = none.
+  [[nodiscard]] pid_t child_named(const std::string& name) const {
+    const std::string process = "/proc/" + std::to_string(pid_);
+    std::ifstream children(process + "/task/" + std::to_string(pid_) + "/children");
+    for (pid_t pid = 0; children >> pid;) {
+      std::string command;
+      std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> command;
+      if (command == name) return pid;
+    }
+    return 0;
+  }
+
+  void signal(int number) const { child_->send_signal(number); }
+  [[nodiscard]] std::string log_of(const std::string& name) const {
+    return content_of(folder_.file("state/" + name + ".log"));
+  }
+
+ private:
+  Folder folder_;
+  std::optional<Child> child_;
+  pid_t pid_ = 0;
+  std::string all_;
+};
+
+}  // namespace
+
+TEST_CASE("local comes up with one agent, and a signal ends both in order", "[client]") {
+  Local local("--name here --cpus 4");
+  const std::string line = local.wait_for_line("Trainyard is up: http://127.0.0.1:", "Ctrl-C");
+  CHECK(line.find(":0/") == std::string::npos);
+  const pid_t server = local.child_named("trainyard-serve");  // the kernel keeps 15 letters
+  const pid_t agent = local.child_named("trainyard-agent");
+  REQUIRE(server != 0);
+  REQUIRE(agent != 0);
+
+  local.signal(SIGTERM);
+
+  CHECK(local.wait_for_end() == 0);
+  CHECK(kill(server, 0) != 0);
+  CHECK(kill(agent, 0) != 0);
+  CHECK(local.log_of("server").find("\"listening\"") != std::string::npos);
+  CHECK(local.log_of("agent").find("\"here\"") != std::string::npos);
+}
+
+TEST_CASE("local says when a child has ended, ends the other, and returns its status", "[client]") {
+  for (const std::string name : {"trainyard-agent", "trainyard-serve"}) {
+    Local local;
+    local.wait_for_line("Trainyard is up", "");
+    const pid_t victim = local.child_named(name);
+    REQUIRE(victim != 0);
+
+    REQUIRE(kill(victim, SIGKILL) == 0);
+
+    local.wait_for_line(name, "was ended by signal 9 (Killed); ending");
+    CHECK(local.wait_for_end() == 128 + SIGKILL);
+  }
+}
+
+TEST_CASE("local passes on why a child cannot start, and ends with its status", "[client]") {
+  Local local("--ports 9-1");
+  local.wait_for_line("agent: ", "9-1");
+  CHECK(local.wait_for_end() != 0);
+}
+
+}  // namespace trainyard::client
