@@ -43,6 +43,17 @@ void check_roles(const JobSpec& spec, const JsonPlace& place) {
   if (trainers < 1) fault("/roles/worker", "must be 1 or more where there is no chief");
 }
 
+// Images of digits have classes; what a csv's labels are is known once it is read.
+void check_model_and_data(const JobSpec& spec, const JsonPlace& place) {
+  const bool has_classes =
+      spec.dataset.format == "synthetic_digits" || spec.dataset.format == "idx";
+  if (spec.model.name == "linear_regression" && has_classes) {
+    place.faults.push_back({child_pointer(place.pointer, "model"),
+                            "linear_regression needs real numbers as labels, but the data format " +
+                                spec.dataset.format + " has classes"});
+  }
+}
+
 void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   std::int64_t& wanted = spec.training.replicas_to_aggregate;
   const std::int64_t trainers = training_replicas(spec);
@@ -182,6 +193,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
   Fields fields(place);
   if (const auto part = fields.require("model")) spec.model = read_model(*part);
   if (const auto part = fields.require("dataset")) spec.dataset = read_dataset(*part);
+  check_model_and_data(spec, place);
   spec.name = spec.model.name + "-" + spec.dataset.name;
   fields.text("name", spec.name, printable_rule(1, 200));
   if (const auto part = fields.find("labels")) spec.labels = read_text_map(*part, labels_rule);

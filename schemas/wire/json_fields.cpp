@@ -174,12 +174,24 @@ void Fields::text(std::string_view name, std::string& out, const TextRule& rule)
   if (auto text = read_text(*place, rule)) out = *std::move(text);
 }
 
-void Fields::refuse_others() {
+std::string Fields::known_names() const {
   std::string names;
   for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+void Fields::refuse_others() {
+  constexpr std::size_t named_max = 20;  // so that the answer does not outgrow the question
+  std::size_t unknown = 0;
   for (const auto& [name, value] : object().items()) {
     if (std::ranges::find(known_, name) != known_.end()) continue;
-    faults_.push_back({child_pointer(pointer_, name), "is not a field here; there are: " + names});
+    if (++unknown > named_max) continue;
+    faults_.push_back(
+        {child_pointer(pointer_, name), "is not a field here; there are: " + known_names()});
+  }
+  if (unknown > named_max) {
+    faults_.push_back({pointer_, "has " + std::to_string(unknown - named_max) +
+                                     " more fields that are none here"});
   }
 }
 

@@ -97,24 +97,25 @@ class Fields {
 
   template <class Enum, std::size_t N>
   void choice(std::string_view name, Enum& out, const NameTable<Enum, N>& table) {
-    std::string names;
-    for (const auto& [value, text] : table)
-      names += (names.empty() ? "" : ", ") + std::string(text);
-    if (const auto place = find(name)) {
-      const auto* text = place->value.get_ptr<const std::string*>();
-      const auto found = text != nullptr ? find_value(table, *text) : std::nullopt;
-      if (found) {
-        out = *found;
-      } else {
-        place->fault("must be one of " + names + ", got " + describe(place->value));
-      }
+    const auto place = find(name);
+    if (!place) return;
+    const auto* text = place->value.template get_ptr<const std::string*>();
+    if (const auto found = text != nullptr ? find_value(table, *text) : std::nullopt) {
+      out = *found;
+      return;
     }
+    std::string names;
+    for (const auto& [value, value_name] : table) {
+      names += (names.empty() ? "" : ", ") + std::string(value_name);
+    }
+    place->fault("must be one of " + names + ", got " + describe(place->value));
   }
 
-  // Notes every field that nobody has asked for.
+  // Notes the fields that nobody has asked for, the first few by name.
   void refuse_others();
 
  private:
+  std::string known_names() const;
   const nlohmann::json& object() const { return short_form_ ? *short_form_ : *object_; }
 
   const nlohmann::json* object_;

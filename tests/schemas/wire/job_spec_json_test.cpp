@@ -134,6 +134,14 @@ TEST_CASE("a fault says what is allowed and what was given", "[wire]") {
         "job: /training/batch_size must be an integer from 1 to 1000000, got 0");
 }
 
+TEST_CASE("thousands of unknown fields do not make an answer larger than the question", "[wire]") {
+  nlohmann::json spec = {{"model", "mlp"}, {"dataset", "synthetic_digits"}};
+  for (int i = 0; i < 5000; ++i) spec["field_" + std::to_string(i)] = i;
+  const auto faults = faults_of(spec.dump());
+  CHECK(faults.size() == 21);
+  CHECK(faults.back() == Fault{"", "has 4980 more fields that are none here"});
+}
+
 TEST_CASE("what is no JSON is told apart from a bad spec", "[wire]") {
   for (const std::string text : {"", " ", "{", "hello", "{\"model\":}", "{} x", "{'a': 1}",
                                  "{\"model\": NaN}", "\"\xff\"", "{\"a\xc3\": 1}", "\xef\xbb"}) {

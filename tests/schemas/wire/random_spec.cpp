@@ -128,7 +128,9 @@ JobSpec RandomValues::job_spec() {
   spec.name = "x" + printable(100);
   spec.labels = labels();
   spec.model = model();
-  spec.dataset = dataset();
+  do {
+    spec.dataset = dataset();
+  } while (spec.model.name == "linear_regression" && spec.dataset.format != "csv");
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
   spec.worker = role();
