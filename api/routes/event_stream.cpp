@@ -107,8 +107,9 @@ class EventStream : public Watcher {
 }  // namespace
 
 std::string position_text(const StreamPosition& position) {
-  return std::to_string(position.event) + '-' +
-         std::to_string(std::max<std::int64_t>(position.step, 0));
+  std::string text = std::to_string(position.event);
+  if (position.step >= 0) text += '-' + std::to_string(position.step);
+  return text;
 }
 
 std::optional<StreamPosition> parse_stream_position(std::string_view text) {

@@ -13,8 +13,8 @@
 
 namespace trainyard::api {
 
-// Where a stream is: what Last-Event-ID says, "<event>-<step>". Metric points may come again after
-// a reconnect, never be missing: (name, step) names a point.
+// Where a stream is: what Last-Event-ID says, "<event>" or "<event>-<step>". Metric points may come
+// again after a reconnect, never be missing: (name, step) names a point.
 struct StreamPosition {
   std::int64_t event = 0;  // id of the last timeline row that was sent
   std::int64_t step = -1;  // metric points up to this step were sent

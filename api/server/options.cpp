@@ -90,6 +90,7 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
   app.set_version_flag("--version", std::string(version()));
   ServerProgramOptions options;
   std::string config;
+  std::string log_level = "info";
   bool insecure = false;
   app.add_option("--state-dir", options.state_dir,
                  "Folder of the database, artifacts and logs; made where there is none (required)");
@@ -109,9 +110,9 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
                  "After how long a silent agent's tasks run elsewhere")
       ->check(CLI::Range(1, 172'800))
       ->capture_default_str();
-  app.add_option("--log-level", options.log_level, "debug, info, warning or error")
-      ->transform(CLI::CheckedTransformer(log_levels))
-      ->default_str("info");
+  app.add_option("--log-level", log_level, "Least level that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
   app.add_option("--config", config, "JSON file with any of these: {\"state_dir\": …}");
   try {
     app.parse(count, arguments);
@@ -120,6 +121,7 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
   } catch (const CLI::Error& problem) {
     return ExitNow{.code = app.exit(problem)};
   }
+  options.log_level = log_levels.at(log_level);
   if (insecure) options.exposure = Exposure::any_interface;
   return options;
 }

@@ -68,7 +68,7 @@ TEST_CASE("a thousand broken requests leave the server healthy", "[http][hostile
 
   for (int round = 0; round < 1000; ++round) {
     std::string text = model.substr(0, dice() % 4 == 0 ? dice() % model.size() : model.size());
-    for (unsigned change = dice() % 4; change > 0 && !text.empty(); --change) {
+    for (auto change = dice() % 4; change > 0 && !text.empty(); --change) {
       text[dice() % text.size()] = static_cast<char>(dice());
     }
     const std::string answers = all_answers(server.address(), text);

@@ -1,0 +1,78 @@
+// The whole REST API over a real scheduler on a folder of its own, spoken to over real sockets; and
+// an agent that says of its tasks what the test wants.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/http/server.h"
+#include "api/routes/service.h"
+#include "tests/api/http/raw_client.h"
+#include "tests/scheduler/loop/agent_peer.h"
+#include "tests/scheduler/store/fixtures.h"
+
+namespace trainyard::api {
+
+inline constexpr const char* small_spec =
+    R"({"model": "softmax_regression", "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 2}})";
+
+class ApiYard {
+ public:
+  ApiYard();
+  ~ApiYard();
+
+  [[nodiscard]] std::string address() const { return server_->address(); }
+  scheduler::Scheduler& scheduler() { return *scheduler_; }
+
+  // One request on a connection of its own; `extra` are header lines.
+  RawResponse call(std::string_view method_and_path, std::string_view extra = "",
+                   std::string_view body = "");
+  // The body of an answer that must have this status.
+  nlohmann::json json(int status, std::string_view method_and_path, std::string_view body = "");
+
+  std::string submit(std::string_view spec = small_spec);  // the id
+  nlohmann::json status_of(const std::string& id);
+  // Long-polls until `holds(job)`; fails the test after a deadline.
+  void wait_for(const std::string& id, const std::function<bool(const nlohmann::json&)>& holds);
+  void wait_for_state(const std::string& id, const std::string& state);
+
+ private:
+  scheduler::TempFolder folder_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Server> server_;
+};
+
+// One agent and one job whose three tasks run.
+class RunningJob {
+ public:
+  static constexpr std::int64_t last_step = 600;
+
+  explicit RunningJob(ApiYard& yard);
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] std::string path(std::string_view rest = "") const {
+    return "/v1/jobs/" + id_ + std::string(rest);
+  }
+  const WantedTask& task(std::string_view name);
+
+  void report_loss(std::int64_t step, double loss);
+  void write_log(std::string_view name, std::string_view text);  // appended
+  void commit_checkpoint(std::int64_t step, double loss);        // and waits for it
+  void end_well();  // with its last checkpoint
+
+ private:
+  void tell(const WantedTask& wanted, decltype(RunEvent::what) what);
+
+  ApiYard& yard_;
+  scheduler::AgentPeer agent_;
+  std::string id_;
+  Assignment assignment_;
+  std::map<std::string, std::int64_t> log_ends_;
+};
+
+}  // namespace trainyard::api

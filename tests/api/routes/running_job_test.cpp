@@ -1,0 +1,197 @@
+// What REST shows of a job that runs: tasks, metrics, events, logs, checkpoints, agents.
+#include <catch2/catch.hpp>
+
+#include "api/routes/checkpoints.h"
+#include "schemas/wire/safetensors.h"
+#include "tests/api/routes/api_yard.h"
+
+using namespace trainyard;
+using namespace trainyard::api;
+using nlohmann::json;
+
+TEST_CASE("the tasks, the cluster and the host of a running job are shown", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+
+  const json tasks = yard.json(200, "GET " + run.path("/tasks")).at("items");
+  CHECK(tasks.size() == 3);
+  for (const json& task : tasks) CHECK(task.at("state") == "running");
+  const json cluster = yard.json(200, "GET " + run.path("/cluster"));
+  CHECK(cluster.at("ps").size() == 1);
+  CHECK(cluster.at("worker").size() == 2);
+  CHECK(yard.status_of(run.id()).at("roles").at("worker") == json{{"desired", 2}, {"running", 2}});
+  const json agents = yard.json(200, "GET /v1/agents").at("items");
+  REQUIRE(agents.size() == 1);
+  CHECK(agents[0].at("tasks").size() == 3);
+  CHECK(agents[0].at("used").at("cpus") == 3);
+  CHECK(agents[0].at("state") == "ready");
+}
+
+TEST_CASE("an agent is cordoned and used again", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+
+  CHECK(yard.json(200, "POST /v1/agents/a1/cordon").at("cordoned") == true);
+  CHECK(yard.json(200, "GET /v1/agents").at("items")[0].at("state") == "cordoned");
+  CHECK(yard.json(200, "POST /v1/agents/a1/uncordon").at("state") == "ready");
+  CHECK(yard.call("POST /v1/agents/none/cordon").status == 404);
+}
+
+TEST_CASE("metrics come as JSON and as CSV, by name and range of steps", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  for (const int step : {10, 20, 30}) run.report_loss(step, 1.0 / step);
+
+  const json all = yard.json(200, "GET " + run.path("/metrics"));
+  REQUIRE(all.at("series").size() == 1);
+  CHECK(all.at("series")[0].at("name") == "loss");
+  CHECK(all.at("series")[0].at("points").size() == 3);
+  const json some =
+      yard.json(200, "GET " + run.path("/metrics?names=loss&from_step=15&to_step=20"));
+  REQUIRE(some.at("series")[0].at("points").size() == 1);
+  CHECK(some.at("series")[0].at("points")[0].at("step") == 20);
+  CHECK(some.at("series")[0].at("points")[0].at("value") == 0.05);
+
+  const RawResponse csv = yard.call("GET " + run.path("/metrics"), "Accept: text/csv\r\n");
+  CHECK(csv.headers.at("content-type") == "text/csv; charset=utf-8");
+  CHECK_THAT(csv.body, Catch::StartsWith("name,step,time,value\nloss,10,2023-"));
+  CHECK(std::ranges::count(csv.body, '\n') == 4);
+}
+
+TEST_CASE("an event stream tells transitions and metrics, and goes on where it broke off",
+          "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  run.report_loss(10, 0.5);
+  const std::string accept = "Accept: text/event-stream\r\n";
+  RawClient client(yard.address());
+  client.request("GET " + run.path("/events"), accept);
+  CHECK(client.read_to_head().headers.at("content-type") == "text/event-stream");
+
+  const std::string first = client.read_until("\"value\":0.5");
+  CHECK_THAT(first, Catch::Contains("event: transition\n"));
+  CHECK_THAT(first, Catch::Contains("event: metrics\n"));
+  run.report_loss(20, 0.25);
+  const std::string second = client.read_until("\"value\":0.25");
+  CHECK_THAT(second, Catch::Contains("\"step\":20"));
+  const std::size_t id = second.rfind("id: ") + 4;
+  const std::string last_id = second.substr(id, second.find('\n', id) - id);
+  CHECK_THAT(last_id, Catch::EndsWith("-20"));
+  client.hang_up(RawClient::HangUp::politely);
+
+  run.report_loss(30, 0.125);
+  RawClient again(yard.address());
+  again.request("GET " + run.path("/events"), accept + "Last-Event-ID: " + last_id + "\r\n");
+  CHECK(again.read_to_head().status == 200);
+  const std::string rest = again.read_until("\"value\":0.125");
+  CHECK(rest.find("queued") == std::string::npos);
+  CHECK(rest.find("\"step\":10") == std::string::npos);
+  CHECK(rest.find("\"step\":20") == std::string::npos);
+
+  CHECK(yard.call("GET " + run.path("/events"), accept + "Last-Event-ID: x\r\n").status == 400);
+  CHECK(yard.call("GET /v1/jobs/none/events", accept).status == 404);
+}
+
+TEST_CASE("the timeline comes in pages", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+
+  const json all = yard.json(200, "GET " + run.path("/events")).at("items");
+  REQUIRE(all.size() > 2);
+  const json first = yard.json(200, "GET " + run.path("/events?limit=2"));
+  CHECK(first.at("items").size() == 2);
+  const json rest = yard.json(200, "GET " + run.path("/events?page_token=") +
+                                       first.at("next_page_token").get<std::string>());
+  CHECK(rest.at("items").size() == all.size() - 2);
+  CHECK(rest.at("items")[0] == all[2]);
+}
+
+TEST_CASE("logs are shown by task, by their last lines, and followed until the job ends",
+          "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  run.write_log("worker/0", "one\ntwo\nthree\n");
+  run.write_log("ps/0", "serving\n");
+
+  CHECK(yard.call("GET " + run.path("/logs")).body == "one\ntwo\nthree\n");
+  CHECK(yard.call("GET " + run.path("/logs?tail=2")).body == "two\nthree\n");
+  CHECK(yard.call("GET " + run.path("/logs?tail=0")).body.empty());
+  CHECK(yard.call("GET " + run.path("/logs?task=ps/0&attempt=1")).body == "serving\n");
+  CHECK(yard.call("GET " + run.path("/logs?task=worker/1")).status == 200);
+  CHECK(yard.call("GET " + run.path("/logs?task=worker/9")).status == 404);
+  CHECK(yard.call("GET " + run.path("/logs?attempt=2")).status == 404);
+
+  RawClient following(yard.address());
+  following.request("GET " + run.path("/logs?follow=true&tail=1"));
+  CHECK(following.read_to_head().headers.at("content-type") == "text/plain; charset=utf-8");
+  CHECK(following.read_until("three\n").find("two") == std::string::npos);
+  run.write_log("worker/0", "four\n");
+  CHECK_THAT(following.read_until("four\n"), Catch::Contains("four\n"));
+  run.write_log("worker/0", "the end\n");
+  run.end_well();
+  CHECK_THAT(following.read_until("0\r\n\r\n"), Catch::Contains("the end\n"));
+  CHECK(following.ended());
+}
+
+TEST_CASE("a checkpoint is listed and downloaded, whole and in ranges", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  CHECK(yard.call("GET " + run.path("/checkpoints/latest/download")).status == 404);
+  run.commit_checkpoint(100, 0.25);
+  run.commit_checkpoint(200, 0.5);
+
+  const json list = yard.json(200, "GET " + run.path("/checkpoints")).at("items");
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].at("step") == 100);
+  CHECK(list[0].at("files").size() == 2);
+  const RawResponse latest = yard.call("GET " + run.path("/checkpoints/latest/download"));
+  REQUIRE(latest.status == 200);
+  CHECK(latest.headers.at("etag") == '"' + sha256_hex(latest.body) + '"');
+  const auto header = decode_safetensors_header(latest.body, std::ssize(latest.body));
+  REQUIRE(header.has_value());
+  CHECK(header->entries[0].name == "w");
+  const RawResponse step = yard.call("GET " + run.path("/checkpoints/200/download"));
+  CHECK(step.body == latest.body);
+  const RawResponse best = yard.call("GET " + run.path("/checkpoints/best/download"));
+  CHECK(best.body == yard.call("GET " + run.path("/checkpoints/100/download")).body);
+
+  const std::string etag = "If-Range: " + latest.headers.at("etag") + "\r\n";
+  const RawResponse part =
+      yard.call("GET " + run.path("/checkpoints/latest/download"), "Range: bytes=8-\r\n" + etag);
+  CHECK(part.status == 206);
+  CHECK(part.body == latest.body.substr(8));
+  CHECK(yard.call("GET " + run.path("/checkpoints/7/download")).status == 404);
+  CHECK(yard.call("GET " + run.path("/checkpoints/newest/download")).status == 400);
+}
+
+TEST_CASE("best is the lowest loss or the highest of anything else", "[routes]") {
+  const auto with = [](std::int64_t step, std::map<std::string, double> metrics) {
+    Checkpoint checkpoint;
+    checkpoint.step = step;
+    checkpoint.metrics = std::move(metrics);
+    return checkpoint;
+  };
+  const std::vector<Checkpoint> all{with(1, {{"loss", 0.5}, {"accuracy", 0.1}}),
+                                    with(2, {{"loss", NAN}, {"accuracy", 0.9}}),
+                                    with(3, {{"loss", 0.25}, {"accuracy", 0.5}}), with(4, {})};
+
+  CHECK(choose_checkpoint(all, "best", "loss")->step == 3);
+  CHECK(choose_checkpoint(all, "best", "accuracy")->step == 2);
+  CHECK(choose_checkpoint(all, "latest", "loss")->step == 4);
+  CHECK(choose_checkpoint(all, "best", "other").error().code == Code::not_found);
+  CHECK(choose_checkpoint(all, "-1", "loss").error().code == Code::invalid);
+}
+
+TEST_CASE("the server tells of itself", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+
+  const RawResponse metrics = yard.call("GET /metrics");
+  CHECK_THAT(metrics.headers.at("content-type"), Catch::StartsWith("text/plain; version=0.0.4"));
+  CHECK_THAT(metrics.body, Catch::Contains("trainyard_jobs{state=\"running\"} 1\n"));
+  CHECK_THAT(metrics.body, Catch::Contains("trainyard_save_seconds_bucket{le=\"+Inf\"}"));
+  CHECK(yard.json(200, "GET /healthz").at("status") == "ok");
+  CHECK(yard.json(200, "GET /version").at("name") == "trainyard");
+  CHECK(yard.json(200, "GET /openapi.json").at("openapi").get<std::string>().starts_with("3.1"));
+  CHECK(yard.json(200, "GET /v1/schemas/job").contains("properties"));
+}

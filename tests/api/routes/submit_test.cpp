@@ -1,0 +1,144 @@
+// POST /v1/jobs: what is taken, what is refused and how.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tests/api/routes/api_yard.h"
+
+using namespace trainyard;
+using namespace trainyard::api;
+using nlohmann::json;
+
+TEST_CASE("a submitted job is there at once, under the address that the answer names", "[routes]") {
+  ApiYard yard;
+
+  const RawResponse made = yard.call("POST /v1/jobs", "", small_spec);
+
+  REQUIRE(made.status == 201);
+  const json job = json::parse(made.body);
+  CHECK(made.headers.at("location") == "/v1/jobs/" + job.at("id").get<std::string>());
+  CHECK(made.headers.at("etag") == "\"1\"");
+  CHECK(job.at("status").at("state") == "queued");
+  CHECK(job.at("spec").at("training").at("batch_size") == 100);
+  const json found = yard.json(200, "GET " + made.headers.at("location"));
+  CHECK(found.at("spec") == job.at("spec"));
+  CHECK(found.at("spec_hash") == job.at("spec_hash"));
+}
+
+TEST_CASE("a dry run plans and stores nothing", "[routes]") {
+  ApiYard yard;
+
+  const json plan = yard.json(200, "POST /v1/jobs?dry_run=true", small_spec);
+
+  CHECK(plan.at("spec").at("mode") == "sync");
+  CHECK(plan.at("spec_hash").get<std::string>().size() == 64);
+  CHECK(plan.at("plan").at("placeable_now") == false);
+  CHECK(yard.json(200, "GET /v1/jobs").at("items").empty());
+  CHECK(yard.call("POST /v1/jobs?dry_run=maybe", "", small_spec).status == 400);
+}
+
+TEST_CASE("a repeated idempotency key makes one job, and with another body a conflict",
+          "[routes]") {
+  ApiYard yard;
+  const std::string key = "Idempotency-Key: once\r\n";
+
+  const json first = json::parse(yard.call("POST /v1/jobs", key, small_spec).body);
+  const RawResponse second = yard.call("POST /v1/jobs", key, small_spec);
+  const RawResponse other =
+      yard.call("POST /v1/jobs", key, R"({"model": "mlp", "dataset": "synthetic_digits"})");
+
+  CHECK(second.status == 201);
+  CHECK(json::parse(second.body).at("id") == first.at("id"));
+  CHECK(other.status == 409);
+  CHECK(yard.json(200, "GET /v1/jobs").at("items").size() == 1);
+  const std::string long_key = "Idempotency-Key: " + std::string(256, 'k') + "\r\n";
+  CHECK(yard.call("POST /v1/jobs", long_key, small_spec).status == 400);
+  CHECK(yard.call("POST /v1/jobs", "Idempotency-Key:\r\n", small_spec).status == 400);
+}
+
+TEST_CASE("every fault of a spec is in one answer, with its pointer", "[routes]") {
+  ApiYard yard;
+
+  const RawResponse refused = yard.call("POST /v1/jobs", "", R"({"model": "none", "mode": 7,
+      "dataset": "synthetic_digits", "roles": {"ps": -1, "worker": "two"}, "unknown": true})");
+
+  REQUIRE(refused.status == 422);
+  CHECK(refused.headers.at("content-type") == "application/problem+json");
+  const json problem = json::parse(refused.body);
+  CHECK(problem.at("code") == "invalid_spec");
+  CHECK(problem.at("status") == 422);
+  std::set<std::string> pointers;
+  for (const json& fault : problem.at("errors")) pointers.insert(fault.at("pointer"));
+  for (const char* wanted : {"/model", "/mode", "/roles/ps", "/roles/worker", "/unknown"}) {
+    INFO(wanted);
+    CHECK(pointers.contains(wanted));
+  }
+}
+
+TEST_CASE("what is part of the contract but not built yet is a 501", "[routes]") {
+  ApiYard yard;
+
+  const json problem = yard.json(501, "POST /v1/jobs", R"({"model": "mlp",
+      "dataset": "synthetic_digits", "roles": {"worker": 2},
+      "training": {"strategy": "all_reduce"}})");
+
+  CHECK(problem.at("code") == "not_available");
+  CHECK_FALSE(problem.at("errors").empty());
+  CHECK(yard.json(501, "POST /v1/agents/a1/drain").at("code") == "not_available");
+}
+
+TEST_CASE("hostile bodies get the right refusal and leave no job", "[routes][hostile]") {
+  ApiYard yard;
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const std::pair<std::string, int> bodies[] = {
+      {"", 400},
+      {"{", 400},
+      {"nul", 400},
+      {"{\"model\": \"\xff\xfe\"}", 400},
+      {"\xef\xbb\xbf{}", 0},
+      {"[]", 422},
+      {"null", 422},
+      {"{}", 422},
+      {deep, 0},
+      {R"({"model": 1e999, "dataset": "synthetic_digits"})", 0},
+      {R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"batch_size": 99999999999999999999}})",
+       422},
+      {R"({"model": "mlp", "model": "mlp", "dataset": "synthetic_digits"})", 422},
+      {std::string(1'048'577, ' '), 413},
+  };
+
+  for (const auto& [body, status] : bodies) {
+    RawClient client(yard.address());
+    client.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    const RawResponse refused = client.read();
+    INFO(body.substr(0, 60) << " -> " << refused.status);
+    CHECK(refused.status >= 400);
+    CHECK(refused.status < 500);
+    if (status != 0) CHECK(refused.status == status);
+    CHECK(refused.headers.at("content-type") == "application/problem+json");
+    CHECK(json::accept(refused.body));
+  }
+  CHECK(yard.json(200, "GET /v1/jobs").at("items").empty());
+}
+
+TEST_CASE("a thousand specs with random damage are each answered", "[routes][hostile]") {
+  ApiYard yard;
+  std::mt19937 dice(7);
+  RawClient client(yard.address());
+  int made = 0;
+
+  for (int round = 0; round < 1000; ++round) {
+    std::string body = small_spec;
+    for (auto change = 1 + dice() % 3; change > 0; --change) {
+      body[dice() % body.size()] = static_cast<char>(dice());
+    }
+    const RawResponse answer = client.call("POST /v1/jobs", "", body);
+    INFO(body << " -> " << answer.status << " " << answer.body);
+    REQUIRE((answer.status == 201 || answer.status == 400 || answer.status == 422));
+    REQUIRE(json::accept(answer.body));
+    made += answer.status == 201 ? 1 : 0;
+  }
+
+  CHECK(made < 1000);
+  CHECK(yard.json(200, "GET /readyz").at("status") == "ready");
+}
