@@ -13,13 +13,13 @@
 
 namespace trainyard::agent {
 
-// The fences of ARCHITECTURE.md section 6 that stand on the agent's side. All are kept; only tests/sim
-// removes one at a time, to prove that the simulation notices.
+// The fences of ARCHITECTURE.md section 6 that stand on the agent's side. All are kept; only
+// tests/sim removes one at a time, to prove that the simulation notices.
 enum class Fence { kept, removed };
 struct Fences {
   Fence generation = Fence::kept;  // an older assignment never undoes a newer one
-  Fence epoch = Fence::kept;       // an assignment to an earlier start of this agent is not for this one
-  Fence lease = Fence::kept;       // tasks end when the server has been silent for too long
+  Fence epoch = Fence::kept;  // an assignment to an earlier start of this agent is not for this one
+  Fence lease = Fence::kept;  // tasks end when the server has been silent for too long
 };
 
 struct AgentOptions {
@@ -36,8 +36,8 @@ class Agent {
   // Events of tasks that are not known are ignored: their task has been forgotten.
   std::vector<Action> step(const AgentEvent& event, const Now& now);
 
-  // The whole state, as the next report; takes a report number. Run events are cut to a bounded size,
-  // oldest first.
+  // The whole state, as the next report; takes a report number. Run events are cut to a bounded
+  // size, oldest first.
   AgentReport next_report(Time now);
 
   [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }

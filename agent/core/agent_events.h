@@ -20,8 +20,8 @@ struct AssignmentArrived {
 struct ReportSent {
   std::int64_t number = 0;
 };
-// The server's address refused the connection: nobody is there who could give our slots away, so the
-// lease is renewed. A connection that merely times out may be a partition and renews nothing.
+// The server's address refused the connection: nobody is there who could give our slots away, so
+// the lease is renewed. A connection that merely times out may be a partition and renews nothing.
 struct ConnectionRefused {};
 // Restore files and folder are ready and the process runs.
 struct TaskStarted {

@@ -1,5 +1,6 @@
-// When to stop trusting silence. The server may give an agent's slots away once it has heard nothing for
-// `lost_after`; so the agent must have ended its tasks before. All times are of the agent's own clock.
+// When to stop trusting silence. The server may give an agent's slots away once it has heard
+// nothing for `lost_after`; so the agent must have ended its tasks before. All times are of the
+// agent's own clock.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,15 @@ class Lease {
  public:
   explicit Lease(Time now) : renewed_at_(now) {}
 
-  // A report leaves now; its answer will renew the lease from this moment, not from when the answer comes.
+  // A report leaves now; its answer will renew the lease from this moment, not from when the answer
+  // comes.
   void sent(std::int64_t number, Time now);
 
   // The server has answered report `number`, and says how long it may be trusted from then on.
   void answered(std::int64_t number, Millis stop_after);
 
-  // Nobody listens at the server's address, so nobody can give the slots away. A server that returns starts every
-  // silence anew.
+  // Nobody listens at the server's address, so nobody can give the slots away. A server that
+  // returns starts every silence anew.
   void refused(Time now);
 
   [[nodiscard]] bool has_expired(Time now) const { return now - renewed_at_ >= stop_after_; }

@@ -40,7 +40,8 @@ void end(HostedTask& task, const TaskExited& event) {
   task.reason = event.reason;
   if (task.ended_as == TaskState::killed) {
     task.reason = task.outlived_lease ? Reason::agent_lost : Reason::stopped_with_gang;
-    if (task.outlived_lease) task.message = "its agent had lost the server for longer than its lease";
+    if (task.outlived_lease)
+      task.message = "its agent had lost the server for longer than its lease";
   }
   task.log_tail = event.log_tail;
   task.finished_at = event.time;

@@ -11,17 +11,18 @@
 
 namespace trainyard::agent {
 
-// The process of a task:  preparing ──► alive ──► gone. A task that could not be started is gone at once.
+// The process of a task:  preparing ──► alive ──► gone. A task that could not be started is gone at
+// once.
 enum class Process { preparing, alive, gone };
 
 struct HostedTask {
   WantedTask wanted;
   Process process = Process::preparing;
-  bool is_wanted = true;       // by the newest assignment
+  bool is_wanted = true;  // by the newest assignment
   bool output_delivered = false;
-  std::optional<Time> kill_at; // was asked to stop; its grace ends then
-  bool was_killed = false;     // at once, without grace
-  bool outlived_lease = false; // was killed because nobody answered
+  std::optional<Time> kill_at;  // was asked to stop; its grace ends then
+  bool was_killed = false;      // at once, without grace
+  bool outlived_lease = false;  // was killed because nobody answered
 
   TaskState lived_as = TaskState::starting;  // starting, or running once it has said so
   std::optional<TaskState> ended_as;         // terminal; shown once nothing more will come
@@ -33,8 +34,8 @@ struct HostedTask {
   WallTime started_at;
   WallTime finished_at;
 
-  std::deque<RunEvent> events;   // not known to be durable at the server, oldest first
-  std::int64_t events_end = 0;   // offset after the newest read
+  std::deque<RunEvent> events;  // not known to be durable at the server, oldest first
+  std::int64_t events_end = 0;  // offset after the newest read
 
   [[nodiscard]] bool is_gone() const { return process == Process::gone; }
 };
@@ -46,8 +47,8 @@ void read(HostedTask& task, const RunEventsRead& event);
 // The server has the events up to `offset`.
 void forget_events(HostedTask& task, std::int64_t offset);
 
-// What is shown of it. Events are cut to a bounded size, oldest first; a terminal state is shown only with the last
-// of them, when all files and logs are delivered too.
+// What is shown of it. Events are cut to a bounded size, oldest first; a terminal state is shown
+// only with the last of them, when all files and logs are delivered too.
 TaskReport shown(const HostedTask& task);
 
 }  // namespace trainyard::agent

@@ -8,8 +8,8 @@
 namespace trainyard::scheduler {
 namespace {
 
-// Files that a gang writes between two manifests: far fewer. What is forgotten is found again by the caller
-// when the pending checkpoint is saved (ArtifactStored, events.h).
+// Files that a gang writes between two manifests: far fewer. What is forgotten is found again by
+// the caller when the pending checkpoint is saved (ArtifactStored, events.h).
 constexpr std::size_t stored_files_max = 4096;
 
 template <class Visit>
@@ -29,9 +29,8 @@ bool is_stored(const LiveJob& job, const std::string& sha256) {
 
 bool is_whole(const LiveJob& job, const Checkpoint& checkpoint) {
   bool whole = true;
-  for_each_file(checkpoint, [&](const ArtifactFile& file) {
-    whole = whole && is_stored(job, file.sha256);
-  });
+  for_each_file(checkpoint,
+                [&](const ArtifactFile& file) { whole = whole && is_stored(job, file.sha256); });
   return whole;
 }
 
@@ -83,7 +82,8 @@ void retain(Turn& turn, LiveJob& job) {
 void commit(Turn& turn, LiveJob& job, Checkpoint checkpoint) {
   const std::int64_t step = checkpoint.step;
   checkpoint.state = CheckpointState::committed;
-  for_each_file(checkpoint, [&job](const ArtifactFile& file) { std::erase(job.stored, file.sha256); });
+  for_each_file(checkpoint,
+                [&job](const ArtifactFile& file) { std::erase(job.stored, file.sha256); });
   turn.add(SaveCheckpoint{checkpoint});
   const std::string line = "checkpoint of step " + std::to_string(step) + " is committed";
   turn.note(job, {"checkpoint", line});
@@ -104,9 +104,10 @@ bool is_refused(const LiveJob& job, std::int64_t step) {
 
 void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
   if (is_refused(job, manifest.step)) return;
-  Checkpoint checkpoint{job.row.id,      manifest.step,   job.row.attempt,    CheckpointState::pending,
-                        manifest.manifest, manifest.shards, manifest.metrics, manifest.final_one,
-                        turn.now.wall};
+  Checkpoint checkpoint{
+      job.row.id,        manifest.step,   job.row.attempt,  CheckpointState::pending,
+      manifest.manifest, manifest.shards, manifest.metrics, manifest.final_one,
+      turn.now.wall};
   if (is_whole(job, checkpoint)) {
     job.pending.erase(checkpoint.step);
     return commit(turn, job, std::move(checkpoint));

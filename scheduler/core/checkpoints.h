@@ -1,19 +1,19 @@
-// Checkpoints of live jobs: announced by the chief, committed when every file is durable, kept or given up by
-// retention, and chosen to resume from.
+// Checkpoints of live jobs: announced by the chief, committed when every file is durable, kept or
+// given up by retention, and chosen to resume from.
 #pragma once
 
 #include "scheduler/core/turn.h"
 
 namespace trainyard::scheduler {
 
-// The chief's manifest: pending, or committed at once when all its files are here. One of an attempt that is not
-// the current one, or of a step that a newer attempt has committed, is refused.
+// The chief's manifest: pending, or committed at once when all its files are here. One of an
+// attempt that is not the current one, or of a step that a newer attempt has committed, is refused.
 void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest);
 
 void take_artifact(Turn& turn, const ArtifactStored& file);
 
-// What the next attempt starts from: the job's own newest committed checkpoint, else the one that its spec names,
-// else nothing.
+// What the next attempt starts from: the job's own newest committed checkpoint, else the one that
+// its spec names, else nothing.
 std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob& job);
 
 // "<job>/<step>" of resume_from; nothing for "latest" and "none".

@@ -68,9 +68,10 @@ std::optional<Explanation> Cluster::explain(const JobId& id, const Now& now) con
 std::vector<AgentView> Cluster::agents(const Now& now) const {
   std::vector<AgentView> views;
   for (const auto& [id, agent] : state_->agents) {
-    AgentView view{agent.record, agent.record.host.capacity - agent.free, {},
-                   now.steady - agent.heard_at};
-    for (const TaskKey& key : agent.tasks) view.tasks.emplace_back(key, state_->task(key)->row.gpus);
+    AgentView view{
+        agent.record, agent.record.host.capacity - agent.free, {}, now.steady - agent.heard_at};
+    for (const TaskKey& key : agent.tasks)
+      view.tasks.emplace_back(key, state_->task(key)->row.gpus);
     views.push_back(std::move(view));
   }
   return views;

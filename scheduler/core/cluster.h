@@ -1,5 +1,5 @@
-// The scheduler's core: every job that is not terminal, every agent, and one function that changes them.
-// No clock, no thread, no library: `now` is an argument, and what must happen is the result.
+// The scheduler's core: every job that is not terminal, every agent, and one function that changes
+// them. No clock, no thread, no library: `now` is an argument, and what must happen is the result.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ class Cluster {
   // The only way state changes. Cost grows with what the event touches, not with what exists.
   Step step(const Event& event, const Now& now);
 
-  // Would this spec ever run, and would it run now? Changes nothing. `invalid` when agents are known and none of
-  // them, or not all together, could ever hold the gang.
+  // Would this spec ever run, and would it run now? Changes nothing. `invalid` when agents are
+  // known and none of them, or not all together, could ever hold the gang.
   [[nodiscard]] Result<Plan> plan(const JobSpec& spec) const;
 
   // Why a job is where it is; nothing for jobs that are terminal or unknown.
@@ -32,8 +32,8 @@ class Cluster {
 
   [[nodiscard]] std::vector<AgentView> agents(const Now& now) const;
 
-  // The core's beliefs about itself that do not hold now, as sentences; empty unless there is a bug. Looks at
-  // everything: for tests.
+  // The core's beliefs about itself that do not hold now, as sentences; empty unless there is a
+  // bug. Looks at everything: for tests.
   [[nodiscard]] std::vector<std::string> broken_beliefs() const;
 
  private:

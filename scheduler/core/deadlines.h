@@ -1,5 +1,5 @@
-// What will have to be looked at, and when: at most one moment per job and kind, so that a tick costs what
-// is due and not what exists.
+// What will have to be looked at, and when: at most one moment per job and kind, so that a tick
+// costs what is due and not what exists.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Sentences about why a gang is where it is. Reads the state with the very functions that place gangs, so
-// that what is said and what is done cannot differ.
+// Sentences about why a gang is where it is. Reads the state with the very functions that place
+// gangs, so that what is said and what is done cannot differ.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -17,7 +17,9 @@ std::string counted(std::int64_t count, const std::string& noun) {
 
 std::string in_words(const Resources& r) {
   std::string words;
-  const auto add = [&words](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
+  const auto add = [&words](const std::string& part) {
+    words += (words.empty() ? "" : ", ") + part;
+  };
   if (r.cpus > 0) add(counted(r.cpus, "cpu"));
   if (r.memory_mb > 0) add(std::to_string(r.memory_mb) + " MB of memory");
   if (r.gpus > 0) add(counted(r.gpus, "gpu"));
@@ -59,10 +61,11 @@ std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const Ho
 
 HostShortage shortage_on(const LiveAgent& agent, const JobSpec& spec) {
   const TaskGroup group = largest_group(spec);
-  HostShortage host{agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
+  HostShortage host{
+      agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
   host.missing = missing_for(group.each, agent.free);
-  const bool usable = takes_tasks(agent) &&
-                      carries(agent.record.host.labels, spec.scheduling.host_labels);
+  const bool usable =
+      takes_tasks(agent) && carries(agent.record.host.labels, spec.scheduling.host_labels);
   if (usable) host.tasks_that_fit = count_that_fit(group, host_of(agent, Room::now));
   host.message = shortage_words(agent, spec, host);
   return host;
@@ -91,7 +94,8 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
   return hosts;
 }
 
-// The fewest of the oldest jobs whose end would let the gang in. By halving: each trial is a placement.
+// The fewest of the oldest jobs whose end would let the gang in. By halving: each trial is a
+// placement.
 std::vector<JobId> would_free_enough(const State& state, const JobSpec& spec) {
   const std::vector<Host> hosts = free_hosts(state);
   const std::vector<const LiveJob*> holders = holders_by_age(state);

@@ -29,7 +29,7 @@ struct HostShortage {
   AgentState state = AgentState::ready;
   Resources capacity;
   Resources free;
-  Resources missing;    // for the largest task of the gang; all zero when one task would fit
+  Resources missing;  // for the largest task of the gang; all zero when one task would fit
   std::int64_t tasks_that_fit = 0;
   std::string message;  // "needs 1 more cpu", "cordoned", "lacks the label gpu=a100"
 };
@@ -41,16 +41,17 @@ struct Explanation {
   std::string message;
   std::optional<std::int64_t> queue_position;  // 1 = next
   std::optional<std::int64_t> queue_length;
-  WallTime not_before;                         // backoff
+  WallTime not_before;  // backoff
   std::vector<HostShortage> hosts;
-  std::vector<JobId> would_free_enough;        // running jobs whose end, oldest first, would let the gang in
+  std::vector<JobId>
+      would_free_enough;  // running jobs whose end, oldest first, would let the gang in
 };
 
 struct AgentView {
   AgentRecord record;
   Resources used;
   std::vector<std::pair<TaskKey, std::vector<int>>> tasks;  // who is there, with GPU slots
-  Millis silence;                              // since the last report
+  Millis silence;                                           // since the last report
 };
 
 }  // namespace trainyard::scheduler

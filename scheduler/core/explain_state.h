@@ -7,8 +7,8 @@
 
 namespace trainyard::scheduler {
 
-// Where the gang would land now, if it were alone in the queue. `invalid` when agents are known and all of them
-// together could not hold it even if they were empty.
+// Where the gang would land now, if it were alone in the queue. `invalid` when agents are known and
+// all of them together could not hold it even if they were empty.
 Result<Plan> plan_for(const State& state, const JobSpec& spec);
 
 // "1 ps of 1 cpu, 1024 MB of memory and 2 worker of 1 cpu, ..."

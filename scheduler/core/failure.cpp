@@ -17,8 +17,8 @@ std::string exit_words(const ExitStatus& exit) {
 bool is_consequence(const TaskEnd& end) { return end.cause.reason == Reason::stopped_with_gang; }
 
 FirstFailure failure_of(const LiveTask& task, const TaskEnd& end) {
-  return {task_name(task.row.key), task.row.key.attempt, task.row.agent, end.cause.reason,
-          end.exit,                end.cause.message,    end.log_tail};
+  return {task_name(task.row.key), task.row.key.attempt, task.row.agent, end.cause.reason, end.exit,
+          end.cause.message,       end.log_tail};
 }
 
 bool explains_more(const LiveJob& job, const TaskEnd& end) {

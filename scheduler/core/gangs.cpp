@@ -48,8 +48,9 @@ class Pass {
   void park(LiveJob& job) {
     turn_.state.queue.park(job.row);
     const bool nobody = expected().empty();
-    show(job, nobody ? Reason::no_agents : Reason::no_capacity,
-         nobody ? "no agent is ready" : "the agents that are ready could not hold it even if empty");
+    show(
+        job, nobody ? Reason::no_agents : Reason::no_capacity,
+        nobody ? "no agent is ready" : "the agents that are ready could not hold it even if empty");
   }
 
   Behind block(LiveJob& job) {

@@ -1,9 +1,10 @@
 // Which waiting gangs go now. In order of priority and age; a gang is placed whole or not at all.
 //
-// The head is not starved: where a gang does not fit now, every agent that could ever hold one of its tasks is
-// reserved for it, and those behind it are only placed on the others. So whatever starts behind it can
-// not delay it. A gang that backs off is not in the queue; one that the agents could not hold even if all were
-// empty is parked until an agent comes that could help. Neither blocks anybody.
+// The head is not starved: where a gang does not fit now, every agent that could ever hold one of
+// its tasks is reserved for it, and those behind it are only placed on the others. So whatever
+// starts behind it can not delay it. A gang that backs off is not in the queue; one that the agents
+// could not hold even if all were empty is parked until an agent comes that could help. Neither
+// blocks anybody.
 #pragma once
 
 #include <vector>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace trainyard::scheduler {
 namespace {
 
@@ -28,8 +27,8 @@ class Beliefs {
     believe(!is_terminal(state), name + " is terminal and not forgotten");
 
     const bool holds_slots = !all_gone(job);
-    const bool may_hold = state == JobState::starting || state == JobState::running ||
-                          state == JobState::stopping;
+    const bool may_hold =
+        state == JobState::starting || state == JobState::running || state == JobState::stopping;
     believe(!holds_slots || may_hold, name + " holds slots while " + std::string(name_of(state)));
     believe(holds_slots || state != JobState::stopping, name + " is stopping with no task left");
 

@@ -1,4 +1,5 @@
-// The core's beliefs about itself, executable: all of them in one place, looked at by tests after each step.
+// The core's beliefs about itself, executable: all of them in one place, looked at by tests after
+// each step.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The life of a job as one table: which event leads from which state to which. What an event means for
-// tasks and agents is lifecycle.cpp's; that an impossible one is impossible is said here.
+// The life of a job as one table: which event leads from which state to which. What an event means
+// for tasks and agents is lifecycle.cpp's; that an impossible one is impossible is said here.
 //
 //            gang_placed        all_running
 // queued ─────────────► starting ─────────► running

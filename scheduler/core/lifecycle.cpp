@@ -81,7 +81,8 @@ int rank(JobState goal) {
   return static_cast<int>(std::ranges::find(order, goal) - order.begin());
 }
 
-// The chief's exit decides, but only a committed checkpoint of what it had at the end is worth the name.
+// The chief's exit decides, but only a committed checkpoint of what it had at the end is worth the
+// name.
 bool is_finished(const LiveJob& job) {
   const bool chief_done = std::ranges::any_of(job.tasks, [&job](const LiveTask& task) {
     return is_chief(job, task.row.key) && task.row.state == TaskState::succeeded;
@@ -97,7 +98,8 @@ void settle_goal(Turn& turn, LiveJob& job) {
     say_why(turn, job, {Reason::completed, "the chief had finished"});
   } else if (goal == JobState::succeeded && !is_finished(job)) {
     goal = JobState::queued;
-    say_why(turn, job, {Reason::checkpoint_lost, "the chief finished, its last checkpoint is lost"});
+    say_why(turn, job,
+            {Reason::checkpoint_lost, "the chief finished, its last checkpoint is lost"});
   }
   if (goal == JobState::queued && job.row.reason != Reason::user_resumed) count_restart(job);
 }
@@ -112,7 +114,8 @@ void consider_gone(Turn& turn, LiveJob& job) {
   move(turn, job, JobEvent::gang_gone, {job.row.reason, job.row.message});
   turn.state.place_now = true;
   if (job.row.state == JobState::queued) {
-    enqueue(turn, job, resumed ? Millis{0} : backoff(job.row.spec.run_policy.backoff, job.row.restarts));
+    enqueue(turn, job,
+            resumed ? Millis{0} : backoff(job.row.spec.run_policy.backoff, job.row.restarts));
   }
   job.row.goal = is_terminal(job.row.state) ? job.row.state : JobState::running;
 }
@@ -138,12 +141,13 @@ void join_queue(Turn& turn, LiveJob& job) {
   const auto& agents = turn.state.agents;
   const Queue::Line line = turn.state.queue.insert(job.row);
   turn.state.place_now = turn.state.place_now || line == Queue::Line::open;
-  const bool nobody = std::ranges::none_of(
-      agents, [](const auto& entry) { return is_expected(entry.second); });
+  const bool nobody =
+      std::ranges::none_of(agents, [](const auto& entry) { return is_expected(entry.second); });
   if (nobody) {
     say_why(turn, job, {Reason::no_agents, "no agent is ready"});
   } else if (line == Queue::Line::parked) {
-    say_why(turn, job, {Reason::no_capacity, "the agents that are ready could not hold it even if empty"});
+    say_why(turn, job,
+            {Reason::no_capacity, "the agents that are ready could not hold it even if empty"});
   } else {
     say_why(turn, job, {Reason::queued, "waits its turn"});
   }

@@ -1,5 +1,5 @@
-// What the states of a job mean for its tasks, agents and place in the queue: the only functions that move
-// a job from state to state.
+// What the states of a job mean for its tasks, agents and place in the queue: the only functions
+// that move a job from state to state.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ void start_gang(Turn& turn, LiveJob& job, const Placement& placement);
 // starting -> running, if every task takes part by now.
 void consider_running(Turn& turn, LiveJob& job);
 
-// -> stopping, towards `goal`; the tasks are asked to stop. A job that stops already changes its goal only
-// for one that outranks it: queued < suspended < succeeded < failed < cancelled.
+// -> stopping, towards `goal`; the tasks are asked to stop. A job that stops already changes its
+// goal only for one that outranks it: queued < suspended < succeeded < failed < cancelled.
 void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause);
 
 // suspended, or stopping towards it -> queued.

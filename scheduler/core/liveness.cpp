@@ -57,8 +57,8 @@ void watch_agents(Turn& turn) {
     if (agent.tasks.empty()) continue;
     if (agent.record.state == AgentState::disconnected) mark_unknown(turn, agent);
     if (agent.record.state != AgentState::down) continue;
-    const std::string message = "agent " + id.text + " was silent for " +
-                                std::to_string(silence.count / 1000) + " s";
+    const std::string message =
+        "agent " + id.text + " was silent for " + std::to_string(silence.count / 1000) + " s";
     end_tasks(turn, agent, {Reason::agent_lost, message});
   }
 }
@@ -79,9 +79,7 @@ void give_up_on_progress(Turn& turn, LiveJob& job) {
 
 void ring(Turn& turn, LiveJob& job, DeadlineKind kind) {
   switch (kind) {
-    case DeadlineKind::backoff_over:
-      job.row.not_before = {};
-      return join_queue(turn, job);
+    case DeadlineKind::backoff_over: job.row.not_before = {}; return join_queue(turn, job);
     case DeadlineKind::queued_too_long:
       return stop_job(turn, job, JobState::failed,
                       {Reason::queue_timeout, "waited longer than max_queued_seconds"});
@@ -108,7 +106,8 @@ LiveAgent& meet(Turn& turn, const AgentReport& report) {
 
 void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   if (turn.state.limits.fences.epoch == Fence::kept) {
-    end_tasks(turn, agent, {Reason::agent_restarted, "agent " + report.agent.text + " started anew"});
+    end_tasks(turn, agent,
+              {Reason::agent_restarted, "agent " + report.agent.text + " started anew"});
   }
   agent.record.epoch = report.epoch;
   agent.record.host = report.host;

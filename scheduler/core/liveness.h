@@ -1,5 +1,5 @@
-// Who is alive at `now`, and what is overdue. An agent is silent (shown, takes nothing new), then lost: by then
-// its lease has ended, so its tasks are gone and may run elsewhere.
+// Who is alive at `now`, and what is overdue. An agent is silent (shown, takes nothing new), then
+// lost: by then its lease has ended, so its tasks are gone and may run elsewhere.
 #pragma once
 
 #include "scheduler/core/turn.h"

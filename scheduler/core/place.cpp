@@ -1,5 +1,6 @@
-// Placement: group by group, largest tasks first. A greedy choice, so that the same hosts always give the
-// same answer in time proportional to hosts and seats; a packing that only a search would find is not found.
+// Placement: group by group, largest tasks first. A greedy choice, so that the same hosts always
+// give the same answer in time proportional to hosts and seats; a packing that only a search would
+// find is not found.
 #include "scheduler/core/place.h"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ Candidate* best_to_spread(std::vector<Candidate>& hosts, const TaskGroup& group)
   return best;
 }
 
-// The host that holds the most of what is left; of those one the gang uses already, else the tightest.
+// The host that holds the most of what is left; of those one the gang uses already, else the
+// tightest.
 Candidate* best_to_pack(std::vector<Candidate>& hosts, const TaskGroup& group) {
   Candidate* best = nullptr;
   const auto rank = [&group](const Candidate& c) {
@@ -121,7 +123,8 @@ std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts)
   for (const Host& host : hosts) {
     if (!carries(*host.labels, spec.scheduling.host_labels)) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
-    if (std::ranges::any_of(groups, holds_one)) candidates.push_back({&host, host.free, host.ports});
+    if (std::ranges::any_of(groups, holds_one))
+      candidates.push_back({&host, host.free, host.ports});
   }
 
   if (auto seats = seat_all(candidates, groups)) return seats;

@@ -21,7 +21,8 @@ struct TaskGroup {
   Resources each;
   PlacementPolicy policy = PlacementPolicy::pack;
 };
-std::vector<TaskGroup> gang_of(const JobSpec& spec);  // groups of at least one replica, in order of Role
+std::vector<TaskGroup> gang_of(
+    const JobSpec& spec);  // groups of at least one replica, in order of Role
 
 // Only parameter servers are called by their peers; workers only call.
 constexpr bool listens(Role role) { return role == Role::ps; }
@@ -47,9 +48,10 @@ bool carries(const Labels& has, const Labels& wanted);
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
 
-// A seat for every task, or nothing. Groups of large tasks are seated first. `spread` takes the host with the
-// fewest tasks of the role, `pack` the host that holds the most of what is left, and of those the one with
-// the least to spare; where that fails, all groups are packed. Costs O(hosts x seats).
+// A seat for every task, or nothing. Groups of large tasks are seated first. `spread` takes the
+// host with the fewest tasks of the role, `pack` the host that holds the most of what is left, and
+// of those the one with the least to spare; where that fails, all groups are packed. Costs O(hosts
+// x seats).
 std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts);
 
 }  // namespace trainyard::scheduler

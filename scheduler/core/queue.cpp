@@ -12,9 +12,8 @@ Shape shape_of(const JobSpec& spec) {
   Shape shape{{}, spec.scheduling.host_labels};
   const auto add = [&shape](const RoleSpec& role) {
     const Resources& each = role.resources;
-    shape.numbers.insert(shape.numbers.end(),
-                         {role.replicas, each.cpus, each.memory_mb, each.gpus,
-                          role.placement == PlacementPolicy::spread ? 1 : 0});
+    shape.numbers.insert(shape.numbers.end(), {role.replicas, each.cpus, each.memory_mb, each.gpus,
+                                               role.placement == PlacementPolicy::spread ? 1 : 0});
   };
   add(spec.ps);
   add(spec.worker);

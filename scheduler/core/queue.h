@@ -1,6 +1,6 @@
-// Who is next: jobs that wait for room, by priority and then by age. Jobs that need the same are in one line,
-// since what does not fit the first does not fit the others; a line that no known set of agents could
-// ever hold is parked, so that it blocks nobody.
+// Who is next: jobs that wait for room, by priority and then by age. Jobs that need the same are in
+// one line, since what does not fit the first does not fit the others; a line that no known set of
+// agents could ever hold is parked, so that it blocks nobody.
 #pragma once
 
 #include <compare>
@@ -50,9 +50,9 @@ class Queue {
   [[nodiscard]] std::optional<std::pair<QueueKey, JobId>> next_head(
       const std::optional<QueueKey>& after) const;
 
-  void park(const Job& job);                                  // its whole line
-  [[nodiscard]] std::vector<JobId> heads_of_parked() const;   // one job of each parked line
-  void open(const Job& job);                                  // its whole line
+  void park(const Job& job);                                 // its whole line
+  [[nodiscard]] std::vector<JobId> heads_of_parked() const;  // one job of each parked line
+  void open(const Job& job);                                 // its whole line
 
   // How many jobs are before this one, parked ones included.
   [[nodiscard]] std::int64_t count_before(const Job& job) const;

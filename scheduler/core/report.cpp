@@ -12,10 +12,12 @@ namespace trainyard::scheduler {
 namespace {
 
 Reason reason_of(const TaskAttempt& row, const TaskReport& report) {
-  // What the task said of itself (FailureEvent, kept in the row) is closer to the cause than how it ended.
+  // What the task said of itself (FailureEvent, kept in the row) is closer to the cause than how it
+  // ended.
   if (report.state == TaskState::succeeded) return Reason::completed;
   if (report.state == TaskState::killed && report.reason != Reason::none) {
-    return row.reason == Reason::none || row.reason == Reason::peer_lost ? report.reason : row.reason;
+    return row.reason == Reason::none || row.reason == Reason::peer_lost ? report.reason
+                                                                         : row.reason;
   }
   if (row.reason != Reason::none) return row.reason;
   if (report.reason != Reason::none) return report.reason;
@@ -24,12 +26,16 @@ Reason reason_of(const TaskAttempt& row, const TaskReport& report) {
 
 TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
   const std::string& message = row.message.empty() ? report.message : row.message;
-  return {report.state, report.exit, {reason_of(row, report), message}, report.log_tail,
+  return {report.state,
+          report.exit,
+          {reason_of(row, report), message},
+          report.log_tail,
           report.finished_at};
 }
 
 // States only go forward: a task that was asked to stop does not become `running` again because its
-// agent has not heard of it yet, and a report that was under way while the server restarted takes nothing back.
+// agent has not heard of it yet, and a report that was under way while the server restarted takes
+// nothing back.
 void advance(Turn& turn, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
   const bool further = report.state > row.state && !is_terminal(report.state);
@@ -61,8 +67,8 @@ bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
   return true;
 }
 
-// Tasks that should be here and are not: gone, but only if the agent has applied the assignment that placed
-// them; else they have yet to reach it.
+// Tasks that should be here and are not: gone, but only if the agent has applied the assignment
+// that placed them; else they have yet to reach it.
 void miss_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   const bool must_apply = turn.state.limits.fences.applied_generation == Fence::kept;
   std::set<TaskKey> shown;

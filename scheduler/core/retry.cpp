@@ -21,8 +21,10 @@ bool may_restart(const Job& job, Reason cause) {
 }
 
 Millis backoff(const BackoffSpec& spec, const Restarts& restarts) {
-  const auto earlier = static_cast<double>(std::max<std::int64_t>(restarts.user + restarts.infra - 1, 0));
-  const double wait = static_cast<double>(spec.initial_seconds) * std::pow(spec.multiplier, earlier);
+  const auto earlier =
+      static_cast<double>(std::max<std::int64_t>(restarts.user + restarts.infra - 1, 0));
+  const double wait =
+      static_cast<double>(spec.initial_seconds) * std::pow(spec.multiplier, earlier);
   const double longest = static_cast<double>(spec.max_seconds);
   return Millis{static_cast<std::int64_t>(std::min(wait, longest) * 1000.0)};
 }

@@ -1,5 +1,5 @@
-// Whether a failed attempt is tried again, on whose account, and when. A function of the job and the cause:
-// no random source, so that a restarted server decides the same.
+// Whether a failed attempt is tried again, on whose account, and when. A function of the job and
+// the cause: no random source, so that a restarted server decides the same.
 #pragma once
 
 #include "schemas/base/time.h"
@@ -7,8 +7,8 @@
 
 namespace trainyard::scheduler {
 
-// Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts. NO_PROGRESS
-// (class POLICY) is the user's: most often the program hangs.
+// Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts.
+// NO_PROGRESS (class POLICY) is the user's: most often the program hangs.
 enum class Account { user, infra };
 Account account_of(Reason cause);
 
@@ -16,13 +16,14 @@ Account account_of(Reason cause);
 // will not fare better next time.
 inline constexpr std::int64_t infra_restarts_max = 100;
 
-// Trying again cannot help: BAD_DATA always (the same file will be as bad), NAN_LOSS where training is
-// deterministic and synchronous (the same steps lead to the same numbers).
+// Trying again cannot help: BAD_DATA always (the same file will be as bad), NAN_LOSS where training
+// is deterministic and synchronous (the same steps lead to the same numbers).
 bool is_final(const JobSpec& spec, Reason cause);
 
 bool may_restart(const Job& job, Reason cause);
 
-// The wait before the next attempt, after `restarts` of them: initial * multiplier^(restarts - 1), at most max.
+// The wait before the next attempt, after `restarts` of them: initial * multiplier^(restarts - 1),
+// at most max.
 Millis backoff(const BackoffSpec& spec, const Restarts& restarts);
 
 }  // namespace trainyard::scheduler

@@ -9,15 +9,16 @@
 namespace trainyard::scheduler {
 namespace {
 
-// The meaning of one event of one task. No default: a new kind of event does not compile until it has one.
+// The meaning of one event of one task. No default: a new kind of event does not compile until it
+// has one.
 struct Meaning {
   Turn& turn;
   LiveJob& job;
   LiveTask& task;
   WallTime time;
 
-  void operator()(const PhaseEvent&) const {}   // the agent shows it as the task's state
-  void operator()(const ShardEvent&) const {}   // the manifest names the shards again
+  void operator()(const PhaseEvent&) const {}  // the agent shows it as the task's state
+  void operator()(const ShardEvent&) const {}  // the manifest names the shards again
 
   void operator()(const MetricEvent& metric) const {
     if (!is_chief(job, task.row.key)) return;

@@ -1,5 +1,5 @@
-// What tasks tell of themselves: phases, metrics, checkpoints, failures. Each line counts once, however often
-// it is sent.
+// What tasks tell of themselves: phases, metrics, checkpoints, failures. Each line counts once,
+// however often it is sent.
 #pragma once
 
 #include "scheduler/core/turn.h"

@@ -21,7 +21,8 @@ std::int64_t port_count(const HostInfo& host) {
   return std::max(0, host.last_port - host.first_port + 1);
 }
 
-// Goes round the range, so that a port just freed, or one that another program holds, is not next again.
+// Goes round the range, so that a port just freed, or one that another program holds, is not next
+// again.
 int take_port(LiveAgent& agent) {
   const HostInfo& host = agent.record.host;
   const auto in_range = [&host](int port) {

@@ -1,5 +1,5 @@
-// What the scheduler core knows: every job that is not terminal, with the tasks of its current attempt, and
-// every agent. Plain values; the functions that change them take a Turn (turn.h).
+// What the scheduler core knows: every job that is not terminal, with the tasks of its current
+// attempt, and every agent. Plain values; the functions that change them take a Turn (turn.h).
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct LiveTask {
 
 struct LiveJob {
   Job row;
-  std::vector<LiveTask> tasks;       // of the current attempt, in order of key; empty while queued
-  std::string token;                 // of the current attempt
-  ClusterSpec addresses;             // of the current attempt
-  std::optional<Checkpoint> restore; // what the current attempt started from
+  std::vector<LiveTask> tasks;        // of the current attempt, in order of key; empty while queued
+  std::string token;                  // of the current attempt
+  ClusterSpec addresses;              // of the current attempt
+  std::optional<Checkpoint> restore;  // what the current attempt started from
   std::map<std::int64_t, Checkpoint> committed;  // by step
   std::map<std::int64_t, Checkpoint> pending;    // by step
-  std::deque<std::string> stored;    // sha256 of files that came before their manifest; bounded
-  Time progress_at;                  // last sign of progress of the attempt
+  std::deque<std::string> stored;  // sha256 of files that came before their manifest; bounded
+  Time progress_at;                // last sign of progress of the attempt
 
   [[nodiscard]] LiveTask* find(const TaskKey& key);
   [[nodiscard]] const LiveTask* find(const TaskKey& key) const;
@@ -42,25 +42,26 @@ struct LiveJob {
 struct LiveAgent {
   AgentRecord record;
   Resources free;
-  std::set<int> free_gpus;           // slot numbers
+  std::set<int> free_gpus;  // slot numbers
   std::set<int> taken_ports;
-  int next_port = 0;                 // where the search for a free port goes on
-  std::set<TaskKey> tasks;           // that are not gone
-  Time heard_at;                     // or the start of the server: every silence starts again then
-  bool heard = false;                // since the server started
-  bool has_strays = false;           // shows processes that the server does not know: takes nothing new
-  std::int64_t last_number = 0;      // newest report of the epoch
+  int next_port = 0;             // where the search for a free port goes on
+  std::set<TaskKey> tasks;       // that are not gone
+  Time heard_at;                 // or the start of the server: every silence starts again then
+  bool heard = false;            // since the server started
+  bool has_strays = false;       // shows processes that the server does not know: takes nothing new
+  std::int64_t last_number = 0;  // newest report of the epoch
 };
 
 struct State {
   Limits limits;
   std::map<JobId, LiveJob> jobs;
   std::map<AgentId, LiveAgent> agents;
-  std::map<std::pair<JobId, std::int64_t>, Checkpoint> donors;  // named by resume_from, of other jobs
+  std::map<std::pair<JobId, std::int64_t>, Checkpoint>
+      donors;  // named by resume_from, of other jobs
   Queue queue;
   Deadlines deadlines;
-  bool place_now = false;            // something changed that may let a gang in
-  bool awake = false;                // the first step after a restore has set the deadlines
+  bool place_now = false;  // something changed that may let a gang in
+  bool awake = false;      // the first step after a restore has set the deadlines
 
   [[nodiscard]] LiveJob* job(const JobId& id);
   [[nodiscard]] LiveAgent* agent(const AgentId& id);
@@ -77,7 +78,8 @@ bool is_expected(const LiveAgent& agent);
 
 // Everything back as if the agent had no task.
 void clear_slots(LiveAgent& agent);
-// Takes GPU slots (lowest first) and, for a task that listens, a port; both are written into the task.
+// Takes GPU slots (lowest first) and, for a task that listens, a port; both are written into the
+// task.
 void occupy(LiveAgent& agent, TaskAttempt& task);
 // Takes exactly what the row says, after a restart.
 void occupy_again(LiveAgent& agent, const TaskAttempt& task);

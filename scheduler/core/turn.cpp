@@ -13,8 +13,8 @@ void Turn::rewant(LiveAgent& agent) {
 }
 
 void Turn::note(const LiveJob& job, Note note) {
-  add(AppendJobEvent{job.row.id, std::move(note.kind), std::move(note.message), std::move(note.task),
-                     note.reason, job.row.attempt, now.wall});
+  add(AppendJobEvent{job.row.id, std::move(note.kind), std::move(note.message),
+                     std::move(note.task), note.reason, job.row.attempt, now.wall});
 }
 
 Step Turn::finish(Outcome outcome) {

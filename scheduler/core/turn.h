@@ -1,5 +1,6 @@
-// One step in progress: the state, the moment, and what the step will save and send. Every change of state
-// goes through here by saying what to save, so that nothing can be shown that is not durable.
+// One step in progress: the state, the moment, and what the step will save and send. Every change
+// of state goes through here by saying what to save, so that nothing can be shown that is not
+// durable.
 #pragma once
 
 #include <map>
@@ -18,8 +19,8 @@ class Turn {
   State& state;
   const Now now;
 
-  // The row will be saved, once: a job and an agent as they are at the end of the step, a task as it is
-  // now, since its job may have gone on to the next attempt by then.
+  // The row will be saved, once: a job and an agent as they are at the end of the step, a task as
+  // it is now, since its job may have gone on to the next attempt by then.
   void save(const LiveJob& job) { jobs_.insert(job.row.id); }
   void save(const LiveTask& task) { tasks_.insert_or_assign(task.row.key, task.row); }
   void save(const LiveAgent& agent) { agents_.insert(agent.record.id); }
@@ -39,8 +40,8 @@ class Turn {
   };
   void note(const LiveJob& job, Note note);
 
-  // Everything collected, in an order in which each row follows those it refers to. Jobs that have become
-  // terminal are saved a last time and forgotten. Ends the turn.
+  // Everything collected, in an order in which each row follows those it refers to. Jobs that have
+  // become terminal are saved a last time and forgotten. Ends the turn.
   Step finish(Outcome outcome);
 
  private:

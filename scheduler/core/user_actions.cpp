@@ -27,13 +27,14 @@ Status keep_donor(Turn& turn, const Submit& event) {
     turn.state.donors.insert_or_assign(*named, *given);
     return ok();
   }
-  return invalid("checkpoint.resume_from: job " + id.text + " has no committed checkpoint of step " +
-                 std::to_string(step));
+  return invalid("checkpoint.resume_from: job " + id.text +
+                 " has no committed checkpoint of step " + std::to_string(step));
 }
 
 Error refusal(const LiveJob& job, const char* action) {
   std::string where(name_of(job.row.state));
-  if (job.row.state == JobState::stopping) where += ", on its way to " + std::string(name_of(job.row.goal));
+  if (job.row.state == JobState::stopping)
+    where += ", on its way to " + std::string(name_of(job.row.goal));
   return conflict("job " + job.row.id.text + " cannot be " + action + ": it is " + where);
 }
 

@@ -1,5 +1,6 @@
-// What must never happen in the world, looked at where it would: when a process starts, and when a job's row is
-// saved. (The rows check themselves in database.cpp, the core's beliefs in server.cpp.)
+// What must never happen in the world, looked at where it would: when a process starts, and when a
+// job's row is saved. (The rows check themselves in database.cpp, the core's beliefs in
+// server.cpp.)
 #include <algorithm>
 
 #include "tests/sim/world.h"
@@ -28,7 +29,8 @@ void World::check_capacity(const Process& process, Host& host) {
     if (!peer.is_alive) continue;
     used = used + peer.wanted.resources;
     for (const int slot : peer.wanted.gpus) {
-      if (!slots.insert(slot).second) journal_.fault("a gpu of " + host.id().text + " is used twice");
+      if (!slots.insert(slot).second)
+        journal_.fault("a gpu of " + host.id().text + " is used twice");
     }
     const std::string& port = peer.wanted.task.listen;
     if (!port.empty() && !ports.insert(port).second) {
@@ -51,8 +53,8 @@ void World::check_restore(const Process& process) {
 
 // A job that is shown to be at rest has no process anywhere.
 void World::check_saved_job(const Job& job) {
-  const bool at_rest = is_terminal(job.state) || job.state == JobState::suspended ||
-                       job.state == JobState::queued;
+  const bool at_rest =
+      is_terminal(job.state) || job.state == JobState::suspended || job.state == JobState::queued;
   if (!at_rest) return;
   for (const auto& each : hosts_) {
     for (const auto& [key, process] : each->processes()) {

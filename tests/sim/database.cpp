@@ -98,7 +98,8 @@ void Database::save(const SaveCheckpoint& change) {
   if (checkpoint.state == CheckpointState::committed) {
     bool whole = has_file(checkpoint.manifest.sha256);
     for (const ArtifactFile& shard : checkpoint.shards) whole = whole && has_file(shard.sha256);
-    if (!whole) journal_.fault("checkpoint of " + checkpoint.job.text + " committed without a file");
+    if (!whole)
+      journal_.fault("checkpoint of " + checkpoint.job.text + " committed without a file");
   }
   checkpoints_.insert_or_assign(key, checkpoint);
 }
@@ -122,8 +123,7 @@ Saved Database::load() const {
   }
   for (const auto& [id, agent] : agents_) saved.agents.push_back(agent);
   for (const auto& [key, checkpoint] : checkpoints_) {
-    const bool is_donor =
-        checkpoint.state == CheckpointState::committed && donors.contains(key);
+    const bool is_donor = checkpoint.state == CheckpointState::committed && donors.contains(key);
     if (is_live(key.first) || is_donor) saved.checkpoints.push_back(checkpoint);
   }
   return saved;

@@ -1,5 +1,5 @@
-// What the server has saved, as rows in memory. It outlives the server, and checks each change against what
-// was saved before: a terminal state never changes, nothing is stored twice.
+// What the server has saved, as rows in memory. It outlives the server, and checks each change
+// against what was saved before: a terminal state never changes, nothing is stored twice.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
-// A simulation that stays green without a fence is not testing it: each fence of ARCHITECTURE.md section 6 is
-// taken away in turn, and a few seeds must notice. (The first fence, the attempt in a task's name, is part of
-// the types and cannot be taken away.)
-#include <catch2/catch.hpp>
-
+// A simulation that stays green without a fence is not testing it: each fence of ARCHITECTURE.md
+// section 6 is taken away in turn, and a few seeds must notice. (The first fence, the attempt in a
+// task's name, is part of the types and cannot be taken away.)
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 
 #include "tests/sim/world.h"
@@ -30,8 +29,8 @@ WorldOptions without(AgentFence fence) {
   return options;
 }
 
-// In a process of its own: without a fence the core may run into one of its own checks and abort, which is being
-// noticed too.
+// In a process of its own: without a fence the core may run into one of its own checks and abort,
+// which is being noticed too.
 bool is_noticed(WorldOptions options) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

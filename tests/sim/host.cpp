@@ -13,7 +13,8 @@ namespace {
 constexpr Millis tick_interval{200};
 constexpr Millis heartbeat_interval{1000};
 constexpr Millis upload_interval{700};
-constexpr std::int64_t kill_takes_max = 1500;  // a process may outlive its SIGKILL: the kernel is busy
+constexpr std::int64_t kill_takes_max =
+    1500;  // a process may outlive its SIGKILL: the kernel is busy
 
 }  // namespace
 
@@ -140,8 +141,8 @@ void Host::deliver(const TaskKey& key) {
   const auto found = processes_.find(key);
   if (found == processes_.end()) return;
   Process& process = found->second;
-  const bool done = !process.is_alive && process.files.empty() &&
-                    process.events_read == process.events.size();
+  const bool done =
+      !process.is_alive && process.files.empty() && process.events_read == process.events.size();
   if (!done || std::exchange(process.output_delivered, true)) return;
   apply(TaskOutputDelivered{key});
 }

@@ -1,4 +1,5 @@
-// A host in the simulation: the real agent core, a shell around it, and processes that take their time to die.
+// A host in the simulation: the real agent core, a shell around it, and processes that take their
+// time to die.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What happened, as a hash (two runs of a seed must agree) and, on request, as lines; and what should never
-// have happened.
+// What happened, as a hash (two runs of a seed must agree) and, on request, as lines; and what
+// should never have happened.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ class Journal {
   // A safety property does not hold.
   void fault(const std::string& line) {
     say("FAULT " + line);
-    if (faults_.size() < 20) faults_.push_back(std::to_string(clock_.now().millis) + " ms: " + line);
+    if (faults_.size() < 20)
+      faults_.push_back(std::to_string(clock_.now().millis) + " ms: " + line);
   }
 
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }

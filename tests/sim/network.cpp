@@ -12,7 +12,7 @@ constexpr std::int64_t late_max = 6000;
 
 bool Network::is_cut(const AgentId& agent) const {
   const auto until = cut_until_.find(agent);
-  return !calm_ && until != cut_until_.end() && clock_.now() < until->second;
+  return until != cut_until_.end() && clock_.now() < until->second;
 }
 
 void Network::send(const AgentId& agent, const std::function<void()>& deliver) {
@@ -27,6 +27,11 @@ void Network::deliver_later(const AgentId& agent, const std::function<void()>& d
   clock_.after(delay(), [this, agent, deliver] {
     if (!is_cut(agent)) deliver();
   });
+}
+
+void Network::calm_down() {
+  calm_ = true;
+  cut_until_.clear();
 }
 
 Millis Network::delay() {

@@ -1,5 +1,6 @@
-// The network between agents and server: it drops, doubles, reorders and delays messages, some by seconds,
-// and it is cut for a while. Harsher than a gRPC stream, which keeps the order of what it delivers.
+// The network between agents and server: it drops, doubles, reorders and delays messages, some by
+// seconds, and it is cut for a while. Harsher than a gRPC stream, which keeps the order of what it
+// delivers.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ class Network {
   void cut(const AgentId& agent, Millis how_long) { cut_until_[agent] = clock_.now() + how_long; }
   [[nodiscard]] bool is_cut(const AgentId& agent) const;
 
-  // From now on it only takes its time.
-  void calm_down() { calm_ = true; }
+  // What is cut is mended, and from now on it only takes its time (unless it is cut again).
+  void calm_down();
 
  private:
   void deliver_later(const AgentId& agent, const std::function<void()>& deliver);

@@ -41,7 +41,8 @@ ArtifactFile write_file(Process& process, const std::string& name) {
 void write_checkpoint(Process& chief, Gang& gang, WallTime time) {
   const std::string folder = "step-" + std::to_string(chief.step) + "/";
   const bool final_one = chief.step >= chief.wanted.task.spec.training.max_steps;
-  ManifestEvent manifest{chief.step, {}, {}, {{"loss", 1.0 / static_cast<double>(chief.step)}}, final_one};
+  ManifestEvent manifest{
+      chief.step, {}, {}, {{"loss", 1.0 / static_cast<double>(chief.step)}}, final_one};
   for (Process* member : gang.members) {
     if (member->key().role != Role::ps) continue;
     const ArtifactFile shard = write_file(*member, folder + std::to_string(member->key().index));

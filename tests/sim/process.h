@@ -1,4 +1,5 @@
-// A runtime process in the simulation, and the gang it is one of: what it does with its life, step by step.
+// A runtime process in the simulation, and the gang it is one of: what it does with its life, step
+// by step.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@ struct Process {
   bool ignores_terminate = false;
 
   bool is_alive = true;
-  ExitStatus exit;            // once it is not
-  bool serves = false;        // has said `running`
-  bool has_met_all = false;   // peers
-  std::int64_t step = 0;      // chief
+  ExitStatus exit;           // once it is not
+  bool serves = false;       // has said `running`
+  bool has_met_all = false;  // peers
+  std::int64_t step = 0;     // chief
 
-  std::vector<RunEvent> events;   // written; the agent reads them a little later
+  std::vector<RunEvent> events;  // written; the agent reads them a little later
   std::size_t events_read = 0;
   std::vector<ArtifactFile> files;  // announced and not known to be at the server
   bool output_delivered = false;
@@ -38,7 +39,8 @@ struct Process {
   [[nodiscard]] std::int64_t end() const { return static_cast<std::int64_t>(events.size()) * 100; }
 };
 
-// All living processes of one attempt, wherever they run. The simulation does not cut the roads between them.
+// All living processes of one attempt, wherever they run. The simulation does not cut the roads
+// between them.
 struct Gang {
   std::vector<Process*> members;
   bool chief_is_done = false;
@@ -48,7 +50,8 @@ std::size_t size_of_gang(const JobSpec& spec);
 
 Process make_process(const WantedTask& wanted, Random& random, Time now);
 
-// One moment of its life; afterwards it may have ended. Returns true when the whole training is done.
+// One moment of its life; afterwards it may have ended. Returns true when the whole training is
+// done.
 enum class Work { goes_on, is_done };
 Work live(Process& process, Gang& gang, Random& random, const Now& now);
 

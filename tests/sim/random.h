@@ -9,7 +9,8 @@ namespace trainyard::sim {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1DULL) {}
+  explicit Random(std::uint64_t seed)
+      : state_(seed * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1DULL) {}
 
   // splitmix64 (Steele, Lea, Flood 2014).
   std::uint64_t next() {

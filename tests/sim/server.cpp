@@ -113,7 +113,8 @@ void Server::compare_with_rows() {
   }
   for (const auto& [id, row] : world_.database.jobs()) {
     const auto shown = cluster_->explain(id, now());
-    if (shown && shown->state != row.state) world_.journal.fault("job " + id.text + " is not as saved");
+    if (shown && shown->state != row.state)
+      world_.journal.fault("job " + id.text + " is not as saved");
     if (!shown && !is_terminal(row.state)) world_.journal.fault("job " + id.text + " is forgotten");
   }
 }

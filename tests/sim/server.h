@@ -1,5 +1,5 @@
-// The server in the simulation: the real core, a database that outlives it, and a shell that keeps the
-// order: save, then send. It crashes between any two of these, and comes back from its rows.
+// The server in the simulation: the real core, a database that outlives it, and a shell that keeps
+// the order: save, then send. It crashes between any two of these, and comes back from its rows.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@ class Server {
     std::function<void(const Assignment&)> send;
     std::function<void(const Job&)> on_job_saved;
   };
-  Server(World world, const scheduler::Limits& limits) : world_(std::move(world)), limits_(limits) {}
+  Server(World world, const scheduler::Limits& limits)
+      : world_(std::move(world)), limits_(limits) {}
 
   void start();
   enum class Crash { never, at_once, before_next_save, after_next_save };

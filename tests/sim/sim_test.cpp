@@ -1,6 +1,6 @@
-// Many small clusters in trouble. SIM_SEEDS=n runs that many, SIM_SEED=k runs one and prints what happens.
+// Many small clusters in trouble. SIM_SEEDS=n runs that many, SIM_SEED=k runs one and prints what
+// happens.
 #include <catch2/catch.hpp>
-
 #include <cstdlib>
 
 #include "tests/sim/world.h"

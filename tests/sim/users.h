@@ -1,4 +1,5 @@
-// What people do: submit, cancel, suspend, resume, delete, cordon. In the end they let all jobs run out.
+// What people do: submit, cancel, suspend, resume, delete, cordon. In the end they let all jobs run
+// out.
 #pragma once
 
 #include "schemas/types/job.h"

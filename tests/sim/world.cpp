@@ -29,7 +29,10 @@ World::World(const WorldOptions& options)
 }
 
 Server::World World::server_world() {
-  return {clock_, random_, journal_, database_,
+  return {clock_,
+          random_,
+          journal_,
+          database_,
           [this](const Assignment& assignment) { send_assignment(assignment); },
           [this](const Job& job) { check_saved_job(job); }};
 }
@@ -54,7 +57,8 @@ void World::add_host(int number, agent::Fences fences) {
   info.capacity = {random_.between(3, 6), 16'000, random_.between(0, 2)};
   info.first_port = 20'000;
   info.last_port = 20'003;
-  hosts_.push_back(std::make_unique<Host>(host_world(id), info, agent::AgentOptions{id, 0, {}, fences}));
+  hosts_.push_back(
+      std::make_unique<Host>(host_world(id), info, agent::AgentOptions{id, 0, {}, fences}));
 }
 
 Host* World::host(const AgentId& id) {

@@ -1,6 +1,6 @@
-// One simulated cluster: the real cores of server and agents on a virtual clock, over a bad network, with
-// processes that fail, users that change their minds, and hosts and servers that crash. All of it follows
-// from the seed.
+// One simulated cluster: the real cores of server and agents on a virtual clock, over a bad
+// network, with processes that fail, users that change their minds, and hosts and servers that
+// crash. All of it follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,7 @@ class World {
   Network& network() { return network_; }
   Server& server() { return server_; }
   Database& database() { return database_; }
+  [[nodiscard]] const Database& database() const { return database_; }
   std::vector<std::unique_ptr<Host>>& hosts() { return hosts_; }
 
  private:

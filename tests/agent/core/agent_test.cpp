@@ -1,0 +1,210 @@
+#include "agent/core/agent.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace trainyard::agent {
+namespace {
+
+const TaskKey key{JobId{"j"}, 1, Role::worker, 0};
+
+WantedTask wanted(bool stop = false) {
+  WantedTask task;
+  task.task.key = key;
+  task.task.token = "token";
+  task.stop = stop;
+  task.grace = Millis{2000};
+  return task;
+}
+
+struct Yard {
+  Now now{Time{0}, WallTime{1'700'000'000'000}};
+  Agent agent{{AgentId{"a"}, 3, {}}, Time{0}};
+  std::int64_t generation = 0;
+
+  std::vector<Action> step(const AgentEvent& event) { return agent.step(event, now); }
+  std::vector<Action> pass(Millis time) {
+    now.steady = now.steady + time;
+    return step(Tick{});
+  }
+  // The server answers a report that leaves now.
+  std::vector<Action> want(std::vector<WantedTask> tasks) {
+    const AgentReport report = agent.next_report(now.steady);
+    step(ReportSent{report.number});
+    return step(AssignmentArrived{
+        {AgentId{"a"}, 3, ++generation, report.number, Millis{60'000}, std::move(tasks)}});
+  }
+  TaskReport shown() {
+    const AgentReport report = agent.next_report(now.steady);
+    REQUIRE(report.tasks.size() == 1);
+    return report.tasks[0];
+  }
+  void run() {
+    want({wanted()});
+    step(TaskStarted{key, 42, now.wall});
+    step(RunEventsRead{key, {{now.wall, 0, PhaseEvent{PhaseEvent::Phase::running, ""}}}, 80});
+  }
+};
+
+template <class Kind>
+int count(const std::vector<Action>& actions) {
+  int found = 0;
+  for (const Action& action : actions) found += std::holds_alternative<Kind>(action) ? 1 : 0;
+  return found;
+}
+
+bool sends(const std::vector<Action>& actions, StopSignal signal) {
+  for (const Action& action : actions) {
+    const auto* stop = std::get_if<StopTask>(&action);
+    if (stop != nullptr && stop->signal == signal) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a task that is wanted is started once, however often it is asked for", "[agent]") {
+  Yard yard;
+  CHECK(count<StartTask>(yard.want({wanted()})) == 1);
+  CHECK(count<StartTask>(yard.want({wanted()})) == 0);
+  yard.step(TaskStarted{key, 42, yard.now.wall});
+  yard.step(TaskExited{key, {1, {}}, Reason::none, "", yard.now.wall});
+  CHECK(count<StartTask>(yard.want({wanted()})) == 0);
+}
+
+TEST_CASE("a task is shown as running once it says so", "[agent]") {
+  Yard yard;
+  yard.want({wanted()});
+  yard.step(TaskStarted{key, 42, yard.now.wall});
+  CHECK(yard.shown().state == TaskState::starting);
+  CHECK(yard.shown().pid == 42);
+  yard.step(
+      RunEventsRead{key, {{yard.now.wall, 0, PhaseEvent{PhaseEvent::Phase::running, ""}}}, 80});
+  CHECK(yard.shown().state == TaskState::running);
+}
+
+TEST_CASE("an end is shown only when all that the task wrote is delivered", "[agent]") {
+  Yard yard;
+  yard.run();
+  yard.step(TaskExited{key, {3, {}}, Reason::none, "last words", yard.now.wall});
+  CHECK(yard.shown().state == TaskState::running);
+  yard.step(TaskOutputDelivered{key});
+  CHECK(yard.shown().state == TaskState::failed);
+  CHECK(yard.shown().exit.code == 3);
+  CHECK(yard.shown().log_tail == "last words");
+}
+
+TEST_CASE("run events are shown until they are stored, a bounded number of bytes at a time",
+          "[agent]") {
+  Yard yard;
+  yard.run();
+  std::vector<RunEvent> events;
+  for (int i = 0; i < 1000; ++i) {
+    events.push_back({yard.now.wall, 80 + i * 1000, MetricEvent{i, 0, {}}});
+  }
+  yard.step(RunEventsRead{key, events, 80 + 1000 * 1000});
+  yard.step(TaskExited{key, {0, {}}, Reason::none, "", yard.now.wall});
+  yard.step(TaskOutputDelivered{key});
+
+  std::int64_t stored = 0;
+  std::size_t taken = 0;
+  for (int rounds = 0; stored < 80 + 1000 * 1000; ++rounds) {
+    REQUIRE(rounds < 10);
+    const TaskReport report = yard.shown();
+    CHECK(report.events_begin == stored);
+    CHECK(report.events_end - report.events_begin <= 257 * 1024);
+    CHECK(is_terminal(report.state) == (report.events_end == 80 + 1000 * 1000));
+    taken += report.events.size();
+    stored = report.events_end;
+    WantedTask again = wanted();
+    again.events_stored = stored;
+    yard.want({again});
+  }
+  CHECK(taken == 1001);
+}
+
+TEST_CASE("a task is asked to stop, and killed after its grace", "[agent]") {
+  Yard yard;
+  yard.run();
+  CHECK(sends(yard.want({wanted(true)}), StopSignal::terminate));
+  CHECK(count<StopTask>(yard.want({wanted(true)})) == 0);
+  CHECK(yard.shown().state == TaskState::stopping);
+  CHECK(count<StopTask>(yard.pass(Millis{1999})) == 0);
+  CHECK(sends(yard.pass(Millis{1}), StopSignal::kill));
+  yard.step(TaskExited{key, {{}, 9}, Reason::none, "", yard.now.wall});
+  yard.step(TaskOutputDelivered{key});
+  CHECK(yard.shown().state == TaskState::killed);
+  CHECK(yard.shown().reason == Reason::stopped_with_gang);
+}
+
+TEST_CASE("a task that is no longer listed is killed, and forgotten once it is gone", "[agent]") {
+  Yard yard;
+  yard.run();
+  CHECK(sends(yard.want({}), StopSignal::kill));
+  CHECK(yard.agent.has_tasks());
+  const auto actions = yard.step(TaskExited{key, {{}, 9}, Reason::none, "", yard.now.wall});
+  CHECK(count<ForgetTask>(actions) == 1);
+  CHECK_FALSE(yard.agent.has_tasks());
+}
+
+TEST_CASE("a task that is to stop before it was known is never started", "[agent]") {
+  Yard yard;
+  CHECK(count<StartTask>(yard.want({wanted(true)})) == 0);
+  CHECK_FALSE(yard.agent.has_tasks());
+}
+
+TEST_CASE("a task that was told to go while it was being prepared is told again", "[agent]") {
+  Yard yard;
+  yard.want({wanted()});
+  yard.want({wanted(true)});
+  CHECK(sends(yard.step(TaskStarted{key, 42, yard.now.wall}), StopSignal::terminate));
+}
+
+TEST_CASE("a start that fails is shown at once", "[agent]") {
+  Yard yard;
+  yard.want({wanted()});
+  yard.step(TaskStartFailed{key, Reason::start_failed, "no such program"});
+  CHECK(yard.shown().state == TaskState::failed);
+  CHECK(yard.shown().reason == Reason::start_failed);
+}
+
+TEST_CASE("older assignments, and those for another start, are ignored", "[agent]") {
+  Yard yard;
+  yard.run();
+  yard.step(AssignmentArrived{{AgentId{"a"}, 3, 0, 1, Millis{60'000}, {}}});
+  CHECK(yard.shown().state == TaskState::running);
+  CHECK(count<StopTask>(
+            yard.step(AssignmentArrived{{AgentId{"a"}, 2, 99, 1, Millis{60'000}, {}}})) == 0);
+  CHECK(yard.agent.next_report(yard.now.steady).generation == 1);
+}
+
+TEST_CASE("when the lease has run out every task is killed, and shown as lost to it", "[agent]") {
+  Yard yard;
+  yard.run();
+  CHECK(count<StopTask>(yard.pass(Millis{59'999})) == 0);
+  CHECK(sends(yard.pass(Millis{1}), StopSignal::kill));
+  yard.step(TaskExited{key, {{}, 9}, Reason::none, "", yard.now.wall});
+  yard.step(TaskOutputDelivered{key});
+  CHECK(yard.shown().state == TaskState::killed);
+  CHECK(yard.shown().reason == Reason::agent_lost);
+}
+
+TEST_CASE("an assignment that was under way for longer than the lease starts nothing", "[agent]") {
+  Yard yard;
+  const AgentReport report = yard.agent.next_report(yard.now.steady);
+  yard.step(ReportSent{report.number});
+  yard.pass(Millis{60'000});
+  const Assignment late{AgentId{"a"}, 3, 1, report.number, Millis{60'000}, {wanted()}};
+  CHECK(count<StartTask>(yard.step(AssignmentArrived{late})) == 0);
+}
+
+TEST_CASE("a server that refuses connections for a day ends no task", "[agent]") {
+  Yard yard;
+  yard.run();
+  for (int second = 0; second < 86'400; ++second) {
+    yard.step(ConnectionRefused{});
+    REQUIRE(count<StopTask>(yard.pass(Millis{1000})) == 0);
+  }
+}
+
+}  // namespace trainyard::agent

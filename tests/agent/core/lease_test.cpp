@@ -1,0 +1,53 @@
+#include "agent/core/lease.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainyard::agent {
+
+TEST_CASE("a lease runs from when the answered report was sent, not from when its answer came",
+          "[agent]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{1000});
+  lease.answered(1, Millis{5000});  // whenever
+  CHECK_FALSE(lease.has_expired(Time{5999}));
+  CHECK(lease.has_expired(Time{6000}));
+}
+
+TEST_CASE("a report that was not answered renews nothing", "[agent]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{0});
+  lease.answered(1, Millis{5000});
+  for (int number = 2; number < 10; ++number) lease.sent(number, Time{number * 500});
+  CHECK(lease.has_expired(Time{5000}));
+}
+
+TEST_CASE("an answer to an older report does not shorten the lease", "[agent]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{0});
+  lease.sent(2, Time{3000});
+  lease.answered(2, Millis{5000});
+  lease.answered(1, Millis{5000});
+  CHECK_FALSE(lease.has_expired(Time{7999}));
+}
+
+TEST_CASE("an answer that comes after the lease would have ended renews nothing", "[agent]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{0});
+  lease.answered(1, Millis{5000});
+  lease.sent(2, Time{1000});
+  lease.sent(3, Time{9000});
+  lease.answered(2, Millis{5000});
+  CHECK(lease.has_expired(Time{9000}));
+}
+
+TEST_CASE("a refused connection renews the lease", "[agent]") {
+  Lease lease(Time{0});
+  for (int hour = 0; hour < 24; ++hour) {
+    const Time now{hour * 3'600'000};
+    lease.refused(now);
+    CHECK_FALSE(lease.has_expired(now + Millis{59'999}));
+    CHECK(lease.has_expired(now + Millis{60'000}));
+  }
+}
+
+}  // namespace trainyard::agent

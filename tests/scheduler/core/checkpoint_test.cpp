@@ -1,0 +1,134 @@
+// Checkpoints: committed when whole, kept by retention, resumed from; run events stored once.
+#include <catch2/catch.hpp>
+
+#include "tests/scheduler/core/yard.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+ManifestEvent manifest(std::int64_t step, double loss) {
+  const std::string name = std::to_string(step);
+  return {
+      step, {"m" + name, 1, "m" + name}, {{"s" + name, 1, "s" + name}}, {{"loss", loss}}, false};
+}
+
+void commit(Yard& yard, std::int64_t step, double loss) {
+  yard.step(ArtifactStored{JobId{"j"}, "s" + std::to_string(step)});
+  yard.tell("a", "worker/0", manifest(step, loss));
+  yard.step(ArtifactStored{JobId{"j"}, "m" + std::to_string(step)});
+}
+
+Yard running_job(const CheckpointSpec& checkpoint = {}) {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.checkpoint = checkpoint;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  return yard;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint is committed with its last file, whichever that is", "[scheduler]") {
+  Yard yard = running_job();
+  yard.step(ArtifactStored{JobId{"j"}, "s10"});  // before its manifest
+  yard.tell("a", "worker/0", manifest(10, 1.0));
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::pending);
+  CHECK_FALSE(yard.job("j").latest_checkpoint);
+  yard.step(ArtifactStored{JobId{"j"}, "m10"});
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::committed);
+  CHECK(yard.job("j").latest_checkpoint == 10);
+}
+
+TEST_CASE("only the chief announces checkpoints", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/1", manifest(10, 1.0));
+  CHECK(yard.checkpoints.empty());
+}
+
+TEST_CASE("the newest and the best are kept, the others given up", "[scheduler]") {
+  CheckpointSpec keep;
+  keep.keep_latest = 2;
+  keep.keep_best = 1;
+  Yard yard = running_job(keep);
+  commit(yard, 10, 0.5);
+  commit(yard, 20, 0.1);
+  commit(yard, 30, 0.3);
+  commit(yard, 40, 0.4);
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::deleted);
+  CHECK(yard.checkpoints.at(20).state == CheckpointState::committed);
+  CHECK(yard.checkpoints.at(30).state == CheckpointState::committed);
+  CHECK(yard.checkpoints.at(40).state == CheckpointState::committed);
+}
+
+TEST_CASE("of accuracy the highest is the best", "[scheduler]") {
+  CheckpointSpec keep;
+  keep.keep_latest = 1;
+  keep.metric = "loss_of_accuracy";
+  Yard yard = running_job(keep);
+  for (const auto& [step, value] :
+       std::vector<std::pair<std::int64_t, double>>{{10, 0.9}, {20, 0.5}, {30, 0.7}}) {
+    ManifestEvent event = manifest(step, 0);
+    event.metrics = {{"loss_of_accuracy", value}};
+    yard.tell("a", "worker/0", event);
+    yard.step(ArtifactStored{JobId{"j"}, event.manifest.sha256});
+    yard.step(ArtifactStored{JobId{"j"}, event.shards[0].sha256});
+  }
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::committed);
+  CHECK(yard.checkpoints.at(20).state == CheckpointState::deleted);
+}
+
+TEST_CASE("a pending checkpoint survives a restart of the server", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/0", manifest(10, 1.0));
+  yard.step(ArtifactStored{JobId{"j"}, "s10"});
+  yard.restart();
+  yard.step(ArtifactStored{JobId{"j"}, "s10"});  // the caller posts what it finds
+  yard.step(ArtifactStored{JobId{"j"}, "m10"});
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::committed);
+}
+
+TEST_CASE("a job may start from a checkpoint of another", "[scheduler]") {
+  Yard yard = running_job();
+  commit(yard, 10, 1.0);
+  JobSpec spec = a_spec();
+  spec.worker.replicas = 1;
+  spec.ps.replicas = 0;
+  spec.checkpoint.resume_from = "j/20";
+  CHECK(yard.submit("k", spec).error().code == Code::invalid);
+  spec.checkpoint.resume_from = "j/10";
+  REQUIRE(yard.submit("k", spec));
+  CHECK(yard.job("k").progress.step == 10);
+  const auto& tasks = yard.wanted.at(AgentId{"a"}).tasks;
+  REQUIRE(tasks.back().restore);
+  CHECK(tasks.back().restore->job == JobId{"j"});
+
+  Job ended;
+  ended.id = JobId{"gone"};
+  Submit from_rows{
+      ended, Checkpoint{JobId{"old"}, 5, 1, CheckpointState::committed, {}, {}, {}, true, {}}};
+  from_rows.job.spec = spec;
+  from_rows.job.sequence = 77;
+  from_rows.job.spec.checkpoint.resume_from = "old/5";
+  CHECK(yard.step(from_rows).outcome);
+  CHECK(yard.step(DeleteJob{JobId{"old"}}).outcome.error().code == Code::conflict);
+}
+
+TEST_CASE("a run event counts once, however often it is sent", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/0", MetricEvent{10, 100, {{"loss", 0.5}}});
+  yard.speak("a");
+  CHECK(yard.events.size() == 1);
+  CHECK(yard.job("j").progress.step == 10);
+  CHECK(yard.job("j").progress.max_steps == 100);
+  const auto& tasks = yard.wanted.at(AgentId{"a"}).tasks;
+  CHECK(tasks[1].task.key.role == Role::worker);
+  CHECK(tasks[1].events_stored == 100);
+
+  yard.tell("a", "worker/0", MetricEvent{20, 100, {{"loss", 0.4}}});
+  CHECK(yard.events.size() == 2);
+  CHECK(yard.job("j").progress.metrics.at("loss") == Approx(0.4));
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,105 @@
+#include "scheduler/core/explain.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/scheduler/core/yard.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+JobSpec workers(std::int64_t count) {
+  JobSpec spec = a_spec();
+  spec.ps = {};
+  spec.worker = {count, {1, 1000, 1}, PlacementPolicy::pack};
+  return spec;
+}
+
+Explanation explain(const Yard& yard, const std::string& id) {
+  const auto answer = yard.cluster.explain(JobId{id}, yard.now);
+  REQUIRE(answer);
+  return *answer;
+}
+
+}  // namespace
+
+TEST_CASE("without agents a job waits for one", "[scheduler]") {
+  Yard yard;
+  REQUIRE(yard.submit("j"));
+  const Explanation answer = explain(yard, "j");
+  CHECK(answer.reason == Reason::no_agents);
+  CHECK(answer.message == "no agent is ready");
+  CHECK(answer.queue_position == 1);
+  CHECK(answer.queue_length == 1);
+}
+
+TEST_CASE("explain says what each host lacks and whose end would be enough", "[scheduler]") {
+  Yard yard;
+  yard.join("a", {4, 16'000, 2});
+  yard.join("b", {4, 16'000, 0});
+  REQUIRE(yard.submit("first", workers(1)));
+  REQUIRE(yard.submit("second", workers(1)));
+  REQUIRE(yard.submit("waiting", workers(1)));
+  yard.step(SetCordon{AgentId{"b"}, true});
+
+  const Explanation answer = explain(yard, "waiting");
+  CHECK(answer.reason == Reason::no_capacity);
+  CHECK(answer.message == "no room now for 1 worker of 1 cpu, 1000 MB of memory, 1 gpu");
+  REQUIRE(answer.hosts.size() == 2);
+  CHECK(answer.hosts[0].message == "needs 1 gpu more for one task");
+  CHECK(answer.hosts[0].missing == Resources{0, 0, 1});
+  CHECK(answer.hosts[1].message == "cordoned");
+  CHECK(answer.would_free_enough == std::vector<JobId>{JobId{"first"}});
+}
+
+TEST_CASE("explain names a missing label", "[scheduler]") {
+  Yard yard;
+  JobSpec spec = workers(1);
+  spec.scheduling.host_labels = {{"zone", "north"}};
+  REQUIRE(yard.submit("j", spec));
+  yard.join("a");
+  const Explanation answer = explain(yard, "j");
+  CHECK(answer.hosts.at(0).message == "lacks the label zone=north");
+  CHECK(answer.message ==
+        "the agents that are ready could not hold 1 worker of 1 cpu, 1000 MB of memory, 1 gpu even "
+        "if empty");
+}
+
+TEST_CASE("explain tells a job that waits its turn how many are before it", "[scheduler]") {
+  Yard yard;
+  yard.join("a", {1, 16'000, 2});
+  yard.join("b", {4, 16'000, 0});
+  JobSpec large = workers(1);
+  large.worker.resources = {2, 1000, 0};
+  large.worker.replicas = 2;
+  REQUIRE(yard.submit("runs", large));
+  REQUIRE(yard.submit("head", large));
+  REQUIRE(yard.submit("behind", workers(1)));
+  CHECK(explain(yard, "head").queue_position == 1);
+  const Explanation answer = explain(yard, "behind");
+  CHECK(answer.state == JobState::starting);  // on a, which the head could never use
+}
+
+TEST_CASE("explain says whom a stopping job waits for", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j", workers(1)));
+  yard.obey("a");
+  REQUIRE(yard.act("j", JobAction::cancel));
+  yard.pass(seconds(20));
+  CHECK(explain(yard, "j").message ==
+        "cancelled by the user; waits until worker/0 on a (silent) is gone");
+}
+
+TEST_CASE("a host shows who is there", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j", workers(2)));
+  yard.pass(seconds(3));
+  const AgentView view = yard.cluster.agents(yard.now).at(0);
+  CHECK(view.used == Resources{2, 2000, 2});
+  REQUIRE(view.tasks.size() == 2);
+  CHECK(view.tasks[1].second == std::vector<int>{1});
+  CHECK(view.silence == seconds(3));
+}
+
+}  // namespace trainyard::scheduler

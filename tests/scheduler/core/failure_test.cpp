@@ -1,0 +1,114 @@
+// What the failure of one task does to its job.
+#include <catch2/catch.hpp>
+
+#include "tests/scheduler/core/yard.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+Yard running_job(std::int64_t max_restarts = 3) {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.max_restarts = max_restarts;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  return yard;
+}
+
+void end_all(Yard& yard) {
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) {
+    if (!is_terminal(yard.task("j", task).state)) yard.end("a", task, {{}, 15});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("one task that fails ends the attempt, and the gang runs again after a while",
+          "[scheduler]") {
+  Yard yard = running_job();
+  yard.shown("a", "worker/1").log_tail = "no space left";
+  yard.end("a", "worker/1", {7, {}});
+
+  CHECK(yard.job("j").state == JobState::stopping);
+  CHECK(yard.job("j").goal == JobState::queued);
+  const FirstFailure first = yard.job("j").first_failure.value();
+  CHECK(first.task == "worker/1");
+  CHECK(first.exit.code == 7);
+  CHECK(first.reason == Reason::exit_nonzero);
+  CHECK(first.log_tail == "no space left");
+  for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks) CHECK(task.stop);
+
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").reason == Reason::backing_off);
+  CHECK(yard.job("j").restarts == Restarts{1, 0});
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").state == JobState::starting);
+  CHECK(yard.job("j").attempt == 2);
+}
+
+TEST_CASE("a task that lost a peer is not named when the cause comes after it", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "ps/0", FailureEvent{"PEER_LOST", "worker/1 is gone"});
+  yard.end("a", "ps/0", {1, {}});
+  CHECK(yard.job("j").first_failure->reason == Reason::peer_lost);
+
+  yard.tell("a", "worker/1", FailureEvent{"BAD_DATA", "train.csv: line 3 has 4 columns"});
+  yard.shown("a", "worker/1").state = TaskState::failed;
+  yard.shown("a", "worker/1").exit = {1, {}};
+  yard.speak("a");
+
+  CHECK(yard.job("j").first_failure->task == "worker/1");
+  CHECK(yard.job("j").first_failure->reason == Reason::bad_data);
+  CHECK(yard.job("j").goal == JobState::failed);
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::failed);
+  CHECK(yard.job("j").reason == Reason::bad_data);
+}
+
+TEST_CASE("a job fails once its restarts are used up", "[scheduler]") {
+  Yard yard = running_job(1);
+  yard.end("a", "worker/1", {1, {}});
+  end_all(yard);
+  yard.pass(seconds(1));
+  yard.obey("a");
+  CHECK(yard.job("j").state == JobState::running);
+  yard.end("a", "worker/0", {1, {}});
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::failed);
+  CHECK(yard.job("j").reason == Reason::restarts_exhausted);
+}
+
+TEST_CASE("a signal is infrastructure's failure and costs the user no restart", "[scheduler]") {
+  Yard yard = running_job(0);
+  yard.end("a", "worker/1", {{}, 9});
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").restarts == Restarts{0, 1});
+}
+
+TEST_CASE("a cancel during a failure wins", "[scheduler]") {
+  Yard yard = running_job();
+  yard.end("a", "worker/1", {1, {}});
+  REQUIRE(yard.act("j", JobAction::cancel));
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::cancelled);
+}
+
+TEST_CASE("words of an older attempt, or with another token, count for nothing", "[scheduler]") {
+  Yard yard = running_job();
+  TaskReport forged = yard.shown("a", "worker/0");
+  forged.token = "guessed";
+  forged.state = TaskState::failed;
+  forged.exit = {1, {}};
+  yard.show("a", forged);
+  CHECK(yard.job("j").state == JobState::running);
+  forged.token = attempt_token(yard.job("j"), 1);
+  forged.key.attempt = 7;
+  yard.report_of("a").tasks.push_back(forged);
+  yard.speak("a");
+  CHECK_FALSE(yard.job("j").first_failure);
+}
+
+}  // namespace trainyard::scheduler

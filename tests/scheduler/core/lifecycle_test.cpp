@@ -1,0 +1,193 @@
+// The course of one job, from submit to its end, as its agent and its user see it.
+#include <catch2/catch.hpp>
+
+#include "tests/scheduler/core/yard.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+ManifestEvent final_manifest(std::int64_t step) {
+  return {step,
+          {"manifest", 1, "m" + std::to_string(step)},
+          {{"shard", 1, "s" + std::to_string(step)}},
+          {},
+          true};
+}
+
+void store(Yard& yard, const std::string& job, const std::string& sha256) {
+  yard.step(ArtifactStored{JobId{job}, sha256});
+}
+
+Yard running_job() {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  yard.obey("a");
+  REQUIRE(yard.job("j").state == JobState::running);
+  return yard;
+}
+
+}  // namespace
+
+TEST_CASE("a job that fits is placed in the very step that submits it", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+
+  REQUIRE(yard.submit("j"));
+
+  CHECK(yard.job("j").state == JobState::starting);
+  const Assignment& assignment = yard.wanted.at(AgentId{"a"});
+  REQUIRE(assignment.tasks.size() == 3);
+  const TaskContext& ps = assignment.tasks[0].task;
+  CHECK(ps.cluster.ps == std::vector<std::string>{"a.example:20000"});
+  CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:0", "a.example:0"});
+  CHECK(ps.listen == "0.0.0.0:20000");
+  CHECK(ps.token == attempt_token(yard.job("j"), 1));
+  CHECK(yard.agents.at(AgentId{"a"}).generation == assignment.generation);
+}
+
+TEST_CASE("a job runs once all of its tasks do", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  yard.obey("a");
+  CHECK(yard.job("j").state == JobState::running);
+  CHECK(yard.job("j").started_at.is_set());
+}
+
+TEST_CASE("the chief's exit and its last checkpoint make a job succeed", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/0", final_manifest(100));
+  store(yard, "j", "m100");
+  store(yard, "j", "s100");
+  CHECK(yard.checkpoints.at(100).state == CheckpointState::committed);
+  CHECK(yard.job("j").latest_checkpoint == 100);
+
+  yard.end("a", "worker/0", {0, {}});
+  CHECK(yard.job("j").state == JobState::stopping);
+  CHECK(yard.job("j").goal == JobState::succeeded);
+  yard.end("a", "worker/1", {0, {}});
+  yard.end("a", "ps/0", {0, {}});
+
+  CHECK(yard.job("j").state == JobState::succeeded);
+  CHECK(yard.job("j").reason == Reason::completed);
+  CHECK(yard.job("j").finished_at.is_set());
+  CHECK_FALSE(yard.cluster.explain(JobId{"j"}, yard.now));
+}
+
+TEST_CASE("a chief that ends without a last checkpoint runs again", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/0", final_manifest(100));
+  store(yard, "j", "m100");  // its shard never comes
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {0, {}});
+
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").restarts == Restarts{0, 1});
+  CHECK(yard.job("j").transitions.back().reason == Reason::checkpoint_lost);
+  CHECK(yard.checkpoints.at(100).state == CheckpointState::deleted);
+}
+
+TEST_CASE("slots are free only when the agent has shown that the tasks are gone", "[scheduler]") {
+  Yard yard = running_job();
+  REQUIRE(yard.act("j", JobAction::cancel));
+  CHECK(yard.job("j").state == JobState::stopping);
+  CHECK(yard.cluster.agents(yard.now)[0].used.cpus == 3);
+  yard.speak("a");  // has not heard of it
+  CHECK(yard.cluster.agents(yard.now)[0].used.cpus == 3);
+
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {{}, 15});
+
+  CHECK(yard.job("j").state == JobState::cancelled);
+  CHECK(yard.cluster.agents(yard.now)[0].used == Resources{});
+}
+
+TEST_CASE("a queued job that is cancelled passes through stopping", "[scheduler]") {
+  Yard yard;
+  REQUIRE(yard.submit("j"));
+  REQUIRE(yard.act("j", JobAction::cancel));
+  const auto& past = yard.job("j").transitions;
+  REQUIRE(past.size() == 2);
+  CHECK(past[0].to == JobState::stopping);
+  CHECK(past[1].to == JobState::cancelled);
+  CHECK(yard.act("j", JobAction::cancel).error().code == Code::not_found);
+}
+
+TEST_CASE("a suspended job keeps its checkpoints and goes on from them", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "worker/0", ManifestEvent{50, {"m", 1, "m"}, {{"s", 1, "s"}}, {}, false});
+  store(yard, "j", "m");
+  store(yard, "j", "s");
+  REQUIRE(yard.act("j", JobAction::suspend));
+  REQUIRE(yard.act("j", JobAction::suspend));
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {{}, 15});
+  CHECK(yard.job("j").state == JobState::suspended);
+
+  REQUIRE(yard.act("j", JobAction::resume));
+
+  CHECK(yard.job("j").state == JobState::starting);
+  CHECK(yard.job("j").attempt == 2);
+  CHECK(yard.job("j").progress.step == 50);
+  CHECK(yard.job("j").restarts == Restarts{});
+  for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks) {
+    REQUIRE(task.restore);
+    CHECK(task.restore->step == 50);
+  }
+}
+
+TEST_CASE("what a state does not allow is a conflict", "[scheduler]") {
+  Yard yard = running_job();
+  CHECK(yard.submit("j").error().code == Code::conflict);
+  CHECK(yard.step(DeleteJob{JobId{"j"}}).outcome.error().code == Code::conflict);
+  REQUIRE(yard.act("j", JobAction::cancel));
+  CHECK(yard.act("j", JobAction::cancel));
+  CHECK(yard.act("j", JobAction::suspend).error().code == Code::conflict);
+  CHECK(yard.act("j", JobAction::resume).error().code == Code::conflict);
+  CHECK(yard.act("k", JobAction::cancel).error().code == Code::not_found);
+  CHECK(yard.step(SetCordon{AgentId{"z"}, true}).outcome.error().code == Code::not_found);
+}
+
+TEST_CASE("a job that runs too long fails", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.max_run_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  yard.pass(seconds(4));
+  CHECK(yard.job("j").state == JobState::running);
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").reason == Reason::run_timeout);
+  CHECK(yard.job("j").goal == JobState::failed);
+}
+
+TEST_CASE("a job that waits too long fails", "[scheduler]") {
+  Yard yard;
+  JobSpec spec = a_spec();
+  spec.scheduling.max_queued_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  yard.pass(seconds(4));
+  CHECK(yard.job("j").state == JobState::queued);
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").state == JobState::failed);
+  CHECK(yard.job("j").reason == Reason::queue_timeout);
+}
+
+TEST_CASE("a gang that makes no progress is run again on the user's account", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.no_progress_timeout_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  yard.pass(seconds(4));
+  yard.tell("a", "worker/0", MetricEvent{10, 100, {{"loss", 1.0}}});
+  yard.pass(seconds(4));
+  CHECK(yard.job("j").state == JobState::running);
+  yard.speak("a");
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").reason == Reason::no_progress);
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {{}, 15});
+  CHECK(yard.job("j").restarts == Restarts{1, 0});
+}
+
+}  // namespace trainyard::scheduler

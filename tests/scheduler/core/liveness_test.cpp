@@ -1,0 +1,144 @@
+// Agents that fall silent, come back, or start anew; reports that come twice, late, or in the wrong
+// order.
+#include <catch2/catch.hpp>
+
+#include "tests/scheduler/core/yard.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+Yard running_job() {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  yard.obey("a");
+  REQUIRE(yard.job("j").state == JobState::running);
+  return yard;
+}
+
+}  // namespace
+
+TEST_CASE("a silent agent's tasks are unknown, then lost", "[scheduler]") {
+  Yard yard = running_job();
+  yard.pass(seconds(10));
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::disconnected);
+  CHECK(yard.task("j", "ps/0").agent_silent);
+  CHECK(yard.job("j").state == JobState::running);
+
+  yard.pass(seconds(80));
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::down);
+  CHECK(yard.task("j", "ps/0").state == TaskState::lost);
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").restarts == Restarts{0, 1});
+  CHECK(yard.job("j").first_failure->reason == Reason::agent_lost);
+}
+
+TEST_CASE("an agent that speaks again in time goes on", "[scheduler]") {
+  Yard yard = running_job();
+  yard.pass(seconds(89));
+  yard.speak("a");
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::ready);
+  CHECK_FALSE(yard.task("j", "ps/0").agent_silent);
+  yard.pass(seconds(80));
+  CHECK(yard.job("j").state == JobState::running);
+}
+
+TEST_CASE("an agent that comes back with tasks given up takes nothing new until they are gone",
+          "[scheduler]") {
+  Yard yard = running_job();
+  yard.pass(seconds(90));
+  yard.pass(seconds(2));
+  yard.speak("a");  // still shows the old tasks as running
+  CHECK(yard.job("j").state == JobState::queued);
+  yard.obey("a");
+  CHECK(yard.job("j").state == JobState::starting);
+}
+
+TEST_CASE("a new start of an agent has none of the older one's tasks", "[scheduler]") {
+  Yard yard = running_job();
+  const AgentReport late = yard.report_of("a");
+  yard.join("a");
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").first_failure->reason == Reason::agent_restarted);
+
+  AgentReport older = late;
+  older.number = 1000;
+  const Step step = yard.step(older);
+  CHECK(step.save.empty());
+  CHECK(step.send.empty());
+}
+
+TEST_CASE("a report that a newer one has overtaken is ignored", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  AgentReport early = yard.report_of("a");
+  yard.speak("a");
+  CHECK(yard.step(early).send.empty());
+  early.number = 3;
+  CHECK(yard.step(early).send.size() == 1);
+}
+
+TEST_CASE("a missing task is gone only once its assignment was applied", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  yard.speak("a");  // sent before the assignment came
+  CHECK(yard.job("j").state == JobState::starting);
+  yard.report_of("a").generation = yard.wanted.at(AgentId{"a"}).generation;
+  yard.speak("a");  // applied, and yet the tasks are not there
+  CHECK(yard.task("j", "ps/0").state == TaskState::lost);
+}
+
+TEST_CASE("after a restart of the server every silence begins anew and nothing ends",
+          "[scheduler]") {
+  Yard yard = running_job();
+  yard.pass(seconds(80));
+  yard.restart();
+  yard.pass(seconds(80));
+  CHECK(yard.job("j").state == JobState::running);
+  yard.speak("a");
+  CHECK(yard.job("j").state == JobState::running);
+  CHECK(yard.wanted.at(AgentId{"a"}).tasks.size() == 3);
+}
+
+TEST_CASE("after a restart of the server deadlines go on where they were", "[scheduler]") {
+  Yard yard;
+  JobSpec spec = a_spec();
+  spec.scheduling.max_queued_seconds = 10;
+  REQUIRE(yard.submit("j", spec));
+  yard.pass(seconds(6));
+  yard.restart();
+  yard.pass(seconds(3));
+  CHECK(yard.job("j").state == JobState::queued);
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").state == JobState::failed);
+}
+
+TEST_CASE("after a restart nothing is placed on an agent that has not spoken", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  yard.restart();
+  REQUIRE(yard.submit("j"));
+  CHECK(yard.job("j").state == JobState::queued);
+  yard.speak("a");
+  CHECK(yard.job("j").state == JobState::starting);
+}
+
+TEST_CASE("an agent whose generation is ahead of the rows is still obeyed", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  yard.report_of("a").generation = 57;
+  yard.speak("a");
+  CHECK(yard.wanted.at(AgentId{"a"}).generation > 57);
+}
+
+TEST_CASE("a quiet heartbeat saves nothing", "[scheduler]") {
+  Yard yard = running_job();
+  yard.speak("a");
+  AgentReport again = yard.report_of("a");
+  ++again.number;
+  CHECK(yard.step(again).save.empty());
+  CHECK(yard.step(Tick{}).save.empty());
+}
+
+}  // namespace trainyard::scheduler
