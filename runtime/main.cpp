@@ -1,11 +1,9 @@
 // trainyard-runtime task.json: one task of a job, as an agent starts it or anybody by hand. Exit
 // codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good,
 // 143 stopped by SIGTERM or SIGINT.
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,6 +15,7 @@
 #include <thread>
 
 #include "runtime/math/cpu.h"
+#include "runtime/net/pin_malloc.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/task_json.h"
@@ -28,18 +27,6 @@ constexpr int kCompleted = 0;
 constexpr int kFailed = 1;
 constexpr int kBadTask = 2;
 constexpr int kStopped = 128 + SIGTERM;
-
-// gRPC receives into blocks of at most 64 KiB. Left to itself, malloc gives them back to the kernel
-// after each message and has them zeroed again for the next: the largest single cost of receiving.
-void pin_malloc() {
-  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_"}) {
-    if (std::getenv(name) != nullptr) return;  // the operator knows better
-  }
-  const bool pinned = ::mallopt(M_TRIM_THRESHOLD, 1 << 30) == 1 &&
-                      ::mallopt(M_MMAP_THRESHOLD, 64 << 20) == 1 &&
-                      ::mallopt(M_TOP_PAD, 64 << 20) == 1;
-  if (!pinned) log_warning("malloc could not be tuned");
-}
 
 // SIGTERM and SIGINT ask to stop, in an orderly way and at a place of the program's choice. Made
 // before any other thread, so that all inherit the mask.
@@ -133,7 +120,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: trainyard-runtime task.json\n", stderr);
     return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : kBadTask;
   }
-  pin_malloc();
+  if (!pin_malloc()) log_warning("malloc could not be tuned");
   const StopOnSignal signals;
   if (const Status cpu = check_cpu(); !cpu.has_value()) {
     log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});

@@ -34,6 +34,11 @@ void Aggregator::push(Push push, Reply reply) {
                          std::to_string(shard_.elements())));
   }
 
+  if (push.base_version < 0 || push.base_version > gate_.version()) {
+    return reply(conflict("base version " + std::to_string(push.base_version) +
+                          " never was: this ps is at version " + std::to_string(gate_.version())));
+  }
+
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
     case accept: return this->accept(std::move(push), std::move(reply));

@@ -26,11 +26,23 @@ int message_bytes_max(std::int64_t elements) {
   return static_cast<int>(std::min(bytes, kGrpcMax));
 }
 
+// A receiver lets a whole frame of the share come at once: with HTTP/2's 64 KiB to begin with, each
+// message would wait for a window update half-way.
+int window_bytes(std::int64_t elements) {
+  constexpr int kWindowMin = 64 << 10;
+  constexpr int kWindowMax = 256 << 20;
+  return std::clamp(message_bytes_max(elements), kWindowMin, kWindowMax);
+}
+constexpr int kFrameBytesMax = 4 << 20;
+
 }  // namespace
 
 void configure_server(grpc::ServerBuilder& builder, std::int64_t elements) {
   builder.SetMaxReceiveMessageSize(message_bytes_max(elements));
   builder.SetMaxSendMessageSize(message_bytes_max(elements));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(elements));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytesMax);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -43,6 +55,9 @@ grpc::ChannelArguments channel_arguments(std::int64_t elements) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(message_bytes_max(elements));
   arguments.SetMaxSendMessageSize(message_bytes_max(elements));
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(elements));
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytesMax);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);

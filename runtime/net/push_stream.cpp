@@ -1,6 +1,7 @@
 // The stream lives until the completion queue owes it nothing more.
 #include "runtime/net/push_stream.h"
 
+#include <string>
 #include <utility>
 
 #include "runtime/net/frame.h"
@@ -8,6 +9,8 @@
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr std::int64_t kExamplesMax = std::int64_t{1} << 40;  // of one batch
 
 Push push_of(Frame<proto::PushFrame> frame) {
   return {.rank = frame.header.rank(),
@@ -94,8 +97,8 @@ void PushStream::handle(const grpc::ByteBuffer& bytes) {
   };
   if (header.examples() == 0) {
     server_.aggregator_.pull(rank_, header.step(), std::move(answer));
-  } else if (header.examples() < 0) {
-    end(to_grpc(invalid("examples must be 0 or more")));
+  } else if (header.examples() < 0 || header.examples() > kExamplesMax) {
+    end(to_grpc(invalid("examples must be 0 to " + std::to_string(kExamplesMax))));
   } else {
     server_.aggregator_.push(push_of(std::move(*frame)), std::move(answer));
   }

@@ -1,7 +1,6 @@
 // Frames go to all ps before any answer is waited for; answers are copied in as they come.
 #include "runtime/net/remote_params.h"
 
-#include <latch>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,6 +27,22 @@ constexpr seconds kFinishLimit{10};
 
 enum class Operation { started, sent, received, half_closed, ended };
 
+// Waits for `count` operations, then closes the queue.
+void drain(grpc::CompletionQueue& queue, std::size_t count) {
+  void* tag = nullptr;
+  bool good = false;
+  while (count > 0 && queue.Next(&tag, &good)) --count;
+  queue.Shutdown();
+  while (queue.Next(&tag, &good)) {
+  }
+}
+
+WrittenShard shard_of(const proto::SnapshotReply& reply) {
+  return {.file = {.name = reply.name(), .bytes = reply.bytes(), .sha256 = reply.sha256()},
+          .version = reply.version(),
+          .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}};
+}
+
 }  // namespace
 
 struct RemoteParams::Ps {
@@ -45,6 +60,7 @@ struct RemoteParams::Ps {
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
   grpc::ByteBuffer incoming;
+  grpc::Status end;          // of the stream, once it has ended
   std::int64_t version = 0;  // of the parameters last received
   Pulled pulled;
   Tag started{this, Operation::started};
@@ -89,11 +105,7 @@ RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options))
 RemoteParams::~RemoteParams() {
   if (usable_) close_streams();
   for (const auto& ps : ps_) ps->context.TryCancel();
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool good = false;
-  while (queue_.Next(&tag, &good)) {
-  }
+  drain(queue_, 0);
 }
 
 Status RemoteParams::connect_to(Ps& ps) {
@@ -118,7 +130,8 @@ Status RemoteParams::connect_to(Ps& ps) {
                                std::to_string(ps.share.elements())));
   }
 
-  ps.local = answers_here(status.local_socket());
+  ps.local = options_.transport == RemoteOptions::Transport::automatic &&
+             answers_here(status.local_socket());
   const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
   ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
   return ok();
@@ -223,8 +236,7 @@ Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
 }
 
 Error RemoteParams::why_broken(Ps& ps) {
-  grpc::Status status;
-  ps.stream->Finish(&status, &ps.ended);
+  ps.stream->Finish(&ps.end, &ps.ended);
   const auto deadline = system_clock::now() + kCloseLimit;
   for (;;) {
     const auto completed = next_completion(deadline);
@@ -234,33 +246,27 @@ Error RemoteParams::why_broken(Ps& ps) {
     }
     if (completed->ps == &ps && completed->operation == Operation::ended) break;
   }
-  if (status.ok()) return ps.explain(unavailable("ended the stream"));
-  return ps.explain(from_grpc(status));
+  if (ps.end.ok()) return ps.explain(unavailable("ended the stream"));
+  return ps.explain(from_grpc(ps.end));
 }
 
 void RemoteParams::close_streams() {
-  std::vector<grpc::Status> statuses(ps_.size());
-  for (std::size_t i = 0; i < ps_.size(); ++i) {
-    ps_[i]->stream->WritesDone(&ps_[i]->half_closed);
-    ps_[i]->stream->Finish(&statuses[i], &ps_[i]->ended);
+  for (const auto& ps : ps_) {
+    ps->stream->WritesDone(&ps->half_closed);
+    ps->stream->Finish(&ps->end, &ps->ended);
   }
   const auto deadline = system_clock::now() + kCloseLimit;
   for (std::size_t outstanding = 2 * ps_.size(); outstanding > 0; --outstanding) {
     if (!next_completion(deadline).has_value()) break;
   }
-  for (const auto& ps : ps_) ps->context.TryCancel();
-  // The statuses must outlive the operations: what is still outstanding ends now that it is
-  // cancelled.
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool good = false;
-  while (queue_.Next(&tag, &good)) {
-  }
 }
 
+// On a queue of its own and not by callbacks: gRPC's callback threads would poll the data streams
+// too, and take events away from the thread that waits for parameters.
 Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Request& request) {
   struct Call {
     grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<proto::SnapshotReply>> reader;
     proto::SnapshotReply reply;
     grpc::Status status;
   };
@@ -270,30 +276,23 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
   message.set_step(request.step);
   for (const std::int64_t step : request.keep_steps) message.add_keep_steps(step);
 
+  grpc::CompletionQueue queue;
   std::vector<Call> calls(ps_.size());
-  std::latch all_done(static_cast<std::ptrdiff_t>(ps_.size()));
   for (std::size_t i = 0; i < ps_.size(); ++i) {
     Call& call = calls[i];
     call.context.set_deadline(system_clock::now() + kSnapshotLimit);
-    ps_[i]->control->async()->Snapshot(&call.context, &message, &call.reply,
-                                       [&call, &all_done](grpc::Status status) {
-                                         call.status = std::move(status);
-                                         all_done.count_down();
-                                       });
+    call.reader = ps_[i]->control->AsyncSnapshot(&call.context, message, &queue);
+    call.reader->Finish(&call.reply, &call.status, &call);
   }
   const std::stop_callback on_stop(options_.stop, [&calls] {
     for (Call& call : calls) call.context.TryCancel();
   });
-  all_done.wait();
+  drain(queue, calls.size());
 
   std::vector<WrittenShard> shards;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].status.ok()) return ps_[i]->explain(from_grpc(calls[i].status));
-    const proto::SnapshotReply& reply = calls[i].reply;
-    shards.push_back(
-        {.file = {.name = reply.name(), .bytes = reply.bytes(), .sha256 = reply.sha256()},
-         .version = reply.version(),
-         .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}});
+    shards.push_back(shard_of(calls[i].reply));
   }
   return shards;
 }

@@ -24,6 +24,8 @@ struct RemoteOptions {
   std::int64_t arena_elements = 0;
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
+  // automatic: the ps' Unix socket where it is on this host, else TCP.
+  enum class Transport { automatic, tcp } transport = Transport::automatic;
   std::stop_token stop;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kQueueMax = 2;
 constexpr std::size_t kRememberMax = 8;
+constexpr std::size_t kWaitingMax = 64;
 
 }  // namespace
 
@@ -53,8 +54,12 @@ void SnapshotDesk::when_written(Request request, Reply reply) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = done_.find(step); found != done_.end()) result = found->second;
-    waiting_.push_back({std::move(request), std::move(reply)});
+    if (waiting_.size() < kWaitingMax) {
+      waiting_.push_back({std::move(request), std::move(reply)});
+      reply = nullptr;
+    }
   }
+  if (reply) return reply(unavailable("too many wait for snapshots"));
   if (result) finish(step, *result);
 }
 

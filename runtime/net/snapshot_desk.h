@@ -50,7 +50,7 @@ class SnapshotDesk {
     std::int64_t step = 0;
     std::vector<std::int64_t> keep_steps;  // empty = all
   };
-  // `reply` is called once, on the desk's thread or on this one.
+  // `reply` is called once, on the desk's thread or on this one; `unavailable` when too many wait.
   void when_written(Request request, Reply reply);
 
  private:

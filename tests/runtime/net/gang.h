@@ -67,13 +67,16 @@ class Gang {
     servers_.clear();
   }
 
-  [[nodiscard]] RemoteOptions options(std::int64_t rank) const {
+  using Transport = RemoteOptions::Transport;
+  [[nodiscard]] RemoteOptions options(std::int64_t rank,
+                                      Transport transport = Transport::automatic) const {
     return {.ps = addresses_,
             .token = "token",
             .rank = rank,
             .arena_elements = spec_.elements,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
+            .transport = transport,
             .stop = {}};
   }
 

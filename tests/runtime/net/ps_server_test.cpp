@@ -118,7 +118,10 @@ TEST_CASE("frames that make no sense end their stream and nothing else", "[ps_se
   CHECK(refused([](auto& frame) { frame.set_rank(7); }) == "rank 7 is not one of 1");
   CHECK(refused([](auto& frame) { frame.set_step(9); }) ==
         "step 9 of rank 0 cannot follow version 0");
-  CHECK(refused([](auto& frame) { frame.set_examples(-1); }) == "examples must be 0 or more");
+  CHECK(refused([](auto& frame) { frame.set_examples(-1); }) ==
+        "examples must be 0 to 1099511627776");
+  CHECK(refused([](auto& frame) { frame.set_base_version(7); }) ==
+        "base version 7 never was: this ps is at version 0");
   CHECK(refused([](auto& frame) { frame.mutable_data()->resize(8); }) ==
         "a gradient of 2 floats for a share of 1000");
   CHECK_FALSE(refused([](auto& frame) { frame.set_data(std::string(1 << 20, 'x')); }).empty());

@@ -44,45 +44,52 @@ struct WorkerEnd {
   std::vector<float> parameters;
   Pulled pulled;
   std::int64_t pushes = 0;
-  std::int64_t staleness_sum = 0;
+  std::vector<std::string> transports;
 };
 
-// A worker that waits a little, by chance, before each push.
-WorkerEnd train(const Gang& gang, std::int64_t rank, std::uint64_t seed) {
+// A worker that waits a little, by chance, before each push. It makes no assertions: it runs on a
+// thread of its own.
+Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed) {
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(rank));
-  auto params = RemoteParams::connect(gang.options(rank));
-  REQUIRE(params.has_value());
+  // Every other worker comes over TCP: the transport changes nothing.
+  const auto transport = rank % 2 == 0 ? Gang::Transport::automatic : Gang::Transport::tcp;
+  TRY_ASSIGN(const auto params, RemoteParams::connect(gang.options(rank, transport)));
   const auto parameters = arena(gang.spec().elements);
   const auto gradient = arena(gang.spec().elements);
   WorkerEnd end;
-  auto pulled = (*params)->pull(0, parameters->span());
-  REQUIRE(pulled.has_value());
-  while (pulled->version < gang.spec().max_steps) {
+  end.transports = params->transports();
+  TRY_ASSIGN(end.pulled, params->pull(0, parameters->span()));
+  while (end.pulled.version < gang.spec().max_steps) {
     const bool sync = gang.spec().mode == Mode::sync;
-    const std::int64_t step = (sync ? pulled->version : pulled->rank_step) + 1;
+    const std::int64_t step = (sync ? end.pulled.version : end.pulled.rank_step) + 1;
     test::fake_gradient(parameters->span(), rank, step, gradient->span());
     for (auto turns = random() % 2000; turns > 0; --turns) std::this_thread::yield();
-    pulled = (*params)->push_pull(
-        {.step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient},
-        parameters->span());
-    REQUIRE(pulled.has_value());
+    const Contribution contribution{
+        .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
+    TRY_ASSIGN(end.pulled, params->push_pull(contribution, parameters->span()));
     ++end.pushes;
-    end.staleness_sum += pulled->staleness;
   }
   end.parameters.assign(parameters->span().begin(), parameters->span().end());
-  end.pulled = *pulled;
   return end;
 }
 
 std::vector<WorkerEnd> train_all(const Gang& gang, std::uint64_t seed) {
-  std::vector<WorkerEnd> ends(static_cast<std::size_t>(gang.spec().workers));
-  std::vector<std::jthread> threads;
-  for (std::int64_t rank = 0; rank < gang.spec().workers; ++rank) {
-    threads.emplace_back([&gang, &ends, rank, seed] {
-      ends[static_cast<std::size_t>(rank)] = train(gang, rank, seed);
-    });
+  std::vector<Result<WorkerEnd>> results(static_cast<std::size_t>(gang.spec().workers),
+                                         internal("never ran"));
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t rank = 0; rank < gang.spec().workers; ++rank) {
+      threads.emplace_back([&gang, &results, rank, seed] {
+        results[static_cast<std::size_t>(rank)] = train(gang, rank, seed);
+      });
+    }
   }
-  threads.clear();
+  std::vector<WorkerEnd> ends;
+  for (const auto& result : results) {
+    INFO((result.has_value() ? "" : result.error().message));
+    REQUIRE(result.has_value());
+    ends.push_back(*result);
+  }
   return ends;
 }
 
@@ -98,6 +105,13 @@ TEST_CASE("workers over gRPC compute the bits of a plain loop, on any number of 
       for (const WorkerEnd& end : train_all(gang, 11)) CHECK(end.parameters == expected);
     }
   }
+}
+
+TEST_CASE("workers on the ps' host use its Unix socket unless they are told not to", "[training]") {
+  const Gang gang({.workers = 2, .max_steps = 1, .elements = 100});
+  const auto ends = train_all(gang, 2);
+  CHECK(ends[0].transports == std::vector<std::string>{"unix"});
+  CHECK(ends[1].transports == std::vector<std::string>{"tcp"});
 }
 
 TEST_CASE("two sync runs with other orders of arrival end with the same bits", "[training]") {
