@@ -1,0 +1,46 @@
+// What a benchmark gives back: one line for each case, with its own limit measured in the same run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainyard::bench {
+
+struct BenchResult {
+  std::string bench;
+  std::string case_name;
+  double value = 0;  // median
+  std::string unit;
+  int n = 0;  // runs, interleaved with those of the other cases
+  double min = 0;
+  double max = 0;
+  double limit = 0;      // 0 = none
+  std::string limit_of;  // what the limit is: "raw TCP socket"
+  double cpu_s_per_unit = 0;
+};
+
+using BenchFunction = std::vector<BenchResult> (*)();
+
+std::vector<BenchResult> bench_ps_pushpull();
+std::vector<BenchResult> bench_train_mlp();
+std::vector<BenchResult> bench_train_big_mlp();
+std::vector<BenchResult> bench_submit();
+std::vector<BenchResult> bench_schedule();
+
+// The values of a case, run by run, and the CPU seconds that went with them.
+struct Samples {
+  std::vector<double> values;
+  double cpu_seconds = 0;
+  double units = 0;  // of work, in the unit that cpu_s_per_unit is by
+
+  void add(double value) { values.push_back(value); }
+};
+
+// Median, spread and CPU time of `samples`; bench, case_name and unit are the caller's.
+BenchResult summary_of(const Samples& samples);
+
+double seconds_now();       // steady
+double cpu_seconds_self();  // user and system, of this process
+double cpu_seconds_children();
+
+}  // namespace trainyard::bench

@@ -1,0 +1,74 @@
+// A task's events.jsonl.
+#include "runtime/files/event_log.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <thread>
+
+#include "schemas/wire/run_event_json.h"
+#include "tests/runtime/files/folder.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::vector<RunEvent> events_in(const std::string& folder) {
+  std::istringstream lines(test::read_text(folder + "/events.jsonl"));
+  std::vector<RunEvent> events;
+  for (std::string line; std::getline(lines, line);) {
+    auto event = parse_run_event(line, 0);
+    REQUIRE(event.has_value());
+    events.push_back(*event);
+  }
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("events come back as they were said, with the time", "[event_log]") {
+  const test::Folder folder;
+  const auto log = EventLog::open(folder.path());
+  REQUIRE(log.has_value());
+  const MetricEvent metric{.step = 3, .max_steps = 9, .values = {{"loss", 0.5}}};
+  const FailureEvent failure{.reason = "BAD_DATA", .message = "no such file\nat all"};
+  REQUIRE(log->append(metric).has_value());
+  REQUIRE(log->append(failure).has_value());
+
+  const auto events = events_in(folder.path());
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<MetricEvent>(events[0].what) == metric);
+  CHECK(std::get<FailureEvent>(events[1].what) == failure);
+  CHECK(events[0].time.is_set());
+}
+
+TEST_CASE("a second log of the folder appends", "[event_log]") {
+  const test::Folder folder;
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(EventLog::open(folder.path())->append(PhaseEvent{}).has_value());
+  }
+  CHECK(events_in(folder.path()).size() == 2);
+}
+
+TEST_CASE("lines of many threads never mix", "[event_log]") {
+  const test::Folder folder;
+  const auto log = EventLog::open(folder.path());
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&log] {
+        for (int line = 0; line < 100; ++line) {
+          const PhaseEvent said{.phase = {}, .detail = std::string(500, 'x')};
+          if (!log->append(said).has_value()) return;
+        }
+      });
+    }
+  }
+  CHECK(events_in(folder.path()).size() == 400);
+}
+
+TEST_CASE("a folder that is not there is an error that names it", "[event_log]") {
+  const auto log = EventLog::open("/no/such/folder");
+  REQUIRE_FALSE(log.has_value());
+  CHECK(log.error().message.find("/no/such/folder") != std::string::npos);
+}
+
+}  // namespace trainyard::runtime

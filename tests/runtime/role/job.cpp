@@ -1,0 +1,167 @@
+// Writes task.json files and starts what they say.
+#include "tests/runtime/role/job.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <sstream>
+
+#include "runtime/files/manifest_file.h"
+#include "runtime/files/shard_file.h"
+#include "schemas/wire/run_event_json.h"
+#include "schemas/wire/task_json.h"
+
+namespace trainyard::runtime::test {
+namespace {
+
+std::string task_of(Role role, std::int64_t index) {
+  return std::string(name_of(role)) + "/" + std::to_string(index);
+}
+
+// The number after "port": in a JSON log line.
+int port_in(const std::string& line) {
+  const std::string key = "\"port\":";
+  const auto at = line.find(key);
+  return at == std::string::npos ? 0 : std::atoi(line.c_str() + at + key.size());
+}
+
+}  // namespace
+
+std::string runtime_program() {
+  const char* const bin = std::getenv("TRAINYARD_BIN");
+  return std::string(bin == nullptr ? "bin" : bin) + "/trainyard-runtime";
+}
+
+JobSpec small_job() {
+  JobSpec spec;
+  spec.name = "small";
+  spec.model = {.name = "mlp",
+                .hidden = {16},
+                .activation = Activation::sigmoid,
+                .initializer = Initializer::normal,
+                .stddev = 0.1};
+  spec.dataset = {.name = "synthetic_digits",
+                  .format = "synthetic_digits",
+                  .path = "",
+                  .train_examples = 1000,
+                  .test_examples = 200,
+                  .label_column = ""};
+  spec.training.batch_size = 20;
+  spec.training.max_steps = 60;
+  spec.training.optimizer.name = OptimizerName::adam;
+  spec.training.optimizer.learning_rate = 0.01;
+  spec.ps.replicas = 1;
+  spec.worker.replicas = 2;
+  spec.training.replicas_to_aggregate = 2;
+  spec.checkpoint.every_steps = 20;
+  return spec;
+}
+
+Job::Job(JobSpec spec, std::optional<RestoreFrom> restore)
+    : spec_(std::move(spec)), restore_(std::move(restore)) {
+  spec_.training.replicas_to_aggregate = training_replicas(spec_);
+  cluster_.ps.assign(static_cast<std::size_t>(spec_.ps.replicas), "127.0.0.1:1");
+  cluster_.worker.assign(static_cast<std::size_t>(spec_.worker.replicas), "127.0.0.1:1");
+}
+
+std::string Job::folder(const std::string& task) const {
+  std::string name = task;
+  name[name.find('/')] = '-';
+  return folder_.file(name);
+}
+
+Child Job::launch(Role role, std::int64_t index) {
+  const std::string task = task_of(role, index);
+  TaskContext context;
+  context.key = {.job = JobId{"job"}, .attempt = 1, .role = role, .index = index};
+  context.token = "token";
+  context.spec = spec_;
+  context.cluster = cluster_;
+  context.listen = role == Role::ps ? "127.0.0.1:0" : "";
+  context.folder = folder(task);
+  context.restore = restore_;
+  context.keep_files = true;
+  const std::string path = folder_.file(task.substr(0, task.find('/')) + std::to_string(index));
+  write_text(path, to_json(context));
+  return {runtime_program(), path};
+}
+
+void Job::start() {
+  for (std::int64_t i = 0; i < spec_.ps.replicas; ++i) {
+    Child ps = launch(Role::ps, i);
+    const int port = port_in(ps.wait_for_line("ps serves"));
+    INFO(ps.output());
+    REQUIRE(port > 0);
+    cluster_.ps[static_cast<std::size_t>(i)] = "127.0.0.1:" + std::to_string(port);
+    children_.emplace(task_of(Role::ps, i), std::move(ps));
+  }
+  if (spec_.chief) children_.emplace("chief/0", launch(Role::chief, 0));
+  for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
+    children_.emplace(task_of(Role::worker, i), launch(Role::worker, i));
+  }
+}
+
+std::map<std::string, int> Job::wait_all() {
+  std::map<std::string, int> codes;
+  for (auto& [name, child] : children_) codes[name] = child.wait();
+  return codes;
+}
+
+std::vector<RunEvent> Job::events(const std::string& task) const {
+  std::istringstream lines(read_text(folder(task) + "/events.jsonl"));
+  std::vector<RunEvent> events;
+  for (std::string line; std::getline(lines, line);) {
+    auto event = parse_run_event(line, 0);
+    REQUIRE(event.has_value());
+    events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+std::optional<RestoreFrom> Job::newest_checkpoint() const {
+  const std::string chief = spec_.chief ? "chief/0" : "worker/0";
+  std::optional<ManifestEvent> newest;
+  for (const RunEvent& event : events(chief)) {
+    if (const auto* manifest = std::get_if<ManifestEvent>(&event.what)) newest = *manifest;
+  }
+  if (!newest) return std::nullopt;
+
+  namespace fs = std::filesystem;
+  const std::string gathered = folder_.file("restore");
+  fs::create_directories(fs::path(gathered) / step_folder(newest->step));
+  const auto gather = [&gathered](const std::string& from, const std::string& name) {
+    fs::copy_file(from + "/" + name, gathered + "/" + name, fs::copy_options::overwrite_existing);
+  };
+  gather(folder(chief), newest->manifest.name);
+  for (std::size_t i = 0; i < newest->shards.size(); ++i) {
+    const std::string ps = spec_.ps.replicas > 0 ? "ps/" + std::to_string(i) : chief;
+    gather(folder(ps), newest->shards[i].name);
+  }
+  return RestoreFrom{.folder = gathered,
+                     .step = newest->step,
+                     .manifest = newest->manifest,
+                     .shards = newest->shards};
+}
+
+std::vector<float> Job::final_weights() const {
+  const auto newest = newest_checkpoint();
+  REQUIRE(newest);
+  const auto manifest = read_manifest(*newest);
+  REQUIRE(manifest.has_value());
+  std::vector<ArenaVariable> variables;
+  std::int64_t offset = 0;
+  for (const VariableInfo& variable : manifest->variables) {
+    std::int64_t elements = 1;
+    for (const std::int64_t size : variable.shape) elements *= size;
+    variables.push_back({variable.name, variable.shape, offset, elements});
+    offset += elements;
+  }
+  const auto restored = restore_share({.folder = newest->folder,
+                                       .files = newest->shards,
+                                       .variables = variables,
+                                       .share = Share{.ranges = {{0, offset}}},
+                                       .slot_names = {}});
+  REQUIRE(restored.has_value());
+  return {restored->weights.span().begin(), restored->weights.span().end()};
+}
+
+}  // namespace trainyard::runtime::test

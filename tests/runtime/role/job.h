@@ -1,0 +1,51 @@
+// A job by hand: real processes of trainyard-runtime, one folder each, ports from the OS, no
+// server.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/types/task_context.h"
+#include "tests/runtime/files/folder.h"
+#include "tests/runtime/role/child.h"
+
+namespace trainyard::runtime::test {
+
+std::string runtime_program();
+
+// A small classification job: 1 ps, 2 workers, sync, adam, 60 steps, a checkpoint every 20.
+JobSpec small_job();
+
+class Job {
+ public:
+  explicit Job(JobSpec spec, std::optional<RestoreFrom> restore = std::nullopt);
+
+  void start();  // ps first, to learn their ports, then the workers
+  Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
+
+  // Exit codes of all tasks by name.
+  std::map<std::string, int> wait_all();
+  [[nodiscard]] std::string folder(const std::string& task) const;
+  [[nodiscard]] std::vector<RunEvent> events(const std::string& task) const;
+
+  // The newest committed checkpoint, its files gathered in one folder, as an agent would hand it
+  // on.
+  [[nodiscard]] std::optional<RestoreFrom> newest_checkpoint() const;
+
+  // The weights of the final checkpoint as one array, whatever the number of shards.
+  [[nodiscard]] std::vector<float> final_weights() const;
+
+ private:
+  Child launch(Role role, std::int64_t index);
+
+  Folder folder_;
+  JobSpec spec_;
+  std::optional<RestoreFrom> restore_;
+  ClusterSpec cluster_;
+  std::map<std::string, Child> children_;
+};
+
+}  // namespace trainyard::runtime::test

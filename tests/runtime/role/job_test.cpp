@@ -1,0 +1,270 @@
+// Whole jobs by hand: real processes, killed and resumed, to the same bytes.
+#include "tests/runtime/role/job.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+namespace trainyard::runtime {
+namespace {
+
+using test::Job, test::small_job;
+
+using Codes = std::map<std::string, int>;
+
+bool all_completed(const Codes& codes) {
+  return std::ranges::all_of(codes, [](const auto& code) { return code.second == 0; });
+}
+
+template <class What>
+std::vector<What> all_of(const Job& job, const std::string& task) {
+  std::vector<What> found;
+  for (const RunEvent& event : job.events(task)) {
+    if (const auto* what = std::get_if<What>(&event.what)) found.push_back(*what);
+  }
+  return found;
+}
+
+void run(Job& job) {
+  job.start();
+  const Codes codes = job.wait_all();
+  for (const auto& [name, code] : codes) {
+    INFO(name << ": " << code << "\n" << job.task(name).output());
+    REQUIRE(code == 0);
+  }
+}
+
+std::vector<ArtifactFile> final_shards(const Job& job) {
+  return all_of<ManifestEvent>(job, "worker/0").back().shards;
+}
+
+// Long enough to be interrupted, with slots, on two ps.
+JobSpec long_job() {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 2;
+  spec.training.max_steps = 1500;
+  spec.training.evaluate_every_steps = 500;
+  spec.checkpoint.every_steps = 100;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "[job]") {
+  Job job(small_job());
+  run(job);
+
+  const auto phases = all_of<PhaseEvent>(job, "worker/0");
+  REQUIRE(phases.size() == 3);
+  CHECK(phases.back().phase == PhaseEvent::Phase::finishing);
+
+  const auto metrics = all_of<MetricEvent>(job, "worker/0");
+  REQUIRE(metrics.size() == 6);
+  CHECK(metrics.front().step == 10);
+  CHECK(metrics.back().step == 60);
+  CHECK(metrics.back().max_steps == 60);
+  for (const char* name : {"loss", "accuracy", "examples_per_second", "steps_per_second",
+                           "learning_rate", "test_loss", "test_accuracy"}) {
+    CHECK(metrics.back().values.contains(name));
+  }
+  CHECK(metrics.back().values.at("loss") < metrics.front().values.at("loss"));
+  CHECK(all_of<MetricEvent>(job, "worker/1").empty());
+
+  const auto manifests = all_of<ManifestEvent>(job, "worker/0");
+  REQUIRE(manifests.size() == 3);
+  CHECK(manifests[0].step == 20);
+  CHECK(manifests[1].step == 40);
+  CHECK(manifests[2].step == 60);
+  CHECK(manifests[2].final_one);
+  const auto shards = all_of<ShardEvent>(job, "ps/0");
+  REQUIRE(shards.size() == 3);
+  CHECK(shards[2].file == manifests[2].shards.at(0));
+}
+
+TEST_CASE("two sync runs of one spec end with the same sha256", "[job]") {
+  Job one(small_job());
+  Job two(small_job());
+  run(one);
+  run(two);
+  CHECK(final_shards(one) == final_shards(two));
+}
+
+TEST_CASE("strategy local is one ps and one worker without the network", "[job]") {
+  JobSpec spec = small_job();
+  spec.worker.replicas = 1;
+  Job remote(spec);
+  spec.ps.replicas = 0;
+  spec.training.strategy = Strategy::local;
+  Job local(spec);
+  run(remote);
+  run(local);
+  CHECK(final_shards(local) == final_shards(remote));
+}
+
+TEST_CASE("the number of ps changes no bit of the model", "[job]") {
+  JobSpec spec = small_job();
+  Job one(spec);
+  spec.ps.replicas = 3;
+  Job three(spec);
+  run(one);
+  run(three);
+  CHECK(one.final_weights() == three.final_weights());
+}
+
+TEST_CASE("a chief of its own is rank 0", "[job]") {
+  JobSpec spec = small_job();
+  Job without(spec);
+  spec.worker.replicas = 1;
+  spec.chief = RoleSpec{.replicas = 1, .resources = {}, .placement = PlacementPolicy::pack};
+  Job with(spec);
+  run(without);
+  run(with);
+  CHECK(with.final_weights() == without.final_weights());
+}
+
+TEST_CASE("a job whose task was killed resumes to the bytes of one that was not", "[job]") {
+  Job undisturbed(long_job());
+  run(undisturbed);
+  const auto expected = final_shards(undisturbed);
+
+  for (const char* const victim : {"worker/1", "ps/1", "worker/0"}) {
+    INFO("killed " << victim);
+    Job killed(long_job());
+    killed.start();
+    REQUIRE_FALSE(killed.task("worker/0").wait_for_line("checkpoint committed").empty());
+    killed.task(victim).signal(SIGKILL);
+    // The others notice; those that would wait for somebody to come back are stopped, as an agent
+    // does.
+    if (std::string(victim) != "worker/0") CHECK(killed.task("worker/0").wait() == 1);
+    for (const char* const ps : {"ps/0", "ps/1"}) killed.task(ps).signal(SIGTERM);
+    CHECK_FALSE(all_completed(killed.wait_all()));
+
+    const auto checkpoint = killed.newest_checkpoint();
+    REQUIRE(checkpoint);
+    REQUIRE(checkpoint->step < 1500);
+    Job resumed(long_job(), checkpoint);
+    run(resumed);
+    CHECK(final_shards(resumed) == expected);
+    CHECK(all_of<MetricEvent>(resumed, "worker/0").front().step > checkpoint->step);
+  }
+}
+
+TEST_CASE("a checkpoint resumes on another number of ps to the same model", "[job]") {
+  JobSpec spec = small_job();
+  Job whole(spec);
+  run(whole);
+
+  JobSpec first_half = spec;
+  first_half.training.max_steps = 30;
+  first_half.ps.replicas = 2;
+  Job half(first_half);
+  run(half);
+  spec.ps.replicas = 3;
+  Job rest(spec, half.newest_checkpoint());
+  run(rest);
+  CHECK(rest.final_weights() == whole.final_weights());
+}
+
+TEST_CASE("a job that is restored at its last step only says so again", "[job]") {
+  Job whole(small_job());
+  run(whole);
+  Job again(small_job(), whole.newest_checkpoint());
+  run(again);
+  CHECK(final_shards(again) == final_shards(whole));
+}
+
+TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint", "[job]") {
+  JobSpec spec = small_job();
+  spec.mode = Mode::async;
+  spec.ps.replicas = 2;
+  spec.worker.replicas = 3;
+  spec.training.max_steps = 90;
+  Job job(spec);
+  run(job);
+  const auto metrics = all_of<MetricEvent>(job, "worker/0");
+  CHECK(metrics.back().step == 90);
+  CHECK(metrics.back().values.contains("staleness"));
+
+  spec.training.max_steps = 120;
+  Job more(spec, job.newest_checkpoint());
+  run(more);
+  CHECK(all_of<MetricEvent>(more, "worker/0").back().step == 120);
+}
+
+TEST_CASE("old checkpoints are deleted as the spec says, on the chief and on the ps", "[job]") {
+  JobSpec spec = small_job();
+  spec.training.max_steps = 200;
+  spec.checkpoint.keep_latest = 2;
+  spec.checkpoint.keep_best = 0;
+  Job job(spec);
+  run(job);
+  const auto exists = [&job](const char* task, const char* step) {
+    return std::filesystem::exists(job.folder(task) + "/" + step);
+  };
+  CHECK(exists("worker/0", "step-200"));
+  CHECK(exists("worker/0", "step-180"));
+  CHECK_FALSE(exists("worker/0", "step-160"));
+  CHECK(exists("ps/0", "step-200"));
+  CHECK(exists("ps/0", "step-180"));
+  CHECK_FALSE(exists("ps/0", "step-140"));
+}
+
+TEST_CASE("a missing data file ends the task with a reason that names it", "[job]") {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 0;
+  spec.worker.replicas = 1;
+  spec.training.strategy = Strategy::local;
+  spec.dataset = {.name = "mnist", .format = "idx", .path = "/no/such/folder", .label_column = ""};
+  Job job(spec);
+  job.start();
+  CHECK(job.wait_all() == Codes{{"worker/0", 1}});
+  const auto failures = all_of<FailureEvent>(job, "worker/0");
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].reason == "BAD_DATA");
+  CHECK(failures[0].message.find("/no/such/folder") != std::string::npos);
+}
+
+TEST_CASE("a loss that is no number ends the job before it is saved", "[job]") {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 0;
+  spec.worker.replicas = 1;
+  spec.training.strategy = Strategy::local;
+  spec.model.activation = Activation::relu;
+  spec.training.optimizer = {};
+  spec.training.optimizer.learning_rate = 1e38;
+  Job job(spec);
+  job.start();
+  CHECK(job.wait_all() == Codes{{"worker/0", 1}});
+  CHECK(all_of<FailureEvent>(job, "worker/0").back().reason == "NAN_LOSS");
+  CHECK(all_of<ManifestEvent>(job, "worker/0").empty());
+}
+
+TEST_CASE("SIGTERM ends tasks in good order", "[job]") {
+  JobSpec spec = long_job();
+  spec.training.max_steps = std::numeric_limits<std::int32_t>::max();
+  Job job(spec);
+  job.start();
+  REQUIRE_FALSE(job.task("worker/0").wait_for_line("checkpoint committed").empty());
+  for (const char* const task : {"worker/0", "worker/1", "ps/0", "ps/1"}) {
+    job.task(task).signal(SIGTERM);
+  }
+  const Codes codes = job.wait_all();
+  CHECK(codes.at("ps/0") == 143);
+  CHECK(codes.at("ps/1") == 143);
+  CHECK(codes.at("worker/0") == 143);
+}
+
+TEST_CASE("a task.json that is none is exit code 2, with a reason", "[job]") {
+  const test::Folder folder;
+  const std::string path = folder.file("task.json");
+  test::write_text(path, "{\"role\": 5}");
+  test::Child bad(test::runtime_program(), path);
+  CHECK(bad.wait() == 2);
+  CHECK(bad.output().find("bad task.json") != std::string::npos);
+  test::Child missing(test::runtime_program(), folder.file("none.json"));
+  CHECK(missing.wait() == 2);
+}
+
+}  // namespace trainyard::runtime
