@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr NameTable<Role, 4> role_names{{{Role::ps, "ps"},
-                                         {Role::worker, "worker"},
-                                         {Role::chief, "chief"},
-                                         {Role::evaluator, "evaluator"}}};
 constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
 constexpr TextRule path_rule = printable_rule(0, 4096);
 
@@ -55,11 +51,20 @@ RestoreFrom read_restore(const JsonPlace& place) {
   return restore;
 }
 
+void read_role_name(const JsonPlace& place, Role& out) {
+  const auto* text = place.value.get_ptr<const std::string*>();
+  if (const auto role = text != nullptr ? role_from(*text) : std::nullopt) {
+    out = *role;
+  } else {
+    place.fault("must be one of ps, worker, chief, evaluator, got " + describe(place.value));
+  }
+}
+
 void read_key(Fields& fields, TaskKey& key) {
   key = {JobId{"by-hand"}, 1, Role::worker, 0};
   fields.text("job", key.job.text, name_rule(id_length_max));
   fields.integer("attempt", key.attempt, {1, number_max});
-  if (fields.require("role")) fields.choice("role", key.role, role_names);
+  if (const auto role = fields.require("role")) read_role_name(*role, key.role);
   if (fields.require("index")) fields.integer("index", key.index, {0, 100'000});
 }
 
