@@ -154,6 +154,12 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
   return donor->second;
 }
 
+void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor) {
+  const bool is_named = std::ranges::any_of(
+      state.jobs, [&donor](const auto& entry) { return donor_of(entry.second.row.spec) == donor; });
+  if (!is_named) state.donors.erase(donor);
+}
+
 bool has_final_checkpoint(const LiveJob& job) {
   return std::ranges::any_of(job.committed, [&job](const auto& entry) {
     return entry.second.final_one && entry.second.attempt == job.row.attempt;

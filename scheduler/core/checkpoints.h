@@ -19,6 +19,9 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
 // "<job>/<step>" of resume_from; nothing for "latest" and "none".
 std::optional<std::pair<JobId, std::int64_t>> donor_of(const JobSpec& spec);
 
+// Kept no longer, unless a live job still names it.
+void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor);
+
 // The current attempt has committed what it had at its end.
 bool has_final_checkpoint(const LiveJob& job);
 

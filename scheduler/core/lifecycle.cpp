@@ -139,13 +139,13 @@ void enqueue(Turn& turn, LiveJob& job, Millis wait) {
 
 void join_queue(Turn& turn, LiveJob& job) {
   const auto& agents = turn.state.agents;
-  const Queue::Line line = turn.state.queue.insert(job.row);
-  turn.state.place_now = turn.state.place_now || line == Queue::Line::open;
+  const Queue::Standing standing = turn.state.queue.insert(job.row);
+  if (standing == Queue::Standing::head) turn.state.place_now = true;
   const bool nobody =
       std::ranges::none_of(agents, [](const auto& entry) { return is_expected(entry.second); });
   if (nobody) {
     say_why(turn, job, {Reason::no_agents, "no agent is ready"});
-  } else if (line == Queue::Line::parked) {
+  } else if (standing == Queue::Standing::parked) {
     say_why(turn, job,
             {Reason::no_capacity, "the agents that are ready could not hold it even if empty"});
   } else {

@@ -19,14 +19,28 @@ void enter(Turn& turn, LiveAgent& agent, AgentState state) {
   if (state == AgentState::ready) welcome(turn, agent);
 }
 
+void mark_unknown(Turn& turn, LiveAgent& agent) {
+  for (const TaskKey& key : agent.tasks) {
+    LiveTask& task = *turn.state.task(key);
+    if (task.row.agent_silent) continue;
+    task.row.agent_silent = true;
+    turn.save(task);
+  }
+}
+
+bool is_in_touch(const LiveAgent& agent) {
+  return agent.record.state != AgentState::disconnected && agent.record.state != AgentState::down;
+}
+
 // Silence only makes it worse; better it gets by being heard.
 void show_silence(Turn& turn, LiveAgent& agent, Millis silence) {
   const Limits& limits = turn.state.limits;
   const bool patient = limits.fences.patience == Fence::kept;
   if (silence >= (patient ? limits.lost_after : limits.silent_after)) {
     enter(turn, agent, AgentState::down);
-  } else if (silence >= limits.silent_after && agent.record.state != AgentState::down) {
+  } else if (silence >= limits.silent_after && is_in_touch(agent)) {
     enter(turn, agent, AgentState::disconnected);
+    mark_unknown(turn, agent);
   }
 }
 
@@ -41,22 +55,11 @@ void end_tasks(Turn& turn, LiveAgent& agent, const Cause& cause) {
   }
 }
 
-void mark_unknown(Turn& turn, LiveAgent& agent) {
-  for (const TaskKey& key : agent.tasks) {
-    LiveTask& task = *turn.state.task(key);
-    if (task.row.agent_silent) continue;
-    task.row.agent_silent = true;
-    turn.save(task);
-  }
-}
-
 void watch_agents(Turn& turn) {
   for (auto& [id, agent] : turn.state.agents) {
     const Millis silence = turn.now.steady - agent.heard_at;
     show_silence(turn, agent, silence);
-    if (agent.tasks.empty()) continue;
-    if (agent.record.state == AgentState::disconnected) mark_unknown(turn, agent);
-    if (agent.record.state != AgentState::down) continue;
+    if (agent.record.state != AgentState::down || agent.tasks.empty()) continue;
     const std::string message =
         "agent " + id.text + " was silent for " + std::to_string(silence.count / 1000) + " s";
     end_tasks(turn, agent, {Reason::agent_lost, message});

@@ -22,20 +22,22 @@ Shape shape_of(const JobSpec& spec) {
   return shape;
 }
 
-Queue::Line Queue::insert(const Job& job) {
-  Members& line = lines_[shape_of(job.spec)];
-  const QueueKey key = queue_key(job);
-  if (!line.jobs.empty() && line.line == Line::open) heads_.erase(line.jobs.begin()->first);
-  ENSURE(line.jobs.emplace(key, job.id).second);
-  if (line.line == Line::open) heads_.insert(*line.jobs.begin());
+Queue::Standing Queue::insert(const Job& job) {
+  Line& line = lines_[shape_of(job.spec)];
+  const bool is_open = line.access == Access::open;
+  if (!line.jobs.empty() && is_open) heads_.erase(line.jobs.begin()->first);
+  const auto [place, is_new] = line.jobs.emplace(queue_key(job), job.id);
+  ENSURE(is_new);
   ++size_;
-  return line.line;
+  if (!is_open) return Standing::parked;
+  heads_.insert(*line.jobs.begin());
+  return place == line.jobs.begin() ? Standing::head : Standing::behind;
 }
 
 void Queue::erase(const Job& job) {
   const auto found = lines_.find(shape_of(job.spec));
   if (found == lines_.end()) return;
-  Members& line = found->second;
+  Line& line = found->second;
   const auto place = line.jobs.find(queue_key(job));
   if (place == line.jobs.end()) return;
   heads_.erase(place->first);
@@ -43,7 +45,7 @@ void Queue::erase(const Job& job) {
   --size_;
   if (line.jobs.empty()) {
     lines_.erase(found);
-  } else if (line.line == Line::open) {
+  } else if (line.access == Access::open) {
     heads_.insert(*line.jobs.begin());
   }
 }
@@ -61,22 +63,22 @@ std::optional<std::pair<QueueKey, JobId>> Queue::next_head(
 }
 
 void Queue::park(const Job& job) {
-  Members& line = lines_.at(shape_of(job.spec));
+  Line& line = lines_.at(shape_of(job.spec));
   heads_.erase(line.jobs.begin()->first);
-  line.line = Line::parked;
+  line.access = Access::parked;
 }
 
 std::vector<JobId> Queue::heads_of_parked() const {
   std::vector<JobId> heads;
   for (const auto& [shape, line] : lines_) {
-    if (line.line == Line::parked) heads.push_back(line.jobs.begin()->second);
+    if (line.access == Access::parked) heads.push_back(line.jobs.begin()->second);
   }
   return heads;
 }
 
 void Queue::open(const Job& job) {
-  Members& line = lines_.at(shape_of(job.spec));
-  line.line = Line::open;
+  Line& line = lines_.at(shape_of(job.spec));
+  line.access = Access::open;
   heads_.insert(*line.jobs.begin());
 }
 

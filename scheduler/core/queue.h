@@ -39,10 +39,12 @@ Shape shape_of(const JobSpec& spec);
 
 class Queue {
  public:
-  enum class Line { open, parked };
+  // Where a job came to stand: first in its line, behind another that must go first, or in a line
+  // that is parked.
+  enum class Standing { head, behind, parked };
 
-  Line insert(const Job& job);  // which line it joined
-  void erase(const Job& job);   // nothing when it is not there
+  Standing insert(const Job& job);
+  void erase(const Job& job);  // nothing when it is not there
   [[nodiscard]] bool contains(const Job& job) const;
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -58,11 +60,12 @@ class Queue {
   [[nodiscard]] std::int64_t count_before(const Job& job) const;
 
  private:
-  struct Members {
+  struct Line {
     std::map<QueueKey, JobId> jobs;
-    Line line = Line::open;
+    enum class Access { open, parked } access = Access::open;
   };
-  std::map<Shape, Members> lines_;
+  using Access = Line::Access;
+  std::map<Shape, Line> lines_;
   std::map<QueueKey, JobId> heads_;  // the first of each open line
   std::size_t size_ = 0;
 };

@@ -41,11 +41,8 @@ void restore_checkpoints(State& state, std::vector<Checkpoint> checkpoints) {
     auto& of_job = committed ? job->committed : job->pending;
     of_job.insert_or_assign(step, std::move(checkpoint));
   }
-  std::erase_if(state.donors, [&state](const auto& donor) {
-    return std::ranges::none_of(state.jobs, [&donor](const auto& entry) {
-      return donor_of(entry.second.row.spec) == donor.first;
-    });
-  });
+  const auto found = state.donors;
+  for (const auto& [donor, checkpoint] : found) release_donor(state, donor);
 }
 
 // The time left of `limit` that began at `since`.

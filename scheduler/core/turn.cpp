@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/core/assign.h"
+#include "scheduler/core/checkpoints.h"
 
 namespace trainyard::scheduler {
 
@@ -47,9 +48,11 @@ void Turn::forget_terminal_jobs() {
   for (const JobId& id : jobs_) {
     const LiveJob& job = state.jobs.at(id);
     if (!is_terminal(job.row.state)) continue;
+    const auto donor = donor_of(job.row.spec);
     state.queue.erase(job.row);
     state.deadlines.disarm_all(id);
     state.jobs.erase(id);
+    if (donor) release_donor(state, *donor);
   }
 }
 
