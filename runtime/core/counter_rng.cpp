@@ -51,7 +51,8 @@ double CounterRng::uniform(std::uint64_t position) const { return to_unit(bits(p
 
 double CounterRng::normal(std::uint64_t position) const {
   const auto words = block(position);
-  const double radius_from = 1.0 - to_unit(join(words[0], words[1]));  // (0, 1]: the logarithm is finite
+  const double radius_from =
+      1.0 - to_unit(join(words[0], words[1]));  // (0, 1]: the logarithm is finite
   const double turns = to_unit(join(words[2], words[3]));
   return std::sqrt(-2.0 * portable_log(radius_from)) * cos_of_turns(turns);
 }

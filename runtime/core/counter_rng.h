@@ -1,5 +1,6 @@
-// Random numbers as a function of (seed, stream, position): no state to save, the same on every host.
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Random numbers as a function of (seed, stream, position): no state to save, the same on every
+// host. Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011).
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ enum class RngStream : std::uint32_t {
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key);
 
-// Every number is a function of `position` alone; numbers of different kinds at one position are not independent.
+// Every number is a function of `position` alone; numbers of different kinds at one position are
+// not independent.
 class CounterRng {
  public:
   CounterRng(std::uint64_t seed, RngStream stream, std::uint32_t substream = 0);

@@ -1,5 +1,6 @@
-// The few functions of double that results depend on, with the same bits on every host: the C library's own differ
-// from version to version. Plain IEEE arithmetic in a fixed order, accurate to about 1e-15.
+// The few functions of double that results depend on, with the same bits on every host: the C
+// library's own differ from version to version. Plain IEEE arithmetic in a fixed order, accurate to
+// about 1e-15.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A Feistel network over the smallest power of two that holds all examples; an index beyond the last is walked on
-// along its cycle until it falls inside (Black and Rogaway: "Ciphers with arbitrary finite domains", 2002). Fewer
-// than two walks on average.
+// A Feistel network over the smallest power of two that holds all examples; an index beyond the
+// last is walked on along its cycle until it falls inside (Black and Rogaway: "Ciphers with
+// arbitrary finite domains", 2002). Fewer than two walks on average.
 #include "runtime/core/sampler.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ constexpr std::uint32_t mix(std::uint32_t x) {
 Sampler::Sampler(std::uint64_t seed, std::int64_t examples)
     : rng_(seed, RngStream::shuffle), examples_(examples) {
   ENSURE(examples >= 1 && examples <= std::int64_t{1} << 48);
-  const int bits = std::max(2, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(examples - 1))));
+  const int bits =
+      std::max(2, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(examples - 1))));
   left_bits_ = bits / 2;
   right_bits_ = bits - left_bits_;
 }
@@ -45,7 +46,8 @@ std::uint64_t Sampler::permute(std::uint64_t index, const RoundKeys& keys) const
     std::uint64_t left = index >> right_bits;
     std::uint64_t right = index & mask(right_bits);
     for (const std::uint32_t key : keys) {
-      const std::uint64_t next = left ^ (mix(static_cast<std::uint32_t>(right) ^ key) & mask(left_bits));
+      const std::uint64_t next =
+          left ^ (mix(static_cast<std::uint32_t>(right) ^ key) & mask(left_bits));
       left = right;
       right = next;
       std::swap(left_bits, right_bits);  // an even number of rounds puts the widths back

@@ -1,6 +1,7 @@
-// Which examples a batch is made of: a function of (seed, position), so that any worker can compute any batch.
-// The training set is walked in one endless line of positions; every `examples` of them are one epoch, in an order
-// of its own, drawn by (seed, epoch). Batches may cross the border of two epochs.
+// Which examples a batch is made of: a function of (seed, position), so that any worker can compute
+// any batch. The training set is walked in one endless line of positions; every `examples` of them
+// are one epoch, in an order of its own, drawn by (seed, epoch). Batches may cross the border of
+// two epochs.
 #pragma once
 
 #include <array>
@@ -15,8 +16,9 @@ class Sampler {
  public:
   Sampler(std::uint64_t seed, std::int64_t examples);
 
-  // The index in the training set (0 .. examples - 1) of the example at `position` (0, 1, 2, ...). Within an epoch
-  // every index comes exactly once. O(1) time and memory: a keyed permutation (Feistel network, cycle walking).
+  // The index in the training set (0 .. examples - 1) of the example at `position` (0, 1, 2, ...).
+  // Within an epoch every index comes exactly once. O(1) time and memory: a keyed permutation
+  // (Feistel network, cycle walking).
   [[nodiscard]] std::int64_t at(std::int64_t position) const;
 
   // indices[i] = at(first_position + i)
@@ -34,8 +36,8 @@ class Sampler {
   int right_bits_;
 };
 
-// Position of the first example of the batch that the worker of `rank` (of `workers`) takes for its step `step`, from 1.
-// Sync: `step` is the global step. Async: the worker's own count of batches.
+// Position of the first example of the batch that the worker of `rank` (of `workers`) takes for its
+// step `step`, from 1. Sync: `step` is the global step. Async: the worker's own count of batches.
 constexpr std::int64_t batch_position(std::int64_t step, std::int64_t rank, std::int64_t workers,
                                       std::int64_t batch_size) {
   return ((step - 1) * workers + rank) * batch_size;

@@ -7,10 +7,12 @@
 namespace trainyard::runtime {
 namespace {
 
-// From 1 at the first step after the warm-up down to `final_fraction` at the last (Loshchilov and Hutter 2017).
+// From 1 at the first step after the warm-up down to `final_fraction` at the last (Loshchilov and
+// Hutter 2017).
 double cosine_factor(double final_fraction, std::int64_t steps_done, std::int64_t steps) {
   if (steps <= 1) return 1.0;
-  const double progress = std::min(1.0, static_cast<double>(steps_done) / static_cast<double>(steps - 1));
+  const double progress =
+      std::min(1.0, static_cast<double>(steps_done) / static_cast<double>(steps - 1));
   return final_fraction + (1.0 - final_fraction) * 0.5 * (1.0 + cos_of_turns(progress * 0.5));
 }
 

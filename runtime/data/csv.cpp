@@ -31,7 +31,7 @@ Result<std::string> read_text(const DatasetSpec& spec) {
   std::ifstream file(spec.path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return invalid("dataset.path: " + spec.path + " cannot be read, or is empty");
+  if (!file) return invalid("dataset.path: " + spec.path + " cannot be read");
   return std::move(text).str();
 }
 
@@ -88,8 +88,8 @@ Status append_row(const DatasetSpec& spec, const Columns& columns, std::int64_t 
                   const Cells& cells, RawTable& table) {
   const std::string where = "line " + std::to_string(line);
   if (cells.size() != columns.count) {
-    return bad_file(spec, where + " has " + std::to_string(cells.size()) + " cells, the first has " +
-                              std::to_string(columns.count));
+    return bad_file(spec, where + " has " + std::to_string(cells.size()) +
+                              " cells, the first has " + std::to_string(columns.count));
   }
   for (std::size_t column = 0; column < cells.size(); ++column) {
     if (column == columns.label) {
@@ -125,13 +125,15 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
   return table;
 }
 
-// The rows with the smallest of random numbers that belong to the rows: any share is drawn, and drawn again by seed.
+// The rows with the smallest of random numbers that belong to the rows: any share is drawn, and
+// drawn again by seed.
 Result<SplitRows> split_rows(const DatasetSpec& spec, std::uint64_t seed, std::size_t row_count) {
-  const auto test_count =
-      static_cast<std::int64_t>(std::floor(spec.test_fraction * static_cast<double>(row_count) + 0.5));
+  const auto test_count = static_cast<std::int64_t>(
+      std::floor(spec.test_fraction * static_cast<double>(row_count) + 0.5));
   if (test_count < 1 || test_count >= static_cast<std::int64_t>(row_count)) {
-    return bad_file(spec, "of its " + std::to_string(row_count) +
-                              " rows dataset.test_fraction leaves none for training or none for the test");
+    return bad_file(
+        spec, "of its " + std::to_string(row_count) +
+                  " rows dataset.test_fraction leaves none for training or none for the test");
   }
   const CounterRng rng(seed, RngStream::split);
   std::vector<std::pair<std::uint64_t, std::int64_t>> order;

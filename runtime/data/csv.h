@@ -10,14 +10,16 @@
 
 namespace trainyard::runtime {
 
-// spec.path is the file. The first line is a header where spec.label_column is a name in it, or where a feature cell of
-// it is no number. All columns but the label's are features and are used as they are: nothing is scaled.
+// spec.path is the file. The first line is a header where spec.label_column is a name in it, or
+// where a feature cell of it is no number. All columns but the label's are features and are used as
+// they are: nothing is scaled.
 //
 // What the labels are is read from them:
-//   whole numbers that together are all of 0 .. k-1, k of 2 or more   k classes
-//   any other numbers (also 3.0)                                       real targets
-//   names                                                              classes, sorted by their bytes
-// The test split is a share of spec.test_fraction of the rows, drawn by `seed`; both splits keep the file's order.
+//   whole numbers that together are all of 0 .. k-1, k of 2 or more: k classes
+//   any other numbers (also 3.0): real targets
+//   names: classes, sorted by their bytes
+// The test split is a share of spec.test_fraction of the rows, drawn by `seed`; both splits keep
+// the file's order.
 Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed);
 
 }  // namespace trainyard::runtime

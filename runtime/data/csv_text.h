@@ -1,4 +1,5 @@
-// Comma-separated values as text (RFC 4180): records of cells, quotes, either line ending. What cells mean is csv.h's.
+// Comma-separated values as text (RFC 4180): records of cells, quotes, either line ending. What
+// cells mean is csv.h's.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class CsvText {
  public:
   explicit CsvText(std::string_view text);  // not copied
 
-  // The next record that is not an empty line, into `cells`, blanks around unquoted cells cut off; false at the end.
-  // `invalid` with the line's number where quotes are wrong.
+  // The next record that is not an empty line, into `cells`, blanks around unquoted cells cut off;
+  // false at the end. `invalid` with the line's number where quotes are wrong.
   Result<bool> next(std::vector<std::string>& cells);
 
   // The line on which the record of the last next() began, from 1.

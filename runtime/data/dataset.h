@@ -21,8 +21,9 @@ struct DataShape {
   bool operator==(const DataShape&) const = default;
 };
 
-// A batch in memory of its own. Features are row-major [examples x features]; classification labels are class
-// numbers 0 .. classes - 1 in `labels`, regression targets are in `targets`; the other of the two is empty.
+// A batch in memory of its own. Features are row-major [examples x features]; classification labels
+// are class numbers 0 .. classes - 1 in `labels`, regression targets are in `targets`; the other of
+// the two is empty.
 struct Batch {
   std::int64_t examples = 0;
   std::vector<float> features;
@@ -35,7 +36,8 @@ class Dataset {
   virtual ~Dataset() = default;
   [[nodiscard]] virtual const DataShape& shape() const = 0;
   [[nodiscard]] virtual std::int64_t size(Split split) const = 0;
-  // Fills `batch` (buffers are reused) with the examples of these indices, in this order. Thread-safe.
+  // Fills `batch` (buffers are reused) with the examples of these indices, in this order.
+  // Thread-safe.
   virtual void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const = 0;
 };
 

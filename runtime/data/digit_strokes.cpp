@@ -12,15 +12,18 @@ constexpr Curve line(Point from, Point to) {
 }
 
 // Round shapes are made of quarter arcs: the bend is the corner.
-constexpr std::array zero_round{
-    Curve{{0.5F, 0.0F}, {0.95F, 0.0F}, {0.95F, 0.5F}}, Curve{{0.95F, 0.5F}, {0.95F, 1.0F}, {0.5F, 1.0F}},
-    Curve{{0.5F, 1.0F}, {0.05F, 1.0F}, {0.05F, 0.5F}}, Curve{{0.05F, 0.5F}, {0.05F, 0.0F}, {0.5F, 0.0F}}};
-constexpr std::array zero_narrow{
-    Curve{{0.5F, 0.0F}, {0.8F, 0.05F}, {0.78F, 0.5F}}, Curve{{0.78F, 0.5F}, {0.75F, 1.0F}, {0.48F, 1.0F}},
-    Curve{{0.48F, 1.0F}, {0.2F, 0.95F}, {0.22F, 0.5F}}, Curve{{0.22F, 0.5F}, {0.25F, 0.0F}, {0.5F, 0.0F}}};
+constexpr std::array zero_round{Curve{{0.5F, 0.0F}, {0.95F, 0.0F}, {0.95F, 0.5F}},
+                                Curve{{0.95F, 0.5F}, {0.95F, 1.0F}, {0.5F, 1.0F}},
+                                Curve{{0.5F, 1.0F}, {0.05F, 1.0F}, {0.05F, 0.5F}},
+                                Curve{{0.05F, 0.5F}, {0.05F, 0.0F}, {0.5F, 0.0F}}};
+constexpr std::array zero_narrow{Curve{{0.5F, 0.0F}, {0.8F, 0.05F}, {0.78F, 0.5F}},
+                                 Curve{{0.78F, 0.5F}, {0.75F, 1.0F}, {0.48F, 1.0F}},
+                                 Curve{{0.48F, 1.0F}, {0.2F, 0.95F}, {0.22F, 0.5F}},
+                                 Curve{{0.22F, 0.5F}, {0.25F, 0.0F}, {0.5F, 0.0F}}};
 
 constexpr std::array one_plain{line({0.5F, 0.0F}, {0.5F, 1.0F})};
-constexpr std::array one_flag{line({0.25F, 0.25F}, {0.55F, 0.0F}), line({0.55F, 0.0F}, {0.55F, 1.0F})};
+constexpr std::array one_flag{line({0.25F, 0.25F}, {0.55F, 0.0F}),
+                              line({0.55F, 0.0F}, {0.55F, 1.0F})};
 constexpr std::array one_foot{line({0.3F, 0.2F}, {0.52F, 0.0F}), line({0.52F, 0.0F}, {0.5F, 1.0F}),
                               line({0.25F, 1.0F}, {0.75F, 1.0F})};
 
@@ -38,16 +41,20 @@ constexpr std::array three_round{Curve{{0.15F, 0.12F}, {0.35F, -0.05F}, {0.6F, 0
                                  Curve{{0.6F, 0.03F}, {0.95F, 0.2F}, {0.4F, 0.47F}},
                                  Curve{{0.4F, 0.47F}, {1.0F, 0.5F}, {0.82F, 0.8F}},
                                  Curve{{0.82F, 0.8F}, {0.6F, 1.1F}, {0.1F, 0.88F}}};
-constexpr std::array three_flat{line({0.15F, 0.02F}, {0.85F, 0.02F}), line({0.85F, 0.02F}, {0.45F, 0.42F}),
+constexpr std::array three_flat{line({0.15F, 0.02F}, {0.85F, 0.02F}),
+                                line({0.85F, 0.02F}, {0.45F, 0.42F}),
                                 Curve{{0.45F, 0.42F}, {0.95F, 0.45F}, {0.85F, 0.75F}},
                                 Curve{{0.85F, 0.75F}, {0.65F, 1.1F}, {0.1F, 0.9F}}};
 
-constexpr std::array four_open{line({0.2F, 0.0F}, {0.12F, 0.55F}), line({0.12F, 0.55F}, {0.9F, 0.55F}),
+constexpr std::array four_open{line({0.2F, 0.0F}, {0.12F, 0.55F}),
+                               line({0.12F, 0.55F}, {0.9F, 0.55F}),
                                line({0.75F, 0.1F}, {0.72F, 1.0F})};
-constexpr std::array four_closed{line({0.65F, 0.0F}, {0.08F, 0.65F}), line({0.08F, 0.65F}, {0.95F, 0.65F}),
+constexpr std::array four_closed{line({0.65F, 0.0F}, {0.08F, 0.65F}),
+                                 line({0.08F, 0.65F}, {0.95F, 0.65F}),
                                  line({0.65F, 0.0F}, {0.65F, 1.0F})};
 
-constexpr std::array five_square{line({0.85F, 0.0F}, {0.25F, 0.0F}), line({0.25F, 0.0F}, {0.2F, 0.42F}),
+constexpr std::array five_square{line({0.85F, 0.0F}, {0.25F, 0.0F}),
+                                 line({0.25F, 0.0F}, {0.2F, 0.42F}),
                                  Curve{{0.2F, 0.42F}, {0.85F, 0.3F}, {0.85F, 0.68F}},
                                  Curve{{0.85F, 0.68F}, {0.8F, 1.1F}, {0.12F, 0.92F}}};
 constexpr std::array five_slack{Curve{{0.9F, 0.03F}, {0.55F, 0.1F}, {0.32F, 0.05F}},
@@ -66,14 +73,18 @@ constexpr std::array six_narrow{Curve{{0.55F, 0.0F}, {0.25F, 0.3F}, {0.22F, 0.7F
 
 constexpr std::array seven_plain{line({0.1F, 0.02F}, {0.9F, 0.02F}),
                                  Curve{{0.9F, 0.02F}, {0.6F, 0.45F}, {0.4F, 1.0F}}};
-constexpr std::array seven_bar{line({0.12F, 0.05F}, {0.88F, 0.0F}), line({0.88F, 0.0F}, {0.45F, 1.0F}),
+constexpr std::array seven_bar{line({0.12F, 0.05F}, {0.88F, 0.0F}),
+                               line({0.88F, 0.0F}, {0.45F, 1.0F}),
                                line({0.35F, 0.5F}, {0.88F, 0.48F})};
 
-constexpr std::array eight_rings{
-    Curve{{0.5F, 0.0F}, {0.85F, 0.0F}, {0.82F, 0.24F}},  Curve{{0.82F, 0.24F}, {0.8F, 0.47F}, {0.5F, 0.47F}},
-    Curve{{0.5F, 0.47F}, {0.2F, 0.47F}, {0.18F, 0.24F}}, Curve{{0.18F, 0.24F}, {0.15F, 0.0F}, {0.5F, 0.0F}},
-    Curve{{0.5F, 0.47F}, {0.92F, 0.47F}, {0.9F, 0.74F}}, Curve{{0.9F, 0.74F}, {0.88F, 1.0F}, {0.5F, 1.0F}},
-    Curve{{0.5F, 1.0F}, {0.12F, 1.0F}, {0.1F, 0.74F}},   Curve{{0.1F, 0.74F}, {0.08F, 0.47F}, {0.5F, 0.47F}}};
+constexpr std::array eight_rings{Curve{{0.5F, 0.0F}, {0.85F, 0.0F}, {0.82F, 0.24F}},
+                                 Curve{{0.82F, 0.24F}, {0.8F, 0.47F}, {0.5F, 0.47F}},
+                                 Curve{{0.5F, 0.47F}, {0.2F, 0.47F}, {0.18F, 0.24F}},
+                                 Curve{{0.18F, 0.24F}, {0.15F, 0.0F}, {0.5F, 0.0F}},
+                                 Curve{{0.5F, 0.47F}, {0.92F, 0.47F}, {0.9F, 0.74F}},
+                                 Curve{{0.9F, 0.74F}, {0.88F, 1.0F}, {0.5F, 1.0F}},
+                                 Curve{{0.5F, 1.0F}, {0.12F, 1.0F}, {0.1F, 0.74F}},
+                                 Curve{{0.1F, 0.74F}, {0.08F, 0.47F}, {0.5F, 0.47F}}};
 constexpr std::array eight_crossed{Curve{{0.8F, 0.15F}, {0.5F, -0.12F}, {0.22F, 0.15F}},
                                    Curve{{0.22F, 0.15F}, {0.1F, 0.35F}, {0.5F, 0.5F}},
                                    Curve{{0.5F, 0.5F}, {0.95F, 0.7F}, {0.72F, 0.92F}},

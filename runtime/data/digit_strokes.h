@@ -1,4 +1,5 @@
-// How the ten digits are written: pen strokes as chains of quadratic curves on a unit square, in two or three hands each.
+// How the ten digits are written: pen strokes as chains of quadratic curves on a unit square, in
+// two or three hands each.
 #pragma once
 
 #include <cstddef>

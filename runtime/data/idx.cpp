@@ -1,4 +1,5 @@
-// A file is believed only as far as its bytes reach: sizes from its header are checked before memory is taken for them.
+// A file is believed only as far as its bytes reach: sizes from its header are checked before
+// memory is taken for them.
 #include "runtime/data/idx.h"
 
 #include <zlib.h>
@@ -48,7 +49,8 @@ Status append_bytes(gzFile file, const std::string& path, std::size_t size,
     if (code == Z_BUF_ERROR) return bad_file(path, "is truncated: its gzip stream has no end");
     if (got < 0 || code < Z_OK) {
       const bool system = code == Z_ERRNO;
-      return bad_file(path, std::string("cannot be read: ") + (system ? std::strerror(errno) : message));
+      return bad_file(path,
+                      std::string("cannot be read: ") + (system ? std::strerror(errno) : message));
     }
     if (got == 0) return ok();
     size -= static_cast<std::size_t>(got);
@@ -97,7 +99,8 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 
 Result<IdxArray> read_idx(const std::string& path) {
   const File file(gzopen(path.c_str(), "rb"));
-  if (file == nullptr) return not_found("dataset: cannot open " + path + ": " + std::strerror(errno));
+  if (file == nullptr)
+    return not_found("dataset: cannot open " + path + ": " + std::strerror(errno));
   IdxArray array;
   TRY_ASSIGN(array.shape, read_header(file.get(), path));
   const auto expected = static_cast<std::size_t>(product(array.shape));
@@ -135,7 +138,8 @@ Result<LabelledImages> read_split(const std::string& folder, const SplitFiles& f
   TRY_ASSIGN(const std::string labels_path, find_file(folder, files.prefix + "-labels-idx1-ubyte"));
   TRY_ASSIGN(IdxArray images, read_idx(images_path));
   TRY_ASSIGN(IdxArray labels, read_idx(labels_path));
-  if (images.shape.size() < 2) return bad_file(images_path, "holds no images: it has one dimension");
+  if (images.shape.size() < 2)
+    return bad_file(images_path, "holds no images: it has one dimension");
   if (labels.shape.size() != 1) {
     return bad_file(labels_path, "holds no labels: it has more than one dimension");
   }
@@ -176,11 +180,13 @@ Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec) {
                                                          .examples_wanted = spec.test_examples}));
   if (train.example_shape != test.example_shape) {
     return invalid("dataset: in " + spec.path + " the training images are " +
-                   to_text(train.example_shape) + ", the test images " + to_text(test.example_shape));
+                   to_text(train.example_shape) + ", the test images " +
+                   to_text(test.example_shape));
   }
-  const std::uint8_t largest = std::max(std::ranges::max(train.images.labels),
-                                        std::ranges::max(test.images.labels));
-  if (largest == 0) return invalid("dataset: in " + spec.path + " all labels are 0: one class only");
+  const std::uint8_t largest =
+      std::max(std::ranges::max(train.images.labels), std::ranges::max(test.images.labels));
+  if (largest == 0)
+    return invalid("dataset: in " + spec.path + " all labels are 0: one class only");
   DataShape shape{.example = train.example_shape,
                   .features = product(train.example_shape),
                   .classes = largest + 1};

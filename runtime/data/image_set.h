@@ -1,4 +1,5 @@
-// Images of bytes with a class each, in memory: what IDX files and the synthetic digits both become.
+// Images of bytes with a class each, in memory: what IDX files and the synthetic digits both
+// become.
 #pragma once
 
 #include <array>

@@ -12,7 +12,8 @@ std::optional<std::int64_t> largest_class(std::span<const LabelCell> cells) {
   std::vector<bool> seen;
   for (const LabelCell& cell : cells) {
     const auto number = parse_whole_number(cell.text);
-    if (!number || *number >= std::ssize(cells)) return std::nullopt;  // some number below is missing
+    if (!number || *number >= std::ssize(cells))
+      return std::nullopt;  // some number below is missing
     const auto index = static_cast<std::size_t>(*number);
     if (index >= seen.size()) seen.resize(index + 1);
     seen[index] = true;

@@ -1,5 +1,6 @@
-// A thread that reads the next batches while the current one is computed. Which examples they hold is a function of the
-// step alone, so that a task that starts again at any step reads the same batches.
+// A thread that reads the next batches while the current one is computed. Which examples they hold
+// is a function of the step alone, so that a task that starts again at any step reads the same
+// batches.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +24,8 @@ struct BatchPlan {
 
 class Prefetcher {
  public:
-  // `dataset` must outlive the prefetcher. At most `ahead` batches are ready and waiting, buffers are reused.
+  // `dataset` must outlive the prefetcher. At most `ahead` batches are ready and waiting, buffers
+  // are reused.
   Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan, std::size_t ahead = 2);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
@@ -32,8 +34,8 @@ class Prefetcher {
   // Starts the thread. Once.
   void start();
 
-  // The training batch of first_step, first_step + 1, ...: waits until it is read. It is valid until the next call.
-  // nullptr once stopped. One caller.
+  // The training batch of first_step, first_step + 1, ...: waits until it is read. It is valid
+  // until the next call. nullptr once stopped. One caller.
   const Batch* next();
 
   // Ends the thread and wakes next(). From any thread, any number of times.
@@ -51,9 +53,9 @@ class Prefetcher {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t read_ = 0;      // guarded by mutex_: batches ready since the start
-  std::int64_t taken_ = 0;     // guarded by mutex_: handed out by next()
-  bool stopped_ = false;       // guarded by mutex_
+  std::int64_t read_ = 0;   // guarded by mutex_: batches ready since the start
+  std::int64_t taken_ = 0;  // guarded by mutex_: handed out by next()
+  bool stopped_ = false;    // guarded by mutex_
   std::thread thread_;
 };
 

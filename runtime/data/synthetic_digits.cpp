@@ -1,5 +1,5 @@
-// One image: choose a hand, move every point of it a little, map the unit square to pixels by a random affine change,
-// draw the curves with a round pen, add noise.
+// One image: choose a hand, move every point of it a little, map the unit square to pixels by a
+// random affine change, draw the curves with a round pen, add noise.
 #include "runtime/data/synthetic_digits.h"
 
 #include <algorithm>
@@ -19,8 +19,9 @@ constexpr std::size_t pixel_count = side * side;
 constexpr std::int64_t digit_count = 10;
 constexpr int pieces_per_curve = 8;  // straight pieces: shorter than a pixel or two
 
-// How different the images of one digit are. Shifts hurt a linear model most. With these, after 20 epochs of 20,000 images,
-// softmax regression reaches 0.91 and an mlp of 100 hidden units 0.98: about as hard as MNIST.
+// How different the images of one digit are. Shifts hurt a linear model most. With these, after 20
+// epochs of 20,000 images, softmax regression reaches 0.91 and an mlp of 100 hidden units 0.98:
+// about as hard as MNIST.
 struct Bounds {
   float low;
   float high;
@@ -82,11 +83,12 @@ Affine random_affine(ImageRandom& random) {
   const float slant = random.around_zero(slant_max);
   const float turn = random.around_zero(turn_max);
   constexpr float middle = static_cast<float>(side) / 2;
-  return {.xx = wide,
-          .xy = high * (turn - slant),
-          .yx = -wide * turn,
-          .yy = high,
-          .centre = {middle + random.around_zero(shift_max), middle + random.around_zero(shift_max)}};
+  return {
+      .xx = wide,
+      .xy = high * (turn - slant),
+      .yx = -wide * turn,
+      .yy = high,
+      .centre = {middle + random.around_zero(shift_max), middle + random.around_zero(shift_max)}};
 }
 
 Point wobbled(Point p, ImageRandom& random) {
@@ -140,7 +142,8 @@ void draw_glyph(Canvas& canvas, Glyph glyph, ImageRandom& random) {
   Point previous_from{-1, -1};
   Point previous_to{-1, -1};
   for (const Curve& curve : glyph) {
-    Curve moved{wobbled(curve.from, random), wobbled(curve.bend, random), wobbled(curve.to, random)};
+    Curve moved{wobbled(curve.from, random), wobbled(curve.bend, random),
+                wobbled(curve.to, random)};
     const bool joined = curve.from.x == previous_from.x && curve.from.y == previous_from.y;
     if (joined) moved.from = previous_to;
     previous_from = curve.to;

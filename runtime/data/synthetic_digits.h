@@ -1,5 +1,6 @@
-// A data set that needs no file: digits drawn from strokes, each with its own slant, size, place, thickness and noise.
-// 28x28 like MNIST, pixels in [0, 1]. Image i of a split is a function of (seed, split, i).
+// A data set that needs no file: digits drawn from strokes, each with its own slant, size, place,
+// thickness and noise. 28x28 like MNIST, pixels in [0, 1]. Image i of a split is a function of
+// (seed, split, i).
 #pragma once
 
 #include <cstdint>

@@ -73,12 +73,13 @@ void run_back(const MatchLabelsOp&, const BackwardCall&) {}
 
 }  // namespace
 
-const Kernels cpu_kernels{
-    .forward = [](const Op& op, const ForwardCall& call) {
-      std::visit([&](const auto& kind) { run(kind, call); }, op);
-    },
-    .backward = [](const Op& op, const BackwardCall& call) {
-      std::visit([&](const auto& kind) { run_back(kind, call); }, op);
-    }};
+const Kernels cpu_kernels{.forward =
+                              [](const Op& op, const ForwardCall& call) {
+                                std::visit([&](const auto& kind) { run(kind, call); }, op);
+                              },
+                          .backward =
+                              [](const Op& op, const BackwardCall& call) {
+                                std::visit([&](const auto& kind) { run_back(kind, call); }, op);
+                              }};
 
 }  // namespace trainyard::runtime

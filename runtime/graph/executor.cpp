@@ -77,18 +77,18 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
     const Node& node = graph_.nodes()[step.node];
     targets_.clear();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      targets_.push_back(step.inputs[i] ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
-                                        : GradientTarget{});
+      targets_.push_back(step.inputs[i]
+                             ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
+                             : GradientTarget{});
     }
     const Shape& shape = values_[step.node].shape;
-    kernels_.backward(node.op,
-                      {.inputs = gather_inputs(node),
-                       .output = values_[step.node],
-                       .workspace = tensor(plan_.workspaces[step.node],
-                                           {plan_.workspaces[step.node].elements}),
-                       .output_gradient = tensor(plan_.gradients[step.node], shape),
-                       .input_gradients = targets_,
-                       .feed = feed});
+    kernels_.backward(node.op, {.inputs = gather_inputs(node),
+                                .output = values_[step.node],
+                                .workspace = tensor(plan_.workspaces[step.node],
+                                                    {plan_.workspaces[step.node].elements}),
+                                .output_gradient = tensor(plan_.gradients[step.node], shape),
+                                .input_gradients = targets_,
+                                .feed = feed});
     if (!on_final) continue;
     for (const std::size_t variable : step.final_variables) on_final(variable);
   }

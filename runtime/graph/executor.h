@@ -1,5 +1,5 @@
-// Runs a graph on one device: forward, then backward with word of each gradient that is final. Owns the arena of
-// intermediate values; parameters, gradients and the batch are the caller's.
+// Runs a graph on one device: forward, then backward with word of each gradient that is final. Owns
+// the arena of intermediate values; parameters, gradients and the batch are the caller's.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,13 @@ class Executor {
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
-  // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's batch, not larger.
+  // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
+  // batch, not larger.
   void forward(std::span<const float> parameters, const Feed& feed);
 
-  // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the whole arena, padding
-  // included). `on_final`, if any, is called with the number of each variable whose gradient is final.
+  // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the
+  // whole arena, padding included). `on_final`, if any, is called with the number of each variable
+  // whose gradient is final.
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final);
 
@@ -42,8 +44,8 @@ class Executor {
   const Kernels& kernels_;
   Plan plan_;
   AlignedBuffer arena_;
-  std::vector<ConstTensor> values_;         // by node, of the newest batch
-  std::vector<ConstTensor> inputs_;         // of the call being made: kept for their memory
+  std::vector<ConstTensor> values_;  // by node, of the newest batch
+  std::vector<ConstTensor> inputs_;  // of the call being made: kept for their memory
   std::vector<GradientTarget> targets_;
 };
 

@@ -8,7 +8,8 @@
 namespace trainyard::runtime {
 
 NodeId Graph::add_features(const Shape& example) {
-  nodes_.push_back({.op = FeaturesOp{}, .inputs = {}, .shape = example, .extent = Extent::per_example});
+  nodes_.push_back(
+      {.op = FeaturesOp{}, .inputs = {}, .shape = example, .extent = Extent::per_example});
   return nodes_.size() - 1;
 }
 

@@ -1,5 +1,5 @@
-// A model as a static list of nodes: every shape is known when a node is added, every input comes before its user,
-// so that the list itself is the order of execution. No values and no device here.
+// A model as a static list of nodes: every shape is known when a node is added, every input comes
+// before its user, so that the list itself is the order of execution. No values and no device here.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace trainyard::runtime {
 
 using NodeId = std::size_t;  // position in the list
 
-// Whether a value has its shape once, or once for each example of a batch (which is then its first axis).
+// Whether a value has its shape once, or once for each example of a batch (which is then its first
+// axis).
 enum class Extent { fixed, per_example };
 
 struct Node {
@@ -23,8 +24,8 @@ struct Node {
   std::vector<NodeId> inputs;
   Shape shape;  // of one example where the extent is per_example
   Extent extent = Extent::fixed;
-  std::int64_t workspace = 0;      // elements per example
-  bool needs_gradient = false;     // a variable is upstream, or it is one
+  std::int64_t workspace = 0;   // elements per example
+  bool needs_gradient = false;  // a variable is upstream, or it is one
 };
 
 class Graph {

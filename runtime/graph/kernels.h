@@ -1,5 +1,6 @@
-// What a device must offer to execute a graph: how each op runs forward and backward. The executor walks the nodes and
-// hands over places in memory; a table for another device (its memory, its streams) is another value of this type.
+// What a device must offer to execute a graph: how each op runs forward and backward. The executor
+// walks the nodes and hands over places in memory; a table for another device (its memory, its
+// streams) is another value of this type.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,9 @@ OpTraits traits(const Op& op) {
           [](const FeaturesOp&) { return OpTraits{.has_gradient = false}; },
           [](const VariableOp&) { return OpTraits{.has_gradient = false}; },
           [](const MatMulOp&) { return OpTraits{.backward_reads_inputs = true}; },
-          [](const ActivationOp&) { return OpTraits{.backward_reads_output = true, .in_place = true}; },
+          [](const ActivationOp&) {
+            return OpTraits{.backward_reads_output = true, .in_place = true};
+          },
           [](const SoftmaxCrossEntropyOp&) { return OpTraits{}; },
           [](const SquaredErrorOp&) { return OpTraits{.backward_reads_inputs = true}; },
           [](const MatchLabelsOp&) { return OpTraits{.has_gradient = false}; },
@@ -54,17 +56,16 @@ OpTraits traits(const Op& op) {
 }
 
 Shape output_shape(const Op& op, std::span<const Shape> inputs) {
-  return std::visit(
-      Overloaded{
-          [](const FeaturesOp&) { return declared(); },
-          [](const VariableOp&) { return declared(); },
-          [&](const MatMulOp&) { return matmul_shape(inputs); },
-          [&](const ActivationOp&) { return only_input(inputs); },
-          [&](const SoftmaxCrossEntropyOp&) { return per_example(inputs); },
-          [&](const SquaredErrorOp&) { return per_example(inputs); },
-          [&](const MatchLabelsOp&) { return per_example(inputs); },
-      },
-      op);
+  return std::visit(Overloaded{
+                        [](const FeaturesOp&) { return declared(); },
+                        [](const VariableOp&) { return declared(); },
+                        [&](const MatMulOp&) { return matmul_shape(inputs); },
+                        [&](const ActivationOp&) { return only_input(inputs); },
+                        [&](const SoftmaxCrossEntropyOp&) { return per_example(inputs); },
+                        [&](const SquaredErrorOp&) { return per_example(inputs); },
+                        [&](const MatchLabelsOp&) { return per_example(inputs); },
+                    },
+                    op);
 }
 
 std::int64_t workspace_elements(const Op& op, std::span<const Shape> inputs) {

@@ -1,5 +1,6 @@
-// The kinds of node a graph is made of, each with its attributes. To add one: an alternative here, its traits and
-// shape in op.cpp, its kernels for each device; std::visit without a default shows every place.
+// The kinds of node a graph is made of, each with its attributes. To add one: an alternative here,
+// its traits and shape in op.cpp, its kernels for each device; std::visit without a default shows
+// every place.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +12,46 @@
 
 namespace trainyard::runtime {
 
-struct FeaturesOp {};                       // the batch's features
-struct VariableOp { std::size_t index; };   // parameters, as they are
-struct MatMulOp {};                         // x, kernel [in, out], and perhaps bias [out]
-struct ActivationOp { Nonlinearity kind; };
-struct SoftmaxCrossEntropyOp {};            // logits -> a loss per example
-struct SquaredErrorOp {};                   // predictions -> a loss per example
-struct MatchLabelsOp {};                    // logits -> 1 per example that is classified rightly
+// The batch's features.
+struct FeaturesOp {};
+
+// Parameters, as they are.
+struct VariableOp {
+  std::size_t index;
+};
+
+// Inputs: x, kernel [in, out], and perhaps bias [out].
+struct MatMulOp {};
+
+struct ActivationOp {
+  Nonlinearity kind;
+};
+
+// Logits -> a loss per example.
+struct SoftmaxCrossEntropyOp {};
+
+// Predictions -> a loss per example.
+struct SquaredErrorOp {};
+
+// Logits -> 1 per example that is classified rightly, else 0.
+struct MatchLabelsOp {};
 
 using Op = std::variant<FeaturesOp, VariableOp, MatMulOp, ActivationOp, SoftmaxCrossEntropyOp,
                         SquaredErrorOp, MatchLabelsOp>;
 
 // What the planner must know of an op to give its values their places.
 struct OpTraits {
-  bool has_gradient = true;             // towards its inputs
+  bool has_gradient = true;  // towards its inputs
   bool backward_reads_inputs = false;
   bool backward_reads_output = false;
-  // The output may lie where the first input lies, and the gradient of that input where the output's lies.
+  // The output may lie where the first input lies, and the gradient of that input where the
+  // output's lies.
   bool in_place = false;
 };
 OpTraits traits(const Op& op);
 
-// Shapes are those of one example where an input depends on the batch. Wrong shapes are the caller's mistake: ENSURE.
+// Shapes are those of one example where an input depends on the batch. Wrong shapes are the
+// caller's mistake: ENSURE.
 Shape output_shape(const Op& op, std::span<const Shape> inputs);
 
 // Elements per example that the op keeps from its forward to its backward pass, beside its output.

@@ -1,5 +1,6 @@
-// The backward order first, then lifetimes, then blocks (values that share one place because an op works in place), then
-// places: the largest block first, each at the lowest offset that no block alive at the same time covers.
+// The backward order first, then lifetimes, then blocks (values that share one place because an op
+// works in place), then places: the largest block first, each at the lowest offset that no block
+// alive at the same time covers.
 #include "runtime/graph/plan.h"
 
 #include <algorithm>
@@ -17,10 +18,13 @@ struct Block {
   std::int64_t offset = 0;
 };
 
-bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 bool has_place(const Node& node) {
-  return !std::holds_alternative<FeaturesOp>(node.op) && !std::holds_alternative<VariableOp>(node.op);
+  return !std::holds_alternative<FeaturesOp>(node.op) &&
+         !std::holds_alternative<VariableOp>(node.op);
 }
 
 class Planner {
@@ -111,8 +115,8 @@ void Planner::set_lifetimes() {
         round_up_to_alignment(shape_in_batch(node, request_.examples).elements());
     plan_.values[id] = {.elements = elements, .lifetime = {forward_time(id), forward_time(id)}};
     if (runs_backward) {
-      const std::int64_t first = id == request_.loss ? backward_time(id)
-                                                     : backward_time(gradient_from_[id].front());
+      const std::int64_t first =
+          id == request_.loss ? backward_time(id) : backward_time(gradient_from_[id].front());
       plan_.gradients[id] = {.elements = elements, .lifetime = {first, backward_time(id)}};
       if (op.backward_reads_output) live_until(plan_.values[id], backward_time(id));
     }
@@ -177,7 +181,8 @@ void Planner::place_blocks() {
     Block& block = blocks_[index];
     std::vector<const Block*> in_the_way;
     for (std::size_t earlier = 0; earlier < index; ++earlier) {
-      if (overlap(blocks_[earlier].lifetime, block.lifetime)) in_the_way.push_back(&blocks_[earlier]);
+      if (overlap(blocks_[earlier].lifetime, block.lifetime))
+        in_the_way.push_back(&blocks_[earlier]);
     }
     std::ranges::sort(in_the_way, {}, &Block::offset);
     for (const Block* const other : in_the_way) {

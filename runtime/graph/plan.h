@@ -1,6 +1,6 @@
-// What a training step does besides computing: where every intermediate value lies (one arena, in which values that
-// never live at the same time share their place) and in which order gradients flow back. Made once, so that a step
-// allocates nothing.
+// What a training step does besides computing: where every intermediate value lies (one arena, in
+// which values that never live at the same time share their place) and in which order gradients
+// flow back. Made once, so that a step allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,15 @@ struct Place {
 // One node's turn in the backward pass.
 struct BackwardStep {
   NodeId node = 0;
-  std::vector<std::optional<Write>> inputs;   // for each input: how it receives its gradient, if it does
-  std::vector<std::size_t> final_variables;   // those whose gradients nobody adds to after this step
+  // For each input: how it receives its gradient, if it does.
+  std::vector<std::optional<Write>> inputs;
+  // Those whose gradients nobody adds to after this step.
+  std::vector<std::size_t> final_variables;
 };
 
 struct Plan {
-  // By node. Features and variables have no places: they lie in the batch, the parameters and the gradients.
+  // By node. Features and variables have no places: they lie in the batch, the parameters and the
+  // gradients.
   std::vector<Place> values;
   std::vector<Place> gradients;
   std::vector<Place> workspaces;
@@ -42,8 +45,8 @@ struct Plan {
 };
 
 struct PlanRequest {
-  std::int64_t examples = 0;    // of the largest batch
-  NodeId loss = 0;              // gradients flow back from here; every variable must be upstream of it
+  std::int64_t examples = 0;  // of the largest batch
+  NodeId loss = 0;  // gradients flow back from here; every variable must be upstream of it
   std::vector<NodeId> outputs;  // keep their values to the end of the step
 };
 Plan make_plan(const Graph& graph, const PlanRequest& request);

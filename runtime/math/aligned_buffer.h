@@ -1,4 +1,5 @@
-// Memory for floats at a cache line's border, zero at first: arenas of parameters, gradients and activations.
+// Memory for floats at a cache line's border, zero at first: arenas of parameters, gradients and
+// activations.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Compiled for every x86-64 (CMakeLists.txt), so that it can still speak on a processor that is too old.
+// Compiled for every x86-64 (CMakeLists.txt), so that it can still speak on a processor that is too
+// old.
 #include "runtime/math/cpu.h"
 
 #include <string>
@@ -10,8 +11,9 @@ Status check_cpu() {
   if (!__builtin_cpu_supports("avx2")) missing = "AVX2";
   if (!__builtin_cpu_supports("fma")) missing = "FMA";
   if (missing == nullptr) return ok();
-  return invalid(std::string("this processor has no ") + missing +
-                 ": training needs an x86-64-v3 processor (Intel Haswell of 2013, AMD Zen, or newer)");
+  return invalid(
+      std::string("this processor has no ") + missing +
+      ": training needs an x86-64-v3 processor (Intel Haswell of 2013, AMD Zen, or newer)");
 }
 
 }  // namespace trainyard::runtime

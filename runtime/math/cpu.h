@@ -5,8 +5,8 @@
 
 namespace trainyard::runtime {
 
-// `invalid`, naming what is missing, on a processor without AVX2 and FMA. Called first in main: past it, other code may
-// use these instructions anywhere.
+// `invalid`, naming what is missing, on a processor without AVX2 and FMA. Called first in main:
+// past it, other code may use these instructions anywhere.
 Status check_cpu();
 
 }  // namespace trainyard::runtime

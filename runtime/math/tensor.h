@@ -40,7 +40,9 @@ class Shape {
   }
 
   // As a matrix: the last axis is the columns, all before it together are the rows.
-  [[nodiscard]] constexpr std::int64_t columns() const { return rank_ == 0 ? 1 : sizes_[rank_ - 1]; }
+  [[nodiscard]] constexpr std::int64_t columns() const {
+    return rank_ == 0 ? 1 : sizes_[rank_ - 1];
+  }
   [[nodiscard]] constexpr std::int64_t rows() const {
     std::int64_t product = 1;
     for (std::size_t axis = 0; axis + 1 < rank_; ++axis) product *= sizes_[axis];

@@ -17,10 +17,12 @@ Status check_layers(const ModelSpec& spec, const DataShape& data, std::int64_t o
   for (const std::int64_t width : spec.hidden) {
     const std::string field = "model.hidden[" + std::to_string(index++) + "]";
     if (width < 1) return invalid(field + " must be 1 or more, got " + std::to_string(width));
-    if (width > elements_max / in) return invalid(field + " makes a layer of more than 2^31 weights");
+    if (width > elements_max / in)
+      return invalid(field + " makes a layer of more than 2^31 weights");
     in = width;
   }
-  if (outputs > elements_max / in) return invalid("model: more than 2^31 weights in the last layer");
+  if (outputs > elements_max / in)
+    return invalid("model: more than 2^31 weights in the last layer");
   return ok();
 }
 
@@ -31,14 +33,16 @@ Status need_no_hidden(const ModelSpec& spec) {
 
 Status need_classes(const ModelSpec& spec, const DataShape& data) {
   if (data.classes >= 2) return ok();
-  return invalid("model.name: " + spec.name +
-                 " needs classes, but this data set's label is a real number (classes are names, or whole "
-                 "numbers 0, 1, ... that all occur)");
+  return invalid(
+      "model.name: " + spec.name +
+      " needs classes, but this data set's label is a real number (classes are names, or whole "
+      "numbers 0, 1, ... that all occur)");
 }
 
 Status need_real_target(const ModelSpec& spec, const DataShape& data) {
   if (data.classes == 0) return ok();
-  return invalid("model.name: " + spec.name + " needs a real number as label, but this data set has " +
+  return invalid("model.name: " + spec.name +
+                 " needs a real number as label, but this data set has " +
                  std::to_string(data.classes) +
                  " classes (whole numbers with a decimal point, 3.0, are read as real numbers)");
 }

@@ -1,5 +1,6 @@
-// A model: a static graph with known shapes over one flat arena of parameters. The same layout holds for
-// gradients and optimizer slots, so that placement, transport and checkpoints speak of ranges and never of layers.
+// A model: a static graph with known shapes over one flat arena of parameters. The same layout
+// holds for gradients and optimizer slots, so that placement, transport and checkpoints speak of
+// ranges and never of layers.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +20,29 @@ namespace trainyard::runtime {
 // Sums over a batch, so that batches of unequal size add up exactly.
 struct BatchResult {
   double loss_sum = 0;
-  std::int64_t correct = 0;         // classification only
+  std::int64_t correct = 0;  // classification only
   std::int64_t examples = 0;
 };
 
 class Model {
  public:
-  // `batch_size` is the largest batch it is ever given. `invalid` where model and data do not fit together.
+  // `batch_size` is the largest batch it is ever given. `invalid` where model and data do not fit
+  // together.
   static Result<Model> build(const ModelSpec& spec, const DataShape& data, std::int64_t batch_size);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
 
   [[nodiscard]] std::span<const Variable> variables() const;
-  [[nodiscard]] std::int64_t arena_elements() const;  // with the padding between variables, which stays zero
+  [[nodiscard]] std::int64_t arena_elements()
+      const;  // with the padding between variables, which stays zero
 
   // The same bytes on every host for one seed.
   void initialize(std::uint64_t seed, std::span<float> parameters) const;
 
-  // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena). `on_final` (may
-  // be empty) is called as soon as the gradient of variables()[i] is final, from the last layer to the first.
+  // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena).
+  // `on_final` (may be empty) is called as soon as the gradient of variables()[i] is final, from
+  // the last layer to the first.
   BatchResult gradient(std::span<const float> parameters, const Batch& batch,
                        std::span<float> gradients,
                        const std::function<void(std::size_t)>& on_final = {});

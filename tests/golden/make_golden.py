@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the JSON files beside it: reference numbers of ops, optimizers, schedules and one whole training, by PyTorch.
+"""Makes the JSON files beside it: PyTorch's numbers for ops, optimizers, schedules and trainings.
 
-Run by hand (Debian: python3-torch) when a case is added; the files are committed, so that tests need no PyTorch.
-Inputs are in the files too: a test feeds them to our code and compares the results.
+Run by hand (Debian: python3-torch) when a case is added; the files are committed, so that tests
+need no PyTorch. Inputs are in the files too: a test feeds them to our code and compares results.
 """
 import json
 import pathlib
@@ -95,7 +95,7 @@ def optimizer_case(name, weight_decay):
 
 
 def mlp_training():
-    """Twelve full-batch steps of a small mlp, for each activation, with the mean loss before each step."""
+    """Twelve full-batch steps of a small mlp, for each activation, with the loss before each."""
     cases = []
     for name, activation in [("sigmoid", nn.Sigmoid), ("tanh", nn.Tanh), ("relu", nn.ReLU)]:
         features, hidden, classes, rows = 6, [5, 4], 3, 9
@@ -126,7 +126,7 @@ def mlp_training():
 
 
 def schedule_case(name, steps, warmup, make):
-    """PyTorch's own schedulers after a warm-up as Trainyard defines it: learning_rate * step / warmup."""
+    """PyTorch's own schedulers, after the warm-up of Trainyard: learning_rate * step / warmup."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.2)
     schedule = make(optimizer)
     rates = [0.2 * step / warmup for step in range(1, warmup + 1)]
@@ -141,13 +141,14 @@ def schedule_case(name, steps, warmup, make):
 def main():
     torch.manual_seed(20171)
     write("ops.json", {
-        "dense": [dense_case(1, 1, 1), dense_case(3, 4, 2), dense_case(5, 17, 9), dense_case(2, 3, 1)],
+        "dense": [dense_case(*sizes) for sizes in ((1, 1, 1), (3, 4, 2), (5, 17, 9), (2, 3, 1))],
         "activations": [activation_case(name) for name in ("relu", "sigmoid", "tanh")],
         "cross_entropy": [cross_entropy_case(4, 3, 1), cross_entropy_case(3, 19, 20)],
         "squared_error": [squared_error_case(11)]})
     write("optimizers.json", [
         optimizer_case(name, weight_decay)
-        for name in ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adam", "adamw")
+        for name in ("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adam",
+                     "adamw")
         for weight_decay in (0.0, 0.05)])
     write("mlp_training.json", mlp_training())
     write("schedules.json", [

@@ -1,4 +1,5 @@
-// Elementwise nonlinearities and their gradients, written in terms of their outputs so that they work in place.
+// Elementwise nonlinearities and their gradients, written in terms of their outputs so that they
+// work in place.
 #pragma once
 
 #include "runtime/math/tensor.h"

@@ -8,16 +8,18 @@
 
 namespace trainyard::runtime {
 
-// losses [examples] = -log softmax(logits [examples, classes]) at the example's label (0 .. classes - 1).
-// probabilities [examples, classes] receives the softmax, which the gradient needs.
+// losses [examples] = -log softmax(logits [examples, classes]) at the example's label (0 .. classes
+// - 1). probabilities [examples, classes] receives the softmax, which the gradient needs.
 void softmax_cross_entropy(ConstTensor logits, std::span<const std::int32_t> labels, Tensor losses,
                            Tensor probabilities);
 
 // logits_gradient = losses_gradient [examples] * (probabilities - one at the label)
 void softmax_cross_entropy_gradient(ConstTensor probabilities, std::span<const std::int32_t> labels,
-                                    ConstTensor losses_gradient, Tensor logits_gradient, Write write);
+                                    ConstTensor losses_gradient, Tensor logits_gradient,
+                                    Write write);
 
-// losses [examples] = (predictions [examples, 1] - targets)^2: the mean over a batch is the mean squared error.
+// losses [examples] = (predictions [examples, 1] - targets)^2: the mean over a batch is the mean
+// squared error.
 void squared_error(ConstTensor predictions, std::span<const float> targets, Tensor losses);
 
 // predictions_gradient = losses_gradient * 2 (predictions - targets)

@@ -1,5 +1,6 @@
-// The product of a batch with a matrix, and its gradients. One thread per product; the bits of a result depend on
-// shapes and values alone, neither on the host's caches nor on where the memory lies.
+// The product of a batch with a matrix, and its gradients. One thread per product; the bits of a
+// result depend on shapes and values alone, neither on the host's caches nor on where the memory
+// lies.
 #pragma once
 
 #include "runtime/math/tensor.h"

@@ -1,5 +1,5 @@
-// Sums and maxima in a fixed order: sixteen lanes, combined pairwise at the end, so that they are vectorised and give
-// the same bits everywhere.
+// Sums and maxima in a fixed order: sixteen lanes, combined pairwise at the end, so that they are
+// vectorised and give the same bits everywhere.
 #pragma once
 
 #include <span>

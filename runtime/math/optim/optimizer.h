@@ -1,6 +1,6 @@
-// Optimizers as pure updates over spans: new weights out of old weights, a gradient and slots. In order of
-// complexity: sgd, momentum, nesterov, adagrad, rmsprop, adadelta, adam, adamw. Formulas and defaults are PyTorch's, so
-// that its numbers can be the reference (tests/golden).
+// Optimizers as pure updates over spans: new weights out of old weights, a gradient and slots. In
+// order of complexity: sgd, momentum, nesterov, adagrad, rmsprop, adadelta, adam, adamw. Formulas
+// and defaults are PyTorch's, so that its numbers can be the reference (tests/golden).
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct OptimizerConfig {
 // Names of the slots that this optimizer keeps per parameter: {}, {"momentum"}, {"m", "v"}...
 std::span<const std::string_view> slot_names(OptimizerKind kind);
 
-// One update of a range of the arena. All spans have one length; `out` may be `weights` itself. slots[i] is the
-// range of slot_names(kind)[i], zero before the first step (adagrad too). Elementwise: a result never depends on
-// how the arena is cut.
+// One update of a range of the arena. All spans have one length; `out` may be `weights` itself.
+// slots[i] is the range of slot_names(kind)[i], zero before the first step (adagrad too).
+// Elementwise: a result never depends on how the arena is cut.
 //   step           counts from 1; adam's bias correction
 //   gradient_scale the mean's factor: every gradient element is multiplied by it first
 void apply_update(const OptimizerConfig& config, double learning_rate, std::int64_t step,

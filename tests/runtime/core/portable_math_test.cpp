@@ -1,10 +1,9 @@
 #include "runtime/core/portable_math.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
-
-#include <catch2/catch.hpp>
 
 namespace trainyard::runtime {
 

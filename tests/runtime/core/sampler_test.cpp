@@ -1,16 +1,16 @@
 #include "runtime/core/sampler.h"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <numeric>
 #include <vector>
-
-#include <catch2/catch.hpp>
 
 namespace trainyard::runtime {
 
 namespace {
 
-std::vector<std::int64_t> epoch_of(const Sampler& sampler, std::int64_t epoch, std::int64_t examples) {
+std::vector<std::int64_t> epoch_of(const Sampler& sampler, std::int64_t epoch,
+                                   std::int64_t examples) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(examples));
   sampler.fill(epoch * examples, indices);
   return indices;
@@ -39,7 +39,8 @@ TEST_CASE("epochs and seeds have orders of their own", "[sampler]") {
   REQUIRE(first == epoch_of(Sampler(1, 1000), 0, 1000));
 }
 
-TEST_CASE("one index asked for alone is the same as within a batch, across epochs too", "[sampler]") {
+TEST_CASE("one index asked for alone is the same as within a batch, across epochs too",
+          "[sampler]") {
   const Sampler sampler(3, 60);
   std::vector<std::int64_t> batch(100);
   sampler.fill(30, batch);
@@ -67,7 +68,8 @@ TEST_CASE("an order looks like chance: neighbours are far apart and every place 
   REQUIRE(distance_sum / static_cast<double>(epochs * (examples - 1)) == Approx(332.5).margin(3));
 }
 
-TEST_CASE("workers of one step take neighbouring batches, and steps follow one another", "[sampler]") {
+TEST_CASE("workers of one step take neighbouring batches, and steps follow one another",
+          "[sampler]") {
   REQUIRE(batch_position(1, 0, 2, 100) == 0);
   REQUIRE(batch_position(1, 1, 2, 100) == 100);
   REQUIRE(batch_position(2, 0, 2, 100) == 200);

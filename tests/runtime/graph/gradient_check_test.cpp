@@ -1,7 +1,7 @@
-// Gradients against finite differences: the loss is evaluated with every parameter moved a little up and down.
-#include <cmath>
-
+// Gradients against finite differences: the loss is evaluated with every parameter moved a little
+// up and down.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/graph/executor.h"
@@ -33,16 +33,19 @@ OwnedFeed random_feed(std::int64_t examples, std::int64_t features) {
   OwnedFeed owned{.features = random_values(static_cast<std::size_t>(examples * features), 1),
                   .labels = {},
                   .targets = random_values(static_cast<std::size_t>(examples), 2)};
-  for (std::int64_t i = 0; i < examples; ++i) owned.labels.push_back(static_cast<std::int32_t>(i % 3));
+  for (std::int64_t i = 0; i < examples; ++i)
+    owned.labels.push_back(static_cast<std::int32_t>(i % 3));
   return owned;
 }
 
-double loss_of(Executor& executor, NodeId loss, std::span<const float> parameters, const Feed& feed) {
+double loss_of(Executor& executor, NodeId loss, std::span<const float> parameters,
+               const Feed& feed) {
   executor.forward(parameters, feed);
   return sum_in_double(executor.value(loss).span());
 }
 
-// Central differences: the error is of the order step^2 and rounding / step. Padding has no influence: 0 on both sides.
+// Central differences: the error is of the order step^2 and rounding / step. Padding has no
+// influence: 0 on both sides.
 void require_gradients_right(SmallGraph small, std::int64_t examples) {
   const NodeId loss = small.loss;
   const auto features = small.graph.nodes()[0].shape.elements();
@@ -74,7 +77,8 @@ void require_gradients_right(SmallGraph small, std::int64_t examples) {
 }  // namespace
 
 TEST_CASE("gradients through shared weights agree with finite differences", "[gradient]") {
-  // relu has kinks that a finite step crosses: it is checked by PyTorch's numbers (activation_test, golden_test).
+  // relu has kinks that a finite step crosses: it is checked by PyTorch's numbers (activation_test,
+  // golden_test).
   for (const Nonlinearity kind : {Nonlinearity::sigmoid, Nonlinearity::tanh}) {
     require_gradients_right(shared_weights_graph(kind), 8);
     require_gradients_right(shared_weights_graph(kind), 3);  // a batch smaller than planned
@@ -85,7 +89,8 @@ TEST_CASE("gradients through shared weights agree with finite differences", "[gr
 TEST_CASE("gradients of a regression agree with finite differences", "[gradient]") {
   SmallGraph small;
   const NodeId x = small.graph.add_features({6});
-  const NodeId hidden = small.graph.add(ActivationOp{Nonlinearity::tanh}, {dense(small.graph, x, 5)});
+  const NodeId hidden =
+      small.graph.add(ActivationOp{Nonlinearity::tanh}, {dense(small.graph, x, 5)});
   small.loss = small.graph.add(SquaredErrorOp{}, {dense(small.graph, hidden, 1)});
   require_gradients_right(std::move(small), 4);
 }
@@ -96,7 +101,8 @@ TEST_CASE("gradients of a value that a product and an activation both read agree
   SmallGraph small;
   Graph& graph = small.graph;
   const NodeId x = graph.add_features({4});
-  const NodeId weights = graph.add(ActivationOp{Nonlinearity::tanh}, {graph.add_variable("w", {4, 4})});
+  const NodeId weights =
+      graph.add(ActivationOp{Nonlinearity::tanh}, {graph.add_variable("w", {4, 4})});
   const NodeId bent = graph.add(ActivationOp{Nonlinearity::sigmoid}, {weights});
   const NodeId first = graph.add(MatMulOp{}, {x, weights});
   const NodeId second = graph.add(MatMulOp{}, {first, bent});

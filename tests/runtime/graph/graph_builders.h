@@ -20,8 +20,8 @@ inline NodeId dense(Graph& graph, NodeId x, std::int64_t units) {
   return graph.add(MatMulOp{}, {x, kernel, bias});
 }
 
-// features [5] -> dense 4 -> kind -> dense 4 with the weights of a recurrent step, twice -> dense 3 -> cross entropy:
-// a value with two users and a variable with two.
+// features [5] -> dense 4 -> kind -> dense 4 with the weights of a recurrent step, twice -> dense 3
+// -> cross entropy: a value with two users and a variable with two.
 inline SmallGraph shared_weights_graph(Nonlinearity kind) {
   SmallGraph small;
   Graph& graph = small.graph;

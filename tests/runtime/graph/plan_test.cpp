@@ -1,7 +1,6 @@
 #include "runtime/graph/plan.h"
 
 #include <algorithm>
-
 #include <catch2/catch.hpp>
 
 #include "runtime/core/counter_rng.h"
@@ -15,7 +14,8 @@ bool overlap(std::int64_t a, std::int64_t a_size, std::int64_t b, std::int64_t b
   return a < b + b_size && b < a + a_size;
 }
 
-// Values that share a place because an op works in place; every other pair that lives at one time lies apart.
+// Values that share a place because an op works in place; every other pair that lives at one time
+// lies apart.
 bool in_place_pair(const Graph& graph, NodeId earlier, NodeId later) {
   for (NodeId id = later; traits(graph.nodes()[id].op).in_place;) {
     id = graph.nodes()[id].inputs[0];
@@ -98,8 +98,9 @@ TEST_CASE("values that live at the same time never share a place", "[plan]") {
     if (!every_node_is_used(small)) continue;
     ++graphs;
     INFO("seed " << seed);
-    require_sound(small.graph,
-                  make_plan(small.graph, {.examples = 9, .loss = small.loss, .outputs = {small.loss}}));
+    require_sound(
+        small.graph,
+        make_plan(small.graph, {.examples = 9, .loss = small.loss, .outputs = {small.loss}}));
   }
 }
 

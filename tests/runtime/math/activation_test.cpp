@@ -20,8 +20,8 @@ Nonlinearity kind_of(const std::string& name) {
 // Distance in units of the last place of the true value.
 double error_in_ulp(float got, double expected) {
   const auto rounded = std::fabs(static_cast<float>(expected));
-  const double ulp =
-      static_cast<double>(std::nextafter(rounded, std::numeric_limits<float>::infinity()) - rounded);
+  const double ulp = static_cast<double>(
+      std::nextafter(rounded, std::numeric_limits<float>::infinity()) - rounded);
   return std::fabs(static_cast<double>(got) - expected) / ulp;
 }
 

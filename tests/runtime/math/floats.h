@@ -1,25 +1,27 @@
-// How tests compare floats: to a tolerance that grows with the value, to the bit, and by hand-made tensors.
+// How tests compare floats: to a tolerance that grows with the value, to the bit, and by hand-made
+// tensors.
 #pragma once
 
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
 
-inline void require_close(std::span<const float> got, std::span<const float> expected, double tolerance) {
+inline void require_close(std::span<const float> got, std::span<const float> expected,
+                          double tolerance) {
   REQUIRE(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     INFO("element " << i);
     const auto scale = std::max(1.0, std::fabs(static_cast<double>(expected[i])));
-    REQUIRE(static_cast<double>(got[i]) == Approx(static_cast<double>(expected[i])).margin(tolerance * scale));
+    REQUIRE(static_cast<double>(got[i]) ==
+            Approx(static_cast<double>(expected[i])).margin(tolerance * scale));
   }
 }
 

@@ -84,7 +84,8 @@ TEST_CASE("products and gradients are those of the definition, in every shape", 
     matmul_kernel_gradient(tensor_of(o.x, {s.rows, s.in}), tensor_of(o.upstream, {s.rows, s.out}),
                            tensor_of(kernel_gradient, {s.in, s.out}), Write::overwrite);
     require_close(kernel_gradient,
-                  multiply(o.x, {1, s.in}, o.upstream, {s.out, 1}, {s.in, s.rows, s.out}), tolerance);
+                  multiply(o.x, {1, s.in}, o.upstream, {s.out, 1}, {s.in, s.rows, s.out}),
+                  tolerance);
   }
 }
 
@@ -103,8 +104,8 @@ TEST_CASE("a dense layer's products and gradients are PyTorch's", "[matmul][gold
     const ConstTensor given = tensor_of(upstream, {s.rows, s.out});
     matmul(tensor_of(x, {s.rows, s.in}), tensor_of(kernel, {s.in, s.out}), tensor_of(bias, {s.out}),
            tensor_of(y, {s.rows, s.out}));
-    matmul_x_gradient(given, tensor_of(kernel, {s.in, s.out}), tensor_of(x_gradient, {s.rows, s.in}),
-                      Write::overwrite);
+    matmul_x_gradient(given, tensor_of(kernel, {s.in, s.out}),
+                      tensor_of(x_gradient, {s.rows, s.in}), Write::overwrite);
     matmul_kernel_gradient(tensor_of(x, {s.rows, s.in}), given,
                            tensor_of(kernel_gradient, {s.in, s.out}), Write::overwrite);
     sum_rows(given, tensor_of(bias_gradient, {s.out}), Write::overwrite);

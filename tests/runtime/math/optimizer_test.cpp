@@ -8,14 +8,16 @@ namespace trainyard::runtime {
 
 namespace {
 
-constexpr std::array all_kinds{
-    OptimizerKind::sgd,     OptimizerKind::momentum, OptimizerKind::nesterov, OptimizerKind::adagrad,
-    OptimizerKind::rmsprop, OptimizerKind::adadelta, OptimizerKind::adam,     OptimizerKind::adamw};
+constexpr std::array all_kinds{OptimizerKind::sgd,      OptimizerKind::momentum,
+                               OptimizerKind::nesterov, OptimizerKind::adagrad,
+                               OptimizerKind::rmsprop,  OptimizerKind::adadelta,
+                               OptimizerKind::adam,     OptimizerKind::adamw};
 constexpr std::array<std::string_view, 8> all_names{"sgd",     "momentum", "nesterov", "adagrad",
                                                     "rmsprop", "adadelta", "adam",     "adamw"};
 
 OptimizerKind kind_of(const std::string& name) {
-  return all_kinds[static_cast<std::size_t>(std::ranges::find(all_names, name) - all_names.begin())];
+  return all_kinds[static_cast<std::size_t>(std::ranges::find(all_names, name) -
+                                            all_names.begin())];
 }
 
 // Weights with the slots of their optimizer.
@@ -33,8 +35,8 @@ struct Trained {
     std::vector<std::span<float>> ranges;
     for (auto& slot : slots) ranges.push_back(std::span(slot).subspan(begin, end - begin));
     const auto range = std::span(weights).subspan(begin, end - begin);
-    apply_update(config, 0.1, step, 0.5F, std::span(gradient).subspan(begin, end - begin), range, range,
-                 ranges);
+    apply_update(config, 0.1, step, 0.5F, std::span(gradient).subspan(begin, end - begin), range,
+                 range, ranges);
   }
 };
 
@@ -121,7 +123,8 @@ TEST_CASE("adam stays exact after very many steps", "[optimizer]") {
   config.kind = OptimizerKind::adam;
   Trained trained(config.kind, {1.0F});
   trained.update(config, std::int64_t{1} << 40, {1.0F}, 0, 1);  // the bias correction is 1 by then
-  REQUIRE(static_cast<double>(trained.weights[0]) == Approx(1.0 - 0.1 * 0.05 / (std::sqrt(0.00025))));
+  REQUIRE(static_cast<double>(trained.weights[0]) ==
+          Approx(1.0 - 0.1 * 0.05 / (std::sqrt(0.00025))));
 }
 
 TEST_CASE("this host can run what the tests run", "[cpu]") { REQUIRE(check_cpu()); }

@@ -29,7 +29,8 @@ void require_close_to(const nlohmann::json& reference, std::span<const Variable>
     const std::vector<float> values = reference[v];
     for (std::size_t i = 0; i < values.size(); ++i) {
       INFO(variables[v].name << " [" << i << "]");
-      REQUIRE(arena[static_cast<std::size_t>(variables[v].offset) + i] == Approx(values[i]).margin(3e-6));
+      REQUIRE(arena[static_cast<std::size_t>(variables[v].offset) + i] ==
+              Approx(values[i]).margin(3e-6));
     }
   }
 }
@@ -44,8 +45,10 @@ TEST_CASE("twelve steps of an mlp with each activation are PyTorch's", "[model][
     spec.hidden = reference["hidden"].get<std::vector<std::int64_t>>();
     spec.activation = activation_of(reference["activation"]);
     const std::int64_t features = reference["features"];
-    const DataShape shape{.example = {features}, .features = features, .classes = reference["classes"]};
-    Batch batch{.examples = 0, .features = reference["x"], .labels = reference["labels"], .targets = {}};
+    const DataShape shape{
+        .example = {features}, .features = features, .classes = reference["classes"]};
+    Batch batch{
+        .examples = 0, .features = reference["x"], .labels = reference["labels"], .targets = {}};
     batch.examples = std::ssize(batch.labels);
     auto model = Model::build(spec, shape, batch.examples);
     REQUIRE(model);
@@ -64,7 +67,8 @@ TEST_CASE("twelve steps of an mlp with each activation are PyTorch's", "[model][
         require_close_to(reference["first_gradients"], model->variables(), mean);
       }
       apply_update({.kind = OptimizerKind::sgd}, reference["learning_rate"],
-                   static_cast<std::int64_t>(step) + 1, 1.0F / examples, gradients, weights, weights, {});
+                   static_cast<std::int64_t>(step) + 1, 1.0F / examples, gradients, weights,
+                   weights, {});
     }
     require_close_to(reference["end"], model->variables(), weights);
   }

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "runtime/core/counter_rng.h"
 
@@ -57,7 +56,8 @@ Batch random_batch(const DataShape& shape, std::int64_t examples) {
 Batch slice(const Batch& whole, std::int64_t begin, std::int64_t end) {
   const auto part = [&](const auto& values) {
     const std::int64_t each = std::ssize(values) / whole.examples;
-    return std::decay_t<decltype(values)>(values.begin() + begin * each, values.begin() + end * each);
+    return std::decay_t<decltype(values)>(values.begin() + begin * each,
+                                          values.begin() + end * each);
   };
   return {.examples = end - begin,
           .features = part(whole.features),
@@ -139,7 +139,8 @@ TEST_CASE("weights start as their initializer says, and biases at zero", "[model
   REQUIRE(first_kernel(Initializer::uniform).largest <= 0.1000001);
   REQUIRE(first_kernel(Initializer::xavier_uniform).largest ==
           Approx(std::sqrt(6.0 / (784 + 300))).epsilon(0.001));
-  REQUIRE(first_kernel(Initializer::he_normal).deviation == Approx(std::sqrt(2.0 / 784)).epsilon(0.01));
+  REQUIRE(first_kernel(Initializer::he_normal).deviation ==
+          Approx(std::sqrt(2.0 / 784)).epsilon(0.01));
   REQUIRE(first_kernel(Initializer::zeros).largest == 0.0);
 }
 
@@ -158,7 +159,8 @@ TEST_CASE("weights are a function of the seed, differ between layers, and the pa
   const auto variables = model.variables();
   REQUIRE(first[0] != first[static_cast<std::size_t>(variables[2].offset)]);
   const Variable& bias = variables[1];
-  for (auto i = bias.offset; i < variables[2].offset; ++i) REQUIRE(first[static_cast<std::size_t>(i)] == 0.0F);
+  for (auto i = bias.offset; i < variables[2].offset; ++i)
+    REQUIRE(first[static_cast<std::size_t>(i)] == 0.0F);
 }
 
 TEST_CASE("evaluate gives the loss that gradient gives", "[model]") {
@@ -209,8 +211,9 @@ TEST_CASE("two models of one spec compute the same bits", "[model]") {
     model.gradient(parameters, batch, gradients);
     results.push_back(std::move(gradients));
   }
-  REQUIRE(std::ranges::equal(results[0], results[1], {}, [](float x) { return std::bit_cast<int>(x); },
-                             [](float x) { return std::bit_cast<int>(x); }));
+  REQUIRE(std::ranges::equal(
+      results[0], results[1], {}, [](float x) { return std::bit_cast<int>(x); },
+      [](float x) { return std::bit_cast<int>(x); }));
 }
 
 }  // namespace trainyard::runtime

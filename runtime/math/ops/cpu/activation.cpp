@@ -47,17 +47,15 @@ void activate_gradient(Nonlinearity kind, ConstTensor y, ConstTensor y_gradient,
   ENSURE(y.shape == y_gradient.shape && y.shape == x_gradient.shape);
   switch (kind) {
     case Nonlinearity::relu:
-      return map_gradient(y, y_gradient, x_gradient, write, [](float out, float gradient) {
-        return out <= 0.0F ? 0.0F : gradient;
-      });
+      return map_gradient(y, y_gradient, x_gradient, write,
+                          [](float out, float gradient) { return out <= 0.0F ? 0.0F : gradient; });
     case Nonlinearity::sigmoid:
       return map_gradient(y, y_gradient, x_gradient, write, [](float out, float gradient) {
         return gradient * (out * (1.0F - out));
       });
     case Nonlinearity::tanh:
-      return map_gradient(y, y_gradient, x_gradient, write, [](float out, float gradient) {
-        return gradient * (1.0F - out * out);
-      });
+      return map_gradient(y, y_gradient, x_gradient, write,
+                          [](float out, float gradient) { return gradient * (1.0F - out * out); });
   }
 }
 

@@ -30,7 +30,8 @@ void softmax_cross_entropy(ConstTensor logits, std::span<const std::int32_t> lab
     const auto from = row_of(logits, row);
     const auto to = row_of(probabilities, row);
     const float largest = maximum(from);
-    for (std::size_t column = 0; column < from.size(); ++column) to[column] = from[column] - largest;
+    for (std::size_t column = 0; column < from.size(); ++column)
+      to[column] = from[column] - largest;
     losses.data[row] = -to[static_cast<std::size_t>(labels[row])];
   }
   for (float& value : probabilities.span()) value = exp_float(value);
@@ -44,7 +45,8 @@ void softmax_cross_entropy(ConstTensor logits, std::span<const std::int32_t> lab
 }
 
 void softmax_cross_entropy_gradient(ConstTensor probabilities, std::span<const std::int32_t> labels,
-                                    ConstTensor losses_gradient, Tensor logits_gradient, Write write) {
+                                    ConstTensor losses_gradient, Tensor logits_gradient,
+                                    Write write) {
   ENSURE(probabilities.shape == logits_gradient.shape);
   ENSURE(std::ssize(labels) == losses_gradient.elements());
   for (std::size_t row = 0; row < labels.size(); ++row) {

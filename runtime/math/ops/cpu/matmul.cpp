@@ -1,7 +1,9 @@
-// Products by Eigen. Its blocking follows cache sizes that are pinned here, because it decides the order of additions.
+// Products by Eigen. Its blocking follows cache sizes that are pinned here, because it decides the
+// order of additions.
 #include "runtime/math/ops/matmul.h"
 
-// Eigen's other way for the smallest products adds in an order that depends on the memory's alignment: never use it.
+// Eigen's other way for the smallest products adds in an order that depends on the memory's
+// alignment: never use it.
 #define EIGEN_GEMM_TO_COEFFBASED_THRESHOLD 0
 #include <Eigen/Core>
 

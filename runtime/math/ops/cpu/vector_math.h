@@ -1,6 +1,7 @@
-// exp, tanh and sigmoid of float without branches, so that loops over them are vectorised. Plain IEEE operations in
-// one order: vector and scalar code, and every host, give the same bits. Errors against the true value are at most
-// 1 ulp (exp), 2 ulp (sigmoid) and 2 ulp (tanh): tests/runtime/math/vector_math_test.cpp.
+// exp, tanh and sigmoid of float without branches, so that loops over them are vectorised. Plain
+// IEEE operations in one order: vector and scalar code, and every host, give the same bits. Errors
+// against the true value are at most 1 ulp (exp), 2 ulp (sigmoid) and 2 ulp (tanh):
+// tests/runtime/math/vector_math_test.cpp.
 #pragma once
 
 #include <bit>
@@ -9,8 +10,9 @@
 
 namespace trainyard::runtime {
 
-// 0 below -87.3 and the largest power of two times e^r above 88.3, where the true value leaves the normal numbers.
-// Cody and Waite 1980: x = n ln 2 + r, e^x = 2^n e^r. The polynomial is Cephes' expf (Moshier).
+// 0 below -87.3 and the largest power of two times e^r above 88.3, where the true value leaves the
+// normal numbers. Cody and Waite 1980: x = n ln 2 + r, e^x = 2^n e^r. The polynomial is Cephes'
+// expf (Moshier).
 inline float exp_float(float x) {
   constexpr float lowest = -87.3365F;
   constexpr float highest = 88.3762F;
@@ -29,7 +31,8 @@ inline float exp_float(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = (p * (r * r) + r) + 1.0F;
-  const auto exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round_magic);
+  const auto exponent =
+      std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round_magic);
   const float result = p * std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
   return x < lowest ? 0.0F : result;
 }

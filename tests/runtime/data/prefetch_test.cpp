@@ -1,0 +1,80 @@
+#include "runtime/data/prefetch.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/data/synthetic_digits.h"
+
+namespace trainyard::runtime {
+
+namespace {
+
+struct Source {
+  std::unique_ptr<Dataset> data =
+      make_synthetic_digits(5, {.train_examples = 70, .test_examples = 1});
+  Sampler sampler{5, 70};
+
+  // Without a thread.
+  [[nodiscard]] Batch read(const BatchPlan& plan, std::int64_t step) const {
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(plan.batch_size));
+    sampler.fill(batch_position(step, plan.rank, plan.workers, plan.batch_size), indices);
+    Batch batch;
+    data->read(Split::train, indices, batch);
+    return batch;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("batches come in the order of steps, from any first step, for any rank", "[prefetch]") {
+  const Source source;
+  for (const BatchPlan plan :
+       {BatchPlan{.rank = 0, .workers = 1, .batch_size = 16},
+        BatchPlan{.rank = 2, .workers = 3, .batch_size = 9, .first_step = 40}}) {
+    for (const std::size_t ahead : {1, 2, 5}) {
+      Prefetcher prefetcher(*source.data, source.sampler, plan, ahead);
+      prefetcher.start();
+      for (std::int64_t step = plan.first_step; step < plan.first_step + 25; ++step) {
+        const Batch* const batch = prefetcher.next();
+        REQUIRE(batch != nullptr);
+        const Batch expected = source.read(plan, step);
+        REQUIRE(batch->examples == plan.batch_size);
+        REQUIRE(batch->labels == expected.labels);
+        REQUIRE(batch->features == expected.features);
+      }
+    }
+  }
+}
+
+TEST_CASE("a batch stays as it is until the next is asked for", "[prefetch]") {
+  const Source source;
+  const BatchPlan plan{.rank = 0, .workers = 1, .batch_size = 8};
+  Prefetcher prefetcher(*source.data, source.sampler, plan, 1);
+  prefetcher.start();
+  for (std::int64_t step = 1; step <= 20; ++step) {
+    const Batch* const batch = prefetcher.next();
+    const Batch copy = *batch;
+    static_cast<void>(source.read(plan, step + 1));  // the thread has time to read ahead
+    REQUIRE(batch->features == copy.features);
+  }
+}
+
+TEST_CASE("stopping wakes who waits, and can be done before the start and twice", "[prefetch]") {
+  const Source source;
+  const BatchPlan plan{.rank = 0, .workers = 1, .batch_size = 4};
+  {
+    Prefetcher prefetcher(*source.data, source.sampler, plan);
+    std::thread waiting([&] {
+      while (prefetcher.next() != nullptr) {
+      }
+    });
+    prefetcher.stop();
+    prefetcher.stop();
+    waiting.join();
+    REQUIRE(prefetcher.next() == nullptr);
+  }
+  Prefetcher unused(*source.data, source.sampler, plan);  // never started: its end does not hang
+  Prefetcher full(*source.data, source.sampler, plan);
+  full.start();  // its thread waits for a free slot when it ends
+}
+
+}  // namespace trainyard::runtime
