@@ -23,7 +23,7 @@ struct Request {
   std::string body;
   std::string remote_address;
   bool http_1_0 = false;
-  bool wants_close = false;  // by "Connection: close", or by HTTP/1.0 without keep-alive
+  bool wants_close = false;  // by "Connection: close"; HTTP/1.0 always does
 
   // "" when the header is absent.
   [[nodiscard]] std::string_view header(std::string_view name) const;

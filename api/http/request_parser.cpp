@@ -178,9 +178,7 @@ bool RequestParser::check_framing() {
     return refuse(413, "too_large",
                   "the body is larger than " + std::to_string(limits_.body_bytes) + " bytes");
   }
-  const std::string_view connection = request_.header("connection");
-  request_.wants_close =
-      lists(connection, "close") || (request_.http_1_0 && !lists(connection, "keep-alive"));
+  request_.wants_close = request_.http_1_0 || lists(request_.header("connection"), "close");
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The options of trainyard-server: from flags, TRAINYARD_… variables and a JSON file, in that order
-// of precedence.
+// The options of trainyard-server: from flags, TRAINYARD_… variables and a JSON file, in that
+// order of precedence.
 #pragma once
 
 #include <cstdint>

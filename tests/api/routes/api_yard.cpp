@@ -139,7 +139,8 @@ void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
   const WantedTask& ps = task("ps/0");
   const WantedTask& chief = task("worker/0");
   tell(ps, ShardEvent{step, shard_file});
-  tell(chief, ManifestEvent{step, manifest_file, {shard_file}, {{"loss", loss}}, step == last_step});
+  const bool last = step == last_step;
+  tell(chief, ManifestEvent{step, manifest_file, {shard_file}, {{"loss", loss}}, last});
   agent_.put({ps.task.key, ps.task.token, 0, shard}, shard_file);
   agent_.put({chief.task.key, chief.task.token, 0, manifest}, manifest_file);
   yard_.wait_for(

@@ -18,7 +18,8 @@
 namespace trainyard::api {
 
 inline constexpr const char* small_spec =
-    R"({"model": "softmax_regression", "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 2}})";
+    R"({"model": "softmax_regression", "dataset": "synthetic_digits",
+        "roles": {"ps": 1, "worker": 2}})";
 
 class ApiYard {
  public:
