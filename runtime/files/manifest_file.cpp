@@ -15,11 +15,9 @@ Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& m
 }
 
 Result<Manifest> read_manifest(const RestoreFrom& restore) {
-  const std::string name =
-      restore.manifest.name.empty() ? manifest_name(restore.step) : restore.manifest.name;
-  TRY_ASSIGN(const ReadFile file, ReadFile::open(restore.folder + "/" + name));
+  TRY_ASSIGN(const ReadFile file, ReadFile::open(restore.folder + "/" + restore.manifest.name));
   TRY_ASSIGN(const std::string text, file.text(0, file.bytes()));
-  if (!restore.manifest.sha256.empty() && sha256_hex(text) != restore.manifest.sha256) {
+  if (sha256_hex(text) != restore.manifest.sha256) {
     return invalid(file.path() + " is damaged: its sha256 is not " + restore.manifest.sha256);
   }
   return parse_manifest(text);

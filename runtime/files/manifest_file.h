@@ -18,8 +18,7 @@ inline constexpr char kVersionScalar[] = "version";
 // Durable when it returns.
 Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest);
 
-// The manifest of a checkpoint that is to be restored; its hash is checked where one is given (an
-// agent gives it, by hand it may be left out).
+// The manifest of a checkpoint that is to be restored. `invalid` when its hash differs.
 Result<Manifest> read_manifest(const RestoreFrom& restore);
 
 // `invalid` unless the checkpoint is of this model and optimizer.

@@ -40,12 +40,11 @@ Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& 
                                      const Share& share) {
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.variables, plan.slot_names));
-  TRY_ASSIGN(RestoredShare restored,
-             restore_share({.folder = restore.folder,
-                            .files = restore.shards.empty() ? manifest.shards : restore.shards,
-                            .variables = plan.variables,
-                            .share = share,
-                            .slot_names = plan.slot_names}));
+  TRY_ASSIGN(RestoredShare restored, restore_share({.folder = restore.folder,
+                                                    .files = restore.shards,
+                                                    .variables = plan.variables,
+                                                    .share = share,
+                                                    .slot_names = plan.slot_names}));
   const auto version = manifest.scalars.find(kVersionScalar);
   return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
                                                std::move(restored.slots)),

@@ -145,7 +145,7 @@ TEST_CASE("names of files sort by ps and say of how many", "[checkpoint]") {
   CHECK(manifest_name(1000) == "step-1000/manifest.json");
 }
 
-TEST_CASE("a manifest is read back, by its hash or by hand without", "[checkpoint]") {
+TEST_CASE("a manifest is read back, and refused when its hash differs", "[checkpoint]") {
   const Folder folder;
   Manifest manifest;
   manifest.step = 40;
@@ -158,9 +158,6 @@ TEST_CASE("a manifest is read back, by its hash or by hand without", "[checkpoin
 
   RestoreFrom from{.folder = folder.path(), .step = 40, .manifest = *file, .shards = {}};
   CHECK(read_manifest(from)->variables == manifest.variables);
-  from.manifest = {};
-  CHECK(read_manifest(from)->step == 40);
-  from.manifest = *file;
   from.manifest.sha256 = std::string(64, '0');
   CHECK(read_manifest(from).error().code == Code::invalid);
 }
