@@ -117,7 +117,7 @@ Result<std::string> find_file(const std::string& folder, const std::string& name
   for (const char* const ending : {"", ".gz"}) {
     const std::filesystem::path path = std::filesystem::path(folder) / (name + ending);
     std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return path.string();
+    if (std::filesystem::is_regular_file(path, ignored)) return path.string();
   }
   return not_found("dataset.path: no " + name + " or " + name + ".gz in the folder " + folder);
 }

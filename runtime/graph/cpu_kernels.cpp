@@ -73,7 +73,7 @@ void run_back(const MatchLabelsOp&, const BackwardCall&) {}
 
 }  // namespace
 
-const Kernels cpu_kernels{.forward =
+constinit const Kernels cpu_kernels{.forward =
                               [](const Op& op, const ForwardCall& call) {
                                 std::visit([&](const auto& kind) { run(kind, call); }, op);
                               },
