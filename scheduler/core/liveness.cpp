@@ -139,7 +139,8 @@ void watch(Turn& turn) {
   watch_agents(turn);
   for (const Deadline& deadline : turn.state.deadlines.take_due(turn.now.steady)) {
     LiveJob* const job = turn.state.job(deadline.job);
-    if (job != nullptr) ring(turn, *job, deadline.kind);
+    // An earlier one of the same tick may have ended the job.
+    if (job != nullptr && !is_terminal(job->row.state)) ring(turn, *job, deadline.kind);
   }
 }
 

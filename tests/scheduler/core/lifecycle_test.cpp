@@ -172,6 +172,23 @@ TEST_CASE("a job that waits too long fails", "[scheduler]") {
   CHECK(yard.job("j").reason == Reason::queue_timeout);
 }
 
+TEST_CASE("of several deadlines that are over at once the earliest counts", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.max_run_seconds = 50;
+  spec.scheduling.max_queued_seconds = 40;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {1, {}});
+  REQUIRE(yard.job("j").reason == Reason::backing_off);
+
+  yard.pass(seconds(100));  // its backoff, its time to wait and its time to run
+
+  CHECK(yard.job("j").state == JobState::failed);
+  CHECK(yard.job("j").reason == Reason::queue_timeout);
+}
+
 TEST_CASE("a gang that makes no progress is run again on the user's account", "[scheduler]") {
   Yard yard;
   yard.join("a");
