@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "schemas/base/check.h"
+#include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
 #include "tests/bench/bench.h"
@@ -132,15 +133,16 @@ struct Setting {
 };
 
 JobSpec job_of(const Workload& workload, const Setting& setting) {
-  JobSpec spec;
-  spec.name = "bench";
+  const auto parsed = parse_job_spec(R"({
+    "model": "mlp", "mode": "sync", "roles": {"ps": 1, "worker": 2},
+    "dataset": {"name": "synthetic_digits", "train_examples": 5000, "test_examples": 100}})");
+  ENSURE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
   spec.model = workload.model;
-  spec.dataset.name = spec.dataset.format = "synthetic_digits";
-  spec.dataset.train_examples = 5000;
-  spec.dataset.test_examples = 100;
   spec.mode = setting.mode;
   spec.training.strategy = setting.strategy;
   spec.training.batch_size = workload.batch_size;
+  spec.training.epochs.reset();
   spec.training.max_steps = workload.batches / setting.batches_per_step();
   spec.training.optimizer.learning_rate = 0.1;
   spec.training.replicas_to_aggregate = setting.workers;

@@ -7,6 +7,7 @@
 
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
+#include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
 
@@ -32,28 +33,16 @@ std::string runtime_program() {
 }
 
 JobSpec small_job() {
-  JobSpec spec;
-  spec.name = "small";
-  spec.model = {.name = "mlp",
-                .hidden = {16},
-                .activation = Activation::sigmoid,
-                .initializer = Initializer::normal,
-                .stddev = 0.1};
-  spec.dataset = {.name = "synthetic_digits",
-                  .format = "synthetic_digits",
-                  .path = "",
-                  .train_examples = 1000,
-                  .test_examples = 200,
-                  .label_column = ""};
-  spec.training.batch_size = 20;
-  spec.training.max_steps = 60;
-  spec.training.optimizer.name = OptimizerName::adam;
-  spec.training.optimizer.learning_rate = 0.01;
-  spec.ps.replicas = 1;
-  spec.worker.replicas = 2;
-  spec.training.replicas_to_aggregate = 2;
-  spec.checkpoint.every_steps = 20;
-  return spec;
+  const auto parsed = parse_job_spec(R"({
+    "model": {"name": "mlp", "hidden": [16]},
+    "dataset": {"name": "synthetic_digits", "train_examples": 1000, "test_examples": 200},
+    "mode": "sync",
+    "training": {"batch_size": 20, "max_steps": 60,
+                 "optimizer": {"name": "adam", "learning_rate": 0.01}},
+    "roles": {"ps": 1, "worker": 2},
+    "checkpoint": {"every_steps": 20}})");
+  REQUIRE(std::holds_alternative<JobSpec>(parsed));
+  return std::get<JobSpec>(parsed);
 }
 
 Job::Job(JobSpec spec, std::optional<RestoreFrom> restore)
