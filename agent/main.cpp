@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "agent/host/files.h"
@@ -112,22 +113,23 @@ Status apply_config(CLI::App& app, Options& options, const std::string& path) {
   return ok();
 }
 
-Result<int> parse_port(std::string_view text) {
+std::optional<int> parse_port(std::string_view text) {
   int port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port < 1 || port > 65535) {
-    return invalid("\"" + std::string(text) + "\" is no port from 1 to 65535");
-  }
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (port < 1 || port > 65535) return std::nullopt;
   return port;
 }
 
 Status parse_ports(const std::string& text, HostInfo& host) {
   const std::size_t dash = text.find('-');
-  if (dash == std::string::npos) return invalid("--ports must be FIRST-LAST, got \"" + text + "\"");
-  TRY_ASSIGN(host.first_port, parse_port(std::string_view(text).substr(0, dash)));
-  TRY_ASSIGN(host.last_port, parse_port(std::string_view(text).substr(dash + 1)));
-  if (host.first_port > host.last_port)
-    return invalid("--ports: " + text + " ends before it begins");
+  const auto first = parse_port(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? std::nullopt : parse_port(text.substr(dash + 1));
+  if (!first || !last || *first > *last) {
+    return invalid("--ports must be FIRST-LAST within 1-65535, got \"" + text + "\"");
+  }
+  host.first_port = *first;
+  host.last_port = *last;
   return ok();
 }
 

@@ -16,7 +16,8 @@
 #include <boost/process/extend.hpp>
 #include <boost/process/posix.hpp>
 #include <chrono>
-#include <future>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -189,11 +190,10 @@ class ProcessHost::Reaper {
       on_end(end);
       return;
     }
+    ::kill(-pid, SIGKILL);  // again: a member may have forked while it was being killed
     child.group_check.expires_after(group_check_interval);
-    child.group_check.async_wait([this, pid](const boost::system::error_code&) {
-      ::kill(-pid, SIGKILL);  // a member may have forked while it was being killed
-      end_with_group(pid);
-    });
+    child.group_check.async_wait(
+        [this, pid](const boost::system::error_code&) { end_with_group(pid); });
   }
 
   asio::io_context context_;
@@ -206,17 +206,21 @@ ProcessHost::ProcessHost() : reaper_(std::make_unique<Reaper>()) {}
 ProcessHost::~ProcessHost() = default;
 
 Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end) {
-  // A packaged task owns the promise, which must outlive the caller's wake-up.
-  std::packaged_task<Result<std::int64_t>()> task([&]() -> Result<std::int64_t> {
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::optional<Result<std::int64_t>> started;  // guarded by mutex
+  reaper_->post([&] {
+    const std::lock_guard lock(mutex);
     try {
-      return reaper_->start(spec, std::move(on_end));
+      started = reaper_->start(spec, std::move(on_end));
     } catch (const std::exception& error) {  // Boost throws where it cannot fork
-      return unavailable(std::string("cannot start a process: ") + error.what());
+      started = unavailable(std::string("cannot start a process: ") + error.what());
     }
+    answered.notify_one();  // under the lock: the caller's stack goes with its wake-up
   });
-  std::future<Result<std::int64_t>> started = task.get_future();
-  reaper_->post(std::move(task));
-  return started.get();
+  std::unique_lock lock(mutex);
+  answered.wait(lock, [&] { return started.has_value(); });
+  return *std::move(started);
 }
 
 void ProcessHost::signal_group(std::int64_t pid, int signal) {

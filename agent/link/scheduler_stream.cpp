@@ -3,6 +3,7 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/link/channel.h"
 #include "schemas/base/log.h"
@@ -160,6 +161,7 @@ void SchedulerStream::connect_until_stopped() {
   while (true) {
     const Reach reach = probe_server(server_, connect_timeout);
     if (reach == Reach::refused) callbacks_.on_refused();
+    note(reach);
     const bool answered = reach == Reach::reached && converse();
     const auto longest = reach == Reach::refused ? longest_pause_when_refused : longest_pause;
     pause = answered ? first_pause : std::min(pause * 2, longest);
@@ -170,9 +172,20 @@ void SchedulerStream::connect_until_stopped() {
   }
 }
 
+// Says what has changed, not what goes on.
+void SchedulerStream::note(Reach reach) {
+  if (std::exchange(last_reach_, reach) == reach || reach == Reach::reached) return;
+  log_warning("server_unreachable",
+              {{"server", server_},
+               {"why", reach == Reach::refused ? "nobody listens there" : "no answer"}});
+}
+
 bool SchedulerStream::converse() {
   const auto channel = make_channel(server_);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + connect_timeout)) return false;
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + connect_timeout)) {
+    log_warning("server_speaks_no_grpc", {{"server", server_}});
+    return false;
+  }
 
   const auto call = std::make_shared<Call>(callbacks_, channel);
   {

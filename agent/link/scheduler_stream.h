@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "agent/link/channel.h"
 #include "schemas/types/agent.h"
 
 namespace trainyard::agent {
@@ -45,14 +46,16 @@ class SchedulerStream {
   // Runs one stream to its end; true when it was ever answered.
   bool converse();
   void wait(std::chrono::milliseconds pause);
+  void note(Reach reach);
 
   const std::string server_;
   const StreamCallbacks callbacks_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;       // guarded by mutex_
-  std::shared_ptr<Call> call_;  // guarded by mutex_: the stream that is up
+  bool stopping_ = false;              // guarded by mutex_
+  std::shared_ptr<Call> call_;         // guarded by mutex_: the stream that is up
+  Reach last_reach_ = Reach::reached;  // of the thread alone
   std::thread thread_;
 };
 

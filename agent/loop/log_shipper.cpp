@@ -37,6 +37,8 @@ void LogShipper::add(const TaskFiles& task) {
 void LogShipper::finish(const TaskKey& key) {
   const std::lock_guard lock(mutex_);
   if (const auto found = logs_.find(key); found != logs_.end()) found->second.finished = true;
+  hurry_ = true;
+  changed_.notify_all();
 }
 
 void LogShipper::forget(const TaskKey& key) {
@@ -51,7 +53,8 @@ void LogShipper::work(const std::stop_token& stop) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, stop, [this] { return !logs_.empty(); });
-      changed_.wait_for(lock, stop, pause, [] { return false; });
+      changed_.wait_for(lock, stop, pause, [this] { return hurry_; });
+      hurry_ = false;
       logs = logs_;
     }
     pause = look_interval;

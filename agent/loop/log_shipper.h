@@ -53,6 +53,7 @@ class LogShipper {
   const OnEnd on_end_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
+  bool hurry_ = false;                // guarded by mutex_: a task waits for its log's end
   std::map<TaskKey, Shipping> logs_;  // guarded by mutex_, one per task of this agent
   std::jthread thread_;
 };

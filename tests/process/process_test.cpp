@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <future>
+#include <memory>
 
 #include "agent/host/process_table.h"
 #include "tests/process/scratch_folder.h"
@@ -24,24 +24,23 @@ ProcessSpec shell(const ScratchFolder& folder, const std::string& script) {
           .log_path = folder.file("log")};
 }
 
-// A started process and the promise of its end.
+// A started process, whose end can be waited for.
 struct Started {
   std::int64_t pid = 0;
-  std::future<ProcessEnd> end;
+  std::shared_ptr<Awaited<ProcessEnd>> end;
 
-  ProcessEnd wait() {
-    REQUIRE(end.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
-    return end.get();
+  ProcessEnd wait() const {
+    const auto seen = end->wait();
+    REQUIRE(seen);
+    return *seen;
   }
 };
 
 Started start(ProcessHost& host, const ProcessSpec& spec) {
-  auto promise = std::make_shared<std::promise<ProcessEnd>>();
-  Started started{.pid = 0, .end = promise->get_future()};
-  const auto pid = host.start(spec, [promise](const ProcessEnd& end) { promise->set_value(end); });
+  const auto end = std::make_shared<Awaited<ProcessEnd>>();
+  const auto pid = host.start(spec, [end](const ProcessEnd& seen) { end->set(seen); });
   REQUIRE(pid);
-  started.pid = *pid;
-  return started;
+  return {.pid = *pid, .end = end};
 }
 
 bool is_running(std::int64_t pid) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -57,5 +60,27 @@ bool eventually(Condition condition) {
   }
   return true;
 }
+
+// A value that one thread sets and another waits for, at most 20 seconds. (std::future does as
+// much, but the thread sanitizer cannot see into it.)
+template <class T>
+class Awaited {
+ public:
+  void set(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    arrived_.notify_all();
+  }
+  std::optional<T> wait() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait_for(lock, std::chrono::seconds(20), [this] { return value_.has_value(); });
+    return value_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::optional<T> value_;  // guarded by mutex_
+};
 
 }  // namespace trainyard::agent

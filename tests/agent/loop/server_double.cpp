@@ -135,9 +135,19 @@ void ServerDouble::put_artifact(const std::string& content) {
   artifacts_[sha256_hex(content)] = content;
 }
 
+void ServerDouble::put_part(const std::string& sha256, const std::string& beginning) {
+  const std::lock_guard lock(mutex_);
+  artifacts_[sha256] = beginning;
+}
+
 std::int64_t ServerDouble::bytes_received() const {
   const std::lock_guard lock(mutex_);
   return bytes_received_;
+}
+
+std::int64_t ServerDouble::bytes_sent() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_sent_;
 }
 
 void ServerDouble::take(const AgentReport& report) {
@@ -207,7 +217,8 @@ grpc::Status ServerDouble::FindArtifact(grpc::ServerContext*, const proto::Artif
   const std::lock_guard lock(mutex_);
   const std::string stored = value_of(artifacts_, query->sha256());
   status->set_bytes(static_cast<std::int64_t>(stored.size()));
-  status->set_complete(sha256_hex(stored) == query->sha256());
+  status->set_complete(artifacts_.contains(query->sha256()) &&
+                       sha256_hex(stored) == query->sha256());
   return grpc::Status::OK;
 }
 
@@ -251,6 +262,8 @@ grpc::Status ServerDouble::GetArtifact(grpc::ServerContext*, const proto::Artifa
     piece.set_offset(static_cast<std::int64_t>(offset));
     piece.set_data(content.substr(offset, piece_bytes));
     if (!writer->Write(piece)) break;
+    const std::lock_guard lock(mutex_);
+    bytes_sent_ += static_cast<std::int64_t>(piece.data().size());
   }
   return grpc::Status::OK;
 }

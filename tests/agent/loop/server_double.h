@@ -49,7 +49,9 @@ class ServerDouble final : public proto::AgentLink::Service {
   std::string log_of(const TaskKey& key);
   std::string artifact(const std::string& sha256);
   void put_artifact(const std::string& content);
-  std::int64_t bytes_received() const;
+  void put_part(const std::string& sha256, const std::string& beginning);
+  std::int64_t bytes_received() const;  // of artifacts
+  std::int64_t bytes_sent() const;
 
  private:
   using Stream = grpc::ServerReaderWriter<proto::Assignment, proto::AgentReport>;
@@ -86,6 +88,7 @@ class ServerDouble final : public proto::AgentLink::Service {
   std::map<TaskKey, std::string> logs_;
   std::map<std::string, std::string> artifacts_;  // by sha256; also those not whole yet
   std::int64_t bytes_received_ = 0;
+  std::int64_t bytes_sent_ = 0;
   Answers answers_ = Answers::all;
   Millis stop_after_ = seconds(60);
   grpc::Status refusal_;
