@@ -17,7 +17,9 @@ void ConnectedAgents::adopt(const AgentId& agent, std::shared_ptr<AgentStream> s
     const std::lock_guard lock(mutex_);
     older = std::exchange(streams_[agent], std::move(stream));
   }
-  if (older) older->end({grpc::StatusCode::ABORTED, "a newer stream of this agent was opened"});
+  if (!older) return;
+  older->end({grpc::StatusCode::ABORTED, "a newer stream of this agent was opened"},
+             AgentStream::Ending::at_once);
 }
 
 void ConnectedAgents::forget(const AgentId& agent, const AgentStream* stream) {
@@ -103,12 +105,12 @@ void AgentStream::OnWriteDone(bool ok) {
   if (unsent_) write_next();
 }
 
-void AgentStream::end(const grpc::Status& status) {
+void AgentStream::end(const grpc::Status& status, Ending ending) {
   const std::lock_guard lock(mutex_);
   if (ending_) return;
   ending_ = status;
   if (!writing_) return Finish(status);
-  context_.TryCancel();  // a peer that reads no more must not keep us; OnWriteDone finishes
+  if (ending == Ending::at_once) context_.TryCancel();  // OnWriteDone finishes either way
 }
 
 void AgentStream::OnCancel() { end(grpc::Status::CANCELLED); }

@@ -41,7 +41,9 @@ class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::As
                             const OnReport& on_report);
 
   void send(proto::Assignment assignment);
-  void end(const grpc::Status& status);
+  // `at_once`: a write that goes on is given up, and the peer may hear of that instead of `status`.
+  enum class Ending { after_the_write, at_once };
+  void end(const grpc::Status& status, Ending ending = Ending::after_the_write);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;

@@ -79,6 +79,7 @@ void Loop::run() {
     }
     commit();
   }
+  ready_ = false;
   if (const Status tidy = store_.tidy_up(); !tidy) {
     log_warning("database not tidied up", {{"error", tidy.error().message}});
   }

@@ -18,6 +18,12 @@
 #include "scheduler/store/model_file.h"
 
 namespace trainyard::scheduler {
+namespace {
+
+// How long a file stays that belongs to no checkpoint: the manifest that names it may yet come.
+constexpr Millis file_grace{60'000};
+
+}  // namespace
 
 // In the order in which they depend on one another; stop() ends them in reverse.
 struct Scheduler::Parts {
@@ -26,7 +32,7 @@ struct Scheduler::Parts {
         artifacts(folder.artifacts()),
         logs(folder.logs()),
         tokens(std::move(reader)),
-        sweeper(std::move(sweep), options.file_grace),
+        sweeper(std::move(sweep), file_grace),
         loop(std::move(store), artifacts, options.limits, counters),
         desk(loop, tokens, artifacts, logs) {}
 
@@ -53,8 +59,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
   TRY_ASSIGN(StateFolder folder, StateFolder::take(options.state_dir));
   TRY_ASSIGN(Store store, Store::open(folder.database()));
   TRY_ASSIGN(Reader reader, Reader::open(folder.database()));
-  TRY_ASSIGN(Sweep sweep, Sweep::open(folder.database(), {folder.artifacts(), folder.logs()},
-                                      options.file_grace));
+  TRY_ASSIGN(Sweep sweep,
+             Sweep::open(folder.database(), {folder.artifacts(), folder.logs()}, file_grace));
   auto parts = std::make_unique<Parts>(std::move(folder), std::move(store), std::move(reader),
                                        std::move(sweep), options);
   Parts& p = *parts;

@@ -20,8 +20,6 @@ struct SchedulerOptions {
   std::string state_dir;      // trainyard.db, artifacts/, logs/
   std::string agent_address;  // "127.0.0.1:8081"; port 0 = a free one
   Limits limits;
-  Millis file_grace{
-      60'000};  // how long a file that belongs to no checkpoint stays: one may yet name it
 };
 
 struct NewJob {

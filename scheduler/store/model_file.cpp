@@ -158,7 +158,7 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
     }
   }
 
-  const std::string aside = path + ".new";
+  const std::string aside = path + std::string(part_suffix);
   TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC));
   TRY(write_variables(manifest, pieces, file));
   return move_into_place(aside, path);

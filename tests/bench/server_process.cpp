@@ -1,0 +1,87 @@
+#include "tests/bench/server_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_line(int descriptor) {
+  std::string line;
+  for (char letter = 0; ::read(descriptor, &letter, 1) == 1 && letter != '\n';) line += letter;
+  return line;
+}
+
+std::string address_in(const std::string& line) {
+  constexpr std::string_view key = "\"http_address\":\"";
+  const std::size_t start = line.find(key);
+  ENSURE(start != std::string::npos);
+  const std::size_t from = start + key.size();
+  return line.substr(from, line.find('"', from) - from);
+}
+
+// Until the server ends: a server whose log nobody reads would wait for ever.
+void read_away(int descriptor) {
+  char buffer[65'536];
+  while (::read(descriptor, buffer, sizeof buffer) > 0) {
+  }
+  ::close(descriptor);
+}
+
+}  // namespace
+
+ServerProcess::ServerProcess() {
+  folder_ = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
+  ENSURE(::mkdtemp(folder_.data()) != nullptr);
+  const std::string program =
+      (fs::read_symlink("/proc/self/exe").parent_path() / "trainyard-server").string();
+  const std::string state = folder_ + "/state";
+  int log[2];
+  ENSURE(::pipe2(log, O_CLOEXEC) == 0);
+  const char* arguments[] = {program.c_str(), "--state-dir",     state.c_str(), "--http-address",
+                             "127.0.0.1:0",   "--agent-address", "127.0.0.1:0", nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, log[1], STDERR_FILENO);
+  ENSURE(::posix_spawn(&pid_, program.c_str(), &actions, nullptr,
+                       const_cast<char* const*>(arguments), environ) == 0);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(log[1]);
+  http_address_ = address_in(read_line(log[0]));
+  log_reader_ = std::jthread(read_away, log[0]);
+}
+
+ServerProcess::~ServerProcess() {
+  ::kill(pid_, SIGTERM);
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  fs::remove_all(folder_);
+}
+
+double ServerProcess::cpu_seconds() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace trainyard::bench
