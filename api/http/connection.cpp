@@ -23,8 +23,12 @@ Connection::Connection(Setup setup)
     : socket_(std::move(setup.socket)),
       remote_address_(std::move(setup.remote_address)),
       writer_(std::move(setup.writer)),
-      seat_(std::move(setup.seat)),
-      parser_(setup.limits) {}
+      count_(std::move(setup.count)),
+      parser_(setup.limits) {
+  ++*count_;
+}
+
+Connection::~Connection() { --*count_; }
 
 bool Connection::begin_exchange() {
   const std::lock_guard lock(mutex_);

@@ -51,9 +51,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string remote_address;
     RequestLimits limits;
     std::shared_ptr<Writer> writer;
-    std::shared_ptr<void> seat{};  // held for as long as the connection lives: counts connections
+    std::shared_ptr<std::atomic<std::size_t>>
+        count;  // of connections: this one is added while it lives
   };
   explicit Connection(Setup setup);
+  ~Connection();
 
   // --- the thread that reads
   // -------------------------------------------------------------------------
@@ -103,7 +105,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const FileDescriptor socket_;
   const std::string remote_address_;
   const std::shared_ptr<Writer> writer_;
-  const std::shared_ptr<void> seat_;
+  const std::shared_ptr<std::atomic<std::size_t>> count_;
   RequestParser parser_;  // the reading thread's alone
   bool listens_ = true;   // the reading thread's alone
 

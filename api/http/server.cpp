@@ -35,8 +35,8 @@ struct Shared {
   const Router router;
   const std::shared_ptr<Writer> writer;
   const std::shared_ptr<OpenExchanges> open;
-  const std::shared_ptr<std::atomic<std::size_t>>
-      connections;  // outlives the server in the last ones' hands
+  // Shared with the connections: some live longer than the server.
+  const std::shared_ptr<std::atomic<std::size_t>> connections;
 };
 
 // A page of another site that a user's browser shows must not be able to change anything here.
@@ -71,9 +71,6 @@ class Reader : public http::Handler {
     // is Pistache's clock for that.
     peer->setIdle(true);
     peer->putData(ParserData, std::make_shared<http::RequestParser>(1));
-    const auto counter = shared_->connections;
-    const bool full = counter->fetch_add(1) >= shared_->options.connections_max;
-    std::shared_ptr<void> seat(nullptr, [counter](void*) { counter->fetch_sub(1); });
     FileDescriptor socket(::fcntl(peer->fd(), F_DUPFD_CLOEXEC, 0));
     if (!socket) {
       log_error("connection_refused", {{"message", "no file descriptor is left"}});
@@ -85,9 +82,9 @@ class Reader : public http::Handler {
                                                        .remote_address = peer->address().host(),
                                                        .limits = shared_->options.limits,
                                                        .writer = shared_->writer,
-                                                       .seat = std::move(seat)});
+                                                       .count = shared_->connections});
     peer->putData(connection_key, connection);
-    if (full) {
+    if (*shared_->connections > shared_->options.connections_max) {
       connection->begin_exchange();
       refuse(*connection, problem_of(unavailable("the server has too many connections")));
     }

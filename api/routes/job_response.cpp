@@ -1,13 +1,25 @@
 // Jobs -> responses.
 #include "api/routes/job_response.h"
 
+#include <string_view>
+#include <utility>
+
+#include "schemas/base/check.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
 
 namespace trainyard::api {
 
-Response job_response(const Job& job, const std::vector<TaskAttempt>& tasks) {
-  Response response = json_response(200, to_text(job_to_json(job, tasks)));
+Response job_response(Job job, const std::vector<TaskAttempt>& tasks) {
+  // The spec is stored as it is served, and is most of the text: it is put in as it is. Parsing and
+  // writing it again would cost more than all the rest of an answer.
+  const std::string spec = std::exchange(job.spec_json, "{}");
+  std::string text = to_text(job_to_json(job, tasks));
+  constexpr std::string_view placeholder = "\"spec\":{}";
+  const std::size_t at = text.find(placeholder);
+  ENSURE(at != std::string::npos);
+  text.replace(at + placeholder.size() - 2, 2, spec);
+  Response response = json_response(200, std::move(text));
   response.headers.emplace_back("Cache-Control", "no-cache");  // may be kept, but ask each time
   return response;
 }

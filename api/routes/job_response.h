@@ -11,7 +11,7 @@
 namespace trainyard::api {
 
 // 200 with the job; `tasks` at least those of its current attempt.
-Response job_response(const Job& job, const std::vector<TaskAttempt>& tasks);
+Response job_response(Job job, const std::vector<TaskAttempt>& tasks);
 
 // The job's version, for ETag: without quotes.
 std::string job_tag(const Job& job);
