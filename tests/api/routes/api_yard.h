@@ -64,7 +64,7 @@ class RunningJob {
   void report_loss(std::int64_t step, double loss);
   void write_log(std::string_view name, std::string_view text);  // appended
   void commit_checkpoint(std::int64_t step, double loss);        // and waits for it
-  void end_well();  // with its last checkpoint
+  void end_well();                                               // with its last checkpoint
 
  private:
   void tell(const WantedTask& wanted, decltype(RunEvent::what) what);
