@@ -141,6 +141,7 @@ function(trainyard_test folder)
   set(target ${name}_test)
   add_executable(${target} ${sources} $<TARGET_OBJECTS:trainyard_test_main>)
   target_link_libraries(${target} PRIVATE Catch2::Catch2)
+  target_compile_options(${target} PRIVATE -O1 -g1)  # a test is compiled more often than it is run
   trainyard_link(${target} PRIVATE DEPS ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT ARG_TIMEOUT)

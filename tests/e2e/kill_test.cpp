@@ -23,7 +23,8 @@ void check_curve_is_whole(Yard& yard, const std::string& id, int last_step) {
   const auto answer = get(yard.url("/v1/jobs/" + id + "/metrics?names=loss&max_points=100000"));
   REQUIRE(answer.status == 200);
   std::vector<std::int64_t> steps;
-  for (const auto& point : answer.json().at("series").at(0).at("points")) {
+  const nlohmann::json points = answer.json().at("series").at(0).at("points");
+  for (const auto& point : points) {
     steps.push_back(point.at("step").get<std::int64_t>());
   }
   std::vector<std::int64_t> expected;

@@ -22,7 +22,7 @@ double test_accuracy_of(Yard& yard, const nlohmann::json& model, const std::stri
                                {"training",
                                 {{"batch_size", 100},
                                  {"epochs", 5},
-                                 {"optimizer", {{"name", "sgd"}, {"learning_rate", 0.5}}}}}};
+                                 {"optimizer", {{"name", "sgd"}, {"learning_rate", 1.0}}}}}};
   const auto job = yard.wait_for_state(yard.submit(spec), "succeeded", 300);
   return job.at("status").at("metrics").at("test_accuracy").get<double>();
 }

@@ -37,7 +37,8 @@ TEST_CASE("each operation of the OpenAPI document answers as documented", "[e2e]
   const std::string id = yard.submit(small_job(300));
   yard.wait_for_state(id, "succeeded");
 
-  for (const auto& [path, operations] : document.json().at("paths").items()) {
+  const nlohmann::json paths = document.json().at("paths");
+  for (const auto& [path, operations] : paths.items()) {
     if (path == "/") continue;
     for (const std::string method : {"get", "post"}) {
       if (!operations.contains(method)) continue;

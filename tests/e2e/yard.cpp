@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "schemas/wire/sha256.h"
@@ -85,12 +86,11 @@ void Yard::kill_agent(const std::string& name) {
 void Yard::wait_for_agents(std::size_t count) {
   const Deadline deadline = in_seconds(30);
   std::size_t ready = 0;
-  // Each call is answered by the scheduler's thread, so the loop is paced by the server.
   while (ready < count && std::chrono::steady_clock::now() < deadline) {
-    ready = 0;
-    for (const auto& agent : get(url("/v1/agents")).json().at("items")) {
-      ready += agent.at("state") == "ready" ? 1U : 0U;
-    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // between two looks
+    const nlohmann::json agents = get(url("/v1/agents")).json().at("items");
+    ready = static_cast<std::size_t>(std::ranges::count_if(
+        agents, [](const nlohmann::json& agent) { return agent.at("state") == "ready"; }));
   }
   INFO("agents ready: " << ready);
   REQUIRE(ready >= count);
