@@ -182,7 +182,8 @@ TEST_CASE("a job that is restored at its last step only says so again", "[job]")
   CHECK(final_shards(again) == final_shards(whole));
 }
 
-TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint", "[job][!mayfail]") {
+TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint",
+          "[job][!mayfail]") {
   JobSpec spec = small_job();
   spec.mode = Mode::async;
   spec.ps.replicas = 2;
