@@ -24,7 +24,8 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       sink_(std::move(sink)),
       pending_(index_of(rules_.gate.ranks)),
       waiting_(pending_.size()),
-      unseen_(pending_.size()) {}
+      unseen_(pending_.size()),
+      told_(pending_.size()) {}
 
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
@@ -62,16 +63,16 @@ void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
     return reply(invalid("rank " + std::to_string(rank) + " is not one of " +
                          std::to_string(rules_.gate.ranks)));
   }
-  if (gate_.version() >= at_least) return answer(rank, reply, 0);
+  if (gate_.version() >= at_least) return answer(rank, reply);
   if (broken_) return reply(*broken_);
-  waiting_[index_of(rank)] = {std::move(reply), at_least, 0};
+  waiting_[index_of(rank)] = {std::move(reply), at_least};
 }
 
 void Aggregator::accept(Push push, Reply reply) {
   const std::int64_t rank = push.rank;
   gate_.accept(rank, push.step);
-  waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1,
-                              gate_.version() - push.base_version};
+  waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
+  push.sums.staleness = gate_.version() - push.base_version;
   pending_[index_of(rank)] = std::move(push);
   if (rules_.gate.mode == Mode::sync) sum_what_is_next();
   if (gate_.complete()) commit();
@@ -128,10 +129,10 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .slots = copy_of(shard_.slots())});
 }
 
-void Aggregator::answer(std::int64_t rank, const Reply& reply, std::int64_t staleness) {
+void Aggregator::answer(std::int64_t rank, const Reply& reply) {
+  if (gate_.finished()) told_[index_of(rank)] = true;
   reply(Answer{.weights = shard_.weights(),
                .version = gate_.version(),
-               .staleness = staleness,
                .rank_step = gate_.rank_steps()[index_of(rank)],
                .sums = std::exchange(unseen_[index_of(rank)], {})});
 }
@@ -140,12 +141,15 @@ void Aggregator::answer_waiting() {
   for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
     if (!waiting_[rank].reply || waiting_[rank].at_least > gate_.version()) continue;
     const Waiting waiting = std::exchange(waiting_[rank], {});
-    answer(static_cast<std::int64_t>(rank), waiting.reply, waiting.staleness);
+    answer(static_cast<std::int64_t>(rank), waiting.reply);
   }
 }
 
 void Aggregator::lose(std::int64_t rank, const std::string& why) {
-  if (gate_.knows(rank)) waiting_[index_of(rank)] = {};
+  if (gate_.knows(rank)) {
+    waiting_[index_of(rank)] = {};
+    told_[index_of(rank)] = true;
+  }
   if (rules_.gate.mode != Mode::sync || gate_.finished() || broken_) return;
   broken_ = unavailable(why);
   for (Waiting& waiting : waiting_) {

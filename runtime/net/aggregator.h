@@ -3,6 +3,7 @@
 // without ps. One thread calls it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,11 +21,13 @@ struct BatchSums {
   std::int64_t examples = 0;
   double loss_sum = 0;
   std::int64_t correct = 0;
+  std::int64_t staleness = 0;  // async: updates between a push's base version and itself
 
   BatchSums& operator+=(const BatchSums& more) {
     examples += more.examples;
     loss_sum += more.loss_sum;
     correct += more.correct;
+    staleness += more.staleness;
     return *this;
   }
   bool operator==(const BatchSums&) const = default;
@@ -42,7 +45,6 @@ struct Push {
 struct Answer {
   Weights weights;
   std::int64_t version = 0;
-  std::int64_t staleness = 0;  // updates between base_version and the push
   std::int64_t rank_step = 0;  // newest step taken of the rank
   BatchSums sums;              // all that was applied since the rank's last answer
 };
@@ -88,20 +90,21 @@ class Aggregator {
 
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
+  // True when every rank was answered with the last version, or is lost: nobody will ask again.
+  [[nodiscard]] bool all_told() const { return std::ranges::find(told_, false) == told_.end(); }
   [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
 
  private:
   struct Waiting {
     Reply reply;  // empty: nobody waits
     std::int64_t at_least = 0;
-    std::int64_t staleness = 0;
   };
 
   void accept(Push push, Reply reply);
   void sum_what_is_next();
   void commit();
   void take_snapshot(std::int64_t step);
-  void answer(std::int64_t rank, const Reply& reply, std::int64_t staleness);
+  void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
 
   Rules rules_;
@@ -112,6 +115,7 @@ class Aggregator {
   std::size_t summed_ = 0;                    // pending_[0 .. summed_) are in the shard's sum
   std::vector<Waiting> waiting_;              // by rank
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
+  std::vector<bool> told_;                    // by rank: see all_told()
   std::optional<std::int64_t> snapshot_at_;
   std::optional<Error> broken_;
 };

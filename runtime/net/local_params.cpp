@@ -47,7 +47,6 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer, std::span<float> paramet
   std::ranges::copy(given.weights->span(), parameters.begin());
   version_ = given.version;
   return Pulled{.version = given.version,
-                .staleness = given.staleness,
                 .rank_step = given.rank_step,
                 .sums = given.sums};
 }

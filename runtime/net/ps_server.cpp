@@ -96,16 +96,20 @@ void PsServer::offer_control() {
 
 Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
   lonely_since_ = Clock::now();
-  while (!finished_) {
+  while (!over()) {
     const bool busy = handle_next(kLookUp);
     if (stop.stop_requested()) return Ended::stopped;
-    if (busy) continue;
+    if (busy || finished_) continue;
     const auto limit = had_callers_ ? options_.no_caller_limit : options_.first_caller_limit;
     if (streams_.empty() && Clock::now() - lonely_since_ > limit) {
       return unavailable(had_callers_ ? "all workers are gone" : "no worker ever came");
     }
   }
   return Ended::finished;
+}
+
+bool PsServer::over() const {
+  return finished_ && (aggregator_.all_told() || Clock::now() >= end_by_);
 }
 
 bool PsServer::handle_next(std::chrono::milliseconds wait) {
@@ -154,6 +158,7 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
 
 Result<proto::PsStatus> PsServer::finish(const proto::Caller& caller) {
   TRY_ASSIGN(proto::PsStatus status, describe(caller));
+  if (!finished_) end_by_ = Clock::now() + options_.late_caller_limit;
   finished_ = true;
   return status;
 }

@@ -31,6 +31,9 @@ struct PsServerOptions {
   // and for one to come back when all are gone.
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
+  // In async the last step can be made before a slow starter has connected: how long the ps stays to
+  // tell it so after Finish.
+  std::chrono::milliseconds late_caller_limit = std::chrono::minutes(1);
 };
 
 class PsServer {
@@ -51,8 +54,8 @@ class PsServer {
   [[nodiscard]] int port() const { return port_; }
 
   enum class Ended { finished, stopped };
-  // Serves until the chief calls Finish or `stop` is requested; `unavailable` when nobody is left
-  // to serve.
+  // Serves until the chief has called Finish and every rank knows that training is over, or `stop`
+  // is requested; `unavailable` when nobody is left to serve.
   Result<Ended> serve(const std::stop_token& stop);
 
  private:
@@ -63,6 +66,7 @@ class PsServer {
   Status listen();
   void offer_stream();
   void offer_control();
+  [[nodiscard]] bool over() const;
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
   void drain();
 
@@ -90,6 +94,7 @@ class PsServer {
   Clock::time_point lonely_since_ = Clock::now();             // meaningful while streams_ is empty
   bool had_callers_ = false;
   bool finished_ = false;
+  Clock::time_point end_by_;  // once finished_
   bool accepting_ = true;   // new calls
   bool queue_open_ = true;  // operations may be started
 };

@@ -26,7 +26,7 @@ Push push_of(Frame<proto::PushFrame> frame) {
 grpc::ByteBuffer frame_of(const Answer& answer) {
   proto::PullFrame header;
   header.set_version(answer.version);
-  header.set_staleness(answer.staleness);
+  header.set_staleness(answer.sums.staleness);
   header.set_rank_step(answer.rank_step);
   header.set_examples(answer.sums.examples);
   header.set_loss_sum(answer.sums.loss_sum);

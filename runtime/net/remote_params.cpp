@@ -227,11 +227,11 @@ Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
   const proto::PullFrame& header = frame->header;
   ps.version = header.version();
   ps.pulled = {.version = header.version(),
-               .staleness = header.staleness(),
                .rank_step = header.rank_step(),
                .sums = {.examples = header.examples(),
                         .loss_sum = header.loss_sum(),
-                        .correct = header.correct()}};
+                        .correct = header.correct(),
+                        .staleness = header.staleness()}};
   return ok();
 }
 

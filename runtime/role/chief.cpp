@@ -34,7 +34,9 @@ Chief::Chief(Parts parts, std::int64_t start)
     : parts_(parts),
       training_(parts.task.context.spec.training),
       saving_(parts.task.context.spec.checkpoint),
-      progress_(start),
+      progress_({.accuracy = parts_.dataset.shape().classes > 0,
+                 .staleness = parts_.task.context.spec.mode == Mode::async},
+                start),
       reported_(start),
       evaluated_(start),
       saved_(start),
@@ -76,10 +78,7 @@ Status Chief::after_step(const Pulled& pulled, std::span<const float> parameters
 }
 
 Status Chief::report(std::int64_t version, std::span<const float> parameters, bool evaluate_too) {
-  using Kind = Progress::Kind;
-  const bool classes = parts_.dataset.shape().classes > 0;
-  std::map<std::string, double> values =
-      progress_.take(version, classes ? Kind::classification : Kind::regression);
+  std::map<std::string, double> values = progress_.take(version);
   values["learning_rate"] = learning_rate_at(
       training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);
   for (const auto& [name, value] : values) newest_[name] = value;
@@ -197,8 +196,9 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   return manifest;
 }
 
-Status Chief::finish(std::span<const float> parameters) {
+Status Chief::finish(const Pulled& last, std::span<const float> parameters) {
   TRY(parts_.task.phase(PhaseEvent::Phase::finishing));
+  progress_.add(last);
   TRY(report(parts_.plan.max_steps, parameters, true));
   TRY(commit_under_way());
   TRY(blame(commit({.step = parts_.plan.max_steps, .metrics = newest_, .final_one = true})));

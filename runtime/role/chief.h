@@ -42,8 +42,9 @@ class Chief {
   // After each answer to a push: reports, evaluates and commits what is due.
   Status after_step(const Pulled& pulled, std::span<const float> parameters);
 
-  // After the last step: evaluates, commits the final checkpoint, tells the ps to exit.
-  Status finish(std::span<const float> parameters);
+  // After the last step: evaluates the `parameters` of the last version, which `last` brought,
+  // commits the final checkpoint, tells the ps to exit.
+  Status finish(const Pulled& last, std::span<const float> parameters);
 
  private:
   struct Checkpoint {

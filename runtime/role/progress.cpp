@@ -5,7 +5,7 @@
 
 namespace trainyard::runtime {
 
-std::map<std::string, double> Progress::take(std::int64_t version, Kind kind) {
+std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
   const auto examples = static_cast<double>(std::max<std::int64_t>(sums_.examples, 1));
@@ -13,17 +13,18 @@ std::map<std::string, double> Progress::take(std::int64_t version, Kind kind) {
   std::map<std::string, double> values;
   if (sums_.examples > 0) {
     values["loss"] = sums_.loss_sum / examples;
-    if (kind == Kind::classification) {
+    if (kind_.accuracy) {
       values["accuracy"] = static_cast<double>(sums_.correct) / examples;
     }
   }
   values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
   values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
-  if (pushes_ > 0) {
-    values["staleness"] = static_cast<double>(staleness_sum_) / static_cast<double>(pushes_);
+  if (kind_.staleness) {
+    const auto updates = static_cast<double>(std::max<std::int64_t>(version - version_, 1));
+    values["staleness"] = static_cast<double>(sums_.staleness) / updates;
   }
 
-  *this = Progress(version);
+  *this = Progress(kind_, version);
   return values;
 }
 

@@ -14,22 +14,22 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Progress(std::int64_t version) : version_(version) {}
+  // What there is to report beside loss and rates.
+  struct Kind {
+    bool accuracy = false;   // of a classification
+    bool staleness = false;  // of async: the mean over all updates
+  };
 
-  void add(const Pulled& pulled) {
-    sums_ += pulled.sums;
-    staleness_sum_ += pulled.staleness;
-    ++pushes_;
-  }
+  Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
 
-  enum class Kind { classification, regression };
+  void add(const Pulled& pulled) { sums_ += pulled.sums; }
+
   // The metrics of the interval that ends at `version`, and starts the next one.
-  std::map<std::string, double> take(std::int64_t version, Kind kind);
+  std::map<std::string, double> take(std::int64_t version);
 
  private:
+  Kind kind_;
   BatchSums sums_;
-  std::int64_t staleness_sum_ = 0;
-  std::int64_t pushes_ = 0;  // of this worker
   std::int64_t version_;
   Clock::time_point since_ = Clock::now();
 };

@@ -65,7 +65,7 @@ class Training {
     }
     TRY(steps(chief ? &*chief : nullptr));
     if (task_.stop.stop_requested()) return TaskEnd::stopped;
-    if (chief) TRY(chief->finish(parameters_.span()));
+    if (chief) TRY(finish(*chief));
     log_info("training is over", {{"version", pulled_.version}});
     return TaskEnd::completed;
   }
@@ -92,6 +92,14 @@ class Training {
       TRY(step(*batch, chief));
     }
     return ok();
+  }
+
+  // In async one ps may be at its last version before the others: what is evaluated must be what is
+  // saved, on all of them.
+  Status finish(Chief& chief) {
+    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost,
+                                       params_.pull(plan_.max_steps, parameters_.span())));
+    return chief.finish(pulled_, parameters_.span());
   }
 
   Status step(const Batch& batch, Chief* chief) {

@@ -124,9 +124,23 @@ TEST_CASE("async applies each push on arrival and counts its staleness", "[aggre
   desk.push(0, 2, 1);
   desk.push(1, 1, 0);
   CHECK(desk.aggregator.version() == 3);
-  CHECK(desk.answers[0][1]->staleness == 0);
-  CHECK(desk.answers[1][0]->staleness == 2);
+  CHECK(desk.answers[0][1]->sums.staleness == 0);
+  CHECK(desk.answers[1][0]->sums.staleness == 2);
   CHECK(desk.answers[1][0]->sums.examples == 30);  // all it has not heard of yet
+  desk.push(0, 3, 2);
+  CHECK(desk.answers[0][2]->sums.staleness == 3);  // that of rank 1, and its own
+}
+
+TEST_CASE("all are told of the end once each rank has seen it or is lost", "[aggregator]") {
+  Desk desk(async_of(3, 2));
+  desk.push(0, 1);
+  CHECK_FALSE(desk.aggregator.all_told());
+  desk.push(0, 2);
+  CHECK_FALSE(desk.aggregator.all_told());
+  desk.aggregator.pull(1, 0, desk.note(1));
+  CHECK_FALSE(desk.aggregator.all_told());
+  desk.aggregator.lose(2, "gone");
+  CHECK(desk.aggregator.all_told());
 }
 
 TEST_CASE("a push after the last async step is not applied and its worker told", "[aggregator]") {

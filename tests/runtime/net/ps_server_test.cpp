@@ -164,6 +164,48 @@ TEST_CASE("a ps that everybody left does not live for ever", "[ps_server]") {
   CHECK(ended.error() == unavailable("all workers are gone"));
 }
 
+namespace {
+
+// Rank 0 makes the only step there is, and as the chief tells the ps that training is over.
+void finish_alone(const Gang& gang) {
+  auto chief = RemoteParams::connect(gang.options(0));
+  REQUIRE(chief.has_value());
+  AlignedBuffer parameters(elements);
+  const auto gradient = std::make_shared<AlignedBuffer>(elements);
+  REQUIRE((*chief)->pull(0, parameters.span()).has_value());
+  REQUIRE((*chief)
+              ->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient},
+                          parameters.span())
+              .has_value());
+  REQUIRE((*chief)->finish().has_value());
+}
+
+}  // namespace
+
+TEST_CASE("a worker that comes after the last async step is told that training is over",
+          "[ps_server]") {
+  Gang gang({.mode = Mode::async, .workers = 2, .max_steps = 1, .elements = elements});
+  finish_alone(gang);
+  auto late = RemoteParams::connect(gang.options(1));
+  REQUIRE(late.has_value());
+  AlignedBuffer parameters(elements);
+  const auto pulled = (*late)->pull(0, parameters.span());
+  REQUIRE(pulled.has_value());
+  CHECK(pulled->version == 1);
+  late->reset();
+  CHECK(gang.ended(0).value() == PsServer::Ended::finished);
+}
+
+TEST_CASE("a ps does not wait for ever for a worker that never came", "[ps_server]") {
+  Gang gang({.mode = Mode::async,
+             .workers = 2,
+             .max_steps = 1,
+             .elements = elements,
+             .late_caller_limit = std::chrono::milliseconds(50)});
+  finish_alone(gang);
+  CHECK(gang.ended(0).value() == PsServer::Ended::finished);
+}
+
 TEST_CASE("a worker whose ps is gone is told which one", "[ps_server]") {
   Gang gang({.ps = 2, .workers = 1, .max_steps = 3, .elements = elements});
   auto params = RemoteParams::connect(gang.options(0));

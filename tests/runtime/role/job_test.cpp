@@ -182,8 +182,7 @@ TEST_CASE("a job that is restored at its last step only says so again", "[job]")
   CHECK(final_shards(again) == final_shards(whole));
 }
 
-TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint",
-          "[job][!mayfail]") {
+TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint", "[job]") {
   JobSpec spec = small_job();
   spec.mode = Mode::async;
   spec.ps.replicas = 2;
@@ -193,7 +192,7 @@ TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint
   run(job);
   const auto metrics = all_of<MetricEvent>(job, "worker/0");
   CHECK(metrics.back().step == 90);
-  CHECK(metrics.back().values.contains("staleness"));
+  for (const MetricEvent& metric : metrics) CHECK(metric.values.contains("staleness"));
 
   spec.training.max_steps = 120;
   Job more(spec, job.newest_checkpoint());
