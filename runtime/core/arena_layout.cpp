@@ -5,12 +5,12 @@
 
 namespace trainyard::runtime {
 
-std::vector<VariablePart> parts_of(std::span<const ArenaVariable> variables, const Share& share) {
+std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Share& share) {
   std::vector<VariablePart> parts;
   std::int64_t in_share = 0;
   for (const Range& range : share.ranges) {
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      const ArenaVariable& variable = variables[i];
+      const Variable& variable = variables[i];
       if (variable.offset >= range.end) break;
       const std::int64_t begin = std::max(range.begin, variable.offset);
       const std::int64_t end = std::min(range.end, variable.offset + variable.elements);

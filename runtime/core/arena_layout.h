@@ -4,19 +4,12 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runtime/core/chunk_plan.h"
+#include "runtime/core/variable.h"
 
 namespace trainyard::runtime {
-
-struct ArenaVariable {
-  std::string name;  // "dense_0/kernel"
-  std::vector<std::int64_t> shape;
-  std::int64_t offset = 0;  // elements from the arena's start, ascending over the variables
-  std::int64_t elements = 0;
-};
 
 // A run of elements of one variable that a share holds.
 struct VariablePart {
@@ -28,6 +21,6 @@ struct VariablePart {
 };
 
 // In the order of the arena. Padding between variables is in no part.
-std::vector<VariablePart> parts_of(std::span<const ArenaVariable> variables, const Share& share);
+std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Share& share);
 
 }  // namespace trainyard::runtime

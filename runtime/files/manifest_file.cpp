@@ -23,10 +23,10 @@ Result<Manifest> read_manifest(const RestoreFrom& restore) {
   return parse_manifest(text);
 }
 
-Status check_fits(const Manifest& manifest, std::span<const ArenaVariable> variables,
+Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
                   std::span<const std::string> slot_names) {
   const bool same_variables = std::ranges::equal(
-      manifest.variables, variables, [](const VariableInfo& saved, const ArenaVariable& ours) {
+      manifest.variables, variables, [](const VariableInfo& saved, const Variable& ours) {
         return saved.name == ours.name && saved.shape == ours.shape;
       });
   if (!same_variables) {

@@ -22,7 +22,7 @@ Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& m
 Result<Manifest> read_manifest(const RestoreFrom& restore);
 
 // `invalid` unless the checkpoint is of this model and optimizer.
-Status check_fits(const Manifest& manifest, std::span<const ArenaVariable> variables,
+Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
                   std::span<const std::string> slot_names);
 
 }  // namespace trainyard::runtime

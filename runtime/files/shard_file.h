@@ -23,7 +23,7 @@ std::string step_folder(std::int64_t step);    // "step-1000"
 
 // What a share is made of, in memory: `weights` and each of `slots` have share.elements() floats.
 struct ShareView {
-  std::span<const ArenaVariable> variables;
+  std::span<const Variable> variables;
   const Share& share;
   std::span<const float> weights;
   std::span<const std::string> slot_names;
@@ -37,7 +37,7 @@ Result<ArtifactFile> write_shard(const std::string& folder, const std::string& n
 struct RestoreRequest {
   std::string folder;
   std::span<const ArtifactFile> files;  // of one checkpoint, by whichever ps wrote them
-  std::span<const ArenaVariable> variables;
+  std::span<const Variable> variables;
   const Share& share;
   std::span<const std::string> slot_names;
 };

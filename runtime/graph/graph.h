@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/op.h"
-#include "runtime/graph/variable.h"
+#include "runtime/core/variable.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {

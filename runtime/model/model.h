@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
-#include "runtime/graph/variable.h"
+#include "runtime/core/variable.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 

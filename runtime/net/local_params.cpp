@@ -46,9 +46,7 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer, std::span<float> paramet
   ENSURE(parameters.size() == given.weights->size());
   std::ranges::copy(given.weights->span(), parameters.begin());
   version_ = given.version;
-  return Pulled{.version = given.version,
-                .rank_step = given.rank_step,
-                .sums = given.sums};
+  return Pulled{.version = given.version, .rank_step = given.rank_step, .sums = given.sums};
 }
 
 Result<std::vector<WrittenShard>> LocalParams::snapshot(const SnapshotDesk::Request& request) {

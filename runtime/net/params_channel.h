@@ -24,7 +24,7 @@ struct Contribution {
 };
 
 struct Pulled {
-  std::int64_t version = 0;  // with several ps in async mode: that of ps 0
+  std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
   BatchSums sums;              // all that was applied since this worker's last answer
 };

@@ -31,8 +31,8 @@ struct PsServerOptions {
   // and for one to come back when all are gone.
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
-  // In async the last step can be made before a slow starter has connected: how long the ps stays to
-  // tell it so after Finish.
+  // In async the last step can be made before a slow starter has connected: how long the ps stays
+  // to tell it so after Finish.
   std::chrono::milliseconds late_caller_limit = std::chrono::minutes(1);
 };
 
@@ -95,8 +95,8 @@ class PsServer {
   bool had_callers_ = false;
   bool finished_ = false;
   Clock::time_point end_by_;  // once finished_
-  bool accepting_ = true;   // new calls
-  bool queue_open_ = true;  // operations may be started
+  bool accepting_ = true;     // new calls
+  bool queue_open_ = true;    // operations may be started
 };
 
 }  // namespace trainyard::runtime

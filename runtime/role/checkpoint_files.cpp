@@ -33,7 +33,7 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));
     TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
-                                              {.variables = plan.variables,
+                                              {.variables = plan.model.variables(),
                                                .share = plan.shares[index],
                                                .weights = snapshot.weights->span(),
                                                .slot_names = plan.slot_names,

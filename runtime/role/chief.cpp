@@ -12,6 +12,7 @@
 #include "runtime/files/manifest_file.h"
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -183,12 +184,14 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   manifest.worker_steps = shards.front().rank_steps;
   manifest.slots = parts_.plan.slot_names;
   manifest.metrics = checkpoint.metrics;
-  manifest.description = {{"model", context.spec.model.name},
-                          {"dataset", context.spec.dataset.name}};
+  manifest.description = {
+      {"model", context.spec.model.name},
+      {"activation", std::string(find_name(activation_names, context.spec.model.activation))},
+      {"dataset", context.spec.dataset.name}};
   manifest.examples_seen =
       training_.batch_size *
       std::accumulate(manifest.worker_steps.begin(), manifest.worker_steps.end(), std::int64_t{0});
-  for (const ArenaVariable& variable : parts_.plan.variables) {
+  for (const Variable& variable : parts_.plan.model.variables()) {
     manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
   }
   manifest.scalars[kVersionScalar] = static_cast<double>(shards.front().version);

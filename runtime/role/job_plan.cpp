@@ -39,10 +39,10 @@ OptimizerConfig config_of(const OptimizerSpec& spec) {
 Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& plan,
                                      const Share& share) {
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
-  TRY(check_fits(manifest, plan.variables, plan.slot_names));
+  TRY(check_fits(manifest, plan.model.variables(), plan.slot_names));
   TRY_ASSIGN(RestoredShare restored, restore_share({.folder = restore.folder,
                                                     .files = restore.shards,
-                                                    .variables = plan.variables,
+                                                    .variables = plan.model.variables(),
                                                     .share = share,
                                                     .slot_names = plan.slot_names}));
   const auto version = manifest.scalars.find(kVersionScalar);
@@ -90,18 +90,11 @@ Result<DataFacts> read_facts(const JobSpec& spec) {
 Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_t batch_size) {
   TRY_ASSIGN(Model model, Model::build(spec.model, data.shape, batch_size));
   JobPlan plan{.model = std::move(model),
-               .variables = {},
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),
                .slot_names = {},
                .ranks = training_replicas(spec),
                .max_steps = step_count(spec, data.train_examples)};
-  for (const Variable& variable : plan.model.variables()) {
-    plan.variables.push_back({.name = variable.name,
-                              .shape = variable.shape,
-                              .offset = variable.offset,
-                              .elements = variable.elements});
-  }
   plan.shares =
       plan_shares(plan.model.arena_elements(), std::max<std::int64_t>(spec.ps.replicas, 1));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {

@@ -19,7 +19,6 @@ namespace trainyard::runtime {
 
 struct JobPlan {
   Model model;
-  std::vector<ArenaVariable> variables;
   std::vector<Share> shares;  // by ps; one for strategy local
   OptimizerConfig optimizer;
   std::vector<std::string> slot_names;

@@ -225,6 +225,7 @@ void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
   task.row.message = end.cause.message;
   task.row.finished_at = end.finished_at.is_set() ? end.finished_at : turn.now.wall;
   turn.save(task);
+  turn.save(job);  // its roles are shown with it
 
   if (end.state != TaskState::succeeded) {
     note_failure(turn, job, task, end);

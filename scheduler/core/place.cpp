@@ -1,4 +1,4 @@
-// Placement: group by group, largest tasks first. A greedy choice, so that the same hosts always
+// Placement: group by group. A greedy choice, so that the same hosts always
 // give the same answer in time proportional to hosts and seats; a packing that only a search would
 // find is not found.
 #include "scheduler/core/place.h"
@@ -26,7 +26,7 @@ std::int64_t fit_count(const TaskGroup& group, const Resources& free, std::int64
   bound_by(group.each.cpus, free.cpus);
   bound_by(group.each.memory_mb, free.memory_mb);
   bound_by(group.each.gpus, free.gpus);
-  bound_by(listens(group.role) ? 1 : 0, ports);
+  bound_by(1, ports);
   return count;
 }
 
@@ -35,7 +35,7 @@ void seat(Candidate& on, const TaskGroup& group, Placement& seats) {
                                    [&](const Seat& s) { return s.role == group.role; });
   seats.push_back({group.role, index, on.host->agent});
   on.free = on.free - group.each;
-  if (listens(group.role)) --on.ports;
+  --on.ports;
   ++on.gang_tasks;
   ++on.role_tasks;
 }
@@ -115,10 +115,6 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
 
 std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts) {
   std::vector<TaskGroup> groups = gang_of(spec);
-  std::ranges::stable_sort(groups, std::greater{}, [](const TaskGroup& group) {
-    return std::tuple(group.each.gpus, group.each.cpus, group.each.memory_mb);
-  });
-
   std::vector<Candidate> candidates;
   for (const Host& host : hosts) {
     if (!carries(*host.labels, spec.scheduling.host_labels)) continue;
@@ -127,6 +123,14 @@ std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts)
       candidates.push_back({&host, host.free, host.ports});
   }
 
+  const auto size = [](const TaskGroup& group) {
+    return std::tuple(group.each.gpus, group.each.cpus, group.each.memory_mb);
+  };
+  const auto spreads = [](const TaskGroup& g) { return g.policy == PlacementPolicy::spread; };
+  std::ranges::stable_sort(groups, std::greater{}, size);
+  std::vector<TaskGroup> spread_first = groups;
+  std::ranges::stable_partition(spread_first, spreads);
+  if (auto seats = seat_all(candidates, spread_first)) return seats;
   if (auto seats = seat_all(candidates, groups)) return seats;
   for (TaskGroup& group : groups) group.policy = PlacementPolicy::pack;
   return seat_all(std::move(candidates), groups);

@@ -24,14 +24,11 @@ struct TaskGroup {
 std::vector<TaskGroup> gang_of(
     const JobSpec& spec);  // groups of at least one replica, in order of Role
 
-// Only parameter servers are called by their peers; workers only call.
-constexpr bool listens(Role role) { return role == Role::ps; }
-
 // An agent as placement sees it. `labels` belongs to the agent and outlives the placement.
 struct Host {
   AgentId agent;
   Resources free;
-  std::int64_t ports = 0;  // free ones
+  std::int64_t ports = 0;  // free ones: every task is given one
   const std::map<std::string, std::string>* labels = nullptr;
 };
 
@@ -48,10 +45,11 @@ bool carries(const Labels& has, const Labels& wanted);
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
 
-// A seat for every task, or nothing. Groups of large tasks are seated first. `spread` takes the
-// host with the fewest tasks of the role, `pack` the host that holds the most of what is left, and
-// of those the one with the least to spare; where that fails, all groups are packed. Costs O(hosts
-// x seats).
+// A seat for every task, or nothing. `spread` takes the host with the fewest tasks of the role,
+// `pack` the host that holds the most of what is left, and of those the one with the least to
+// spare. Groups that spread are seated first, then large tasks before small ones; where that fails,
+// large tasks before small ones whatever their policy; where that fails, all groups are packed.
+// Costs O(hosts x seats).
 std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts);
 
 }  // namespace trainyard::scheduler

@@ -36,7 +36,7 @@ TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
 // States only go forward: a task that was asked to stop does not become `running` again because its
 // agent has not heard of it yet, and a report that was under way while the server restarted takes
 // nothing back.
-void advance(Turn& turn, LiveTask& task, const TaskReport& report) {
+void advance(Turn& turn, const LiveJob& job, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
   const bool further = report.state > row.state && !is_terminal(report.state);
   const bool started = row.pid == 0 && report.pid != 0;
@@ -48,6 +48,7 @@ void advance(Turn& turn, LiveTask& task, const TaskReport& report) {
   }
   row.agent_silent = false;
   turn.save(task);
+  turn.save(job);  // its roles are shown with it
 }
 
 // False: a task that the server does not have here.
@@ -58,7 +59,7 @@ bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
   if (task->row.agent != agent.record.id || report.token != job->token) return false;
 
   take_run_events(turn, *job, *task, report);
-  advance(turn, *task, report);
+  advance(turn, *job, *task, report);
   if (is_terminal(report.state)) {
     end_task(turn, *job, *task, end_of(task->row, report));
   } else {

@@ -90,7 +90,7 @@ void occupy(LiveAgent& agent, TaskAttempt& task) {
     agent.free_gpus.erase(agent.free_gpus.begin());
   }
   agent.free = agent.free - task.resources;
-  task.port = listens(task.key.role) ? take_port(agent) : 0;
+  task.port = take_port(agent);
   agent.tasks.insert(task.key);
 }
 

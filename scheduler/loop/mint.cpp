@@ -1,8 +1,11 @@
 #include "scheduler/loop/mint.h"
 
-#include <random>
+#include <sys/random.h>
+
 #include <string>
 #include <string_view>
+
+#include "schemas/base/check.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -13,8 +16,9 @@ constexpr std::string_view alphabet =
 }  // namespace
 
 std::uint64_t mint_seed() {
-  std::random_device system;  // the kernel's generator
-  return (std::uint64_t{system()} << 32) | system();
+  std::uint64_t seed = 0;
+  ENSURE(getrandom(&seed, sizeof seed, 0) == sizeof seed);  // small reads are never cut short
+  return seed;
 }
 
 JobId mint_job_id() {

@@ -56,7 +56,7 @@ void World::add_host(int number, agent::Fences fences) {
   info.address = "10.0.0." + std::to_string(number);
   info.capacity = {random_.between(3, 6), 16'000, random_.between(0, 2)};
   info.first_port = 20'000;
-  info.last_port = 20'003;
+  info.last_port = 20'011;
   hosts_.push_back(
       std::make_unique<Host>(host_world(id), info, agent::AgentOptions{id, 0, {}, fences}));
 }

@@ -39,7 +39,7 @@ inline constexpr std::array layers{
     Layer{"runtime/math", "schemas/base runtime/core", ""},
     Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "eigen"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", "eigen"},
-    Layer{"runtime/graph", "schemas/base runtime/math", ""},
+    Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
     Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib"},
     Layer{"runtime/model",
           "schemas/base schemas/types runtime/core runtime/math runtime/graph runtime/data", ""},

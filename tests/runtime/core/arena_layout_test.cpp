@@ -6,7 +6,7 @@
 namespace trainyard::runtime {
 namespace {
 
-const std::vector<ArenaVariable> two_variables{
+const std::vector<Variable> two_variables{
     {.name = "kernel", .shape = {10, 2}, .offset = 0, .elements = 20},
     {.name = "bias", .shape = {2}, .offset = 32, .elements = 2}};
 

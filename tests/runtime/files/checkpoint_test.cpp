@@ -14,7 +14,7 @@ namespace {
 using test::Folder;
 
 // Three variables with padding between them, over several chunks.
-const std::vector<ArenaVariable> variables{
+const std::vector<Variable> variables{
     {.name = "dense_0/kernel", .shape = {300, 200}, .offset = 0, .elements = 60'000},
     {.name = "dense_0/bias", .shape = {200}, .offset = 60'000, .elements = 200},
     {.name = "dense_1/kernel", .shape = {200, 7}, .offset = 60'208, .elements = 1'400}};
@@ -24,7 +24,7 @@ const std::vector<std::string> slot_names{"m", "v"};
 // Element i of the weights, and of each slot, as a whole arena.
 std::vector<float> arena_of(float sign) {
   std::vector<float> arena(arena_elements, 0.0F);
-  for (const ArenaVariable& variable : variables) {
+  for (const Variable& variable : variables) {
     for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
       arena[static_cast<std::size_t>(i)] = sign * static_cast<float>(i + 1);
     }

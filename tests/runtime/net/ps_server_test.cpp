@@ -173,10 +173,10 @@ void finish_alone(const Gang& gang) {
   AlignedBuffer parameters(elements);
   const auto gradient = std::make_shared<AlignedBuffer>(elements);
   REQUIRE((*chief)->pull(0, parameters.span()).has_value());
-  REQUIRE((*chief)
-              ->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient},
-                          parameters.span())
-              .has_value());
+  REQUIRE(
+      (*chief)
+          ->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient}, parameters.span())
+          .has_value());
   REQUIRE((*chief)->finish().has_value());
 }
 
@@ -244,7 +244,7 @@ TEST_CASE("a worker that is asked to stop does not wait for the others", "[ps_se
 }
 
 TEST_CASE("the chief gets every ps' shard, and Finish ends them all", "[ps_server]") {
-  Gang gang({.ps = 3, .workers = 1, .max_steps = 3, .elements = 60'000});
+  Gang gang({.ps = 3, .workers = 1, .max_steps = 1, .elements = 60'000});
   auto params = RemoteParams::connect(gang.options(0));
   REQUIRE(params.has_value());
   const auto gradient = std::make_shared<AlignedBuffer>(60'000);

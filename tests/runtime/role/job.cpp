@@ -136,7 +136,7 @@ std::vector<float> Job::final_weights() const {
   REQUIRE(newest);
   const auto manifest = read_manifest(*newest);
   REQUIRE(manifest.has_value());
-  std::vector<ArenaVariable> variables;
+  std::vector<Variable> variables;
   std::int64_t offset = 0;
   for (const VariableInfo& variable : manifest->variables) {
     std::int64_t elements = 1;

@@ -40,7 +40,7 @@ TEST_CASE("a job that fits is placed in the very step that submits it", "[schedu
   REQUIRE(assignment.tasks.size() == 3);
   const TaskContext& ps = assignment.tasks[0].task;
   CHECK(ps.cluster.ps == std::vector<std::string>{"a.example:20000"});
-  CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:0", "a.example:0"});
+  CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:20001", "a.example:20002"});
   CHECK(ps.listen == "0.0.0.0:20000");
   CHECK(ps.token == attempt_token(yard.job("j"), 1));
   CHECK(yard.agents.at(AgentId{"a"}).generation == assignment.generation);
@@ -53,6 +53,17 @@ TEST_CASE("a job runs once all of its tasks do", "[scheduler]") {
   yard.obey("a");
   CHECK(yard.job("j").state == JobState::running);
   CHECK(yard.job("j").started_at.is_set());
+}
+
+TEST_CASE("a task that goes on raises its job's version, with which its roles are shown",
+          "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  yard.obey("a");
+  const auto before = yard.job("j").version;
+  yard.end("a", "worker/1", {0, {}});
+  CHECK(yard.job("j").version > before);
 }
 
 TEST_CASE("the chief's exit and its last checkpoint make a job succeed", "[scheduler]") {

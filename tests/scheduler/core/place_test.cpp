@@ -54,6 +54,15 @@ TEST_CASE("parameter servers are spread", "[scheduler]") {
   CHECK(std::set(names.begin(), names.end()).size() == 3);
 }
 
+TEST_CASE("parameter servers are spread even where larger workers would leave them one host",
+          "[scheduler]") {
+  const std::vector hosts{host("a", {5, 8000, 0}), host("b", {5, 8000, 0})};
+  const auto placement =
+      place(gang({2, {1, 1, 0}, PlacementPolicy::spread}, {2, {4, 1, 0}}), hosts);
+  REQUIRE(placement);
+  CHECK(agents_of(*placement, Role::ps) == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("workers are packed onto the fewest hosts, the tightest first", "[scheduler]") {
   const std::vector hosts{host("a", {8, 9000, 4}), host("b", {8, 9000, 2}),
                           host("c", {8, 9000, 1})};
@@ -79,10 +88,10 @@ TEST_CASE("where spreading leaves no room, the gang is packed instead", "[schedu
   CHECK(place(spec, hosts).has_value());
 }
 
-TEST_CASE("a parameter server needs a free port", "[scheduler]") {
-  const std::vector hosts{host("a", {8, 8000, 0}, 1)};
+TEST_CASE("every task needs a free port", "[scheduler]") {
+  const std::vector hosts{host("a", {8, 8000, 0}, 3)};
   CHECK(place(gang({1, {1, 1, 0}}, {2, {1, 1, 0}}), hosts));
-  CHECK_FALSE(place(gang({2, {1, 1, 0}}, {}), hosts));
+  CHECK_FALSE(place(gang({2, {1, 1, 0}}, {2, {1, 1, 0}}), hosts));
 }
 
 TEST_CASE("only hosts with all of the labels are used", "[scheduler]") {

@@ -116,7 +116,7 @@ TEST_CASE("gpus are given by slot, and a port is not given twice", "[scheduler]"
   CHECK(yard.task("j", "worker/0").gpus == std::vector<int>{0});
   CHECK(yard.task("k", "worker/0").gpus == std::vector<int>{1});
   CHECK(yard.task("j", "ps/0").port == 20'000);
-  CHECK(yard.task("k", "ps/0").port == 20'001);
+  CHECK(yard.task("k", "ps/0").port == 20'002);  // after worker/0's
 }
 
 TEST_CASE("a spec that the known agents could never hold is refused", "[scheduler]") {
