@@ -184,7 +184,9 @@ Status check_server(const std::string& server) {
 
 Result<DaemonOptions> check(const Options& options) {
   TRY(check_server(options.server));
-  if (options.name.empty()) return invalid("--name must not be empty");
+  if (!is_id(options.name)) {
+    return invalid("--name must be " + std::string(id_rule) + ", got \"" + options.name + "\"");
+  }
   if (options.work_dir.empty()) return invalid("--work-dir is needed");
   DaemonOptions daemon{.id = AgentId{options.name},
                        .server = options.server,

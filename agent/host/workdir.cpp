@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/file.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -57,15 +56,6 @@ Status end_group(const RememberedProcess& remembered) {
     std::this_thread::sleep_for(leftover_check_interval);
   }
   return ok();
-}
-
-bool is_safe_name(const std::string& name) {
-  return !name.empty() && name.size() <= 200 && name.front() != '.' &&
-         std::ranges::all_of(name, [](char letter) {
-           return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                  (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' ||
-                  letter == '.';
-         });
 }
 
 Status make_folders(const std::string& path) {
@@ -149,7 +139,7 @@ std::string Workdir::restore_folder(const TaskKey& key) const {
 }
 
 Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
-  if (!is_safe_name(key.job.text)) return invalid("\"" + key.job.text + "\" is no job id");
+  if (!is_id(key.job.text)) return invalid("\"" + key.job.text + "\" is no job id");
   const std::string folder = task_folder(key);
   TRY(make_folders(folder));
   return folder;
@@ -164,7 +154,7 @@ Status Workdir::remember_process(const TaskKey& key, std::int64_t pid) const {
 }
 
 void Workdir::remove_task_folder(const TaskKey& key) const {
-  if (!is_safe_name(key.job.text)) return;
+  if (!is_id(key.job.text)) return;
   std::error_code error;
   fs::remove_all(task_folder(key), error);
   if (error) {

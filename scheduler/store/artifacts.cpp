@@ -92,7 +92,7 @@ std::string model_file_name(std::int64_t step, std::int64_t attempt) {
 }
 
 Result<std::string> Artifacts::folder_of(const JobId& job) const {
-  if (!is_file_name(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  if (!is_id(job.text)) return invalid("\"" + job.text + "\" is no job id");
   return folder_ + "/" + job.text;
 }
 

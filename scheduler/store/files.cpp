@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -103,15 +102,6 @@ std::vector<std::string> names_in(const std::string& folder) {
     names.push_back(entry.path().filename().string());
   }
   return names;
-}
-
-bool is_file_name(std::string_view text) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return !text.empty() && text.size() <= 128 && text.front() != '.' &&
-         std::ranges::all_of(text, allowed);
 }
 
 }  // namespace trainyard::scheduler

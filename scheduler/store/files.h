@@ -44,8 +44,4 @@ Status move_into_place(const std::string& from, const std::string& to);
 Status remove_folder(const std::string& path);
 std::vector<std::string> names_in(const std::string& folder);  // none where there is no such folder
 
-// True for texts that are safe as one component of a path: letters, digits, '-', '_' and '.', not
-// starting with '.', at most 128 bytes.
-bool is_file_name(std::string_view text);
-
 }  // namespace trainyard::scheduler

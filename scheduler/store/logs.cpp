@@ -18,7 +18,7 @@ constexpr std::string_view cut_line = "\n[trainyard: this log is full, the rest 
 }  // namespace
 
 Result<std::string> Logs::path(const TaskKey& task) const {
-  if (!is_file_name(task.job.text)) return invalid("\"" + task.job.text + "\" is no job id");
+  if (!is_id(task.job.text)) return invalid("\"" + task.job.text + "\" is no job id");
   return folder_ + "/" + task.job.text + "/" + std::to_string(task.attempt) + "/" +
          std::string(name_of(task.role)) + "-" + std::to_string(task.index) + ".log";
 }

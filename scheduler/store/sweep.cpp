@@ -47,7 +47,7 @@ Result<Sweep> Sweep::open(const std::string& database_path, SweepFolders folders
 }
 
 Result<Sweep::Left> Sweep::sweep(const JobId& job) {
-  if (!is_file_name(job.text)) return Left::nothing;  // not ours
+  if (!is_id(job.text)) return Left::nothing;  // not ours
   const fs::path folder = fs::path(folders_.artifacts) / job.text;
   TRY_ASSIGN(const bool is_there, exists(db_, job));
   if (!is_there) {

@@ -11,11 +11,9 @@
 namespace trainyard {
 namespace {
 
-// Ids become parts of paths: "." and ".." must not get through.
 Status check_id(std::string_view what, std::string_view id) {
   if (is_id(id)) return ok();
-  return invalid(std::string(what) + " must be 1 to " + std::to_string(id_length_max) +
-                 " letters, digits, '.', '_' or '-', a letter or digit first, got \"" +
+  return invalid(std::string(what) + " must be " + std::string(id_rule) + ", got \"" +
                  to_valid_utf8(id.substr(0, id_length_max)) + "\"");
 }
 

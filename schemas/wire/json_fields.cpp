@@ -43,11 +43,6 @@ std::string rule_in_words(const TextRule& rule) {
          " bytes (" + std::string(rule.allowed) + ")";
 }
 
-bool is_letter_or_digit(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9');
-}
-
 bool follows(const std::string& text, const TextRule& rule) {
   return text.size() >= rule.least && text.size() <= rule.most &&
          std::ranges::all_of(text, rule.allows);
@@ -67,16 +62,7 @@ bool is_printable(char byte) {
   return code >= 0x20 && code != 0x7F;
 }
 
-bool is_id_letter(char byte) {
-  return is_letter_or_digit(byte) || byte == '.' || byte == '_' || byte == '-';
-}
-
 bool is_label_letter(char byte) { return is_id_letter(byte) || byte == '/'; }
-
-bool is_id(std::string_view text) {
-  return !text.empty() && text.size() <= id_length_max && is_letter_or_digit(text.front()) &&
-         std::ranges::all_of(text, is_id_letter);
-}
 
 std::optional<std::int64_t> read_integer(const JsonPlace& place, IntegerRange range) {
   const auto number = integer_of(place.value);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/base/id.h"
 #include "schemas/types/names.h"
 #include "schemas/wire/fault.h"
 #include "schemas/wire/json_text.h"
@@ -46,13 +47,7 @@ struct TextRule {
   std::string_view allowed;  // in words: "letters, digits, '.', '_' and '-'"
 };
 bool is_printable(char byte);     // no control characters; UTF-8 as it is
-bool is_id_letter(char byte);     // ASCII letters, digits, '.', '_', '-'
-bool is_label_letter(char byte);  // these and '/'
-
-// Ids of jobs and agents: id letters, the first a letter or digit, so that they are plain parts of
-// paths and URLs.
-inline constexpr std::size_t id_length_max = 128;
-bool is_id(std::string_view text);
+bool is_label_letter(char byte);  // id letters and '/'
 
 // One word: names of data sets and metrics.
 constexpr TextRule name_rule(std::size_t most) {

@@ -97,6 +97,8 @@ TEST_CASE("a wrong option ends the agent with a sentence that names it", "[progr
       {{"--work-dir", "w", "--runtime", "/bin/true", "--ports", "9-1"}, "--ports"},
       {{"--work-dir", "w", "--runtime", "/bin/true", "--ports", "1-70000"}, "--ports"},
       {{"--work-dir", "w", "--runtime", "/bin/true", "--label", "x"}, "--label"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--name", "box 1"}, "--name must be 1 to 128"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--name", ""}, "--name must be 1 to 128"},
       {{"--work-dir", "w", "--runtime", "/no/such/program"}, "--runtime"},
       {{"--work-dir", "w", "--cpus", "many"}, "--cpus"},
       {{"--work-dir", "w", "--log-level", "loud"}, "--log-level"},
