@@ -1,10 +1,13 @@
 // O_APPEND and one write(2) for a line: readers never see half of one but for a crash of the host.
+// What a full disk cuts short is taken back, so that the next line is not glued to it.
 #include "runtime/files/event_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -36,13 +39,18 @@ EventLog::~EventLog() {
 Status EventLog::append(const What& what) const {
   const std::string line =
       to_json_line({.time = read_clocks().wall, .offset = 0, .what = what}) + "\n";
+  static std::mutex one_at_a_time;  // a process has one log
+  const std::lock_guard lock(one_at_a_time);
+  struct stat before {};
+  if (::fstat(fd_, &before) != 0) return failed("cannot look at events.jsonl");
   ssize_t written = 0;
   do {
     written = ::write(fd_, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
   if (written < 0) return failed("cannot write events.jsonl");
-  if (written != static_cast<ssize_t>(line.size())) return unavailable("events.jsonl: disk full");
-  return ok();
+  if (written == static_cast<ssize_t>(line.size())) return ok();
+  if (::ftruncate(fd_, before.st_size) != 0) return failed("cannot mend events.jsonl");
+  return unavailable("events.jsonl: disk full");
 }
 
 }  // namespace trainyard::runtime

@@ -89,7 +89,7 @@ void SnapshotDesk::finish(std::int64_t step, const Result<WrittenShard>& result)
   std::vector<Waiting> answered;
   {
     const std::lock_guard lock(mutex_);
-    if (writing_ == step) writing_ = 0;
+    if (writing_ == step) writing_.reset();
     done_.insert_or_assign(step, result);
     while (done_.size() > kRememberMax) done_.erase(done_.begin());
     const auto others = std::ranges::stable_partition(

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -68,7 +69,7 @@ class SnapshotDesk {
   std::deque<Snapshot> queue_;                         // guarded by mutex_
   std::map<std::int64_t, Result<WrittenShard>> done_;  // guarded by mutex_; the newest few
   std::vector<Waiting> waiting_;                       // guarded by mutex_
-  std::int64_t writing_ = 0;                           // guarded by mutex_; 0 = none
+  std::optional<std::int64_t> writing_;                // the step that is being written
   bool stopping_ = false;                              // guarded by mutex_
   std::jthread thread_;                                // last: it uses all of the above
 };

@@ -18,10 +18,15 @@ Result<TaskEnd> run_ps(const Task& task) {
   TRY_ASSIGN(StartingShare share,
              task.cause.of(Reason::checkpoint_lost, starting_share(context, plan, index)));
   const std::int64_t version = share.start.version;
+  // A worker reads or draws its data before it calls: that may take as long as the job allows.
+  const auto first_caller_limit =
+      std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
 
   TRY_ASSIGN(const auto server,
              task.cause.of(Reason::start_failed,
-                           PsServer::start({.listen = context.listen, .token = context.token},
+                           PsServer::start({.listen = context.listen,
+                                            .token = context.token,
+                                            .first_caller_limit = first_caller_limit},
                                            {.rules = plan.rules(context.spec),
                                             .shard = std::move(share.shard),
                                             .start = std::move(share.start),

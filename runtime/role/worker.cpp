@@ -35,6 +35,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .token = context.token,
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
+                                                  .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
   for (std::size_t i = 0; i < context.cluster.ps.size(); ++i) {

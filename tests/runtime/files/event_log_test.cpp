@@ -1,7 +1,11 @@
 // A task's events.jsonl.
 #include "runtime/files/event_log.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -63,6 +67,29 @@ TEST_CASE("lines of many threads never mix", "[event_log]") {
     }
   }
   CHECK(events_in(folder.path()).size() == 400);
+}
+
+TEST_CASE("a line that a full disk cut short leaves nothing behind", "[event_log]") {
+  const test::Folder folder;
+  const auto log = EventLog::open(folder.path());
+  REQUIRE(log->append(PhaseEvent{}).has_value());
+  {
+    // The kernel writes as far as the limit, as it does to the end of a disk.
+    rlimit whole{};
+    getrlimit(RLIMIT_FSIZE, &whole);
+    const auto size = std::filesystem::file_size(folder.path() + "/events.jsonl");
+    const rlimit full{.rlim_cur = size + 20, .rlim_max = whole.rlim_max};
+    const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &full);
+    const Status cut = log->append(FailureEvent{.reason = "BAD_DATA", .message = "lost"});
+    setrlimit(RLIMIT_FSIZE, &whole);
+    std::signal(SIGXFSZ, old_handler);
+    CHECK(cut.error() == unavailable("events.jsonl: disk full"));
+  }
+  REQUIRE(log->append(FailureEvent{.reason = "BAD_DATA", .message = "kept"}).has_value());
+  const auto events = events_in(folder.path());
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<FailureEvent>(events[1].what).message == "kept");
 }
 
 TEST_CASE("a folder that is not there is an error that names it", "[event_log]") {

@@ -44,6 +44,13 @@ TEST_CASE("whoever asks before or after gets the shard of the step", "[snapshot_
   CHECK(desk.knows(7));
 }
 
+TEST_CASE("the desk knows a step only once it has seen it, step 0 too", "[snapshot_desk]") {
+  SnapshotDesk desk(named_by_step());
+  CHECK_FALSE(desk.knows(0));
+  desk.take(snapshot_of(0));
+  CHECK(desk.knows(0));
+}
+
 TEST_CASE("a failure to write reaches who asks", "[snapshot_desk]") {
   SnapshotFiles files = named_by_step();
   files.write = [](const Snapshot&) -> Result<ArtifactFile> { return unavailable("disk full"); };
