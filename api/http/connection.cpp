@@ -21,7 +21,6 @@ constexpr std::size_t flush_bytes = 8 << 20;
 
 Connection::Connection(Setup setup)
     : socket_(std::move(setup.socket)),
-      remote_address_(std::move(setup.remote_address)),
       writer_(std::move(setup.writer)),
       count_(std::move(setup.count)),
       parser_(setup.limits) {
@@ -82,7 +81,7 @@ bool Connection::append(std::string bytes, std::size_t bound) {
   if (gone_ || closing_) return false;
   std::size_t waiting = bytes.size();
   for (const Output& output : waiting_) waiting += output.bytes.size();
-  if (waiting - sent_of_front_ > bound) {
+  if (!waiting_.empty() && waiting - sent_of_front_ > bound) {
     fail();
     lock.unlock();
     tell_stream();

@@ -48,7 +48,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Setup {
     FileDescriptor socket;  // non-blocking
-    std::string remote_address;
     RequestLimits limits;
     std::shared_ptr<Writer> writer;
     std::shared_ptr<std::atomic<std::size_t>>
@@ -60,7 +59,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // --- the thread that reads
   // -------------------------------------------------------------------------
   RequestParser& parser() { return parser_; }
-  [[nodiscard]] const std::string& remote_address() const { return remote_address_; }
   // False when a response is still due or the connection is closing: the request is dropped, as all
   // that comes after it, and the connection closes after the response that is due.
   bool begin_exchange();
@@ -77,8 +75,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // A response whose end is not known yet: the head now, then append(), then finish(). The
   // connection closes at the end.
   void begin_stream(std::string head, std::function<void()> on_gone);
-  // False when the connection is gone, or when more than `bound` bytes wait already: then it is
-  // dropped.
+  // False when the connection is gone, or when something waits already and would be more than
+  // `bound` with these bytes: then it is dropped.
   bool append(std::string bytes, std::size_t bound);
   void finish(std::string last_bytes);
 
@@ -103,7 +101,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write_now(std::unique_lock<std::mutex> lock);
 
   const FileDescriptor socket_;
-  const std::string remote_address_;
   const std::shared_ptr<Writer> writer_;
   const std::shared_ptr<std::atomic<std::size_t>> count_;
   RequestParser parser_;  // the reading thread's alone

@@ -21,7 +21,6 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order, repeated ones kept
   std::map<std::string, std::string> headers;  // lower-case names; repeated ones joined with ", "
   std::string body;
-  std::string remote_address;
   bool http_1_0 = false;
   bool wants_close = false;  // by "Connection: close"; HTTP/1.0 always does
 

@@ -32,7 +32,8 @@ void ResponseStream::finish() {
 
 void ResponseStream::beat() {
   if (options_.heartbeat == StreamOptions::Heartbeat::none) return;
-  if (!wrote_since_beat_.exchange(false)) write(":\n\n");
+  const bool wrote = wrote_since_beat_.exchange(false);
+  if (!wrote && waiting_bytes() == 0) write(":\n\n");  // bytes on their way are sign enough
   wrote_since_beat_ = false;
 }
 

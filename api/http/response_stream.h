@@ -16,7 +16,8 @@ namespace trainyard::api {
 
 struct StreamOptions {
   std::string content_type = "text/event-stream";
-  std::size_t waiting_bytes_max = 256 << 10;  // a client that is further behind is dropped
+  std::size_t waiting_bytes_max =
+      256 << 10;  // a client that is sent more while it is so far behind is dropped
   enum class Heartbeat {
     comment,
     none

@@ -79,7 +79,6 @@ class Reader : public http::Handler {
     }
     const auto connection =
         std::make_shared<Connection>(Connection::Setup{.socket = std::move(socket),
-                                                       .remote_address = peer->address().host(),
                                                        .limits = shared_->options.limits,
                                                        .writer = shared_->writer,
                                                        .count = shared_->connections});
@@ -107,7 +106,6 @@ class Reader : public http::Handler {
     if (!connection->begin_exchange()) return;
     if (parser.surplus_bytes() > 0) connection->stop_listening();
     Request request = parser.take();
-    request.remote_address = connection->remote_address();
     answer(request, connection);
   }
 

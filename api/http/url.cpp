@@ -54,21 +54,4 @@ Result<std::vector<std::pair<std::string, std::string>>> decode_query(std::strin
   return query;
 }
 
-std::string encode_component(std::string_view text) {
-  static constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string out;
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool unreserved = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                            (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '.' ||
-                            byte == '_' || byte == '~';
-    if (unreserved) {
-      out.push_back(letter);
-    } else {
-      out += {'%', digits[byte / 16], digits[byte % 16]};
-    }
-  }
-  return out;
-}
-
 }  // namespace trainyard::api

@@ -16,7 +16,4 @@ Result<std::string> decode_path_segment(std::string_view text);
 // "a=1&b=x%20y&a=2" in order; '+' is a space. The text after '?' only. Errors as above.
 Result<std::vector<std::pair<std::string, std::string>>> decode_query(std::string_view text);
 
-// Every byte but unreserved characters as %XX.
-std::string encode_component(std::string_view text);
-
 }  // namespace trainyard::api

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <set>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "api/routes/render.h"
 #include "schemas/wire/json_text.h"
@@ -16,13 +16,15 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::int64_t rows_at_once = 200;
+constexpr std::int64_t points_at_once = 200;  // per series: some 12 KiB of text each
+constexpr int pages_per_look = 32;            // a long history must not keep other watchers waiting
 constexpr std::chrono::milliseconds slow_client_pause{200};
 constexpr std::chrono::seconds unpoked_pause{30};
 
 class EventStream : public Watcher {
  public:
   EventStream(ReaderPool& readers, JobId job, const StreamPosition& start)
-      : readers_(readers), job_(std::move(job)), position_(start), first_step_(start.step) {}
+      : readers_(readers), job_(std::move(job)), position_(start) {}
 
   void open(const Responder& responder) {
     stream_ = responder.stream({}, [] {});  // a client that is gone is noticed at the next look
@@ -30,25 +32,29 @@ class EventStream : public Watcher {
 
   Next look() override {
     next_look_ = steady_clock::now() + unpoked_pause;
-    while (!stream_->gone() && stream_->waiting_bytes() == 0) {
+    for (int page = 0; page < pages_per_look; ++page) {
+      if (stream_->gone()) return Next::done;
+      if (stream_->waiting_bytes() > 0) {
+        next_look_ = steady_clock::now() + slow_client_pause;
+        return Next::keep;
+      }
       const auto text = readers_.read([this](scheduler::Reader& reader) { return news(reader); });
       if (!text) return Next::done;  // the job was deleted: the stream ends with its watcher
       if (text->empty()) return Next::keep;
       stream_->write(*text);
     }
-    if (stream_->gone()) return Next::done;
-    next_look_ = steady_clock::now() + slow_client_pause;
-    return Next::keep;
+    next_look_ = steady_clock::now();
+    return stream_->gone() ? Next::done : Next::keep;
   }
 
   [[nodiscard]] steady_clock::time_point look_at() const override { return next_look_; }
   void stop() override { stream_->finish(); }
 
  private:
-  // What is new since the last call, as event-stream text; "" when nothing is.
+  // What is new since the last call, a page of it, as event-stream text; "" when nothing is.
   Result<std::string> news(scheduler::Reader& reader) {
     TRY_ASSIGN(const Job job, reader.job(job_));
-    if (job.attempt != attempt_) begin_attempt(job);
+    if (job.attempt != position_.attempt) TRY(begin_attempt(reader, job.attempt));
     TRY_ASSIGN(const auto rows, reader.events(job_, position_.event, rows_at_once));
     std::string text;
     for (const scheduler::JobEventRow& row : rows) {
@@ -57,72 +63,84 @@ class EventStream : public Watcher {
           .id = position_text(position_), .event = row.kind, .data = to_text(event_to_json(row))});
     }
     if (job.version == metrics_version_) return text;
-    TRY_ASSIGN(const auto series, new_points(reader, job));
-    metrics_version_ = job.version;
-    if (series.empty()) return text;
+    TRY_ASSIGN(const PointPage page, next_points(reader));
+    if (!page.has_more) metrics_version_ = job.version;
+    if (page.series.empty()) return text;
+    position_.step = page.last_step;
     return text + event_text(ServerSentEvent{.id = position_text(position_),
                                              .event = "metrics",
-                                             .data = to_text(series_to_json(series))});
+                                             .data = to_text(series_to_json(page.series))});
   }
 
-  // A new attempt goes on from a checkpoint: its steps come again, with other values.
-  void begin_attempt(const Job& job) {
-    if (attempt_ > 0) {
-      first_step_ = std::min(first_step_, job.latest_checkpoint.value_or(-1));
-      sent_.clear();
-      position_.step = first_step_;
-    }
-    attempt_ = job.attempt;
+  // A new attempt goes on from a checkpoint: the steps behind it come again, with other values.
+  Status begin_attempt(scheduler::Reader& reader, std::int64_t attempt) {
+    TRY_ASSIGN(const auto from, reader.rewound_to(job_, position_.attempt));
+    if (from) position_.step = std::min(position_.step, *from);
+    position_.attempt = attempt;
+    metrics_version_ = -1;
+    return ok();
   }
 
-  Result<std::vector<scheduler::MetricSeries>> new_points(scheduler::Reader& reader,
-                                                          const Job& job) {
-    for (const auto& [name, value] : job.progress.metrics) sent_.try_emplace(name, first_step_);
-    std::vector<scheduler::MetricSeries> all;
-    for (auto& [name, step] : sent_) {
-      TRY_ASSIGN(auto series, reader.metrics(job_, {.names = {name}, .from_step = step + 1}));
-      for (scheduler::MetricSeries& one : series) {
-        if (one.points.empty()) continue;
-        step = one.points.back().step;
-        all.push_back(std::move(one));
-      }
+  // Points behind position_.step, of all series up to the same step: one number says what was sent.
+  // All values of a step are reported, and stored, at once.
+  struct PointPage {
+    std::vector<scheduler::MetricSeries> series;
+    std::int64_t last_step = -1;
+    bool has_more = false;
+  };
+  Result<PointPage> next_points(scheduler::Reader& reader) {
+    PointPage page;
+    TRY_ASSIGN(page.series, reader.metrics(job_, {.from_step = position_.step + 1,
+                                                  .max_points = points_at_once,
+                                                  .too_many = scheduler::TooMany::cut_off}));
+    std::int64_t end = INT64_MAX;
+    for (const scheduler::MetricSeries& one : page.series) {
+      if (std::ssize(one.points) < points_at_once) continue;
+      page.has_more = true;
+      end = std::min(end, one.points.back().step);
     }
-    const auto least =
-        std::ranges::min_element(sent_, {}, [](const auto& entry) { return entry.second; });
-    if (least != sent_.end()) position_.step = least->second;
-    return all;
+    for (scheduler::MetricSeries& one : page.series) {
+      std::erase_if(one.points, [end](const auto& point) { return point.step > end; });
+      if (!one.points.empty()) page.last_step = std::max(page.last_step, one.points.back().step);
+    }
+    std::erase_if(page.series, [](const auto& one) { return one.points.empty(); });
+    return page;
   }
 
   ReaderPool& readers_;
   const JobId job_;
   StreamPosition position_;
-  std::int64_t first_step_;
-  std::map<std::string, std::int64_t> sent_;  // last step per metric
-  std::int64_t attempt_ = 0;
-  std::int64_t metrics_version_ = -1;
+  std::int64_t metrics_version_ = -1;  // of the job when all its points had been sent
   steady_clock::time_point next_look_;
   std::shared_ptr<ResponseStream> stream_;
 };
 
+// "-7" at the front of the text, which it is taken from.
+bool take_number(std::string_view& text, std::int64_t& number) {
+  if (!text.starts_with('-')) return false;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + 1, end, number);
+  text = {stop, static_cast<std::size_t>(end - stop)};
+  return error == std::errc() && number >= 0;
+}
+
 }  // namespace
 
 std::string position_text(const StreamPosition& position) {
-  std::string text = std::to_string(position.event);
-  if (position.step >= 0) text += '-' + std::to_string(position.step);
-  return text;
+  const std::string event = std::to_string(position.event);
+  if (position.step < 0) return event;
+  return event + '-' + std::to_string(position.attempt) + '-' + std::to_string(position.step);
 }
 
 std::optional<StreamPosition> parse_stream_position(std::string_view text) {
   StreamPosition position;
   const char* const end = text.data() + text.size();
-  const auto [dash, event_error] = std::from_chars(text.data(), end, position.event);
-  if (event_error != std::errc() || position.event < 0) return std::nullopt;
-  if (dash == end) return position;
-  const auto [stop, step_error] = std::from_chars(dash + 1, end, position.step);
-  if (*dash != '-' || step_error != std::errc() || stop != end || position.step < 0) {
-    return std::nullopt;
-  }
-  return position;
+  const auto [stop, error] = std::from_chars(text.data(), end, position.event);
+  if (error != std::errc() || position.event < 0) return std::nullopt;
+  text = {stop, static_cast<std::size_t>(end - stop)};
+  if (text.empty()) return position;
+  const bool is_whole = take_number(text, position.attempt) && take_number(text, position.step);
+  return is_whole && text.empty() ? std::optional(position) : std::nullopt;
 }
 
 std::unique_ptr<Watcher> make_event_stream(Backend& backend, const JobId& job,

@@ -13,11 +13,13 @@
 
 namespace trainyard::api {
 
-// Where a stream is: what Last-Event-ID says, "<event>" or "<event>-<step>". Metric points may come
-// again after a reconnect, never be missing: (name, step) names a point.
+// Where a stream is: what Last-Event-ID says, "<event>" or "<event>-<attempt>-<step>". No metric
+// point is missing, before or after a reconnect. A point may come again with another value, when a
+// later attempt went on from an earlier step: (name, step) names a point.
 struct StreamPosition {
-  std::int64_t event = 0;  // id of the last timeline row that was sent
-  std::int64_t step = -1;  // metric points up to this step were sent
+  std::int64_t event = 0;    // id of the last timeline row that was sent
+  std::int64_t attempt = 0;  // the attempt that the job was in then; 0 = not known
+  std::int64_t step = -1;    // metric points up to this step were sent
 };
 std::string position_text(const StreamPosition& position);
 std::optional<StreamPosition> parse_stream_position(std::string_view text);

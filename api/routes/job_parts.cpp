@@ -11,6 +11,7 @@
 namespace trainyard::api {
 namespace {
 
+constexpr std::int64_t points_min = 6;  // the ends, and the extremes of two parts between
 constexpr std::int64_t points_max = 100'000;
 constexpr std::int64_t points_default = 1000;
 
@@ -72,7 +73,7 @@ void get_metrics(Backend& backend, const Request& request, const Responder& resp
       .names = split_names(query.text("names").value_or("")),
       .from_step = query.integer("from_step", {}),
       .to_step = query.integer("to_step", {}),
-      .max_points = query.integer("max_points", {.lowest = 1, .highest = points_max})
+      .max_points = query.integer("max_points", {.lowest = points_min, .highest = points_max})
                         .value_or(points_default)};
   if (const auto problem = query.problem()) return responder.problem(*problem);
   const auto series = backend.readers->read(

@@ -11,6 +11,7 @@ std::int64_t tail_offset(const std::string& path, std::int64_t lines) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return 0;
   const std::int64_t size = file.tellg();
+  if (lines == 0) return size;
   std::string bytes;
   std::int64_t newlines = 0;
   for (std::int64_t end = size; end > 0;) {
@@ -25,7 +26,7 @@ std::int64_t tail_offset(const std::string& path, std::int64_t lines) {
     }
     end = begin;
   }
-  return lines == 0 ? size : 0;
+  return 0;
 }
 
 }  // namespace trainyard::api

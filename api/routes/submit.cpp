@@ -42,10 +42,18 @@ void plan_job(Backend& backend, const JobSpec& spec, const Responder& responder)
       });
 }
 
-void answer_submitted(const Result<scheduler::Submitted>& submitted, const Responder& responder) {
+// A job that was there already may have tasks, which are shown as they are stored.
+void answer_submitted(ReaderPool& readers, const Result<scheduler::Submitted>& submitted,
+                      const Responder& responder) {
   if (!submitted) return responder.error(submitted.error());
-  const Job& job = submitted->job;
-  Response response = job_response(job, {});
+  JobAndTasks shown{.job = submitted->job, .tasks = {}};
+  if (submitted->replayed) {
+    auto found = read_job(readers, shown.job.id);
+    if (!found) return responder.error(found.error());
+    shown = std::move(*found);
+  }
+  const Job& job = shown.job;
+  Response response = job_response(job, shown.tasks);
   response.status = 201;
   response.headers.emplace_back("Location", "/v1/jobs/" + job.id.text);
   response.headers.emplace_back("ETag", '"' + job_tag(job) + '"');
@@ -75,13 +83,14 @@ void submit_job(Backend& backend, const Request& request, const Responder& respo
   auto& spec = std::get<JobSpec>(parsed);
   if (dry_run) return plan_job(backend, spec, responder);
   std::string spec_json = to_json(spec);
-  backend.scheduler.submit({.spec = std::move(spec),
-                            .spec_json = std::move(spec_json),
-                            .idempotency_key = std::string(key),
-                            .request_hash = key.empty() ? "" : sha256_hex(request.body)},
-                           [responder](const Result<scheduler::Submitted>& submitted) {
-                             answer_submitted(submitted, responder);
-                           });
+  backend.scheduler.submit(
+      {.spec = std::move(spec),
+       .spec_json = std::move(spec_json),
+       .idempotency_key = std::string(key),
+       .request_hash = key.empty() ? "" : sha256_hex(request.body)},
+      [responder, readers = backend.readers](const Result<scheduler::Submitted>& submitted) {
+        answer_submitted(*readers, submitted, responder);
+      });
 }
 
 }  // namespace trainyard::api

@@ -84,6 +84,10 @@ Result<std::vector<MetricSeries>> Reader::metrics(const JobId& id, const MetricQ
   return read_metrics(connection_->db, id, query);
 }
 
+Result<std::optional<std::int64_t>> Reader::rewound_to(const JobId& id, std::int64_t seen_attempt) {
+  return read_rewind(connection_->db, id, seen_attempt);
+}
+
 Result<std::vector<JobEventRow>> Reader::events(const JobId& id, std::int64_t after_id,
                                                 std::int64_t limit) {
   return read_job_events(connection_->db, {.job = id, .after_id = after_id, .limit = limit});

@@ -19,7 +19,7 @@ namespace trainyard::scheduler {
 
 struct JobFilter {
   std::optional<JobState> state = {};
-  std::string name = {};  // exact; "" = any
+  std::string name = {};                                         // exact; "" = any
   std::vector<std::pair<std::string, std::string>> labels = {};  // all must be there
 };
 struct JobPage {
@@ -36,12 +36,15 @@ struct MetricSeries {
   std::string name;
   std::vector<MetricPoint> points;  // ascending steps, none twice
 };
+// What becomes of a series that has more points than asked for: thinned, so that the minimum and
+// maximum of each bucket stay, or cut off behind the first ones.
+enum class TooMany { thinned, cut_off };
 struct MetricQuery {
   std::vector<std::string> names = {};         // empty = all
   std::optional<std::int64_t> from_step = {};  // both ends included
   std::optional<std::int64_t> to_step = {};
-  std::int64_t max_points =
-      1000;  // per series; thinned so that the minimum and maximum of each bucket stay
+  std::int64_t max_points = 1000;  // per series
+  TooMany too_many = TooMany::thinned;
 };
 
 struct JobEventRow {
@@ -67,6 +70,9 @@ class Reader {
                        std::optional<std::uint64_t> before_sequence);
   Result<std::vector<TaskAttempt>> tasks(const JobId& id, std::optional<std::int64_t> attempt);
   Result<std::vector<MetricSeries>> metrics(const JobId& id, const MetricQuery& query);
+  // The step behind which a reader of the points up to this attempt must begin again, because a
+  // later attempt went on from there; nothing when none did.
+  Result<std::optional<std::int64_t>> rewound_to(const JobId& id, std::int64_t seen_attempt);
   Result<std::vector<JobEventRow>> events(const JobId& id, std::int64_t after_id,
                                           std::int64_t limit);
   Result<std::vector<Checkpoint>> checkpoints(const JobId& id);  // committed ones, oldest first

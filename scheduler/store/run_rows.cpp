@@ -89,6 +89,28 @@ Result<std::vector<Series>> series_of(Db& db, const JobId& job,
   return all;
 }
 
+// The points of one series that the query is answered with.
+class Kept {
+ public:
+  explicit Kept(const MetricQuery& wanted) : wanted_(wanted), thinner_(wanted.max_points) {}
+
+  [[nodiscard]] bool is_full() const {
+    return wanted_.too_many == TooMany::cut_off && std::ssize(first_) >= wanted_.max_points;
+  }
+  void add(const MetricPoint& point) {
+    if (wanted_.too_many == TooMany::cut_off) return first_.push_back(point);
+    thinner_.add(point);
+  }
+  [[nodiscard]] std::vector<MetricPoint> take() {
+    return wanted_.too_many == TooMany::cut_off ? std::move(first_) : thinner_.take();
+  }
+
+ private:
+  const MetricQuery& wanted_;
+  std::vector<MetricPoint> first_;
+  Thinner thinner_;
+};
+
 Result<std::vector<MetricPoint>> read_points(Db& db, const Series& series,
                                              const MetricQuery& wanted, const Horizon& horizon) {
   Query query = db.query(
@@ -97,19 +119,19 @@ Result<std::vector<MetricPoint>> read_points(Db& db, const Series& series,
       "ORDER BY step, attempt, event_offset",
       series.id, wanted.from_step.value_or(std::numeric_limits<std::int64_t>::min()),
       wanted.to_step.value_or(std::numeric_limits<std::int64_t>::max()));
-  Thinner thinner(wanted.max_points);
+  Kept kept(wanted);
   std::optional<MetricPoint> newest;  // of the step that is being read
-  while (query.next()) {
+  while (!kept.is_full() && query.next()) {
     const std::int64_t step = query.integer();
     const std::int64_t attempt = query.integer();
     if (horizon.hides(attempt, step)) continue;
-    if (newest && newest->step != step) thinner.add(*newest);
+    if (newest && newest->step != step) kept.add(*newest);
     const WallTime time = query.time();
     newest = MetricPoint{.step = step, .value = query.real(), .time = time};
   }
   TRY(query.finish());
-  if (newest) thinner.add(*newest);
-  return thinner.take();
+  if (newest && !kept.is_full()) kept.add(*newest);
+  return kept.take();
 }
 
 }  // namespace
@@ -145,6 +167,14 @@ Result<std::vector<MetricSeries>> read_metrics(Db& db, const JobId& job, const M
     if (!points.empty()) shown.push_back({series.name, std::move(points)});
   }
   return shown;
+}
+
+Result<std::optional<std::int64_t>> read_rewind(Db& db, const JobId& job, std::int64_t attempt) {
+  Query query = db.query("SELECT min(step) FROM metric_rollbacks WHERE job = ? AND attempt > ?",
+                         job.text, attempt);
+  const auto least = query.next() ? query.optional_integer() : std::nullopt;
+  TRY(query.finish());
+  return least;
 }
 
 Result<std::vector<JobEventRow>> read_job_events(Db& db, const JobEventPage& page) {

@@ -19,6 +19,9 @@ Status append_job_event(Db& db, const AppendJobEvent& change);
 // rolled back beyond where a later one went on are not.
 Result<std::vector<MetricSeries>> read_metrics(Db& db, const JobId& job, const MetricQuery& query);
 
+// The least step from which an attempt after this one went on.
+Result<std::optional<std::int64_t>> read_rewind(Db& db, const JobId& job, std::int64_t attempt);
+
 struct JobEventPage {
   JobId job;
   std::int64_t after_id = 0;

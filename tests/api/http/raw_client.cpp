@@ -103,6 +103,15 @@ std::string RawClient::read_until(std::string_view wanted) {
   return buffer_;
 }
 
+std::string RawClient::take_until(std::string_view wanted) {
+  read_until(wanted);
+  const std::size_t at = buffer_.find(wanted);
+  if (at == std::string::npos) return "";
+  std::string taken = buffer_.substr(0, at + wanted.size());
+  buffer_.erase(0, taken.size());
+  return taken;
+}
+
 bool RawClient::ended() {
   buffer_.clear();
   while (receive()) buffer_.clear();

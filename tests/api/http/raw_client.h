@@ -33,6 +33,8 @@ class RawClient {
   RawResponse read_to_head();  // only the head, of a HEAD answer or a stream
   // More of a stream, until `wanted` was seen or the connection ended; all that came so far.
   std::string read_until(std::string_view wanted);
+  // The same, and taken: the next call begins behind it. "" when it did not come.
+  std::string take_until(std::string_view wanted);
   bool ended();  // waits for the server's end of the connection
   enum class HangUp { politely, with_reset };
   void hang_up(HangUp manner);

@@ -50,6 +50,20 @@ TEST_CASE("a client that leaves ends its stream and is told of once", "[http]") 
   CHECK_FALSE(server.streams().front()->write("data: x\n\n"));
 }
 
+TEST_CASE("a piece larger than the bound is sent when nothing waits before it", "[http]") {
+  TestServer server;
+  RawClient client(server.address());
+  client.request("GET /stream");
+  REQUIRE(server.wait_for_streams(1));
+  const auto stream = server.streams().front();
+  const std::string piece(10 << 20, 'x');
+
+  CHECK(stream->write(piece + "end"));
+
+  CHECK(client.read_until("end").size() > piece.size());
+  CHECK_FALSE(stream->gone());
+}
+
 TEST_CASE("a client that does not read is dropped when its bound is reached", "[http]") {
   TestServer server;
   RawClient idle(server.address());

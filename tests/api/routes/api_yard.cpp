@@ -47,8 +47,11 @@ nlohmann::json ApiYard::json(int status, std::string_view method_and_path, std::
   return nlohmann::json::parse(response.body);
 }
 
-std::string ApiYard::submit(std::string_view spec) {
-  return json(201, "POST /v1/jobs", spec).at("id").get<std::string>();
+std::string ApiYard::submit(std::string_view spec, std::string_view extra) {
+  const RawResponse response = call("POST /v1/jobs", extra, spec);
+  INFO(response.body);
+  REQUIRE(response.status == 201);
+  return nlohmann::json::parse(response.body).at("id").get<std::string>();
 }
 
 nlohmann::json ApiYard::status_of(const std::string& id) {
@@ -72,17 +75,53 @@ void ApiYard::wait_for_state(const std::string& id, const std::string& state) {
   wait_for(id, [&](const nlohmann::json& job) { return job.at("status").at("state") == state; });
 }
 
-RunningJob::RunningJob(ApiYard& yard)
+RunningJob::RunningJob(ApiYard& yard, std::string_view submit_headers)
     : yard_(yard), agent_(yard.scheduler().agent_address(), "a1") {
   agent_.report();
   agent_.next();
-  id_ = yard.submit();
+  id_ = yard.submit(small_spec, submit_headers);
+  run_what_is_wanted();
+}
+
+void RunningJob::run_what_is_wanted() {
   assignment_ = agent_.until([](const Assignment& now) { return !now.tasks.empty(); });
   for (const WantedTask& wanted : assignment_.tasks) {
     agent_.task(wanted).state = TaskState::running;
   }
   agent_.report();
-  yard.wait_for_state(id_, "running");
+  yard_.wait_for_state(id_, "running");
+}
+
+void RunningJob::start_again() {
+  yard_.json(200, "POST " + path("/suspend"));
+  agent_.until(
+      [](const Assignment& now) { return std::ranges::all_of(now.tasks, &WantedTask::stop); });
+  for (TaskReport& report : agent_.state().tasks) {
+    report.state = TaskState::killed;
+    report.exit.signal = 15;
+  }
+  agent_.report();
+  yard_.wait_for_state(id_, "suspended");
+  agent_.until([](const Assignment& now) { return now.tasks.empty(); });
+  agent_.state().tasks.clear();
+  yard_.json(200, "POST " + path("/resume"));
+  ++attempt_;
+  run_what_is_wanted();
+}
+
+void RunningJob::report_steps(std::int64_t first, std::int64_t last,
+                              const std::vector<std::string>& names) {
+  TaskReport& report = agent_.task(task("worker/0"));
+  report.events_begin = report.events_end;
+  report.events.clear();
+  for (std::int64_t step = first; step <= last; ++step) {
+    MetricEvent metric{step, last_step, {}};
+    for (const std::string& name : names) metric.values[name] = static_cast<double>(attempt_);
+    report.events.push_back({{1'700'000'000'000}, report.events_end, std::move(metric)});
+    report.events_end += 100;
+  }
+  agent_.report();
+  yard_.wait_for(id_, [&](const nlohmann::json& job) { return job["status"]["step"] == last; });
 }
 
 const WantedTask& RunningJob::task(std::string_view name) {
@@ -126,7 +165,7 @@ void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
                                 sha256_hex(shard)};
   Manifest content;
   content.step = step;
-  content.attempt = 1;
+  content.attempt = attempt_;
   content.job = id_;
   content.spec_hash = task("worker/0").task.spec_hash;
   content.mode = "sync";

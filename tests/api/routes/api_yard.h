@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/http/server.h"
 #include "api/routes/service.h"
@@ -35,7 +36,7 @@ class ApiYard {
   // The body of an answer that must have this status.
   nlohmann::json json(int status, std::string_view method_and_path, std::string_view body = "");
 
-  std::string submit(std::string_view spec = small_spec);  // the id
+  std::string submit(std::string_view spec = small_spec, std::string_view extra = "");  // the id
   nlohmann::json status_of(const std::string& id);
   // Long-polls until `holds(job)`; fails the test after a deadline.
   void wait_for(const std::string& id, const std::function<bool(const nlohmann::json&)>& holds);
@@ -53,7 +54,7 @@ class RunningJob {
  public:
   static constexpr std::int64_t last_step = 600;
 
-  explicit RunningJob(ApiYard& yard);
+  explicit RunningJob(ApiYard& yard, std::string_view submit_headers = "");
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string path(std::string_view rest = "") const {
@@ -62,16 +63,21 @@ class RunningJob {
   const WantedTask& task(std::string_view name);
 
   void report_loss(std::int64_t step, double loss);
+  // `names` metrics at every step of the range; their value is the attempt. In one report.
+  void report_steps(std::int64_t first, std::int64_t last, const std::vector<std::string>& names);
+  void start_again();  // suspends and resumes the job: the next attempt runs
   void write_log(std::string_view name, std::string_view text);  // appended
   void commit_checkpoint(std::int64_t step, double loss);        // and waits for it
   void end_well();                                               // with its last checkpoint
 
  private:
   void tell(const WantedTask& wanted, decltype(RunEvent::what) what);
+  void run_what_is_wanted();
 
   ApiYard& yard_;
   scheduler::AgentPeer agent_;
   std::string id_;
+  std::int64_t attempt_ = 1;
   Assignment assignment_;
   std::map<std::string, std::int64_t> log_ends_;
 };

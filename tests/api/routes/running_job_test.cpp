@@ -27,6 +27,21 @@ TEST_CASE("the tasks, the cluster and the host of a running job are shown", "[ro
   CHECK(agents[0].at("state") == "ready");
 }
 
+TEST_CASE("a submit that is repeated shows the job as it is by then", "[routes]") {
+  ApiYard yard;
+  const std::string key = "Idempotency-Key: once\r\n";
+  RunningJob run(yard, key);
+
+  const RawResponse again = yard.call("POST /v1/jobs", key, small_spec);
+  const RawResponse shown = yard.call("GET " + run.path());
+
+  CHECK(again.status == 201);
+  CHECK(again.headers.at("location") == run.path());
+  CHECK(again.headers.at("etag") == shown.headers.at("etag"));
+  CHECK(json::parse(again.body) == json::parse(shown.body));
+  CHECK(json::parse(again.body)["status"]["roles"]["worker"]["running"] == 2);
+}
+
 TEST_CASE("an agent is cordoned and used again", "[routes]") {
   ApiYard yard;
   RunningJob run(yard);
@@ -52,44 +67,13 @@ TEST_CASE("metrics come as JSON and as CSV, by name and range of steps", "[route
   CHECK(some.at("series")[0].at("points")[0].at("step") == 20);
   CHECK(some.at("series")[0].at("points")[0].at("value") == 0.05);
 
+  const RawResponse too_few = yard.call("GET " + run.path("/metrics?max_points=5"));
+  CHECK(too_few.status == 400);
+  CHECK_THAT(too_few.body, Catch::Contains("max_points") && Catch::Contains("at least 6"));
   const RawResponse csv = yard.call("GET " + run.path("/metrics"), "Accept: text/csv\r\n");
   CHECK(csv.headers.at("content-type") == "text/csv; charset=utf-8");
   CHECK_THAT(csv.body, Catch::StartsWith("name,step,time,value\nloss,10,2023-"));
   CHECK(std::ranges::count(csv.body, '\n') == 4);
-}
-
-TEST_CASE("an event stream tells transitions and metrics, and goes on where it broke off",
-          "[routes]") {
-  ApiYard yard;
-  RunningJob run(yard);
-  run.report_loss(10, 0.5);
-  const std::string accept = "Accept: text/event-stream\r\n";
-  RawClient client(yard.address());
-  client.request("GET " + run.path("/events"), accept);
-  CHECK(client.read_to_head().headers.at("content-type") == "text/event-stream");
-
-  const std::string first = client.read_until("\"value\":0.5");
-  CHECK_THAT(first, Catch::Contains("event: transition\n"));
-  CHECK_THAT(first, Catch::Contains("event: metrics\n"));
-  run.report_loss(20, 0.25);
-  const std::string second = client.read_until("\"value\":0.25");
-  CHECK_THAT(second, Catch::Contains("\"step\":20"));
-  const std::size_t id = second.rfind("id: ") + 4;
-  const std::string last_id = second.substr(id, second.find('\n', id) - id);
-  CHECK_THAT(last_id, Catch::EndsWith("-20"));
-  client.hang_up(RawClient::HangUp::politely);
-
-  run.report_loss(30, 0.125);
-  RawClient again(yard.address());
-  again.request("GET " + run.path("/events"), accept + "Last-Event-ID: " + last_id + "\r\n");
-  CHECK(again.read_to_head().status == 200);
-  const std::string rest = again.read_until("\"value\":0.125");
-  CHECK(rest.find("queued") == std::string::npos);
-  CHECK(rest.find("\"step\":10") == std::string::npos);
-  CHECK(rest.find("\"step\":20") == std::string::npos);
-
-  CHECK(yard.call("GET " + run.path("/events"), accept + "Last-Event-ID: x\r\n").status == 400);
-  CHECK(yard.call("GET /v1/jobs/none/events", accept).status == 404);
 }
 
 TEST_CASE("the timeline comes in pages", "[routes]") {

@@ -139,6 +139,35 @@ TEST_CASE("a range of steps includes both its ends", "[metrics]") {
   CHECK(points.back().step == 40);
 }
 
+TEST_CASE("a page of points is the first ones, none left out between them", "[metrics]") {
+  Yard yard;
+  save(yard.store, {losses(yard.job, {.first = 1, .last = 3000, .every = 1})});
+
+  std::int64_t expected = 1;
+  while (true) {
+    const auto page = yard.loss({.names = {"loss"},
+                                 .from_step = expected,
+                                 .max_points = 700,
+                                 .too_many = TooMany::cut_off});
+    if (page.empty()) break;
+    CHECK(page.size() <= 700);
+    for (const MetricPoint& point : page) CHECK(point.step == expected++);
+  }
+  CHECK(expected == 3001);
+}
+
+TEST_CASE("who saw an earlier attempt begins again where a later one went on", "[metrics]") {
+  Yard yard;
+  CHECK(value_of(yard.reader.rewound_to(yard.job, 0)) == std::nullopt);
+  save(yard.store, {RollBackMetrics{yard.job, 1, 0}, RollBackMetrics{yard.job, 2, 500},
+                    RollBackMetrics{yard.job, 3, 300}, RollBackMetrics{yard.job, 4, 400}});
+
+  CHECK(value_of(yard.reader.rewound_to(yard.job, 1)) == 300);
+  CHECK(value_of(yard.reader.rewound_to(yard.job, 3)) == 400);
+  CHECK(value_of(yard.reader.rewound_to(yard.job, 4)) == std::nullopt);
+  CHECK(value_of(yard.reader.rewound_to(JobId{"none"}, 0)) == std::nullopt);
+}
+
 TEST_CASE("losses that are not finite come back as they are", "[metrics]") {
   Yard yard;
   const double infinity = std::numeric_limits<double>::infinity();

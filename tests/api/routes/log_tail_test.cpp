@@ -1,0 +1,25 @@
+// Where the last lines of a log begin.
+#include "api/routes/log_tail.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+
+#include "tests/scheduler/store/fixtures.h"
+
+using namespace trainyard::api;
+
+TEST_CASE("the last lines of a log begin where they begin, however long they are", "[routes]") {
+  const trainyard::scheduler::TempFolder folder;
+  const std::string path = folder.path("log");
+  const std::string line(100'000, 'x');
+  std::ofstream(path) << "one\n" << line << "\n" << line << "\nend\n";
+  const std::int64_t size = 4 + 2 * 100'001 + 4;
+
+  CHECK(tail_offset(path, 0) == size);
+  CHECK(tail_offset(path, 1) == size - 4);
+  CHECK(tail_offset(path, 2) == size - 4 - 100'001);
+  CHECK(tail_offset(path, 4) == 0);
+  CHECK(tail_offset(path, 9) == 0);
+  CHECK(tail_offset(folder.path("none"), 3) == 0);
+}
