@@ -25,9 +25,20 @@ std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
   return std::move(moment.actions);
 }
 
-AgentReport Agent::next_report(Time) {
+AgentReport Agent::next_report() {
   AgentReport report{options_.id, options_.epoch, ++last_number_, generation_, options_.host, {}};
-  for (const auto& [key, task] : tasks_) report.tasks.push_back(shown(task));
+  ReportRoom room;
+  std::optional<TaskKey> cut_short;
+  const auto show = [&](auto from, auto to) {
+    for (; from != to; ++from) {
+      report.tasks.push_back(shown(from->second, room));
+      if (room.was_short && !cut_short) cut_short = from->first;
+    }
+  };
+  const auto first = cut_short_ ? tasks_.lower_bound(*cut_short_) : tasks_.begin();
+  show(first, tasks_.end());
+  show(tasks_.begin(), first);
+  cut_short_ = cut_short;
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "agent/core/agent_events.h"
@@ -13,7 +14,7 @@
 
 namespace trainyard::agent {
 
-// The fences of ARCHITECTURE.md section 6 that stand on the agent's side. All are kept; only
+// The fences of ARCHITECTURE.md section 5 that stand on the agent's side. All are kept; only
 // tests/sim removes one at a time, to prove that the simulation notices.
 enum class Fence { kept, removed };
 struct Fences {
@@ -37,8 +38,8 @@ class Agent {
   std::vector<Action> step(const AgentEvent& event, const Now& now);
 
   // The whole state, as the next report; takes a report number. Run events are cut to a bounded
-  // size, oldest first.
-  AgentReport next_report(Time now);
+  // size (report_bytes_max), oldest first; the task that had no room is the first in the next.
+  AgentReport next_report();
 
   [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }
 
@@ -67,6 +68,7 @@ class Agent {
   std::int64_t generation_ = 0;   // newest applied
   std::int64_t last_number_ = 0;  // of the newest report
   std::map<TaskKey, HostedTask> tasks_;
+  std::optional<TaskKey> cut_short_;  // the first that the last report had no room for
 };
 
 }  // namespace trainyard::agent

@@ -15,6 +15,22 @@ TaskState state_after(const HostedTask& task, Reason reason) {
   return was_told && reason != Reason::oom_killed ? TaskState::killed : TaskState::failed;
 }
 
+// As many as there is room for, the first even if it is larger than a task's share.
+void show_events(const HostedTask& task, TaskReport& report, ReportRoom& room) {
+  report.events_end = report.events_begin;
+  for (std::size_t i = 0; i < task.events.size(); ++i) {
+    const bool is_last = i + 1 == task.events.size();
+    const std::int64_t end = is_last ? task.events_end : task.events[i + 1].offset;
+    const std::int64_t bytes = end - report.events_begin;
+    if (bytes > room.bytes) room.was_short = true;
+    if (bytes > room.bytes || (i > 0 && bytes > events_bytes_max)) break;
+    report.events.push_back(task.events[i]);
+    report.events_end = end;
+  }
+  if (task.events.empty()) report.events_end = task.events_end;
+  room.bytes -= report.events_end - report.events_begin;
+}
+
 }  // namespace
 
 void begin(HostedTask& task, const TaskStarted& event) {
@@ -61,27 +77,24 @@ void forget_events(HostedTask& task, std::int64_t offset) {
   while (!task.events.empty() && task.events.front().offset < offset) task.events.pop_front();
 }
 
-TaskReport shown(const HostedTask& task) {
+TaskReport shown(const HostedTask& task, ReportRoom& room) {
   TaskReport report;
   report.key = task.wanted.task.key;
   report.token = task.wanted.task.token;
   report.pid = task.pid;
   report.started_at = task.started_at;
   report.events_begin = task.events.empty() ? task.events_end : task.events.front().offset;
-  report.events_end = task.events_end;
-  for (const RunEvent& event : task.events) {
-    if (!report.events.empty() && event.offset - report.events_begin > events_bytes_max) {
-      report.events_end = event.offset;
-      break;
-    }
-    report.events.push_back(event);
-  }
+  show_events(task, report, room);
 
-  const bool is_last_word = task.output_delivered && report.events_end == task.events_end;
+  const std::int64_t ending_bytes = std::ssize(task.message) + std::ssize(task.log_tail);
+  const bool all_shown = report.events_end == task.events_end;
+  const bool is_last_word = task.output_delivered && all_shown && ending_bytes <= room.bytes;
+  if (task.ended_as && all_shown && ending_bytes > room.bytes) room.was_short = true;
   if (!task.ended_as || !is_last_word) {
     report.state = task.kill_at ? TaskState::stopping : task.lived_as;
     return report;
   }
+  room.bytes -= ending_bytes;
   report.state = *task.ended_as;
   report.exit = task.exit;
   report.reason = task.reason;

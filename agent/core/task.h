@@ -47,8 +47,14 @@ void read(HostedTask& task, const RunEventsRead& event);
 // The server has the events up to `offset`.
 void forget_events(HostedTask& task, std::int64_t offset);
 
+// What is left of the bytes that one report may have.
+struct ReportRoom {
+  std::int64_t bytes = report_bytes_max;
+  bool was_short = false;  // some task had more to show
+};
+
 // What is shown of it. Events are cut to a bounded size, oldest first; a terminal state is shown
 // only with the last of them, when all files and logs are delivered too.
-TaskReport shown(const HostedTask& task);
+TaskReport shown(const HostedTask& task, ReportRoom& room);
 
 }  // namespace trainyard::agent

@@ -12,10 +12,10 @@
 
 #include <cerrno>
 
+#include "schemas/types/agent.h"
+
 namespace trainyard::agent {
 namespace {
-
-constexpr int message_bytes_max = 16 * 1024 * 1024;
 
 Reach reach_from(int error) {
   if (error == 0) return Reach::reached;
@@ -45,8 +45,8 @@ Reach probe_address(const addrinfo& address, std::chrono::milliseconds timeout) 
 
 std::shared_ptr<grpc::Channel> make_channel(const std::string& server) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(message_bytes_max);
-  arguments.SetMaxSendMessageSize(message_bytes_max);
+  arguments.SetMaxReceiveMessageSize(agent_message_bytes_max);
+  arguments.SetMaxSendMessageSize(agent_message_bytes_max);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);  // also the time for one connect

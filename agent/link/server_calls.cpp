@@ -46,6 +46,13 @@ bool is_whole(const std::string& path, const ArtifactFile& file) {
   return size_of(path) == file.bytes && sha256_of(path) == file.sha256;
 }
 
+// The stored part grew between our question and our first piece: an earlier upload of ours that had
+// timed out was still being written. The next try asks again where to go on.
+Error retriable(Error error) {
+  if (error.code == Code::conflict) error.code = Code::unavailable;
+  return error;
+}
+
 proto::ArtifactQuery query_for(const JobId& job, const ArtifactFile& file) {
   proto::ArtifactQuery query;
   query.set_job(job.text);
@@ -129,7 +136,11 @@ Status ServerCalls::upload(const ArtifactUpload& upload) {
     return invalid("the file " + upload.path + " is not there with its announced " +
                    std::to_string(upload.file.bytes) + " bytes");
   }
-  const std::int64_t start = std::clamp<std::int64_t>(stored.bytes(), 0, upload.file.bytes);
+  const std::int64_t start = stored.bytes();
+  if (start < 0 || start > upload.file.bytes) {
+    return invalid("the server has " + std::to_string(start) + " bytes of " + upload.path +
+                   ", which has " + std::to_string(upload.file.bytes));
+  }
   file.seekg(start);
 
   Calls::Context context(*calls_, deadline_for(upload.file.bytes - start));
@@ -155,7 +166,7 @@ Status ServerCalls::upload(const ArtifactUpload& upload) {
   }
   writer->WritesDone();
   const grpc::Status status = writer->Finish();
-  if (!status.ok()) return from_grpc(status);
+  if (!status.ok()) return retriable(from_grpc(status));
   if (!stored.complete()) return unavailable("the server does not have all of " + upload.path);
   return ok();
 }

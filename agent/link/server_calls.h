@@ -34,7 +34,7 @@ struct ArtifactDownload {
 };
 
 // Errors: unavailable = try again later; the server's own refusals (invalid, not_found, conflict)
-// are for good.
+// are for good. An upload never ends as a conflict: what it met is another when it is tried again.
 class ServerCalls {
  public:
   explicit ServerCalls(const std::string& server);

@@ -131,7 +131,7 @@ class Daemon::Session {
 
   void report_when_due(const Now& now) {
     if (!writable_ || now.steady < report_at_) return;
-    const AgentReport report = core_.next_report(now.steady);
+    const AgentReport report = core_.next_report();
     apply(ReportSent{report.number},
           now);  // before it leaves: the lease counts from no later than that
     writable_ = false;

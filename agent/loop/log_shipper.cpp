@@ -91,19 +91,18 @@ LogShipper::Outcome LogShipper::ship_piece(const Shipping& shipping) {
                                                           .offset = shipping.offset,
                                                           .data = std::move(data).value()});
   if (stored) {
-    note_stored(task.key, shipping.offset, *stored);
+    note_stored(task.key, *stored);
     return Outcome::more;
   }
   return note_failure(task.key, stored.error()) ? Outcome::nothing_new : Outcome::unreachable;
 }
 
-void LogShipper::note_stored(const TaskKey& key, std::int64_t sent_from, std::int64_t stored) {
+void LogShipper::note_stored(const TaskKey& key, std::int64_t stored) {
   const std::lock_guard lock(mutex_);
   const auto found = logs_.find(key);
   if (found == logs_.end()) return;
   found->second.offset = stored;
   found->second.retry = Retry{};
-  found->second.refused = stored == sent_from;  // it took nothing: the log is as long as it may be
 }
 
 bool LogShipper::note_failure(const TaskKey& key, const Error& error) {

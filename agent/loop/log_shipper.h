@@ -36,16 +36,16 @@ class LogShipper {
  private:
   struct Shipping {
     TaskFiles task;
-    std::int64_t offset = 0;  // stored up to here
+    std::int64_t offset = 0;  // stored up to here; beyond its limit the server drops, and says so
     Retry retry;
-    bool refused = false;  // for good, or the server's limit for a log is reached
+    bool refused = false;  // for good
     bool finished = false;
   };
   enum class Outcome { nothing_new, more, unreachable };
 
   void work(const std::stop_token& stop);
   Outcome ship_piece(const Shipping& shipping);
-  void note_stored(const TaskKey& key, std::int64_t sent_from, std::int64_t stored);
+  void note_stored(const TaskKey& key, std::int64_t stored);
   // True when the log is given up.
   bool note_failure(const TaskKey& key, const Error& error);
 

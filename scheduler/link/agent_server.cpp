@@ -14,7 +14,6 @@
 namespace trainyard::scheduler {
 namespace {
 
-constexpr int message_bytes_max = 16 << 20;
 constexpr std::size_t piece_bytes = 1 << 20;
 constexpr int transfers_max =
     64;  // uploads and downloads at once: each holds a thread while it lasts
@@ -131,8 +130,8 @@ class Service final : public CallbackService {
 
 // A peer that does not answer a ping within 20 s is gone; agents may ping as often as each 5 s.
 void set_channel_options(grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(message_bytes_max);
-  builder.SetMaxSendMessageSize(message_bytes_max);
+  builder.SetMaxReceiveMessageSize(agent_message_bytes_max);
+  builder.SetMaxSendMessageSize(agent_message_bytes_max);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port in use is an error
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);

@@ -19,6 +19,13 @@
 
 namespace trainyard {
 
+// A report and an assignment are one message each, and gRPC refuses those that are larger than
+// this, for good. So what can grow is bounded: the briefs of the jobs on one host, and the run
+// events and log tails of one report. The rest (what is said of each task) is far smaller.
+inline constexpr int agent_message_bytes_max = 64 << 20;
+inline constexpr std::int64_t briefs_bytes_max = 32 << 20;
+inline constexpr std::int64_t report_bytes_max = 8 << 20;
+
 struct GpuInfo {
   int index = 0;
   std::string name;
@@ -52,7 +59,7 @@ struct TaskReport {
   std::int64_t events_begin = 0;  // offset of the first of `events`
   std::int64_t events_end = 0;    // offset just after the last of them
   std::vector<RunEvent>
-      events;            // not yet acknowledged, oldest first, at most a bounded number of bytes
+      events;  // not yet acknowledged, oldest first; as many as fit report_bytes_max, of all tasks
   std::string log_tail;  // last lines, once the task has failed
   WallTime started_at;
   WallTime finished_at;

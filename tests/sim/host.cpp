@@ -172,7 +172,7 @@ void Host::heartbeat() {
 void Host::report() {
   report_is_due_ = false;
   if (world_.is_refused()) return apply(ConnectionRefused{});
-  const AgentReport report = agent_->next_report(now().steady);
+  const AgentReport report = agent_->next_report();
   apply(ReportSent{report.number});
   world_.send_report(report);
 }

@@ -29,13 +29,13 @@ struct Yard {
   }
   // The server answers a report that leaves now.
   std::vector<Action> want(std::vector<WantedTask> tasks) {
-    const AgentReport report = agent.next_report(now.steady);
+    const AgentReport report = agent.next_report();
     step(ReportSent{report.number});
     return step(AssignmentArrived{
         {AgentId{"a"}, 3, ++generation, report.number, Millis{60'000}, std::move(tasks)}});
   }
   TaskReport shown() {
-    const AgentReport report = agent.next_report(now.steady);
+    const AgentReport report = agent.next_report();
     REQUIRE(report.tasks.size() == 1);
     return report.tasks[0];
   }
@@ -123,6 +123,47 @@ TEST_CASE("run events are shown until they are stored, a bounded number of bytes
   CHECK(taken == 1001);
 }
 
+TEST_CASE("a report is bounded whatever many tasks have to say, and each gets its turn",
+          "[agent]") {
+  constexpr int tasks = 64;
+  constexpr std::int64_t line = 1000;
+  constexpr std::int64_t lines = 1000;
+  Yard yard;
+  std::vector<WantedTask> all;
+  for (int i = 0; i < tasks; ++i) {
+    all.push_back(wanted());
+    all.back().task.key.index = i;
+  }
+  yard.want(all);
+  for (const WantedTask& task : all) {
+    std::vector<RunEvent> events;
+    for (std::int64_t i = 0; i < lines; ++i) {
+      events.push_back({yard.now.wall, i * line, MetricEvent{i, 0, {}}});
+    }
+    yard.step(TaskStarted{task.task.key, 42, yard.now.wall});
+    yard.step(RunEventsRead{task.task.key, std::move(events), lines * line});
+    yard.step(
+        TaskExited{task.task.key, {1, {}}, Reason::none, std::string(16'000, 'x'), yard.now.wall});
+    yard.step(TaskOutputDelivered{task.task.key});
+  }
+
+  std::size_t ended = 0;
+  for (int rounds = 0; ended < tasks; ++rounds) {
+    REQUIRE(rounds < 16);  // 65 MB in all, 8 MiB in each
+    const AgentReport report = yard.agent.next_report();
+    REQUIRE(report.tasks.size() == tasks);
+    std::int64_t bytes = 0;
+    ended = 0;
+    for (const TaskReport& task : report.tasks) {
+      bytes += task.events_end - task.events_begin + std::ssize(task.log_tail);
+      ended += is_terminal(task.state) ? 1 : 0;
+      all[static_cast<std::size_t>(task.key.index)].events_stored = task.events_end;
+    }
+    CHECK(bytes <= report_bytes_max);
+    yard.want(all);
+  }
+}
+
 TEST_CASE("a task is asked to stop, and killed after its grace", "[agent]") {
   Yard yard;
   yard.run();
@@ -175,7 +216,7 @@ TEST_CASE("older assignments, and those for another start, are ignored", "[agent
   CHECK(yard.shown().state == TaskState::running);
   CHECK(count<StopTask>(
             yard.step(AssignmentArrived{{AgentId{"a"}, 2, 99, 1, Millis{60'000}, {}}})) == 0);
-  CHECK(yard.agent.next_report(yard.now.steady).generation == 1);
+  CHECK(yard.agent.next_report().generation == 1);
 }
 
 TEST_CASE("when the lease has run out every task is killed, and shown as lost to it", "[agent]") {
@@ -191,7 +232,7 @@ TEST_CASE("when the lease has run out every task is killed, and shown as lost to
 
 TEST_CASE("an assignment that was under way for longer than the lease starts nothing", "[agent]") {
   Yard yard;
-  const AgentReport report = yard.agent.next_report(yard.now.steady);
+  const AgentReport report = yard.agent.next_report();
   yard.step(ReportSent{report.number});
   yard.pass(Millis{60'000});
   const Assignment late{AgentId{"a"}, 3, 1, report.number, Millis{60'000}, {wanted()}};

@@ -45,6 +45,24 @@ TEST_CASE("an upload goes on where an earlier one ended, and is not repeated", "
   CHECK(server.bytes_received() == 1'499'999);
 }
 
+TEST_CASE("an upload that meets a part that has grown meanwhile is tried again, a refused one not",
+          "[calls]") {
+  ServerDouble server;
+  server.want(a_wanted_task("j-1", Role::ps));
+  ServerCalls calls(server.address());
+  const ScratchFolder folder;
+  const std::string content = a_content(1000);
+  write_content(folder.file("shard"), content);
+  server.refuse_deliveries({grpc::StatusCode::FAILED_PRECONDITION, "10 bytes are stored, not 0"});
+  CHECK(calls.upload(an_upload(folder.file("shard"), content)).error().code == Code::unavailable);
+  server.refuse_deliveries(grpc::Status::OK);
+  CHECK(calls.upload(an_upload(folder.file("shard"), content)));
+
+  server.put_part(sha256_hex("short"), "longer than announced");
+  write_content(folder.file("short"), "short");
+  CHECK(calls.upload(an_upload(folder.file("short"), "short")).error().code == Code::invalid);
+}
+
 TEST_CASE("an upload of a file that is not as announced, or with a wrong token, is refused",
           "[calls]") {
   ServerDouble server;

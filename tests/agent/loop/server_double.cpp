@@ -29,7 +29,7 @@ std::string ServerDouble::address() const { return "127.0.0.1:" + std::to_string
 
 void ServerDouble::listen(int port) {
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(16 * 1024 * 1024);
+  builder.SetMaxReceiveMessageSize(agent_message_bytes_max);
   builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
                            &port_);
   builder.RegisterService(this);
