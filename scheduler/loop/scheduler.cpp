@@ -20,8 +20,9 @@
 namespace trainyard::scheduler {
 namespace {
 
-// How long a file stays that belongs to no checkpoint: the manifest that names it may yet come.
-constexpr Millis file_grace{60'000};
+// How long a file stays that belongs to no checkpoint: the manifest that names it may yet come,
+// from an agent that was cut off until it is given up as lost.
+Millis file_grace(const Limits& limits) { return limits.lost_after + seconds(60); }
 
 }  // namespace
 
@@ -32,7 +33,7 @@ struct Scheduler::Parts {
         artifacts(folder.artifacts()),
         logs(folder.logs()),
         tokens(std::move(reader)),
-        sweeper(std::move(sweep), file_grace),
+        sweeper(std::move(sweep), file_grace(options.limits)),
         loop(std::move(store), artifacts, options.limits, counters),
         desk(loop, tokens, artifacts, logs) {}
 
@@ -59,8 +60,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
   TRY_ASSIGN(StateFolder folder, StateFolder::take(options.state_dir));
   TRY_ASSIGN(Store store, Store::open(folder.database()));
   TRY_ASSIGN(Reader reader, Reader::open(folder.database()));
-  TRY_ASSIGN(Sweep sweep,
-             Sweep::open(folder.database(), {folder.artifacts(), folder.logs()}, file_grace));
+  TRY_ASSIGN(Sweep sweep, Sweep::open(folder.database(), {folder.artifacts(), folder.logs()},
+                                      file_grace(options.limits)));
   auto parts = std::make_unique<Parts>(std::move(folder), std::move(store), std::move(reader),
                                        std::move(sweep), options);
   Parts& p = *parts;

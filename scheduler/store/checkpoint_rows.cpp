@@ -31,8 +31,9 @@ Status save_checkpoint(Db& db, const Checkpoint& checkpoint) {
 Result<std::vector<Checkpoint>> read_checkpoints(Db& db, const JobId& job, Which which) {
   Query query = db.query(
       "SELECT step, attempt, state, manifest, shards, metrics, final_one, created_at "
-      "FROM checkpoints WHERE job = ? AND state IN ('committed', ?) ORDER BY step, attempt",
-      job.text, which == Which::kept ? "pending" : "committed");
+      "FROM checkpoints WHERE job = ? AND state IN (?, ?) ORDER BY step, attempt",
+      job.text, which == Which::deleted ? "deleted" : "committed",
+      which == Which::deleted ? "deleted" : (which == Which::kept ? "pending" : "committed"));
   std::vector<Checkpoint> checkpoints;
   while (query.next()) {
     Checkpoint& checkpoint = checkpoints.emplace_back();

@@ -10,7 +10,7 @@ namespace trainyard::scheduler {
 
 Status save_checkpoint(Db& db, const Checkpoint& checkpoint);
 
-enum class Which { committed, kept };  // kept: pending ones too
+enum class Which { committed, kept, deleted };  // kept: committed and pending ones
 Result<std::vector<Checkpoint>> read_checkpoints(Db& db, const JobId& job, Which which);  // by step
 
 }  // namespace trainyard::scheduler

@@ -1,6 +1,8 @@
 // Removes files that no row refers to: of jobs that are gone, of checkpoints that retention gave
-// up, of uploads that never became part of one. Works from what is there, so a sweep that never
-// came is made up for by the next.
+// up, of uploads that never became part of one. What came since the current attempt of a job began
+// stays while it runs, unless its checkpoint was given up: the agent counts it as delivered, and
+// its manifest may have to wait for a server that was down for an hour. Works from what is there,
+// so a sweep that never came is made up for by the next.
 #pragma once
 
 #include <string>

@@ -72,6 +72,31 @@ TEST_CASE("a young file stays until its grace is over", "[sweep]") {
   CHECK_FALSE(yard.has(file));
 }
 
+TEST_CASE("while an attempt runs, what came since it began waits for its manifest", "[sweep]") {
+  Yard yard;
+  const ArtifactFile shard = yard.put("a shard whose manifest is on its way");
+  Checkpoint deleted = a_checkpoint(yard.job, 5, CheckpointState::deleted);
+  deleted.manifest = yard.put("manifest 5");
+  deleted.shards = {};
+  Job running = yard.job;
+  running.state = JobState::running;
+  running.attempt = 1;
+  TaskAttempt task;
+  task.key = {running.id, 1, Role::ps, 0};
+  task.state = TaskState::running;
+  task.assigned_at = {1};
+  save(yard.store, {SaveJob{running}, SaveTask{task}, SaveCheckpoint{deleted}});
+
+  CHECK(value_of(yard.sweep(Millis{0}).sweep(yard.job.id)) == Sweep::Left::nothing);
+  CHECK(yard.has(shard));
+  CHECK_FALSE(yard.has(deleted.manifest));
+
+  task.assigned_at = {4'102'444'800'000};  // the attempt began later than the file came
+  save(yard.store, {SaveTask{task}});
+  CHECK(value_of(yard.sweep(Millis{0}).sweep(yard.job.id)) == Sweep::Left::nothing);
+  CHECK_FALSE(yard.has(shard));
+}
+
 TEST_CASE("a job that is gone leaves no file", "[sweep]") {
   Yard yard;
   yard.put("x");
