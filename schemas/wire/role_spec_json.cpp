@@ -12,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t replicas_max = 1000;
+// All tasks of a job are told of it, and a host of all its jobs at once (briefs_bytes_max).
+constexpr std::size_t environment_bytes_max = 64 << 10;
 
 constexpr RoleSpec default_ps{1, {1, 1024, 0}, PlacementPolicy::spread};
 constexpr RoleSpec default_worker{1, {1, 2048, 0}, PlacementPolicy::pack};
@@ -47,7 +49,7 @@ bool is_environment_name(std::string_view name) {
 // Those that the agent sets, or that would run other code than ours in the task's process.
 bool is_reserved(std::string_view name) {
   return name.starts_with("LD_") || name.starts_with("TRAINYARD_") ||
-         name == "CUDA_VISIBLE_DEVICES";
+         name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER";
 }
 
 // "<job id>/<step>"
@@ -161,13 +163,21 @@ std::map<std::string, std::string> read_environment(const JsonPlace& place) {
   const TextRule any_key{0, 1'000'000, [](char) { return true; }, "any"};
   const TextRule no_zero{0, 32'768, [](char byte) { return byte != '\0'; }, "no zero bytes"};
   auto environment = read_text_map(place, {128, any_key, no_zero});
+  std::size_t bytes = 0;
   for (const auto& [name, value] : environment) {
     const JsonPlace entry{place.value, child_pointer(place.pointer, name), place.faults};
     if (!is_environment_name(name)) {
       entry.fault("the name must be 1 to 128 letters, digits and '_', not a digit first");
     } else if (is_reserved(name)) {
-      entry.fault("must not be set: LD_*, TRAINYARD_* and CUDA_VISIBLE_DEVICES are reserved");
+      entry.fault(
+          "must not be set: LD_*, TRAINYARD_*, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are "
+          "reserved");
     }
+    bytes += name.size() + value.size();
+  }
+  if (bytes > environment_bytes_max) {
+    place.fault("must be at most " + std::to_string(environment_bytes_max) +
+                " bytes of names and values in all, got " + std::to_string(bytes));
   }
   return environment;
 }

@@ -134,6 +134,18 @@ TEST_CASE("a fault says what is allowed and what was given", "[wire]") {
         "job: /training/batch_size must be an integer from 1 to 1000000, got 0");
 }
 
+TEST_CASE("an environment has 64 KiB in all", "[wire]") {
+  const auto with_environment = [](std::size_t second) {
+    return R"({"model": "mlp", "dataset": "synthetic_digits", "env": {"A": ")" +
+           std::string(32'768, 'x') + R"(", "B": ")" + std::string(second, 'x') + R"("}})";
+  };
+  CHECK(parsed(with_environment(32'766)).env.size() == 2);
+  const auto faults = faults_of(with_environment(32'767));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].pointer == "/env");
+  CHECK_THAT(faults[0].message, Catch::Contains("65536"));
+}
+
 TEST_CASE("thousands of unknown fields do not make an answer larger than the question", "[wire]") {
   nlohmann::json spec = {{"model", "mlp"}, {"dataset", "synthetic_digits"}};
   for (int i = 0; i < 5000; ++i) spec["field_" + std::to_string(i)] = i;

@@ -121,6 +121,7 @@ std::vector<SpecCase> bad_policies() {
       {with(R"("env": {"LD_PRELOAD": "x", "1A": "", "TRAINYARD_X": "", "OK": 1, "B=C": "x"})"),
        {"/env/OK", "/env/1A", "/env/B=C", "/env/LD_PRELOAD", "/env/TRAINYARD_X"}},
       {with(R"("env": {"A": "x\u0000y"})"), {"/env/A"}},
+      {with(R"("env": {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"})"), {"/env/CUDA_DEVICE_ORDER"}},
       {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
   };
 }
