@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
+#include "schemas/types/retention.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
 #include "schemas/wire/sha256.h"
@@ -110,20 +110,13 @@ Result<Checkpoint> choose_checkpoint(const std::vector<Checkpoint>& checkpoints,
     return checkpoints.back();
   }
   if (which == "best") {
-    const bool low =
-        metric.find("loss") != std::string::npos || metric.find("error") != std::string::npos;
-    const Checkpoint* best = nullptr;
-    double best_value = 0;
+    std::vector<Ranked> ranked;
     for (const Checkpoint& checkpoint : checkpoints) {
-      const auto found = checkpoint.metrics.find(metric);
-      if (found == checkpoint.metrics.end() || !std::isfinite(found->second)) continue;
-      const double value = found->second;
-      if (best != nullptr && (low ? value >= best_value : value <= best_value)) continue;
-      best = &checkpoint;
-      best_value = value;
+      ranked.push_back(ranked_by(metric, checkpoint.step, checkpoint.metrics));
     }
-    if (best == nullptr) return not_found("no committed checkpoint has the metric " + metric);
-    return *best;
+    const auto best = best_step(best_of(metric), ranked);
+    if (!best) return not_found("no committed checkpoint has the metric " + metric);
+    return *std::ranges::find(checkpoints, *best, &Checkpoint::step);
   }
   std::int64_t step = 0;
   const auto [stop, error] = std::from_chars(which.data(), which.data() + which.size(), step);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/routes/log_tail.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::api {
 namespace {
@@ -110,10 +111,9 @@ class LogFollow : public Watcher {
 }  // namespace
 
 TaskKey task_of(const LogRequest& request, const Job& job, std::int64_t attempt) {
-  const Role chief = job.spec.chief ? Role::chief : Role::worker;
   return {.job = job.id,
           .attempt = attempt,
-          .role = request.role.value_or(chief),
+          .role = request.role.value_or(role_of_chief(job.spec)),
           .index = request.index};
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -22,11 +21,6 @@ constexpr std::chrono::seconds kLogEvery{2};
 // True when a multiple of `every` lies in (from, to]; never for 0.
 bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
   return every > 0 && to / every > from / every;
-}
-
-Retention retention_of(const CheckpointSpec& spec) {
-  return {
-      .keep_latest = spec.keep_latest, .keep_best = spec.keep_best, .best = best_of(spec.metric)};
 }
 
 }  // namespace
@@ -153,11 +147,7 @@ Status Chief::commit(const Checkpoint& checkpoint) {
                                        .shards = manifest.shards,
                                        .metrics = checkpoint.metrics,
                                        .final_one = checkpoint.final_one}));
-  const auto metric = checkpoint.metrics.find(saving_.metric);
-  committed_.push_back({.step = checkpoint.step,
-                        .metric = metric == checkpoint.metrics.end()
-                                      ? std::numeric_limits<double>::quiet_NaN()
-                                      : metric->second});
+  committed_.push_back(ranked_by(saving_.metric, checkpoint.step, checkpoint.metrics));
   keep_only_steps(task.context, steps_to_keep(retention_of(saving_), committed_));
   log_info("checkpoint committed", {{"step", checkpoint.step}, {"final", checkpoint.final_one}});
   return ok();

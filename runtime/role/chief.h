@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/retention.h"
 #include "runtime/data/dataset.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/progress.h"
 #include "runtime/role/task.h"
+#include "schemas/types/retention.h"
 #include "schemas/wire/checkpoint_json.h"
 
 namespace trainyard::runtime {
@@ -74,7 +74,7 @@ class Chief {
   std::chrono::steady_clock::time_point saved_at_;
   std::chrono::steady_clock::time_point logged_at_;
   std::future<Status> under_way_;
-  std::vector<KeptCheckpoint> committed_;  // changed by commit(), one at a time
+  std::vector<Ranked> committed_;  // changed by commit(), one at a time
 };
 
 }  // namespace trainyard::runtime

@@ -6,37 +6,38 @@
 
 namespace trainyard {
 
+// Grouped by class (class_of).
 enum class Reason {
   none,
   // SCHED
   queued,       // waiting its turn
   no_capacity,  // nothing fits now
   no_agents,
-  backing_off,    // waits before its next attempt
-  queue_timeout,  // max_queued_seconds
+  backing_off,  // waits before its next attempt
   preempted,
+  gang_placed,
+  gang_running,
   // USER
   exit_nonzero,
-  signalled,
   bad_data,  // a data file is missing, truncated or of the wrong shape
   nan_loss,
+  oom_killed,  // its own memory: it asked for too little
   user_cancelled,
   user_suspended,
   user_resumed,
   // POLICY
-  run_timeout,  // max_run_seconds
+  queue_timeout,  // max_queued_seconds
+  run_timeout,    // max_run_seconds
   no_progress,
   restarts_exhausted,
   // INFRA
-  oom_killed,
+  signalled,
   agent_lost,
   agent_restarted,
   start_failed,  // the process could not be started
   peer_lost,     // a task ended because another of its gang was gone
   checkpoint_lost,
-  // normal course
-  gang_placed,
-  gang_running,
+  // of no class: the normal course
   completed,
   stopped_with_gang,  // ended because its gang was stopped
 };

@@ -47,10 +47,17 @@ struct TaskContext {
   bool operator==(const TaskContext&) const = default;
 };
 
-// worker/0, unless the job has a chief of its own.
-inline bool is_chief(const TaskContext& context) {
-  return context.key.role == Role::chief ||
-         (context.key.role == Role::worker && context.key.index == 0 && !context.spec.chief);
+// The chief is worker/0, unless the job has a chief of its own.
+inline Role role_of_chief(const JobSpec& spec) { return spec.chief ? Role::chief : Role::worker; }
+inline bool is_chief(const JobSpec& spec, const TaskKey& task) {
+  return task.role == role_of_chief(spec) && task.index == 0;
+}
+inline bool is_chief(const TaskContext& context) { return is_chief(context.spec, context.key); }
+
+// Whether tasks of the role begin with the parameters, and so with the files of a checkpoint that
+// is restored. The others, the chief too, get what they need from these.
+inline bool holds_parameters(const JobSpec& spec, Role role) {
+  return role == Role::ps || spec.training.strategy != Strategy::parameter_server;
 }
 
 // Position among all that compute gradients, which is the order of summation: the chief first where
