@@ -53,6 +53,7 @@ Status end_group(const RememberedProcess& remembered) {
       return unavailable("process group " + std::to_string(remembered.pid) +
                          " of an earlier agent does not die");
     }
+    // Nobody's children but init's: nothing tells of their end, so it is looked for.
     std::this_thread::sleep_for(leftover_check_interval);
   }
   return ok();

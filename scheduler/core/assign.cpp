@@ -13,7 +13,7 @@ WantedTask wanted(const LiveJob& job, const LiveTask& task) {
   if (task.row.port != 0) wish.task.listen = "0.0.0.0:" + std::to_string(task.row.port);
   wish.resources = task.row.resources;
   wish.gpus = task.row.gpus;
-  wish.restore = job.restore;
+  if (holds_parameters(job.row.spec, task.row.key.role)) wish.restore = job.restore;
   wish.stop = task.row.state == TaskState::stopping;
   wish.grace = seconds(job.row.spec.run_policy.grace_period_seconds);
   wish.events_stored = task.row.events_end;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
+
+#include "schemas/types/retention.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -34,29 +35,12 @@ bool is_whole(const LiveJob& job, const Checkpoint& checkpoint) {
   return whole;
 }
 
-bool lower_is_better(const std::string& metric) {
-  return metric.find("accuracy") == std::string::npos;
-}
-
-// The steps that retention keeps by the spec: the newest few, and the best few by the metric.
-std::set<std::int64_t> steps_to_keep(const LiveJob& job) {
-  const CheckpointSpec& spec = job.row.spec.checkpoint;
-  std::set<std::int64_t> keep;
-  std::vector<std::pair<double, std::int64_t>> by_metric;
-  const std::int64_t newest = std::max<std::int64_t>(spec.keep_latest, 1);
-  for (auto it = job.committed.rbegin(); it != job.committed.rend(); ++it) {
-    const auto& [step, checkpoint] = *it;
-    if (std::cmp_less(keep.size(), newest)) keep.insert(step);
-    const auto value = checkpoint.metrics.find(spec.metric);
-    if (value == checkpoint.metrics.end()) continue;
-    const double score = lower_is_better(spec.metric) ? value->second : -value->second;
-    by_metric.emplace_back(score, -step);  // of equals the newer
+std::vector<Ranked> ranked(const LiveJob& job) {
+  std::vector<Ranked> all;
+  for (const auto& [step, checkpoint] : job.committed) {
+    all.push_back(ranked_by(job.row.spec.checkpoint.metric, step, checkpoint.metrics));
   }
-  std::ranges::sort(by_metric);
-  for (std::size_t i = 0; i < by_metric.size() && std::cmp_less(i, spec.keep_best); ++i) {
-    keep.insert(-by_metric[i].second);
-  }
-  return keep;
+  return all;
 }
 
 bool is_needed(const State& state, const LiveJob& job, std::int64_t step) {
@@ -71,17 +55,30 @@ void give_up(Turn& turn, Checkpoint checkpoint) {
 }
 
 void retain(Turn& turn, LiveJob& job) {
-  const std::set<std::int64_t> keep = steps_to_keep(job);
+  const auto keep = steps_to_keep(retention_of(job.row.spec.checkpoint), ranked(job));
   std::erase_if(job.committed, [&](auto& entry) {
-    if (keep.contains(entry.first) || is_needed(turn.state, job, entry.first)) return false;
+    const bool stays = std::ranges::binary_search(keep, entry.first);
+    if (stays || is_needed(turn.state, job, entry.first)) return false;
     give_up(turn, std::move(entry.second));
     return true;
   });
 }
 
+// An earlier attempt may have committed the step too: of one step there is one checkpoint, the
+// newest.
+void replace_older(Turn& turn, LiveJob& job, const Checkpoint& by) {
+  const auto older = job.committed.find(by.step);
+  if (older == job.committed.end()) return;
+  if (older->second.attempt != by.attempt) give_up(turn, std::move(older->second));
+  job.committed.erase(older);
+  const auto donor = turn.state.donors.find({by.job, by.step});
+  if (donor != turn.state.donors.end()) donor->second = by;
+}
+
 void commit(Turn& turn, LiveJob& job, Checkpoint checkpoint) {
   const std::int64_t step = checkpoint.step;
   checkpoint.state = CheckpointState::committed;
+  replace_older(turn, job, checkpoint);
   for_each_file(checkpoint,
                 [&job](const ArtifactFile& file) { std::erase(job.stored, file.sha256); });
   turn.add(SaveCheckpoint{checkpoint});
@@ -112,8 +109,8 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
     job.pending.erase(checkpoint.step);
     return commit(turn, job, std::move(checkpoint));
   }
-  // A committed one of the same step keeps its row until the new one can take its place.
-  if (!job.committed.contains(checkpoint.step)) turn.add(SaveCheckpoint{checkpoint});
+  // A committed one of the same step, of an earlier attempt, stays until this one is whole.
+  turn.add(SaveCheckpoint{checkpoint});
   job.pending.insert_or_assign(manifest.step, std::move(checkpoint));
 }
 
@@ -168,7 +165,7 @@ bool has_final_checkpoint(const LiveJob& job) {
 
 void drop_pending(Turn& turn, LiveJob& job) {
   for (auto& [step, checkpoint] : job.pending) {
-    if (!job.committed.contains(step)) give_up(turn, std::move(checkpoint));
+    give_up(turn, std::move(checkpoint));
   }
   job.pending.clear();
   job.stored.clear();

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/core/brief.h"
 #include "scheduler/core/explain_state.h"
 #include "scheduler/core/gangs.h"
 
@@ -55,6 +56,9 @@ std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const Ho
   const std::string label = missing_label(agent.record.host.labels, spec.scheduling.host_labels);
   if (!label.empty()) return "lacks the label " + label;
   if (host.missing != Resources{}) return "needs " + in_words(host.missing) + " more for one task";
+  if (host_of(agent, Room::now).brief_bytes < brief_bytes(spec)) {
+    return "has as many jobs with specs as large as theirs as it can be told of";
+  }
   if (host.tasks_that_fit == 0) return "has no free port";
   return "has room for " + counted(host.tasks_that_fit, "task") + " of the kind that is largest";
 }
@@ -83,12 +87,14 @@ std::vector<const LiveJob*> holders_by_age(const State& state) {
 
 std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob* const> ended) {
   for (const LiveJob* job : ended) {
+    std::set<AgentId> told_of;
     for (const LiveTask& task : job->tasks) {
       if (is_terminal(task.row.state)) continue;
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
       host->ports += task.row.port != 0 ? 1 : 0;
+      if (told_of.insert(host->agent).second) host->brief_bytes += brief_bytes(job->row.spec);
     }
   }
   return hosts;

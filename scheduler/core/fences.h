@@ -1,4 +1,4 @@
-// The fences of ARCHITECTURE.md section 6 that stand on the server's side of the agent protocol.
+// The fences of ARCHITECTURE.md section 5 that stand on the server's side of the agent protocol.
 // All are kept; only tests/sim removes one at a time, to prove that the simulation notices.
 #pragma once
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/brief.h"
+
 namespace trainyard::scheduler {
 namespace {
 
@@ -62,12 +64,14 @@ class Beliefs {
     std::size_t slot_count = agent.free_gpus.size();
     std::set<int> ports;
     std::size_t port_count = 0;
+    std::map<JobId, std::int64_t> briefs;
     for (const TaskKey& key : agent.tasks) {
       const auto job = state_.jobs.find(key.job);
       const LiveTask* const task = job == state_.jobs.end() ? nullptr : job->second.find(key);
       believe(task != nullptr, name + " has a task that no job has");
       if (task == nullptr) continue;
       used = used + task->row.resources;
+      briefs[key.job] = brief_bytes(job->second.row.spec);
       slots.insert(task->row.gpus.begin(), task->row.gpus.end());
       slot_count += task->row.gpus.size();
       if (task->row.port != 0) ports.insert(task->row.port), ++port_count;
@@ -77,6 +81,10 @@ class Beliefs {
     believe(slots.size() == slot_count, name + " has a gpu slot with two owners");
     believe(ports.size() == port_count && ports == agent.taken_ports,
             name + " has a port with two owners or none");
+    std::int64_t brief_bytes_used = 0;
+    for (const auto& [id, bytes] : briefs) brief_bytes_used += bytes;
+    believe(brief_bytes_used == agent.brief_bytes && brief_bytes_used <= briefs_bytes_max,
+            name + " has an assignment that is larger than is known, or than may be");
   }
 
   const State& state_;

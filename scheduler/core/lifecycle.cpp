@@ -11,6 +11,7 @@
 #include "scheduler/core/retry.h"
 #include "scheduler/core/run_events.h"
 #include "schemas/base/check.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -56,7 +57,7 @@ LiveTask seated(Turn& turn, const LiveJob& job, const Seat& seat) {
   task.row.host = agent.record.host.address;
   task.row.resources = std::ranges::find(groups, seat.role, &TaskGroup::role)->each;
   task.row.assigned_at = turn.now.wall;
-  occupy(agent, task.row);
+  occupy(agent, job.row.spec, task.row);
   turn.rewant(agent);
   task.generation = agent.record.generation;
   turn.save(task);
@@ -70,7 +71,7 @@ void ask_to_stop(Turn& turn, LiveJob& job) {
     LiveAgent& agent = turn.state.agents.at(task.row.agent);
     turn.rewant(agent);
     task.row.state = wait_for_agents ? TaskState::stopping : TaskState::killed;
-    if (!wait_for_agents) vacate(agent, task.row);
+    if (!wait_for_agents) vacate(agent, job.row.spec, task.row);
     turn.save(task);
   }
 }
@@ -85,7 +86,7 @@ int rank(JobState goal) {
 // name.
 bool is_finished(const LiveJob& job) {
   const bool chief_done = std::ranges::any_of(job.tasks, [&job](const LiveTask& task) {
-    return is_chief(job, task.row.key) && task.row.state == TaskState::succeeded;
+    return is_chief(job.row.spec, task.row.key) && task.row.state == TaskState::succeeded;
   });
   return chief_done && has_final_checkpoint(job);
 }
@@ -214,7 +215,7 @@ void resume_job(Turn& turn, LiveJob& job) {
 
 void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
   LiveAgent& agent = turn.state.agents.at(task.row.agent);
-  vacate(agent, task.row);
+  vacate(agent, job.row.spec, task.row);
   turn.rewant(agent);
   turn.state.place_now = true;
 
@@ -229,7 +230,7 @@ void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
 
   if (end.state != TaskState::succeeded) {
     note_failure(turn, job, task, end);
-  } else if (is_chief(job, task.row.key)) {
+  } else if (is_chief(job.row.spec, task.row.key)) {
     consider_running(turn, job);
     stop_job(turn, job, JobState::succeeded, {Reason::completed, "the chief has finished"});
   } else {

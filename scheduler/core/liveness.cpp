@@ -80,15 +80,25 @@ void give_up_on_progress(Turn& turn, LiveJob& job) {
   stop_job(turn, job, verdict.goal, verdict.cause);
 }
 
+// A job whose chief has finished succeeds, however long its last tasks take to go. Should it turn
+// out that its last checkpoint is lost, it has run for too long all the same: it is looked at
+// again.
+void give_up_on_end(Turn& turn, LiveJob& job) {
+  if (job.row.state == JobState::stopping && job.row.goal == JobState::succeeded) {
+    turn.state.deadlines.arm(
+        {turn.now.steady + seconds(1), job.row.id, DeadlineKind::ran_too_long});
+    return;
+  }
+  stop_job(turn, job, JobState::failed, {Reason::run_timeout, "ran longer than max_run_seconds"});
+}
+
 void ring(Turn& turn, LiveJob& job, DeadlineKind kind) {
   switch (kind) {
     case DeadlineKind::backoff_over: job.row.not_before = {}; return join_queue(turn, job);
     case DeadlineKind::queued_too_long:
       return stop_job(turn, job, JobState::failed,
                       {Reason::queue_timeout, "waited longer than max_queued_seconds"});
-    case DeadlineKind::ran_too_long:
-      return stop_job(turn, job, JobState::failed,
-                      {Reason::run_timeout, "ran longer than max_run_seconds"});
+    case DeadlineKind::ran_too_long: return give_up_on_end(turn, job);
     case DeadlineKind::no_progress: return give_up_on_progress(turn, job);
   }
 }
@@ -115,8 +125,12 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   agent.record.epoch = report.epoch;
   agent.record.host = report.host;
   agent.last_number = 0;
+  const std::set<TaskKey> still_there = agent.tasks;
   clear_slots(agent);
-  for (const TaskKey& key : agent.tasks) occupy_again(agent, turn.state.task(key)->row);
+  for (const TaskKey& key : still_there) {
+    const LiveJob& job = turn.state.jobs.at(key.job);
+    occupy_again(agent, job.row.spec, job.find(key)->row);
+  }
   turn.save(agent);
 }
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <tuple>
 
+#include "scheduler/core/brief.h"
+
 namespace trainyard::scheduler {
 namespace {
 
@@ -116,8 +118,9 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
 std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts) {
   std::vector<TaskGroup> groups = gang_of(spec);
   std::vector<Candidate> candidates;
+  const std::int64_t brief = brief_bytes(spec);
   for (const Host& host : hosts) {
-    if (!carries(*host.labels, spec.scheduling.host_labels)) continue;
+    if (!carries(*host.labels, spec.scheduling.host_labels) || host.brief_bytes < brief) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
     if (std::ranges::any_of(groups, holds_one))
       candidates.push_back({&host, host.free, host.ports});

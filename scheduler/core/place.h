@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/types/agent.h"
 #include "schemas/types/job_spec.h"
 #include "schemas/types/resources.h"
 #include "schemas/types/task.h"
@@ -30,6 +31,7 @@ struct Host {
   Resources free;
   std::int64_t ports = 0;  // free ones: every task is given one
   const std::map<std::string, std::string>* labels = nullptr;
+  std::int64_t brief_bytes = briefs_bytes_max;  // for more jobs in its assignment (brief.h)
 };
 
 struct Seat {

@@ -26,7 +26,7 @@ void restore_tasks(State& state, std::vector<TaskAttempt> rows) {
     LiveJob* const job = state.job(row.key.job);
     LiveAgent* const agent = state.agent(row.agent);
     if (job == nullptr || agent == nullptr || row.key.attempt != job->row.attempt) continue;
-    if (!is_terminal(row.state)) occupy_again(*agent, row);
+    if (!is_terminal(row.state)) occupy_again(*agent, job->row.spec, row);
     job->tasks.push_back({std::move(row), agent->record.generation});
   }
 }

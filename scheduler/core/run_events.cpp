@@ -21,7 +21,7 @@ struct Meaning {
   void operator()(const ShardEvent&) const {}  // the manifest names the shards again
 
   void operator()(const MetricEvent& metric) const {
-    if (!is_chief(job, task.row.key)) return;
+    if (!is_chief(job.row.spec, task.row.key)) return;
     Progress& progress = job.row.progress;
     if (metric.step > progress.step) note_progress(turn, job);
     progress.step = std::max(progress.step, metric.step);
@@ -32,7 +32,7 @@ struct Meaning {
   }
 
   void operator()(const ManifestEvent& manifest) const {
-    if (is_chief(job, task.row.key)) take_manifest(turn, job, manifest);
+    if (is_chief(job.row.spec, task.row.key)) take_manifest(turn, job, manifest);
   }
 
   void operator()(const FailureEvent& failure) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/core/brief.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::scheduler {
@@ -33,6 +34,17 @@ int take_port(LiveAgent& agent) {
   agent.taken_ports.insert(port);
   agent.next_port = port + 1;
   return port;
+}
+
+bool has_task_of(const LiveAgent& agent, const JobId& job) {
+  const auto first = agent.tasks.lower_bound({job, 0, Role::ps, 0});
+  return first != agent.tasks.end() && first->job == job;
+}
+
+// What is said of a job is said once for all its tasks.
+void add_task(LiveAgent& agent, const JobSpec& spec, const TaskKey& task) {
+  if (!has_task_of(agent, task.job)) agent.brief_bytes += brief_bytes(spec);
+  agent.tasks.insert(task);
 }
 
 }  // namespace
@@ -67,7 +79,8 @@ Host host_of(const LiveAgent& agent, Room room) {
   const std::int64_t ports = port_count(info);
   if (room == Room::when_empty) return {agent.record.id, info.capacity, ports, &info.labels};
   const auto taken = static_cast<std::int64_t>(agent.taken_ports.size());
-  return {agent.record.id, agent.free, ports - taken, &info.labels};
+  return {agent.record.id, agent.free, ports - taken, &info.labels,
+          briefs_bytes_max - agent.brief_bytes};
 }
 
 bool takes_tasks(const LiveAgent& agent) {
@@ -81,9 +94,11 @@ void clear_slots(LiveAgent& agent) {
   agent.free = agent.record.host.capacity;
   agent.free_gpus = {slots.begin(), slots.end()};
   agent.taken_ports.clear();
+  agent.brief_bytes = 0;
+  agent.tasks.clear();
 }
 
-void occupy(LiveAgent& agent, TaskAttempt& task) {
+void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task) {
   ENSURE(fits(task.resources, agent.free));
   for (std::int64_t i = 0; i < task.resources.gpus; ++i) {
     task.gpus.push_back(*agent.free_gpus.begin());
@@ -91,27 +106,23 @@ void occupy(LiveAgent& agent, TaskAttempt& task) {
   }
   agent.free = agent.free - task.resources;
   task.port = take_port(agent);
-  agent.tasks.insert(task.key);
+  add_task(agent, spec, task.key);
 }
 
-void occupy_again(LiveAgent& agent, const TaskAttempt& task) {
+void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   for (const int slot : task.gpus) agent.free_gpus.erase(slot);
   agent.free = agent.free - task.resources;
   if (task.port != 0) agent.taken_ports.insert(task.port);
   agent.next_port = std::max(agent.next_port, task.port + 1);
-  agent.tasks.insert(task.key);
+  add_task(agent, spec, task.key);
 }
 
-void vacate(LiveAgent& agent, const TaskAttempt& task) {
+void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   agent.tasks.erase(task.key);
+  if (!has_task_of(agent, task.key.job)) agent.brief_bytes -= brief_bytes(spec);
   agent.free_gpus.insert(task.gpus.begin(), task.gpus.end());
   agent.free = agent.free + task.resources;
   agent.taken_ports.erase(task.port);
-}
-
-bool is_chief(const LiveJob& job, const TaskKey& task) {
-  if (job.row.spec.chief) return task.role == Role::chief;
-  return task.role == Role::worker && task.index == 0;
 }
 
 bool all_gone(const LiveJob& job) {

@@ -44,6 +44,7 @@ struct LiveAgent {
   Resources free;
   std::set<int> free_gpus;  // slot numbers
   std::set<int> taken_ports;
+  std::int64_t brief_bytes = 0;  // of the jobs of `tasks`
   int next_port = 0;             // where the search for a free port goes on
   std::set<TaskKey> tasks;       // that are not gone
   Time heard_at;                 // or the start of the server: every silence starts again then
@@ -76,16 +77,15 @@ bool takes_tasks(const LiveAgent& agent);
 // Will take tasks, perhaps when others have ended: what a job may wait for.
 bool is_expected(const LiveAgent& agent);
 
-// Everything back as if the agent had no task.
+// Everything back: the agent has no task.
 void clear_slots(LiveAgent& agent);
 // Takes GPU slots (lowest first) and, for a task that listens, a port; both are written into the
 // task.
-void occupy(LiveAgent& agent, TaskAttempt& task);
+void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task);
 // Takes exactly what the row says, after a restart.
-void occupy_again(LiveAgent& agent, const TaskAttempt& task);
-void vacate(LiveAgent& agent, const TaskAttempt& task);
+void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
+void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
 
-bool is_chief(const LiveJob& job, const TaskKey& task);
 bool all_gone(const LiveJob& job);
 
 }  // namespace trainyard::scheduler

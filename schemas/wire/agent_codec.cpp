@@ -1,6 +1,8 @@
 #include "schemas/wire/agent_codec.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "schemas/base/utf8.h"
 #include "schemas/wire/artifact_json.h"
@@ -59,8 +61,12 @@ proto::HostInfo to_proto(const HostInfo& host) {
 
 Result<HostInfo> host_from(const proto::HostInfo& message) {
   constexpr int port_max = 65'535;
+  constexpr std::size_t address_length_max = 255;  // as a name of DNS
   HostInfo host;
   if (message.address().empty()) return invalid("host address is empty");
+  if (message.address().size() > address_length_max) {
+    return invalid("host address is longer than " + std::to_string(address_length_max) + " bytes");
+  }
   host.address = message.address();
   TRY_ASSIGN(host.capacity, resources_from(message.capacity()));
   for (const proto::GpuInfo& gpu : message.gpus()) {
@@ -169,25 +175,88 @@ Result<Checkpoint> checkpoint_from(const proto::RestoreFiles& message) {
   return checkpoint;
 }
 
-proto::WantedTask to_proto(const WantedTask& wanted) {
+// Whether the tasks differ in no more than role, index and where they listen.
+bool share_context(const TaskContext& a, const TaskContext& b) {
+  return a.key.job == b.key.job && a.key.attempt == b.key.attempt && a.token == b.token &&
+         a.spec_hash == b.spec_hash && a.cluster == b.cluster && a.folder == b.folder &&
+         a.restore == b.restore && a.keep_files == b.keep_files && a.spec == b.spec;
+}
+
+bool are_same_files(const Checkpoint& a, const Checkpoint& b) {
+  return a.job == b.job && a.step == b.step && a.attempt == b.attempt && a.manifest == b.manifest &&
+         a.shards == b.shards;
+}
+
+// Puts what tasks have in common into the assignment once. Looks back from the newest: the tasks of
+// a job stand together.
+class CommonParts {
+ public:
+  explicit CommonParts(proto::Assignment& of) : message_(of) {}
+
+  int context_of(const TaskContext& task) {
+    const auto known = std::find_if(contexts_.rbegin(), contexts_.rend(),
+                                    [&](const auto* c) { return share_context(*c, task); });
+    if (known != contexts_.rend()) return static_cast<int>(contexts_.rend() - known) - 1;
+    contexts_.push_back(&task);
+    message_.add_contexts(to_json(task));
+    return message_.contexts_size() - 1;
+  }
+
+  int restore_of(const Checkpoint& checkpoint) {
+    const auto known = std::find_if(restores_.rbegin(), restores_.rend(),
+                                    [&](const auto* r) { return are_same_files(*r, checkpoint); });
+    if (known != restores_.rend()) return static_cast<int>(restores_.rend() - known) - 1;
+    restores_.push_back(&checkpoint);
+    *message_.add_restores() = to_proto(checkpoint);
+    return message_.restores_size() - 1;
+  }
+
+ private:
+  proto::Assignment& message_;
+  std::vector<const TaskContext*> contexts_;
+  std::vector<const Checkpoint*> restores_;
+};
+
+proto::WantedTask to_proto(const WantedTask& wanted, CommonParts& common) {
   proto::WantedTask message;
-  message.set_task_json(to_json(wanted.task));
+  *message.mutable_key() = to_proto(wanted.task.key);
+  message.set_listen(wanted.task.listen);
+  message.set_context(common.context_of(wanted.task));
+  if (wanted.restore) message.set_restore(common.restore_of(*wanted.restore));
   *message.mutable_resources() = to_proto(wanted.resources);
   for (const int gpu : wanted.gpus) message.add_gpus(gpu);
-  if (wanted.restore) *message.mutable_restore() = to_proto(*wanted.restore);
   message.set_stop(wanted.stop);
   message.set_grace_millis(wanted.grace.count);
   message.set_events_stored(wanted.events_stored);
   return message;
 }
 
-Result<WantedTask> wanted_task_from(const proto::WantedTask& message) {
+struct Decoded {
+  std::vector<TaskContext> contexts;
+  std::vector<Checkpoint> restores;
+};
+
+template <class Part>
+Result<Part> part_at(const std::vector<Part>& parts, int index, std::string_view what) {
+  if (index >= 0 && std::cmp_less(index, parts.size()))
+    return parts[static_cast<std::size_t>(index)];
+  return invalid("the assignment has no " + std::string(what) + " " + std::to_string(index));
+}
+
+Result<WantedTask> wanted_task_from(const proto::WantedTask& message, const Decoded& common) {
   WantedTask wanted;
-  TRY_ASSIGN(wanted.task, parse_task_context(message.task_json()));
+  TRY_ASSIGN(wanted.task, part_at(common.contexts, message.context(), "context"));
+  TRY_ASSIGN(TaskKey key, trainyard::from_proto(message.key()));
+  if (key.job != wanted.task.key.job || key.attempt != wanted.task.key.attempt) {
+    return invalid(to_string(key) + " is given the context of another job or attempt");
+  }
+  wanted.task.key = std::move(key);
+  wanted.task.listen = message.listen();
+  TRY(check_task_context(wanted.task));
   TRY_ASSIGN(wanted.resources, resources_from(message.resources()));
   wanted.gpus.assign(message.gpus().begin(), message.gpus().end());
   if (message.has_restore()) {
-    TRY_ASSIGN(wanted.restore, checkpoint_from(message.restore()));
+    TRY_ASSIGN(wanted.restore, part_at(common.restores, message.restore(), "restore"));
   }
   wanted.stop = message.stop();
   TRY(check_at_least("grace_millis", 0, message.grace_millis()));
@@ -235,7 +304,8 @@ proto::Assignment to_proto(const Assignment& assignment) {
   message.set_generation(assignment.generation);
   message.set_answers(assignment.answers);
   message.set_stop_after_millis(assignment.stop_after.count);
-  for (const WantedTask& task : assignment.tasks) *message.add_tasks() = to_proto(task);
+  CommonParts common(message);
+  for (const WantedTask& task : assignment.tasks) *message.add_tasks() = to_proto(task, common);
   return message;
 }
 
@@ -250,8 +320,17 @@ Result<Assignment> from_proto(const proto::Assignment& message) {
   assignment.answers = message.answers();
   TRY(check_at_least("stop_after_millis", 1, message.stop_after_millis()));
   assignment.stop_after = {message.stop_after_millis()};
+  Decoded common;
+  for (const std::string& context : message.contexts()) {
+    TRY_ASSIGN(TaskContext decoded, parse_task_context(context));
+    common.contexts.push_back(std::move(decoded));
+  }
+  for (const proto::RestoreFiles& restore : message.restores()) {
+    TRY_ASSIGN(Checkpoint decoded, checkpoint_from(restore));
+    common.restores.push_back(std::move(decoded));
+  }
   for (const proto::WantedTask& task : message.tasks()) {
-    TRY_ASSIGN(WantedTask decoded, wanted_task_from(task));
+    TRY_ASSIGN(WantedTask decoded, wanted_task_from(task, common));
     assignment.tasks.push_back(std::move(decoded));
   }
   return assignment;

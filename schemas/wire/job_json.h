@@ -15,7 +15,7 @@
 namespace trainyard {
 
 // {"id", "version", "spec", "spec_hash", "status"}. `tasks`: at least those of the current attempt,
-// for status.roles. jobs.
+// for status.roles.
 nlohmann::json job_to_json(const Job& job, const std::vector<TaskAttempt>& tasks);
 nlohmann::json task_to_json(const TaskAttempt& task);
 nlohmann::json checkpoint_to_json(const Checkpoint& checkpoint);

@@ -78,27 +78,6 @@ std::int64_t replicas_of(const JobSpec& spec, Role role) {
   return 0;
 }
 
-// What the parts say of each other.
-void check_whole(const TaskContext& context, std::vector<Fault>& faults) {
-  if (!is_id(context.key.job.text)) {
-    faults.push_back({"/job", "must begin with a letter or digit"});
-  }
-  const std::int64_t replicas = replicas_of(context.spec, context.key.role);
-  if (context.key.index >= replicas) {
-    faults.push_back({"/index", "must be below the replicas of the role, " +
-                                    std::to_string(replicas) + ", got " +
-                                    std::to_string(context.key.index)});
-  }
-  if (std::cmp_not_equal(context.cluster.ps.size(), context.spec.ps.replicas)) {
-    faults.push_back({"/cluster/ps", "must name as many as the spec has, " +
-                                         std::to_string(context.spec.ps.replicas) + ", got " +
-                                         std::to_string(context.cluster.ps.size())});
-  }
-  if (context.key.role == Role::ps && context.listen.empty()) {
-    faults.push_back({"/listen", "is required for a ps"});
-  }
-}
-
 json cluster_to_json(const ClusterSpec& cluster) {
   return {{"ps", cluster.ps},
           {"worker", cluster.worker},
@@ -133,10 +112,32 @@ Result<TaskContext> parse_task_context(std::string_view text) {
   }
   fields.boolean("keep_files", context.keep_files);
   fields.refuse_others();
-  if (faults.empty()) check_whole(context, faults);
-
   if (!faults.empty()) return to_error("task.json", faults);
+  TRY(check_task_context(context));
   return context;
+}
+
+Status check_task_context(const TaskContext& context) {
+  std::vector<Fault> faults;
+  if (!is_id(context.key.job.text)) {
+    faults.push_back({"/job", "must begin with a letter or digit"});
+  }
+  const std::int64_t replicas = replicas_of(context.spec, context.key.role);
+  if (context.key.index >= replicas) {
+    faults.push_back({"/index", "must be below the replicas of the role, " +
+                                    std::to_string(replicas) + ", got " +
+                                    std::to_string(context.key.index)});
+  }
+  if (std::cmp_not_equal(context.cluster.ps.size(), context.spec.ps.replicas)) {
+    faults.push_back({"/cluster/ps", "must name as many as the spec has, " +
+                                         std::to_string(context.spec.ps.replicas) + ", got " +
+                                         std::to_string(context.cluster.ps.size())});
+  }
+  if (context.key.role == Role::ps && context.listen.empty()) {
+    faults.push_back({"/listen", "is required for a ps"});
+  }
+  if (!faults.empty()) return to_error("task.json", faults);
+  return ok();
 }
 
 std::string to_json(const TaskContext& context) {

@@ -10,6 +10,8 @@
 namespace trainyard {
 
 Result<TaskContext> parse_task_context(std::string_view text);
+// What the parts say of each other; parsing checks it too.
+Status check_task_context(const TaskContext& context);
 std::string to_json(const TaskContext& context);
 
 }  // namespace trainyard

@@ -45,7 +45,7 @@ void World::check_restore(const Process& process) {
   const TaskKey& key = process.key();
   const Checkpoint* const newest = database_.newest_committed(key.job, key.attempt);
   const auto& restore = process.wanted.restore;
-  if (newest == nullptr) return;
+  if (newest == nullptr || !holds_parameters(process.wanted.task.spec, key.role)) return;
   if (!restore || restore->job != key.job || restore->step != newest->step) {
     journal_.fault(to_string(key) + " does not resume from step " + std::to_string(newest->step));
   }

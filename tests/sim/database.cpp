@@ -49,7 +49,8 @@ void Database::save(const RemoveJob& change) {
   }
   jobs_.erase(change.job);
   std::erase_if(tasks_, [&](const auto& task) { return task.first.job == change.job; });
-  std::erase_if(checkpoints_, [&](const auto& entry) { return entry.first.first == change.job; });
+  std::erase_if(checkpoints_,
+                [&](const auto& entry) { return std::get<JobId>(entry.first) == change.job; });
 }
 
 void Database::save(const SaveTask& change) {
@@ -90,18 +91,26 @@ void Database::save(const RollBackMetrics&) {}
 
 void Database::save(const SaveCheckpoint& change) {
   const Checkpoint& checkpoint = change.checkpoint;
-  const auto key = std::pair{checkpoint.job, checkpoint.step};
+  const auto key = std::tuple{checkpoint.job, checkpoint.step, checkpoint.attempt};
   if (checkpoint.state == CheckpointState::deleted) {
     checkpoints_.erase(key);
     return;
   }
-  if (checkpoint.state == CheckpointState::committed) {
-    bool whole = has_file(checkpoint.manifest.sha256);
-    for (const ArtifactFile& shard : checkpoint.shards) whole = whole && has_file(shard.sha256);
-    if (!whole)
-      journal_.fault("checkpoint of " + checkpoint.job.text + " committed without a file");
-  }
+  if (checkpoint.state == CheckpointState::committed) check_committed(checkpoint);
   checkpoints_.insert_or_assign(key, checkpoint);
+}
+
+void Database::check_committed(const Checkpoint& checkpoint) {
+  bool whole = has_file(checkpoint.manifest.sha256);
+  for (const ArtifactFile& shard : checkpoint.shards) whole = whole && has_file(shard.sha256);
+  if (!whole) journal_.fault("checkpoint of " + checkpoint.job.text + " committed without a file");
+  for (const auto& [key, other] : checkpoints_) {
+    if (other.job != checkpoint.job || other.step != checkpoint.step) continue;
+    if (other.state == CheckpointState::committed && other.attempt != checkpoint.attempt) {
+      journal_.fault("job " + checkpoint.job.text + " has two checkpoints of step " +
+                     std::to_string(checkpoint.step));
+    }
+  }
 }
 
 void Database::save(const AppendJobEvent&) {}
@@ -123,8 +132,9 @@ Saved Database::load() const {
   }
   for (const auto& [id, agent] : agents_) saved.agents.push_back(agent);
   for (const auto& [key, checkpoint] : checkpoints_) {
-    const bool is_donor = checkpoint.state == CheckpointState::committed && donors.contains(key);
-    if (is_live(key.first) || is_donor) saved.checkpoints.push_back(checkpoint);
+    const bool is_donor = checkpoint.state == CheckpointState::committed &&
+                          donors.contains({checkpoint.job, checkpoint.step});
+    if (is_live(checkpoint.job) || is_donor) saved.checkpoints.push_back(checkpoint);
   }
   return saved;
 }
@@ -132,18 +142,11 @@ Saved Database::load() const {
 const Checkpoint* Database::newest_committed(const JobId& job, std::int64_t attempt) const {
   const Checkpoint* newest = nullptr;
   for (const auto& [key, checkpoint] : checkpoints_) {
-    const bool counts = key.first == job && checkpoint.attempt < attempt &&
+    const bool counts = checkpoint.job == job && checkpoint.attempt < attempt &&
                         checkpoint.state == CheckpointState::committed;
     if (counts && (newest == nullptr || newest->step < checkpoint.step)) newest = &checkpoint;
   }
   return newest;
-}
-
-const Checkpoint* Database::committed(const JobId& job, std::int64_t step) const {
-  const auto found = checkpoints_.find({job, step});
-  const bool counts =
-      found != checkpoints_.end() && found->second.state == CheckpointState::committed;
-  return counts ? &found->second : nullptr;
 }
 
 }  // namespace trainyard::sim

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "scheduler/core/events.h"
@@ -27,7 +28,6 @@ class Database {
   [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
   // The newest committed checkpoint of an attempt before `attempt`.
   [[nodiscard]] const Checkpoint* newest_committed(const JobId& job, std::int64_t attempt) const;
-  [[nodiscard]] const Checkpoint* committed(const JobId& job, std::int64_t step) const;
 
  private:
   void save(const scheduler::SaveJob& change);
@@ -38,13 +38,15 @@ class Database {
   void save(const scheduler::RollBackMetrics& change);
   void save(const scheduler::SaveCheckpoint& change);
   void save(const scheduler::AppendJobEvent& change);
+  void check_committed(const Checkpoint& checkpoint);
   void check_transition(const Job& before, const Job& after);
 
   Journal& journal_;
   std::map<JobId, Job> jobs_;
   std::map<TaskKey, TaskAttempt> tasks_;
   std::map<AgentId, AgentRecord> agents_;
-  std::map<std::pair<JobId, std::int64_t>, Checkpoint> checkpoints_;  // by step
+  // By step and attempt.
+  std::map<std::tuple<JobId, std::int64_t, std::int64_t>, Checkpoint> checkpoints_;
   std::map<TaskKey, std::int64_t> last_event_;                        // offset of the newest
   std::set<std::string> files_;
 };

@@ -1,5 +1,5 @@
 // A simulation that stays green without a fence is not testing it: each fence of ARCHITECTURE.md
-// section 6 is taken away in turn, and a few seeds must notice. (The first fence, the attempt in a
+// section 5 is taken away in turn, and a few seeds must notice. (The first fence, the attempt in a
 // task's name, is part of the types and cannot be taken away.)
 #include <sys/wait.h>
 #include <unistd.h>

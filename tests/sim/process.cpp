@@ -56,6 +56,7 @@ void write_checkpoint(Process& chief, Gang& gang, WallTime time) {
 void train(Process& chief, Gang& gang, WallTime time) {
   const JobSpec& spec = chief.wanted.task.spec;
   const std::int64_t max_steps = *spec.training.max_steps;
+  for (const Process* member : gang.members) chief.step = std::max(chief.step, member->step);
   chief.step = std::min(chief.step + steps_per_moment, max_steps);
   chief.write(time, MetricEvent{chief.step, max_steps, {{"loss", 1.0}}});
   const bool due = chief.step % spec.checkpoint.every_steps == 0;

@@ -31,6 +31,7 @@ JobSpec Users::make_spec() {
   spec.ps = {random.between(0, 2), {1, 1000, 0}, PlacementPolicy::spread};
   spec.worker = {random.between(1, 2), {1, 2000, random.chance(20) ? 1 : 0}, PlacementPolicy::pack};
   if (random.chance(25)) spec.chief = RoleSpec{1, {1, 500, 0}, PlacementPolicy::pack};
+  if (spec.ps.replicas == 0) spec.training.strategy = Strategy::local;
   spec.training.max_steps = random.between(3, 40) * 10;
   spec.scheduling.priority = random.between(1, 3) * 25;
   if (random.chance(10)) spec.scheduling.max_queued_seconds = random.between(5, 60);

@@ -1,5 +1,6 @@
 // Checkpoints: committed when whole, kept by retention, resumed from; run events stored once.
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "tests/scheduler/core/yard.h"
 
@@ -65,18 +66,70 @@ TEST_CASE("the newest and the best are kept, the others given up", "[scheduler]"
 TEST_CASE("of accuracy the highest is the best", "[scheduler]") {
   CheckpointSpec keep;
   keep.keep_latest = 1;
-  keep.metric = "loss_of_accuracy";
+  keep.metric = "accuracy";
   Yard yard = running_job(keep);
   for (const auto& [step, value] :
        std::vector<std::pair<std::int64_t, double>>{{10, 0.9}, {20, 0.5}, {30, 0.7}}) {
     ManifestEvent event = manifest(step, 0);
-    event.metrics = {{"loss_of_accuracy", value}};
+    event.metrics = {{"accuracy", value}};
     yard.tell("a", "worker/0", event);
     yard.step(ArtifactStored{JobId{"j"}, event.manifest.sha256});
     yard.step(ArtifactStored{JobId{"j"}, event.shards[0].sha256});
   }
   CHECK(yard.checkpoints.at(10).state == CheckpointState::committed);
   CHECK(yard.checkpoints.at(20).state == CheckpointState::deleted);
+}
+
+TEST_CASE("retention takes a metric that is no number for one that is not known", "[scheduler]") {
+  CheckpointSpec keep;
+  keep.keep_latest = 1;
+  keep.keep_best = 1;
+  Yard yard = running_job(keep);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  commit(yard, 10, nan);
+  commit(yard, 20, 0.5);
+  commit(yard, 30, nan);
+  commit(yard, 40, nan);
+  CHECK(yard.checkpoints.at(20).state == CheckpointState::committed);
+  CHECK(yard.checkpoints.at(30).state == CheckpointState::deleted);
+  CHECK(yard.checkpoints.at(40).state == CheckpointState::committed);
+}
+
+TEST_CASE("a step that a later attempt commits again is listed once, as the later one",
+          "[scheduler]") {
+  Yard yard = running_job();
+  commit(yard, 10, 1.0);
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {1, {}});
+  yard.pass(seconds(5));
+  yard.obey("a");
+  REQUIRE(yard.job("j").attempt == 2);
+
+  ManifestEvent again = manifest(10, 1.0);
+  again.manifest.sha256 = "m10 of attempt 2";
+  again.final_one = true;
+  yard.tell("a", "worker/0", again);
+  CHECK(yard.checkpoint_rows.at({10, 1}).state == CheckpointState::committed);
+  CHECK(yard.checkpoint_rows.at({10, 2}).state == CheckpointState::pending);
+  yard.restart();  // the manifest is not told again
+  yard.speak("a");
+  yard.step(ArtifactStored{JobId{"j"}, "s10"});
+  yard.step(ArtifactStored{JobId{"j"}, again.manifest.sha256});
+
+  CHECK(yard.checkpoint_rows.at({10, 1}).state == CheckpointState::deleted);
+  CHECK(yard.checkpoint_rows.at({10, 2}).state == CheckpointState::committed);
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {0, {}});
+  CHECK(yard.job("j").state == JobState::succeeded);
+}
+
+TEST_CASE("only tasks that hold parameters are given the files of a checkpoint", "[scheduler]") {
+  Yard yard = running_job();
+  commit(yard, 10, 1.0);
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {1, {}});
+  yard.pass(seconds(5));
+  REQUIRE(yard.job("j").attempt == 2);
+  for (const WantedTask& wanted : yard.wanted.at(AgentId{"a"}).tasks) {
+    CHECK(wanted.restore.has_value() == (wanted.task.key.role == Role::ps));
+  }
 }
 
 TEST_CASE("a pending checkpoint survives a restart of the server", "[scheduler]") {
@@ -95,6 +148,7 @@ TEST_CASE("a job may start from a checkpoint of another", "[scheduler]") {
   JobSpec spec = a_spec();
   spec.worker.replicas = 1;
   spec.ps.replicas = 0;
+  spec.training.strategy = Strategy::local;
   spec.checkpoint.resume_from = "j/20";
   CHECK(yard.submit("k", spec).error().code == Code::invalid);
   spec.checkpoint.resume_from = "j/10";

@@ -140,6 +140,7 @@ TEST_CASE("a suspended job keeps its checkpoints and goes on from them", "[sched
   CHECK(yard.job("j").progress.step == 50);
   CHECK(yard.job("j").restarts == Restarts{});
   for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks) {
+    if (task.task.key.role != Role::ps) continue;
     REQUIRE(task.restore);
     CHECK(task.restore->step == 50);
   }
@@ -169,6 +170,42 @@ TEST_CASE("a job that runs too long fails", "[scheduler]") {
   yard.pass(seconds(1));
   CHECK(yard.job("j").reason == Reason::run_timeout);
   CHECK(yard.job("j").goal == JobState::failed);
+}
+
+TEST_CASE("a job whose chief has finished in time succeeds, however long its last tasks take",
+          "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.max_run_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  yard.tell("a", "worker/0", final_manifest(100));
+  store(yard, "j", "m100");
+  store(yard, "j", "s100");
+  yard.pass(seconds(4));
+  yard.end("a", "worker/0", {0, {}});
+  yard.pass(seconds(3));
+  CHECK(yard.job("j").goal == JobState::succeeded);
+  yard.restart();
+  yard.speak("a");
+  yard.pass(seconds(3));
+  for (const char* task : {"worker/1", "ps/0"}) yard.end("a", task, {0, {}});
+  CHECK(yard.job("j").state == JobState::succeeded);
+}
+
+TEST_CASE("a job whose chief finished in vain has run for too long all the same", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  JobSpec spec = a_spec();
+  spec.run_policy.max_run_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  yard.pass(seconds(4));
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {0, {}});
+  REQUIRE(yard.job("j").transitions.back().reason == Reason::checkpoint_lost);
+  yard.pass(seconds(2));
+  CHECK(yard.job("j").reason == Reason::run_timeout);
 }
 
 TEST_CASE("a job that waits too long fails", "[scheduler]") {

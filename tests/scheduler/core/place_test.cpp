@@ -94,6 +94,14 @@ TEST_CASE("every task needs a free port", "[scheduler]") {
   CHECK_FALSE(place(gang({2, {1, 1, 0}}, {2, {1, 1, 0}}), hosts));
 }
 
+TEST_CASE("a host that can be told of no more jobs is not used", "[scheduler]") {
+  std::vector<Host> hosts{host("a", {4, 4000, 0}), host("b", {4, 4000, 0})};
+  hosts[0].brief_bytes = 1000;
+  const auto seats = place(gang({}, {4, {1, 1, 0}}), hosts);
+  REQUIRE(seats);
+  for (const Seat& seat : *seats) CHECK(seat.agent == AgentId{"b"});
+}
+
 TEST_CASE("only hosts with all of the labels are used", "[scheduler]") {
   std::vector hosts{host("a", {8, 8000, 0}), host("b", {1, 8000, 0})};
   hosts[1].labels = &fast_labels;

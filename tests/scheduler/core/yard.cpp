@@ -33,7 +33,9 @@ void Yard::keep(const Step& step) {
       events.insert(events.end(), told->events.begin(), told->events.end());
     }
     if (const auto* saved = std::get_if<SaveCheckpoint>(&change)) {
-      checkpoints[saved->checkpoint.step] = saved->checkpoint;
+      const Checkpoint& row = saved->checkpoint;
+      checkpoints[row.step] = row;
+      checkpoint_rows[{row.step, row.attempt}] = row;
     }
   }
   for (const Assignment& assignment : step.send) wanted[assignment.agent] = assignment;
@@ -55,7 +57,7 @@ void Yard::restart() {
     if (owner != jobs.end() && owner->second.attempt == key.attempt) saved.tasks.push_back(row);
   }
   for (const auto& [id, row] : agents) saved.agents.push_back(row);
-  for (const auto& [step, row] : checkpoints) {
+  for (const auto& [key, row] : checkpoint_rows) {
     if (row.state != CheckpointState::deleted) saved.checkpoints.push_back(row);
   }
   now.steady = Time{now.steady.millis / 2};  // another start has another steady clock

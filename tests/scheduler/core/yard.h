@@ -22,7 +22,9 @@ class Yard {
   std::map<JobId, Job> jobs;
   std::map<TaskKey, TaskAttempt> tasks;
   std::map<AgentId, AgentRecord> agents;
-  std::map<std::int64_t, Checkpoint> checkpoints;  // by step; of whichever job
+  std::map<std::int64_t, Checkpoint> checkpoints;  // by step, as last saved; of whichever job
+  // As the table has them: by step and attempt.
+  std::map<std::pair<std::int64_t, std::int64_t>, Checkpoint> checkpoint_rows;
   std::vector<RunEvent> events;                    // as appended
   std::map<AgentId, Assignment> wanted;            // newest sent
 

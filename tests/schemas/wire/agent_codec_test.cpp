@@ -58,6 +58,55 @@ TEST_CASE("assignments come back as they were sent", "[wire]") {
   }
 }
 
+TEST_CASE("what the tasks of a gang have in common travels once", "[wire]") {
+  RandomValues random(33);
+  WantedTask wanted;
+  wanted.task.spec = std::get<JobSpec>(
+      parse_job_spec(R"({"model": "softmax_regression", "dataset": "synthetic_digits",
+                         "roles": {"ps": 1, "worker": 999}, "env": {"LARGE": ")" +
+                     std::string(32'000, 'x') + R"("}})"));
+  wanted.task.key = {JobId{"j"}, 1, Role::worker, 0};
+  wanted.task.cluster.ps = {"a:1"};
+  wanted.restore = Checkpoint{};
+  wanted.restore->job = JobId{"j"};
+  wanted.restore->state = CheckpointState::committed;
+  wanted.restore->manifest = random.artifact();
+  for (int i = 0; i < 100; ++i) wanted.restore->shards.push_back(random.artifact());
+  Assignment assignment{AgentId{"a"}, 1, 1, 1, Millis{60'000}, {}};
+  for (int i = 0; i < 999; ++i) {
+    wanted.task.key.index = i;
+    wanted.task.listen = "0.0.0.0:" + std::to_string(20'000 + i);
+    assignment.tasks.push_back(wanted);
+  }
+
+  const proto::Assignment message = to_proto(assignment);
+  CHECK(message.ByteSizeLong() < 300'000);
+  const auto again = from_proto(sent(message));
+  REQUIRE(again);
+  CHECK((*again == assignment));
+}
+
+TEST_CASE("an assignment whose parts do not fit each other is refused", "[wire]") {
+  RandomValues random(34);
+  WantedTask wanted;
+  wanted.task = random.task_context();
+  wanted.task.key.role = Role::worker;
+  const proto::Assignment good =
+      to_proto(Assignment{AgentId{"a"}, 1, 1, 1, Millis{60'000}, {wanted}});
+  REQUIRE(from_proto(good));
+  const auto refused = [&](auto change) {
+    proto::Assignment bad = good;
+    change(*bad.mutable_tasks(0));
+    return !from_proto(bad).has_value();
+  };
+  using Task = proto::WantedTask&;
+  CHECK(refused([](Task t) { t.set_context(1); }));
+  CHECK(refused([](Task t) { t.set_context(-1); }));
+  CHECK(refused([](Task t) { t.set_restore(0); }));
+  CHECK(refused([](Task t) { t.mutable_key()->set_job("another"); }));
+  CHECK(refused([](Task t) { t.mutable_key()->set_index(100'000); }));
+}
+
 TEST_CASE("texts that are not UTF-8 reach the other side, mended", "[wire]") {
   AgentReport report;
   report.agent = AgentId{"a"};
