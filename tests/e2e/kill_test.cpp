@@ -2,7 +2,9 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
 
+#include "schemas/wire/run_event_json.h"
 #include "tests/e2e/yard.h"
 
 using namespace trainyard;
@@ -16,6 +18,27 @@ void kill_task(Yard& yard, const std::string& id, const std::string& role, int i
   yard.wait_for(id, [&](const nlohmann::json& job) {
     return job.at("status").at("attempt") > before && job.at("status").at("state") == "running";
   });
+}
+
+WallTime newest_event(const std::string& path) {
+  std::ifstream file(path);
+  WallTime newest;
+  for (std::string line; std::getline(file, line);) {
+    // The last line may be half written.
+    if (const auto event = parse_run_event(line, 0)) newest = event->time;
+  }
+  return newest;
+}
+
+// Until the task's events go on for that long.
+void wait_for_progress(const std::string& path, Millis time) {
+  const WallTime first = newest_event(path);
+  REQUIRE(first.is_set());
+  const Deadline deadline = in_seconds(60);
+  while (newest_event(path) - first < time) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // between two looks
+  }
 }
 
 // The loss curve as REST shows it: ascending steps, none twice, each reporting step there.
@@ -67,8 +90,8 @@ TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
 }
 
 TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
-  constexpr int steps = 12000;
-  Yard yard;
+  constexpr int steps = 25000;
+  Yard yard({"--stop-after-seconds", "2", "--lost-after-seconds", "4"});
   yard.start_agent("a");
   yard.wait_for_agents(1);
   const std::string id = yard.submit(small_job(steps));
@@ -76,6 +99,9 @@ TEST_CASE("training goes on while the server is dead, and its curve has no gap",
   const auto before = yard.tasks(id);
 
   yard.kill_server();
+  // Longer than the lease: it is renewed by nothing but the refusals of the dead server's address.
+  wait_for_progress(yard.folder().sub("agent-a/tasks/" + id + "/1/worker-0/events.jsonl"),
+                    seconds(3));
   for (const auto& task : before) CHECK(is_alive(task.at("pid").get<pid_t>()));
   yard.start_server();
   const auto job = yard.wait_for_state(id, "succeeded");
