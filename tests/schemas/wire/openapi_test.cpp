@@ -5,14 +5,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/sha256.h"
+#include "tests/schemas/wire/openapi_schema.h"
 #include "tests/schemas/wire/spec_corpus.h"
 
 using namespace trainyard;
@@ -24,24 +21,6 @@ json document() {
   std::ifstream file("schemas/http/openapi.json");
   REQUIRE(file.good());
   return json::parse(file);
-}
-
-// What is wrong with the value by this schema of the document; "" = nothing.
-std::string complaint(const json& openapi, json schema, const json& value) {
-  schema["components"] = openapi.at("components");
-  valijson::Schema rules;
-  valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(schema), rules);
-  valijson::ValidationResults results;
-  valijson::Validator validator;
-  const valijson::adapters::NlohmannJsonAdapter target(value);
-  if (validator.validate(rules, target, &results)) return "";
-  std::string text = "invalid";
-  valijson::ValidationResults::Error error;
-  while (results.popError(error)) {
-    for (const std::string& step : error.context) text += step;
-    text += ": " + error.description + "\n";
-  }
-  return text;
 }
 
 template <class Visit>
