@@ -1,5 +1,5 @@
-// trainyard-agent: the daemon of a host. Reads its options (flag, then environment, then JSON
-// file), looks at the host, and hands over to the daemon.
+// trainyard-agent: the daemon of a host. Reads its options, looks at the host, and hands over to
+// the daemon.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -19,11 +17,11 @@
 #include "agent/host/probe.h"
 #include "agent/loop/daemon.h"
 #include "schemas/base/log.h"
+#include "schemas/base/version.h"
+#include "schemas/settings/settings.h"
 
 namespace trainyard::agent {
 namespace {
-
-constexpr const char* version = "0.1.0";
 
 struct Options {
   std::string server = "127.0.0.1:8081";
@@ -37,7 +35,6 @@ struct Options {
   std::vector<std::string> labels;
   std::string runtime;
   std::string log_level = "info";
-  std::string config;
 };
 
 std::string beside_this_program(const std::string& name) {
@@ -48,11 +45,7 @@ std::string beside_this_program(const std::string& name) {
 
 void declare(CLI::App& app, Options& options) {
   const auto add = [&](const std::string& name, auto& value, const std::string& text) {
-    std::string variable = "TRAINYARD_AGENT_" + name;
-    for (char& letter : variable) {
-      letter = letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
-    }
-    return app.add_option("--" + name, value, text)->envname(variable);
+    return app.add_option("--" + name, value, text);
   };
   add("server", options.server, "HOST:PORT of the server's agent endpoint")->capture_default_str();
   add("name", options.name, "of this agent, unique in its yard")->capture_default_str();
@@ -69,48 +62,11 @@ void declare(CLI::App& app, Options& options) {
       "that tasks on other hosts connect to (default: this host's, on the way to the server)");
   add("label", options.labels, "KEY=VALUE, may be repeated: jobs can ask for it");
   add("runtime", options.runtime, "the program that a task runs (default: beside this one)");
-  add("log-level", options.log_level, "debug, info, warning or error")->capture_default_str();
-  add("config", options.config, "JSON file with any of these, named as the flags are");
-  app.set_version_flag("--version", version);
-}
-
-// The text of --config or TRAINYARD_AGENT_CONFIG; the file itself has to be read before the flags
-// are.
-std::string config_path(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--config" && i + 1 < argc) return argv[i + 1];
-    if (argument.starts_with("--config=")) return argument.substr(9);
-  }
-  const char* variable = std::getenv("TRAINYARD_AGENT_CONFIG");
-  return variable == nullptr ? "" : variable;
-}
-
-// A value of the file becomes the option's default, so that the environment and the flags win.
-Status apply_config(CLI::App& app, Options& options, const std::string& path) {
-  if (path.empty()) return ok();
-  TRY_ASSIGN(const std::string text, read_file(path));
-  const auto config = nlohmann::json::parse(text, nullptr, false);
-  if (!config.is_object()) return invalid(path + " is not a JSON object");
-  for (const auto& [key, value] : config.items()) {
-    if (key == "label" && value.is_object()) {
-      for (const auto& [name, label] : value.items()) {
-        if (!label.is_string()) return invalid(path + ": label " + name + " must be a string");
-        options.labels.push_back(name + "=" + label.get<std::string>());
-      }
-      continue;
-    }
-    CLI::Option* option = app.get_option_no_throw("--" + key);
-    if (option == nullptr || key == "config" || !(value.is_string() || value.is_number_integer())) {
-      return invalid(path + ": \"" + key + "\" is no option, or has a value of the wrong type");
-    }
-    try {
-      option->default_val(value.is_string() ? value.get<std::string>() : value.dump());
-    } catch (const CLI::Error& error) {
-      return invalid(path + ": \"" + key + "\": " + error.what());
-    }
-  }
-  return ok();
+  add("log-level", options.log_level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  app.set_version_flag("--version", std::string(version()));
+  add_config_option(app);
 }
 
 std::optional<int> parse_port(std::string_view text) {
@@ -169,7 +125,7 @@ Result<HostInfo> describe_host(const Options& options) {
       .memory_mb = options.memory_mb > 0 ? options.memory_mb : probe_memory_mb(),
       .gpus = static_cast<std::int64_t>(host.gpus.size()),
   };
-  host.agent_version = version;
+  host.agent_version = version();
   return host;
 }
 
@@ -200,16 +156,6 @@ Result<DaemonOptions> check(const Options& options) {
   daemon.runtime = std::filesystem::absolute(daemon.runtime);
   TRY_ASSIGN(daemon.host, describe_host(options));
   return daemon;
-}
-
-Result<LogLevel> parse_log_level(const std::string& name) {
-  static const std::map<std::string, LogLevel> levels = {{"debug", LogLevel::debug},
-                                                         {"info", LogLevel::info},
-                                                         {"warning", LogLevel::warning},
-                                                         {"error", LogLevel::error}};
-  const auto found = levels.find(name);
-  if (found == levels.end()) return invalid("--log-level: \"" + name + "\" is no level");
-  return found->second;
 }
 
 // The first SIGTERM or SIGINT stops the daemon in order. A second ends the process, and with it, by
@@ -254,13 +200,11 @@ int main(int argc, char** argv) {
   CLI::App app("The agent of a host: connects to a Trainyard server and runs its tasks.",
                "trainyard-agent");
   declare(app, options);
-  if (const Status status = apply_config(app, options, config_path(argc, argv)); !status) {
+  if (const Status status = apply_settings(app, {argv, static_cast<std::size_t>(argc)}); !status) {
     return fail(status.error());
   }
   CLI11_PARSE(app, argc, argv);
-  const Result<LogLevel> level = parse_log_level(options.log_level);
-  if (!level) return fail(level.error());
-  set_log_level(*level);
+  set_log_level(log_level_from(options.log_level).value_or(LogLevel::info));
   const Result<DaemonOptions> checked = check(options);
   return checked ? agent::run(*checked) : fail(checked.error());
 }

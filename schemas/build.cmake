@@ -196,8 +196,7 @@ function(trainyard_documents folder)
   file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[#include "@folder@/documents.h"
 
 namespace trainyard::api {
-@functions@std::string_view version() { return "@PROJECT_VERSION@"; }
-}  // namespace trainyard::api
+@functions@}  // namespace trainyard::api
 ]])
   target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -7,6 +7,7 @@ trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
 trainyard_test(schemas/types DEPS schemas/types)
 trainyard_test(schemas/wire DEPS schemas/wire)
+trainyard_test(schemas/settings DEPS schemas/settings)
 trainyard_test(scheduler/core DEPS scheduler/core)
 trainyard_test(scheduler/store DEPS scheduler/store)
 trainyard_test(scheduler/loop DEPS scheduler/loop)
@@ -29,6 +30,8 @@ if(TARGET api_routes_test)  # the clients that other tests speak with
 endif()
 trainyard_test(api/client DEPS api/client)
 add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # which it runs
+trainyard_test(api/server DEPS api/client)
+add_dependencies(api_server_test trainyard-server)  # which it runs
 trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)

@@ -73,7 +73,7 @@ std::string unquoted(std::string_view etag) {
 
 // One transfer; on return `etag` is what the server calls the file that it sends.
 Status transfer(Rest& rest, const std::string& path, PartFile& part, std::string& etag) {
-  Request request{.path = path, .timeout = {0}};
+  Request request{.path = path, .timeout = {0}, .stall_limit = seconds(60)};
   const std::int64_t have = part.size();
   if (have > 0 && !etag.empty()) {
     request.headers["Range"] = "bytes=" + std::to_string(have) + "-";

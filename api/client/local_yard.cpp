@@ -1,6 +1,8 @@
 #include "api/client/local_yard.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -77,16 +79,38 @@ struct Daemon {
   }
 };
 
+// Held while a yard runs: another one on the folder is refused before it touches anything there.
+class FolderLock {
+ public:
+  static Result<FolderLock> take(const std::string& folder) {
+    const std::string path = folder + "/lock";
+    FolderLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (lock.descriptor_ < 0) return invalid("cannot write " + path);
+    if (flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) return lock;
+    return conflict("another `trainyard local` runs on " + folder);
+  }
+  FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+ private:
+  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
 class LocalYard {
  public:
   explicit LocalYard(const LocalYardOptions& options) : options_(options) {}
 
   Result<int> run() {
-    for (const char* folder : {"/server", "/agent"}) {
-      std::error_code error;
-      std::filesystem::create_directories(options_.state_dir + folder, error);
-      if (error) return invalid("--state-dir: " + options_.state_dir + ": " + error.message());
-    }
+    std::error_code error;
+    std::filesystem::create_directories(options_.state_dir + "/server", error);
+    if (error) return invalid("--state-dir: " + options_.state_dir + ": " + error.message());
+    std::filesystem::create_directories(work_dir(), error);
+    if (error) return invalid("--work-dir: " + work_dir() + ": " + error.message());
+    TRY_ASSIGN(const FolderLock lock, FolderLock::take(options_.state_dir));
     TRY(start_server());
     while (any_running()) {
       wait_for_something();
@@ -101,6 +125,11 @@ class LocalYard {
   }
 
  private:
+  [[nodiscard]] std::string work_dir() const {
+    return options_.agent_work_dir.empty() ? options_.state_dir + "/agent"
+                                           : options_.agent_work_dir;
+  }
+
   Status start_server() {
     std::vector<std::string> arguments{"--state-dir",     options_.state_dir + "/server",
                                        "--http-address",  options_.http_address,
@@ -114,8 +143,7 @@ class LocalYard {
 
   Status start_agent_when_possible() {
     if (!addresses_ || agent_ || ending_since_) return ok();
-    std::vector<std::string> arguments{"--server", addresses_->agents, "--work-dir",
-                                       options_.state_dir + "/agent"};
+    std::vector<std::string> arguments{"--server", addresses_->agents, "--work-dir", work_dir()};
     arguments.insert(arguments.end(), options_.agent_arguments.begin(),
                      options_.agent_arguments.end());
     TRY_ASSIGN(Daemon agent, Daemon::start("agent", options_.state_dir, std::move(arguments)));

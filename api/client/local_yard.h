@@ -14,7 +14,8 @@
 namespace trainyard::client {
 
 struct LocalYardOptions {
-  std::string state_dir;  // server/, agent/, server.log, agent.log
+  std::string state_dir;       // server/, agent/, server.log, agent.log, lock
+  std::string agent_work_dir;  // "" = agent/ in the state folder
   std::string http_address;
   std::string agent_address;
   std::vector<std::string> server_arguments;  // further ones, passed on as they are

@@ -21,6 +21,7 @@ struct Request {
   std::string body = {};
   std::map<std::string, std::string> headers = {};
   Millis timeout{30'000};  // of the whole call; 0 = none, for streams that a person ends
+  Millis stall_limit{0};   // in whole seconds: without a byte for so long the call ends; 0 = none
 };
 
 struct Answer {

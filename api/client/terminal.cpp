@@ -23,6 +23,7 @@ void handle_interrupts(void (*handler)(int)) {
 
 }  // namespace
 
+bool output_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 bool error_output_is_terminal() { return isatty(STDERR_FILENO) == 1; }
 
 std::size_t terminal_columns() {

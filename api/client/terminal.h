@@ -7,6 +7,7 @@
 
 namespace trainyard::client {
 
+bool output_is_terminal();
 bool error_output_is_terminal();
 std::size_t terminal_columns();  // of stderr; 80 when it does not say
 

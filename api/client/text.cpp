@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "schemas/base/check.h"
 #include "schemas/base/utf8.h"
@@ -79,6 +80,30 @@ std::string printable(std::string_view text) {
   }
   return safe;
 }
+
+std::string PrintableLines::add(std::string_view piece) {
+  const std::string bytes = cut_.append(piece);
+  // The bytes of the last character, when not all that its first byte announces are there.
+  std::size_t whole = bytes.size();
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    if (length > back) whole = bytes.size() - back;
+    break;
+  }
+  cut_ = bytes.substr(whole);
+  std::string text;
+  for (std::size_t begin = 0; begin < whole;) {
+    const std::size_t end = std::min(bytes.find_first_of("\n\t", begin), whole);
+    text += printable(std::string_view(bytes).substr(begin, end - begin));
+    if (end < whole) text += bytes[end];
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string PrintableLines::finish() { return printable(std::exchange(cut_, {})); }
 
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(

@@ -19,6 +19,17 @@ std::string decimal_text(double number);  // four significant digits: "0.9812", 
 // The text with control characters replaced by '?', so that no name or message of a job can move
 // the cursor.
 std::string printable(std::string_view text);
+// The same for many lines, whose ends and tabs stay. Keeps back a character that is cut at the end
+// of the piece until the next one comes.
+class PrintableLines {
+ public:
+  std::string add(std::string_view piece);
+  std::string finish();  // what was kept back
+
+ private:
+  std::string cut_;
+};
+
 // The columns it takes, one per code point.
 std::size_t width_of(std::string_view text);
 

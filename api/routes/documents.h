@@ -8,6 +8,5 @@ namespace trainyard::api {
 
 std::string_view openapi_document();     // schemas/http/openapi.json
 std::string_view job_schema_document();  // schemas/job.schema.json
-std::string_view version();              // of the project: "0.1.0"
 
 }  // namespace trainyard::api

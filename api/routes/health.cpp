@@ -3,6 +3,7 @@
 
 #include "api/routes/documents.h"
 #include "api/routes/server_metrics.h"
+#include "schemas/base/version.h"
 
 namespace trainyard::api {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "api/http/server.h"
 #include "api/http/static_files.h"
-#include "api/routes/documents.h"
 #include "api/routes/service.h"
 #include "api/server/options.h"
 #include "scheduler/loop/scheduler.h"
 #include "schemas/base/log.h"
+#include "schemas/base/version.h"
 
 #ifndef TRAINYARD_UI_DIR
 #error "TRAINYARD_UI_DIR names the folder of the web page in the source tree"
@@ -58,14 +58,15 @@ Status run(const ServerProgramOptions& options, const sigset_t& stop_signals) {
   http.exposure = options.exposure;
   TRY(parse_address(http.address, http.exposure));
   TRY(parse_address(options.agent_address, options.exposure));
+  LogHold first_lines;  // the addresses come before what the scheduler finds to do
   TRY_ASSIGN(const auto scheduler, scheduler::Scheduler::start(scheduler_options(options)));
   Service service(*scheduler);
   TRY_ASSIGN(auto routes, all_routes(service, options));
   TRY_ASSIGN(const auto server, Server::start(http, std::move(routes)));
-  log_info("listening", {{"http_address", server->address()},
-                         {"agent_address", scheduler->agent_address()},
-                         {"state_dir", options.state_dir},
-                         {"version", version()}});
+  first_lines.end_with_first("listening", {{"http_address", server->address()},
+                                           {"agent_address", scheduler->agent_address()},
+                                           {"state_dir", options.state_dir},
+                                           {"version", version()}});
   int signal = 0;
   sigwait(&stop_signals, &signal);
   log_info("stopping", {{"signal", signal}});

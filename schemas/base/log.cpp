@@ -5,6 +5,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "schemas/base/clock.h"
 #include "schemas/base/utf8.h"
@@ -14,15 +17,13 @@ namespace {
 
 std::atomic<LogLevel> lowest_level{LogLevel::info};
 
-std::string_view name_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug: return "debug";
-    case LogLevel::info: return "info";
-    case LogLevel::warning: return "warning";
-    case LogLevel::error: return "error";
-  }
-  return "error";
-}
+// What LogHold keeps back.
+struct HeldLines {
+  std::mutex mutex;
+  std::vector<std::string> lines;    // guarded by mutex
+  std::atomic<bool> holding{false};  // changed under mutex
+};
+HeldLines held;
 
 std::string json_line(LogLevel level, std::string_view event,
                       std::initializer_list<LogField> fields) {
@@ -56,7 +57,42 @@ std::string human_line(LogLevel level, std::string_view event,
   return line + "\n";
 }
 
+// A full or closed stderr must not stop the program, and there is nowhere left to say so.
+void write_line(const std::string& line) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string line_of(LogLevel level, std::string_view event,
+                    std::initializer_list<LogField> fields) {
+  static const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+  return on_terminal ? human_line(level, event, fields) : json_line(level, event, fields);
+}
+
+void release_held() {
+  const std::lock_guard lock(held.mutex);
+  held.holding = false;
+  for (const std::string& line : held.lines) write_line(line);
+  held.lines.clear();
+}
+
 }  // namespace
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return "error";
+}
+
+std::optional<LogLevel> log_level_from(std::string_view name) {
+  for (const LogLevel level : log_levels) {
+    if (name_of(level) == name) return level;
+  }
+  return std::nullopt;
+}
 
 LogField::LogField(std::string_view name, double value) : key(name), kind(Kind::number) {
   if (!std::isfinite(value)) {
@@ -74,11 +110,23 @@ void set_log_level(LogLevel level) { lowest_level = level; }
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (level < lowest_level.load(std::memory_order_relaxed)) return;
 
-  static const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
-  const std::string line =
-      on_terminal ? human_line(level, event, fields) : json_line(level, event, fields);
-  // A full or closed stderr must not stop the program, and there is nowhere left to say so.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  std::string line = line_of(level, event, fields);
+  if (level < LogLevel::error && held.holding) {
+    const std::lock_guard lock(held.mutex);
+    if (held.holding) {
+      held.lines.push_back(std::move(line));
+      return;
+    }
+  }
+  write_line(line);
+}
+
+LogHold::LogHold() { held.holding = true; }
+LogHold::~LogHold() { release_held(); }
+
+void LogHold::end_with_first(std::string_view event, std::initializer_list<LogField> fields) {
+  if (LogLevel::info >= lowest_level) write_line(line_of(LogLevel::info, event, fields));
+  release_held();
 }
 
 std::string json_escape(std::string_view text) {

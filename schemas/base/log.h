@@ -2,14 +2,20 @@
 // terminal. A line is written with a single write(2), so lines of several threads never mix.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace trainyard {
 
 enum class LogLevel { debug, info, warning, error };
+std::string_view name_of(LogLevel level);
+std::optional<LogLevel> log_level_from(std::string_view name);
+inline constexpr std::array log_levels{LogLevel::debug, LogLevel::info, LogLevel::warning,
+                                       LogLevel::error};
 
 // One `key=value` of a log line; numbers and booleans stay unquoted in the JSON form.
 struct LogField {
@@ -35,6 +41,19 @@ void log(LogLevel level, std::string_view event, std::initializer_list<LogField>
 
 // Lines below `level` are dropped. Set once, in main.
 void set_log_level(LogLevel level);
+
+// While one lives, lines wait in memory: for a program whose first line has to be another one.
+// Errors do not wait. One at a time.
+class LogHold {
+ public:
+  LogHold();
+  ~LogHold();  // what waits is written
+  LogHold(const LogHold&) = delete;
+  LogHold& operator=(const LogHold&) = delete;
+
+  // This line, then what waited; nothing waits any more.
+  void end_with_first(std::string_view event, std::initializer_list<LogField> fields);
+};
 
 // The text with quotes, backslashes and control characters escaped as JSON asks; invalid UTF-8
 // becomes U+FFFD.

@@ -19,6 +19,7 @@ inline constexpr std::array layers{
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/wire", "schemas/base schemas/types schemas/proto",
           "nlohmann protobuf grpc openssl"},
+    Layer{"schemas/settings", "schemas/base", "cli11 nlohmann"},
     // scheduler
     Layer{"scheduler/core", "schemas/base schemas/types", ""},
     Layer{"scheduler/store", "schemas/base schemas/types schemas/wire schemas/sql scheduler/core",
@@ -33,7 +34,7 @@ inline constexpr std::array layers{
     Layer{"agent/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
     Layer{"agent/loop", "schemas/base schemas/types schemas/wire agent/core agent/host agent/link",
           "posix"},
-    Layer{"agent", "schemas agent", "cli11 nlohmann posix"},
+    Layer{"agent", "schemas agent", "cli11 posix"},
     // runtime
     Layer{"runtime/core", "schemas/base schemas/types", ""},
     Layer{"runtime/math", "schemas/base runtime/core", ""},
@@ -56,8 +57,9 @@ inline constexpr std::array layers{
           "schemas/base schemas/types schemas/wire api/http scheduler/loop "
           "scheduler/store/reader.h scheduler/core/explain.h",
           "nlohmann prometheus posix"},
-    Layer{"api/server", "schemas/base schemas/wire api scheduler/loop", "cli11 nlohmann posix"},
-    Layer{"api/client", "schemas/base schemas/types schemas/wire", "curl cli11 nlohmann posix"},
+    Layer{"api/server", "schemas/base schemas/settings api scheduler/loop", "cli11 posix"},
+    Layer{"api/client", "schemas/base schemas/types schemas/wire schemas/settings",
+          "curl cli11 nlohmann posix"},
 };
 
 // How a library's headers begin.

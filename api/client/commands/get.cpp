@@ -41,7 +41,10 @@ void print_job(const JobView& job) {
   print_metrics(job);
   if (job.failure.empty()) return;
   print_row("failure", printable(job.failure));
-  std::printf("%s\n", job.failure_log.c_str());
+  PrintableLines log;
+  std::string lines = log.add(job.failure_log);
+  lines += log.finish();
+  std::printf("%s\n", lines.c_str());
 }
 
 std::string ending_cell(const nlohmann::json& task) {

@@ -3,11 +3,13 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "api/client/commands/command.h"
-#include "api/client/commands/json_config.h"
 #include "api/client/local_yard.h"
+#include "schemas/settings/settings.h"
 
 namespace trainyard::client {
 namespace {
@@ -23,6 +25,10 @@ struct LocalOptions {
   std::optional<std::string> gpus;
   std::optional<std::string> ports;
   std::optional<std::string> name;
+  std::optional<std::string> address;
+  std::vector<std::string> labels;
+  std::optional<std::string> runtime;
+  std::optional<std::string> log_level;
   bool insecure = false;
 };
 
@@ -46,7 +52,13 @@ int run(LocalOptions& options) {
   pass_on("--gpus", options.gpus);
   pass_on("--ports", options.ports);
   pass_on("--name", options.name);
-  if (options.insecure) options.yard.server_arguments = {"--insecure"};
+  pass_on("--address", options.address);
+  for (const std::string& label : options.labels) pass_on("--label", label);
+  pass_on("--runtime", options.runtime);
+  pass_on("--log-level", options.log_level);
+  std::vector<std::string>& server = options.yard.server_arguments;
+  if (options.insecure) server.emplace_back("--insecure");
+  if (options.log_level) server.insert(server.end(), {"--log-level", *options.log_level});
   const Result<int> exit_code = run_local_yard(options.yard);
   return exit_code ? *exit_code : report(exit_code.error());
 }
@@ -78,8 +90,18 @@ void add_local(CLI::App& app, Session& session) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--ports", options->ports, "FIRST-LAST, on which tasks listen");
   command->add_option("--name", options->name, "Name of the agent (default: the host's)");
+  command->add_option("--work-dir", options->yard.agent_work_dir,
+                      "Folder of the agent (default: agent/ in the state folder)");
+  command->add_option("--address", options->address, "At which tasks are reached by one another");
+  command->add_option("--label", options->labels,
+                      "KEY=VALUE, may be repeated: jobs can ask for it");
+  command->add_option("--runtime", options->runtime,
+                      "The program that a task runs (default: beside this one)");
+  command
+      ->add_option("--log-level", options->log_level, "Of server and agent: least that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   command->add_flag("--insecure", options->insecure, "Allow addresses beyond this machine");
-  read_environment(*command);
+  read_variables(*command);
   command->callback([options, &session] { session.exit_code = run(*options); });
 }
 

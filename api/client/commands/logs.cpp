@@ -5,6 +5,7 @@
 
 #include "api/client/commands/command.h"
 #include "api/client/terminal.h"
+#include "api/client/text.h"
 
 namespace trainyard::client {
 namespace {
@@ -29,18 +30,25 @@ std::string path_of(const LogsOptions& options) {
   return job_path(options.id, "/logs" + query);
 }
 
+Status write_out(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
+      std::fflush(stdout) != 0) {
+    return unavailable("cannot write to the standard output");
+  }
+  return ok();
+}
+
 Result<int> print_logs(Rest& rest, const LogsOptions& options) {
   const InterruptibleScope scope;
   const Request request{.path = path_of(options),
                         .timeout = options.follow ? Millis{0} : seconds(60)};
-  const Sink to_stdout = [](const Answer&, std::string_view bytes) -> Status {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
-        std::fflush(stdout) != 0) {
-      return unavailable("cannot write to the standard output");
-    }
-    return ok();
+  const bool for_people = output_is_terminal();  // a file or a pipe is given the bytes as they are
+  PrintableLines printable_lines;
+  const Sink to_stdout = [&](const Answer&, std::string_view bytes) {
+    return for_people ? write_out(printable_lines.add(bytes)) : write_out(bytes);
   };
   const Result<Answer> answer = rest.stream(request, to_stdout);
+  TRY(write_out(printable_lines.finish()));
   if (!answer && calls_interrupted()) return exit_interrupted;
   if (!answer) return answer.error();
   if (!answer->succeeded()) return problem_words(*answer);

@@ -1,7 +1,7 @@
 // The program `trainyard`: the client, over REST only, and `trainyard local`.
 
 #include "api/client/commands/command.h"
-#include "api/client/commands/json_config.h"
+#include "schemas/settings/settings.h"
 
 namespace trainyard::client {
 namespace {
@@ -9,10 +9,8 @@ namespace {
 void describe(CLI::App& app, Session& session) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
-  app.add_option("--server", session.server, "Address of the server")
-      ->envname("TRAINYARD_SERVER")
-      ->capture_default_str();
-  read_json_config(app);
+  app.add_option("--server", session.server, "Address of the server")->capture_default_str();
+  add_config_option(app);
   for (const auto add : {add_submit, add_list, add_get, add_watch, add_logs, add_actions,
                          add_explain, add_checkpoints, add_download, add_agents, add_local}) {
     add(app, session);
@@ -29,6 +27,11 @@ int run(int argc, char** argv) {
   Session session{.server = "http://127.0.0.1:8080"};
   CLI::App app{"Trainyard: declarative training as a service.", "trainyard"};
   describe(app, session);
+  const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  if (const Status settings = apply_settings(app, arguments); !settings) {
+    report(settings.error());
+    return exit_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -69,11 +69,11 @@ constexpr const char* nobody = "127.0.0.1:1";
 TEST_CASE("a flag wins over the environment, which wins over the config file", "[program]") {
   const ScratchFolder folder;
   write_content(folder.file("agent.json"), R"({"name": "of-the-file", "cpus": 3, "gpus": 5,
-      "memory-mb": 300, "runtime": "/bin/true", "work-dir": "work", "label": {"zone": "a"}})");
+      "memory_mb": 300, "runtime": "/bin/true", "work-dir": "work", "label": {"zone": "a"}})");
 
-  AgentProgram agent(
-      folder, {"--config", "agent.json", "--server", nobody, "--name", "of-the-flag"},
-      {{"TRAINYARD_AGENT_NAME", "of-the-environment"}, {"TRAINYARD_AGENT_CPUS", "4"}});
+  AgentProgram agent(folder,
+                     {"--config", "agent.json", "--server", nobody, "--name", "of-the-flag"},
+                     {{"TRAINYARD_NAME", "of-the-environment"}, {"TRAINYARD_CPUS", "4"}});
 
   const nlohmann::json line = agent.first_line();
   CHECK(line["event"] == "connecting");
@@ -120,6 +120,18 @@ TEST_CASE("a config file with an unknown name is refused", "[program]") {
   AgentProgram agent(folder, {"--config", "agent.json", "--work-dir", "work"});
   CHECK(agent.wait().code == 1);
   CHECK_THAT(agent.output(), Catch::Contains("\"cpu\""));
+}
+
+TEST_CASE("a wrong value is refused by the variable or the file that it came from", "[program]") {
+  const ScratchFolder folder;
+  write_content(folder.file("agent.json"), R"({"gpus": "some"})");
+  AgentProgram of_file(folder, {"--config", "agent.json", "--work-dir", "work"});
+  CHECK(of_file.wait().code == 1);
+  CHECK_THAT(of_file.output(), Catch::Contains("\"gpus\" in agent.json"));
+
+  AgentProgram of_variable(folder, {"--work-dir", "work"}, {{"TRAINYARD_LOG_LEVEL", "loud"}});
+  CHECK(of_variable.wait().code == 1);
+  CHECK_THAT(of_variable.output(), Catch::Contains("TRAINYARD_LOG_LEVEL: "));
 }
 
 TEST_CASE("a second agent on one work folder ends at once and says why", "[program]") {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "api/client/child.h"
+#include "api/client/rest.h"
 #include "tests/api/client/folder.h"
 
 namespace trainyard::client {
@@ -22,10 +23,11 @@ class Local {
   explicit Local(const std::string& flags = "") {
     const char* programs = std::getenv("TRAINYARD_BIN");
     if (programs == nullptr) FAIL("TRAINYARD_BIN does not name the folder of the programs");
-    const std::string command = std::string("echo $$ >&2; exec ") + programs +
-                                "/trainyard local --http-address 127.0.0.1:0" +
-                                " --agent-address 127.0.0.1:0 --state-dir " +
-                                folder_.file("state") + " " + flags + " >&2";
+    const std::string command =
+        std::string("echo $$ >&2; exec ") + programs +
+        "/trainyard local --http-address 127.0.0.1:0" + " --agent-address 127.0.0.1:0 " + flags +
+        (flags.find("--state-dir") == std::string::npos ? " --state-dir " + state_dir() : "") +
+        " >&2";
     child_.emplace(Child::start("local", {"/bin/sh", "-c", command}).value());
     pid_ = std::stoi(wait_for_line("", ""));
   }
@@ -70,6 +72,7 @@ class Local {
     return 0;
   }
 
+  [[nodiscard]] std::string state_dir() const { return folder_.file("state"); }
   void signal(int number) const { child_->send_signal(number); }
   [[nodiscard]] std::string log_of(const std::string& name) const {
     return content_of(folder_.file("state/" + name + ".log"));
@@ -100,6 +103,35 @@ TEST_CASE("local comes up with one agent, and a signal ends both in order", "[cl
   CHECK(kill(agent, 0) != 0);
   CHECK(local.log_of("server").find("\"listening\"") != std::string::npos);
   CHECK(local.log_of("agent").find("\"here\"") != std::string::npos);
+}
+
+TEST_CASE("local takes the agent's flags", "[client]") {
+  const Folder elsewhere;
+  Local local("--work-dir " + elsewhere.file("work") +
+              " --label zone=a --label rack=2 --address 127.0.0.1 --log-level debug --name here");
+  const std::string up = local.wait_for_line("Trainyard is up: http://", "");
+  const std::size_t begin = up.find("http://");
+  Rest rest = Rest::connect(up.substr(begin, up.find("/ ", begin) - begin)).value();
+
+  const auto agents = rest.get_json("/v1/agents").value();
+
+  CHECK(agents["items"][0]["labels"] == nlohmann::json{{"zone", "a"}, {"rack", "2"}});
+  CHECK(std::filesystem::exists(elsewhere.file("work/lock")));
+  local.signal(SIGTERM);
+  CHECK(local.wait_for_end() == 0);
+}
+
+TEST_CASE("a second local on one folder is refused before it touches anything", "[client]") {
+  Local first;
+  first.wait_for_line("Trainyard is up", "");
+  const std::string log = first.log_of("server");
+
+  Local second("--state-dir " + first.state_dir());
+
+  second.wait_for_line("another `trainyard local` runs on", first.state_dir());
+  CHECK(second.wait_for_end() == 1);
+  CHECK(first.log_of("server").starts_with(log));
+  CHECK(first.log_of("server").find("\"listening\"") != std::string::npos);
 }
 
 TEST_CASE("local says when a child has ended, ends the other, and returns its status", "[client]") {

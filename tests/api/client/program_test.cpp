@@ -152,10 +152,41 @@ TEST_CASE("a config file that is no JSON object or names no option is refused by
   std::ofstream(folder.file("c.json")) << R"({"local": {"cpu": 2}})";
   const Run unknown = run("--config " + folder.file("c.json") + " list");
   CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find("\"local.cpu\" is not an option") != std::string::npos);
+  CHECK(unknown.errors.find("\"local.cpu\" in " + folder.file("c.json") + " is not an option") !=
+        std::string::npos);
 
   std::ofstream(folder.file("c.json")) << "server = 1";
   CHECK(run("--config " + folder.file("c.json") + " list").exit_code == 2);
+}
+
+TEST_CASE("a failed job's log and a task's cannot move the cursor of a terminal", "[client]") {
+  const std::string failed = http_answer(
+      "200 OK", R"({"id":"j1","status":{"state":"failed","first_failure":{"task":"ps/0",)"
+                R"("log_tail":"one\n\u001b[2Jtwo\n"}}})");
+  Peer peer({failed, http_answer("200 OK", R"({"items":[]})"), http_answer("200 OK", "\x1b[2J\n")});
+
+  const Run shown = run("--server " + peer.url() + " get j1");
+  CHECK(shown.exit_code == 0);
+  CHECK(shown.output.find("one\n?[2Jtwo\n") != std::string::npos);
+  CHECK(run("--server " + peer.url() + " logs j1").output == "\x1b[2J\n");  // no terminal: as it is
+}
+
+TEST_CASE("a value that is wrong is refused by its source, unless a flag overrides it",
+          "[client]") {
+  const Folder folder;
+  std::ofstream(folder.file("c.json")) << R"({"local": {"cpus": "few"}})";
+  const std::string config = "--config " + folder.file("c.json") + " ";
+
+  const Run variable = run("local", "TRAINYARD_GPUS=many");
+  CHECK(variable.exit_code == 2);
+  CHECK(variable.errors.starts_with("trainyard: TRAINYARD_GPUS: "));
+  const Run file = run(config + "list");
+  CHECK(file.exit_code == 2);
+  CHECK(file.errors.find("\"local.cpus\" in " + folder.file("c.json")) != std::string::npos);
+  CHECK(run(nobody + "list", "TRAINYARD_GPUS=many").exit_code == 1);  // not an option of list
+  const Run help = run("local --help", "TRAINYARD_GPUS=many");
+  CHECK(help.exit_code == 0);
+  CHECK(help.output.find("(TRAINYARD_GPUS)") != std::string::npos);
 }
 
 TEST_CASE("wrong usage and a server that is not there are told apart", "[client]") {

@@ -2,6 +2,10 @@
 // become.
 #include "api/client/rest.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/api/client/peer.h"
@@ -27,6 +31,26 @@ TEST_CASE("an address that is no server's is refused by name", "[client]") {
     CHECK(rest.error().code == Code::invalid);
     CHECK(rest.error().message.find("--server") == 0);
   }
+}
+
+TEST_CASE("a server that falls silent ends a call that must not stall", "[client]") {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const any_address = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(bind(listener, any_address, sizeof address) == 0);
+  REQUIRE(listen(listener, 1) == 0);  // connects, and never says a word
+  socklen_t size = sizeof address;
+  REQUIRE(getsockname(listener, any_address, &size) == 0);
+  Rest rest = Rest::connect("127.0.0.1:" + std::to_string(ntohs(address.sin_port))).value();
+
+  const auto answer = rest.send({.path = "/x", .timeout = {0}, .stall_limit = seconds(1)});
+
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Code::unavailable);
+  CHECK(answer.error().message.find("did not answer in time") != std::string::npos);
+  close(listener);
 }
 
 TEST_CASE("a server that is not there is unavailable and named, with what to do", "[client]") {

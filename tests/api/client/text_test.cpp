@@ -43,6 +43,20 @@ TEST_CASE("measurements keep four digits that matter", "[client]") {
   CHECK(decimal_text(61'234.0) == "61234");
 }
 
+TEST_CASE("printable lines keep their ends, whatever pieces they come in", "[client]") {
+  const std::string text = "caf\xC3\xA9\t1\n\x1b]0;title\a\n\xF0\x9F\x9A\x82 \xE2\x82";
+  const std::string wanted = "caf\xC3\xA9\t1\n?]0;title?\n\xF0\x9F\x9A\x82 ";
+  PrintableLines whole;
+  CHECK(whole.add(text) == wanted);
+  CHECK_FALSE(whole.finish().empty());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    PrintableLines pieces;
+    std::string shown = pieces.add(text.substr(0, at));
+    shown += pieces.add(text.substr(at));
+    CHECK(shown == wanted);
+  }
+}
+
 TEST_CASE("printable text has no control characters and is valid UTF-8", "[client]") {
   CHECK(printable("caf\xC3\xA9\n\x1b[0m\x7f") == "caf\xC3\xA9??[0m?");
   CHECK(printable("\xC2\x9b[2J") == "?[2J");

@@ -112,3 +112,34 @@ TEST_CASE("lines of several threads never mix", "[base]") {
     if (!line.starts_with("{\"time\"") || !line.ends_with("x\"}")) FAIL(line);
   }
 }
+
+TEST_CASE("while the log is held, the first line is the one that was waited for", "[base]") {
+  CapturedStderr captured;
+  {
+    LogHold hold;
+    log_info("early");
+    log_error("cannot wait");
+    hold.end_with_first("listening", {{"port", 1}});
+    log_info("late");
+  }
+  const auto lines = captured.lines();
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].find("cannot wait") != std::string::npos);
+  CHECK(lines[1].find("listening") != std::string::npos);
+  CHECK(lines[2].find("early") != std::string::npos);
+  CHECK(lines[3].find("late") != std::string::npos);
+}
+
+TEST_CASE("a log that is held is written in the end, whatever happens", "[base]") {
+  CapturedStderr captured;
+  {
+    const LogHold hold;
+    log_warning("kept");
+  }
+  CHECK(captured.lines().size() == 1);
+}
+
+TEST_CASE("every level of the log is read by its name", "[base]") {
+  for (const LogLevel level : log_levels) CHECK(log_level_from(name_of(level)) == level);
+  CHECK(log_level_from("loud") == std::nullopt);
+}

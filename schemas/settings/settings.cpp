@@ -1,0 +1,201 @@
+// Variables and the config file, as values that flags override.
+#include "schemas/settings/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+using Arguments = std::span<char* const>;
+
+std::string variable_of(const std::string& option_name) {
+  std::string variable = "TRAINYARD_" + option_name;
+  std::ranges::transform(variable, variable.begin(), [](unsigned char letter) {
+    return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+  });
+  return variable;
+}
+
+bool has_variable(const CLI::Option& option) {
+  constexpr std::array<std::string_view, 2> never{"help", "version"};
+  const auto& names = option.get_lnames();
+  return !names.empty() && std::ranges::count(never, names.front()) == 0;
+}
+
+// An empty variable is as one that is not set.
+std::optional<std::string> variable_value(const CLI::Option& option) {
+  const std::string variable = option.get_envname();
+  const char* const value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// The value is that of the next argument when it is not written after '='.
+std::optional<std::string> flag_value(Arguments arguments, const std::string& flag) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--") break;
+    if (argument == flag) return i + 1 < arguments.size() ? arguments[i + 1] : "";
+    if (argument.starts_with(flag + "=")) return std::string(argument.substr(flag.size() + 1));
+  }
+  return std::nullopt;
+}
+
+bool is_flag_given(Arguments arguments, const CLI::Option& option) {
+  return std::ranges::any_of(option.get_lnames(), [&](const std::string& name) {
+    return flag_value(arguments, "--" + name).has_value();
+  });
+}
+
+bool only_tells(Arguments arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view argument) {
+    return argument == "--help" || argument == "-h" || argument == "--version";
+  });
+}
+
+std::vector<CLI::App*> all_subcommands(CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// What the option sets then holds the value, while the option counts as not given.
+Status set_value(CLI::Option& option, const std::vector<std::string>& values,
+                 const std::string& source) {
+  try {
+    option.clear();
+    for (const std::string& value : values) option.add_result(value);
+    option.run_callback();
+  } catch (const CLI::Error& error) {
+    return invalid(source + ": " + error.what());
+  }
+  option.clear();
+  return ok();
+}
+
+std::optional<std::string> text_of(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number() || value.is_boolean()) return value.dump();
+  return std::nullopt;
+}
+
+// What a repeated flag would be given: of [a, b] each, of {"zone": "a"} zone=a.
+std::optional<std::vector<std::string>> texts_of(const CLI::Option& option, const json& value) {
+  std::vector<std::string> texts;
+  if (!value.is_structured()) {
+    const auto text = text_of(value);
+    return text ? std::optional(std::vector{*text}) : std::nullopt;
+  }
+  if (option.get_expected_max() <= 1) return std::nullopt;
+  for (const auto& [key, element] : value.items()) {
+    const auto text = text_of(element);
+    if (!text) return std::nullopt;
+    texts.push_back(value.is_object() ? key + "=" + *text : *text);
+  }
+  return texts;
+}
+
+class ConfigFile {
+ public:
+  ConfigFile(std::string path, Arguments arguments)
+      : path_(std::move(path)), arguments_(arguments) {}
+
+  [[nodiscard]] Status apply_to(CLI::App& program) const {
+    std::ifstream file(path_);
+    if (!file) return invalid("--config: " + path_ + " cannot be read");
+    const json document = json::parse(file, nullptr, false);
+    if (!document.is_object()) return invalid("--config: " + path_ + " is not one JSON object");
+    return apply_object(program, document, "");
+  }
+
+ private:
+  [[nodiscard]] Status apply_object(CLI::App& command, const json& object,
+                                    const std::string& prefix) const {
+    for (const auto& [key, value] : object.items()) {
+      std::string name = key;
+      std::ranges::replace(name, '_', '-');
+      const auto subcommands =
+          command.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; });
+      if (!subcommands.empty() && value.is_object()) {
+        TRY(apply_object(*subcommands.front(), value, key + "."));
+        continue;
+      }
+      const std::string source = "--config: \"" + prefix + key + "\" in " + path_;
+      CLI::Option* const option = command.get_option_no_throw("--" + name);
+      const bool is_known = option != nullptr && has_variable(*option) && name != "config";
+      if (!is_known) return invalid(source + " is not an option");
+      const auto texts = texts_of(*option, value);
+      if (!texts) return invalid(source + " has a value of the wrong type");
+      if (is_flag_given(arguments_, *option) || variable_value(*option)) continue;
+      TRY(set_value(*option, *texts, source));
+    }
+    return ok();
+  }
+
+  std::string path_;
+  Arguments arguments_;
+};
+
+// Those of the program and of the subcommand that is called.
+Status apply_variables(CLI::App& command, Arguments arguments) {
+  for (CLI::Option* option : command.get_options()) {
+    const auto value = variable_value(*option);
+    if (!value || is_flag_given(arguments, *option)) continue;
+    TRY(set_value(*option, {*value}, option->get_envname()));
+  }
+  for (CLI::App* subcommand : all_subcommands(command)) {
+    const bool is_called = std::ranges::any_of(
+        arguments, [&](std::string_view argument) { return argument == subcommand->get_name(); });
+    if (is_called) TRY(apply_variables(*subcommand, arguments));
+  }
+  return ok();
+}
+
+// So that the library, which would say nothing of where a wrong value is from, reads none itself.
+void keep_variables_from_library(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string variable = option->get_envname();
+    if (variable.empty()) continue;
+    option->description(option->get_description() + " (" + variable + ")");
+    option->envname("");
+  }
+  for (CLI::App* subcommand : all_subcommands(command)) keep_variables_from_library(*subcommand);
+}
+
+Status apply_all(CLI::App& program, Arguments arguments) {
+  TRY(apply_variables(program, arguments));
+  auto path = flag_value(arguments, "--config");
+  if (!path) path = variable_value(*program.get_option("--config"));
+  if (!path || path->empty()) return ok();
+  return ConfigFile(*path, arguments).apply_to(program);
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& program) {
+  program.add_option_function<std::string>(
+      "--config", [](const std::string&) {}, "JSON file of options: {\"name\": \"value\", ...}");
+  read_variables(program);
+}
+
+void read_variables(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (has_variable(*option)) option->envname(variable_of(option->get_lnames().front()));
+  }
+}
+
+Status apply_settings(CLI::App& program, std::span<char* const> arguments) {
+  Status applied = only_tells(arguments) ? ok() : apply_all(program, arguments);
+  keep_variables_from_library(program);
+  return applied;
+}
+
+}  // namespace trainyard

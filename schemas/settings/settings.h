@@ -1,0 +1,26 @@
+// Where the options of a program come from: a flag, else the environment, else a JSON file, else
+// the default. One reader for all programs, over CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+
+#include "schemas/base/result.h"
+
+namespace trainyard {
+
+// Adds --config FILE, and gives every option that the program has so far its variable.
+void add_config_option(CLI::App& program);
+
+// --state-dir is TRAINYARD_STATE_DIR, and --help says so. For a subcommand whose options may come
+// from the environment.
+void read_variables(CLI::App& command);
+
+// Sets what variables and the file say as the values that hold where there is no flag. To be called
+// before the flags are parsed; `arguments` are theirs, with the program's name first. Keys of the
+// file are option names, with '_' or '-'; a subcommand's are in an object of its name. The error
+// names the variable, or the file and the key. Nothing is read when help or the version is asked
+// for, nor what a flag or a variable overrides.
+Status apply_settings(CLI::App& program, std::span<char* const> arguments);
+
+}  // namespace trainyard
