@@ -36,7 +36,9 @@ Result<Pipe> make_pipe() {
 // Between fork and exec: only calls that are safe there.
 [[noreturn]] void become(const std::vector<char*>& arguments, int error_output, pid_t parent) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // Who ends without asking for an orderly end was killed, and its children go as it went: the next
+  // `trainyard local` finds both folders free.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(cannot_execute);  // it ended before the line above
   sigset_t none;
   sigemptyset(&none);

@@ -18,8 +18,8 @@ Result<std::string> own_program_folder();
 class Child {
  public:
   // Starts `arguments[0]` in a process group of its own, so that Ctrl-C at the terminal reaches
-  // only the parent. It gets SIGTERM when the calling thread ends. `unavailable` names what cannot
-  // be started.
+  // only the parent. It is killed when the calling thread ends. `unavailable` names what cannot be
+  // started.
   static Result<Child> start(std::string name, const std::vector<std::string>& arguments);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;

@@ -3,12 +3,15 @@
 #include "api/client/child.h"
 
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
 
 #include "api/client/local_yard.h"
+#include "tests/api/client/folder.h"
 
 namespace trainyard::client {
 namespace {
@@ -39,6 +42,12 @@ std::vector<std::string> lines_until_end(Child& child) {
 
 std::string first_line(Child& child) {
   return read_until(child, [](const auto& lines) { return !lines.empty(); }).front();
+}
+
+// A zombie is not: nobody may be there to reap it.
+bool is_alive(pid_t pid) {
+  const std::string stat = content_of("/proc/" + std::to_string(pid) + "/stat");
+  return !stat.empty() && stat.find(") Z ") == std::string::npos;
 }
 
 }  // namespace
@@ -80,6 +89,33 @@ TEST_CASE("a child ends with its handle", "[client]") {
     REQUIRE(kill(pid, 0) == 0);
   }
   CHECK(kill(pid, 0) != 0);  // reaped: no zombie either
+}
+
+TEST_CASE("a child goes with a parent that is killed, whatever it makes of SIGTERM", "[client]") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    Child child = shell("trap '' TERM; echo $$ >&2; exec sleep 1000");
+    const pid_t pid = std::stoi(first_line(child));
+    if (write(ends[1], &pid, sizeof pid) != sizeof pid) _exit(1);
+    pause();
+    _exit(1);
+  }
+  pid_t pid = 0;
+  REQUIRE(read(ends[0], &pid, sizeof pid) == sizeof pid);
+  REQUIRE(pid > 0);
+
+  REQUIRE(kill(parent, SIGKILL) == 0);
+  REQUIRE(waitpid(parent, nullptr, 0) == parent);
+
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (is_alive(pid)) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    poll(nullptr, 0, 10);
+  }
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_CASE("a program that is not there cannot be started, and is named", "[client]") {
