@@ -74,13 +74,18 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
     return system_error("cannot start a process in " + spec.folder);
   }
 
-  process::environment environment;
-  for (const auto& [name, value] : spec.environment) environment[name] = value;
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : spec.environment) settings.push_back(name + "=" + value);
+  std::vector<char*> environment;  // as execve takes it: Boost's own reads past short entries
+  for (std::string& setting : settings) environment.push_back(setting.data());
+  environment.push_back(nullptr);
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   pid_t forked = -1;
   std::error_code error;
   process::child child(
-      process::exe = spec.argv.front(), process::args = arguments, environment,
+      process::exe = spec.argv.front(), process::args = arguments,
+      process::extend::on_setup =
+          [&environment](auto& executor) { executor.env = environment.data(); },
       process::posix::fd.bind(STDIN_FILENO, nothing.get()),
       process::posix::fd.bind(STDOUT_FILENO, log.get()),
       process::posix::fd.bind(STDERR_FILENO, log.get()),

@@ -69,7 +69,8 @@ TEST_CASE("beyond their range the functions saturate, and NaN stays NaN", "[acti
 }
 
 TEST_CASE("activations and their gradients are PyTorch's", "[activation][golden]") {
-  for (const auto& reference : load_golden("ops.json")["activations"]) {
+  const auto golden = load_golden("ops.json");
+  for (const auto& reference : golden["activations"]) {
     const Nonlinearity kind = kind_of(reference["name"]);
     const std::vector<float> x = reference["x"];
     const std::vector<float> upstream = reference["upstream"];

@@ -8,7 +8,8 @@
 namespace trainyard::runtime {
 
 TEST_CASE("softmax cross entropy and its gradient are PyTorch's", "[loss][golden]") {
-  for (const auto& reference : load_golden("ops.json")["cross_entropy"]) {
+  const auto golden = load_golden("ops.json");
+  for (const auto& reference : golden["cross_entropy"]) {
     const Shape shape{reference["rows"], reference["classes"]};
     const std::vector<float> logits = reference["logits"];
     const std::vector<std::int32_t> labels = reference["labels"];

@@ -90,7 +90,8 @@ TEST_CASE("products and gradients are those of the definition, in every shape", 
 }
 
 TEST_CASE("a dense layer's products and gradients are PyTorch's", "[matmul][golden]") {
-  for (const auto& reference : load_golden("ops.json")["dense"]) {
+  const auto golden = load_golden("ops.json");
+  for (const auto& reference : golden["dense"]) {
     const Sizes s{reference["rows"], reference["in"], reference["out"]};
     const std::vector<float> x = reference["x"];
     const std::vector<float> kernel = reference["kernel"];
