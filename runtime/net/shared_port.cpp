@@ -52,6 +52,7 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
     proto::SharedPull message;
     message.set_status(static_cast<int>(to_grpc(error).error_code()));
     message.set_message(error.message);
+    well = true;
     static_cast<void>(socket_.send(message.SerializeAsString()));
   }
 
@@ -126,7 +127,6 @@ void SharedPort::serve(const std::shared_ptr<Caller>& caller) {
   if (packet.has_value() && *packet) {
     if (const Status taken = take(*caller, std::move(**packet)); !taken.has_value()) {
       caller->refuse(taken.error());
-      caller->well = true;  // it was told
     }
   }
   if (packet.has_value() && !caller->well) return;
