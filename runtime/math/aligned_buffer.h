@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "schemas/base/check.h"
 
@@ -26,10 +27,18 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t elements) : elements_(elements) {
     const std::size_t reserved = round_up_to_alignment(std::max<std::size_t>(1, elements));
-    data_.reset(static_cast<float*>(std::aligned_alloc(alignment_bytes, reserved * sizeof(float))));
+    data_.reset(static_cast<float*>(std::aligned_alloc(alignment_bytes, reserved * sizeof(float))),
+                [](float* memory) { std::free(memory); });
     ENSURE(data_ != nullptr);
     std::fill_n(data_.get(), reserved, 0.0F);
   }
+  // Memory of somebody else's making, at a cache line's border.
+  AlignedBuffer(std::shared_ptr<float> memory, std::size_t elements)
+      : data_(std::move(memory)), elements_(elements) {}
+  AlignedBuffer(AlignedBuffer&& other) noexcept = default;
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept = default;
+  AlignedBuffer(const AlignedBuffer&) = delete;
+  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
   [[nodiscard]] float* data() { return data_.get(); }
   [[nodiscard]] const float* data() const { return data_.get(); }
@@ -38,10 +47,7 @@ class AlignedBuffer {
   [[nodiscard]] std::span<const float> span() const { return {data_.get(), elements_}; }
 
  private:
-  struct Free {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<float, Free> data_;
+  std::shared_ptr<float> data_;
   std::size_t elements_ = 0;
 };
 

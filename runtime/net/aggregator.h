@@ -93,6 +93,7 @@ class Aggregator {
   // True when every rank was answered with the last version, or is lost: nobody will ask again.
   [[nodiscard]] bool all_told() const { return std::ranges::find(told_, false) == told_.end(); }
   [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
+  [[nodiscard]] const Weights& weights() const { return shard_.weights(); }
 
  private:
   struct Waiting {

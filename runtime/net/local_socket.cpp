@@ -1,13 +1,12 @@
 // Abstract names leave no file behind and vanish with their process.
 #include "runtime/net/local_socket.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <random>
+#include <string_view>
+
+#include "schemas/base/descriptor.h"
 
 namespace trainyard::runtime {
 
@@ -21,18 +20,19 @@ std::string new_local_socket_name() {
 
 std::string local_socket_address(const std::string& name) { return "unix-abstract:" + name; }
 
-bool answers_here(const std::string& name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.empty() || name.size() + 1 > sizeof address.sun_path) return false;
-  std::ranges::copy(name, address.sun_path + 1);  // after the zero that makes it abstract
+std::optional<LocalAddress> LocalAddress::of(const std::string& name) {
+  LocalAddress local;
+  local.address.sun_family = AF_UNIX;
+  if (name.empty() || name.size() + 1 > sizeof local.address.sun_path) return std::nullopt;
+  std::ranges::copy(name, local.address.sun_path + 1);  // after the zero that makes it abstract
+  local.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return local;
+}
 
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const bool answered = ::connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0;
-  ::close(fd);
-  return answered;
+bool answers_here(const std::string& name) {
+  const auto address = LocalAddress::of(name);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return address && socket && ::connect(socket.get(), address->pointer(), address->length) == 0;
 }
 
 }  // namespace trainyard::runtime

@@ -25,7 +25,8 @@ void add_to(std::span<float> sum, std::span<const float> more) {
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  explicit BufferPool(std::size_t elements) : elements_(elements) {}
+  BufferPool(std::size_t elements, ParameterShard::MakeBuffer make)
+      : elements_(elements), make_(std::move(make)) {}
 
   // A buffer of any content, returned to the pool when the last reference to it goes.
   std::shared_ptr<AlignedBuffer> take() { return give(spare()); }
@@ -41,7 +42,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  private:
   AlignedBuffer spare() {
     const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return AlignedBuffer(elements_);
+    if (spare_.empty()) return make_(elements_);
     AlignedBuffer buffer = std::move(spare_.back());
     spare_.pop_back();
     return buffer;
@@ -53,6 +54,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   }
 
   const std::size_t elements_;
+  const ParameterShard::MakeBuffer make_;
   std::mutex mutex_;
   std::vector<AlignedBuffer> spare_;  // guarded by mutex_; as many as were ever in use at once
 };
@@ -60,12 +62,20 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                                std::vector<AlignedBuffer> slots)
     : optimizer_(optimizer),
-      pool_(std::make_shared<BufferPool>(weights.size())),
+      pool_(std::make_shared<BufferPool>(
+          weights.size(), [](std::size_t elements) { return AlignedBuffer(elements); })),
       slots_(std::move(slots)) {
   ENSURE(slots_.size() == slot_names(optimizer.kind).size());
   for (const AlignedBuffer& slot : slots_) ENSURE(slot.size() == weights.size());
   sum_ = AlignedBuffer(weights.size());
   weights_ = pool_->give(std::move(weights));
+}
+
+void ParameterShard::move_to(MakeBuffer make) {
+  pool_ = std::make_shared<BufferPool>(weights_->size(), std::move(make));
+  std::shared_ptr<AlignedBuffer> here = pool_->take();
+  std::ranges::copy(weights_->span(), here->span().begin());
+  weights_ = std::move(here);
 }
 
 void ParameterShard::add(const Payload& gradient) {

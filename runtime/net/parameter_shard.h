@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,11 @@ class ParameterShard {
   // All of `slots` have the weights' length, in the order of slot_names(optimizer.kind).
   ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                  std::vector<AlignedBuffer> slots);
+
+  // From now on the weights lie in buffers that `make` gives; a buffer is used again once it is
+  // dropped, and is never freed before the shard.
+  using MakeBuffer = std::function<AlignedBuffer(std::size_t elements)>;
+  void move_to(MakeBuffer make);
 
   // Starts a step's sum with its first gradient, or adds the next. The order of calls is the order
   // of addition.

@@ -33,6 +33,11 @@ class ParamsChannel {
  public:
   virtual ~ParamsChannel() = default;
 
+  // A buffer for gradients that this channel sends without a copy.
+  virtual std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) {
+    return std::make_shared<AlignedBuffer>(elements);
+  }
+
   // The parameters of version `at_least` or newer, into the whole arena. `unavailable` when a ps is
   // gone or the caller was asked to stop.
   virtual Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) = 0;

@@ -10,6 +10,7 @@
 #include "runtime/net/completion.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/push_stream.h"
+#include "runtime/net/shared_port.h"
 #include "runtime/net/unary_call.h"
 #include "schemas/base/log.h"
 
@@ -24,7 +25,37 @@ constexpr std::chrono::seconds kFinishedLimit{10};
 constexpr std::chrono::seconds kStoppedLimit{1};
 constexpr std::chrono::milliseconds kDrainStep{5};
 
+constexpr std::int64_t kExamplesMax = std::int64_t{1} << 40;  // of one batch
+
+Push push_of(const proto::PushFrame& header, Payload gradient) {
+  return {.rank = header.rank(),
+          .step = header.step(),
+          .base_version = header.base_version(),
+          .sums = {.examples = header.examples(),
+                   .loss_sum = header.loss_sum(),
+                   .correct = header.correct()},
+          .snapshot_step = header.snapshot_step(),
+          .gradient = std::move(gradient)};
+}
+
+// The shard with its weights, from now on, where workers of this host can read them.
+ParameterShard at_home_in(SharedBuffers& buffers, ParameterShard shard) {
+  shard.move_to([&buffers](std::size_t elements) { return buffers.make(elements); });
+  return shard;
+}
+
 }  // namespace
+
+proto::PullFrame pull_frame_of(const Answer& answer) {
+  proto::PullFrame header;
+  header.set_version(answer.version);
+  header.set_staleness(answer.sums.staleness);
+  header.set_rank_step(answer.rank_step);
+  header.set_examples(answer.sums.examples);
+  header.set_loss_sum(answer.sums.loss_sum);
+  header.set_correct(answer.sums.correct);
+  return header;
+}
 
 Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts parts) {
   std::unique_ptr<PsServer> server(new PsServer(std::move(options), std::move(parts)));
@@ -35,7 +66,9 @@ Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts
 PsServer::PsServer(PsServerOptions options, Parts parts)
     : options_(std::move(options)),
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
-      aggregator_(std::move(parts.rules), std::move(parts.shard), std::move(parts.start),
+      share_(std::move(parts.share)),
+      aggregator_(std::move(parts.rules), at_home_in(shared_buffers_, std::move(parts.shard)),
+                  std::move(parts.start),
                   [this](Snapshot snapshot) {
                     if (desk_) desk_->take(std::move(snapshot));
                   }),
@@ -56,7 +89,24 @@ Status PsServer::listen() {
   if (!server_ || port_ == 0) return unavailable("cannot listen on " + options_.listen);
   offer_stream();
   offer_control();
+  share_memory();
   return ok();
+}
+
+// Where that cannot be, workers on this host are served by gRPC like all others.
+void PsServer::share_memory() {
+  const bool possible = share_.elements() == aggregator_.elements() && share_.elements() > 0 &&
+                        shared_buffers_.find(*aggregator_.weights()).has_value();
+  if (!possible) return;
+  const std::string name = new_local_socket_name();
+  auto port = SharedPort::open(name, share_, *this);
+  if (!port.has_value()) {
+    log_warning("no shared memory", {{"message", port.error().message}});
+    return;
+  }
+  shared_port_ = std::move(*port);
+  const std::lock_guard lock(mutex_);
+  shared_socket_ = name;
 }
 
 void PsServer::offer_stream() {
@@ -95,17 +145,21 @@ void PsServer::offer_control() {
 }
 
 Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
-  lonely_since_ = Clock::now();
-  while (!over()) {
+  {
+    const std::lock_guard lock(mutex_);
+    lonely_since_ = Clock::now();
+  }
+  for (;;) {
     const bool busy = handle_next(kLookUp);
     if (stop.stop_requested()) return Ended::stopped;
+    const std::lock_guard lock(mutex_);
+    if (over()) return Ended::finished;
     if (busy || finished_) continue;
     const auto limit = had_callers_ ? options_.no_caller_limit : options_.first_caller_limit;
-    if (streams_.empty() && Clock::now() - lonely_since_ > limit) {
+    if (callers_.empty() && Clock::now() - lonely_since_ > limit) {
       return unavailable(had_callers_ ? "all workers are gone" : "no worker ever came");
     }
   }
-  return Ended::finished;
 }
 
 bool PsServer::over() const {
@@ -117,13 +171,18 @@ bool PsServer::handle_next(std::chrono::milliseconds wait) {
   bool good = false;
   const auto deadline = std::chrono::system_clock::now() + wait;
   if (queue_->AsyncNext(&tag, &good, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
+  const std::lock_guard lock(mutex_);
   static_cast<Completion*>(tag)->done(good);
   return true;
 }
 
 void PsServer::drain() {
   if (!server_) return;
-  accepting_ = false;
+  shared_port_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    accepting_ = false;
+  }
   desk_.reset();  // answers who waits for a shard, while the queue still takes answers
 
   // Calls in progress end while the queue is served; what is left after the limit is cancelled.
@@ -153,6 +212,7 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_version(aggregator_.version());
   status.set_elements(aggregator_.elements());
   status.set_local_socket(local_socket_);
+  status.set_shared_socket(shared_socket_);
   return status;
 }
 
@@ -186,29 +246,43 @@ void PsServer::snapshot(const proto::SnapshotRequest& request,
                       });
 }
 
-void PsServer::opened(std::shared_ptr<PushStream> stream) {
-  offer_stream();
+void PsServer::opened(std::shared_ptr<PsCaller> caller) {
   had_callers_ = true;
-  const PushStream* const key = stream.get();
-  streams_.emplace(key, std::move(stream));
+  const PsCaller* const key = caller.get();
+  callers_.emplace(key, std::move(caller));
 }
 
-void PsServer::bound(const PushStream& stream, std::int64_t rank) {
-  stream_of_rank_[rank] = &stream;
+Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
+                      Aggregator::Reply reply) {
+  TRY(check_token(header.token()));
+  if (caller.rank < 0) {
+    caller.rank = header.rank();
+    caller_of_rank_[caller.rank] = &caller;
+  }
+  if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
+  if (header.examples() < 0 || header.examples() > kExamplesMax) {
+    return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
+  }
+  if (header.examples() == 0) {
+    aggregator_.pull(caller.rank, header.step(), std::move(reply));
+  } else {
+    aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
+  }
+  return ok();
 }
 
-void PsServer::closed(const PushStream& stream) {
-  const auto newest = stream_of_rank_.find(stream.rank());
-  if (newest != stream_of_rank_.end() && newest->second == &stream) {
-    stream_of_rank_.erase(newest);
-    if (!stream.ended_well()) {
-      log_warning("worker lost", {{"rank", stream.rank()}, {"version", aggregator_.version()}});
-      aggregator_.lose(stream.rank(),
-                       "the worker of rank " + std::to_string(stream.rank()) + " is gone");
+void PsServer::closed(const PsCaller& caller, bool ended_well) {
+  const auto newest = caller_of_rank_.find(caller.rank);
+  if (newest != caller_of_rank_.end() && newest->second == &caller) {
+    caller_of_rank_.erase(newest);
+    if (!ended_well) {
+      log_warning("worker lost", {{"rank", caller.rank}, {"version", aggregator_.version()}});
+      aggregator_.lose(caller.rank,
+                       "the worker of rank " + std::to_string(caller.rank) + " is gone");
     }
   }
-  streams_.erase(&stream);  // frees it
-  if (streams_.empty()) lonely_since_ = Clock::now();
+  callers_.erase(&caller);  // frees it, where nobody else holds it
+  if (callers_.empty()) lonely_since_ = Clock::now();
 }
 
 }  // namespace trainyard::runtime

@@ -1,5 +1,6 @@
-// The gRPC server of a ps: one thread polls the completion queue, decodes, sums, applies and
-// answers, so that parameters need no lock and a small step no change of threads.
+// The server of a ps. One thread polls gRPC's completion queue, another the packets of workers that
+// share memory with it; whichever has a frame sums, applies and answers under one lock, so that a
+// small step needs no change of threads.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -8,17 +9,20 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
+#include <mutex>
 #include <stop_token>
 #include <string>
 
 #include "runtime/net/aggregator.h"
+#include "runtime/net/ps_caller.h"
+#include "runtime/net/shared_buffers.h"
 #include "runtime/net/snapshot_desk.h"
 #include "schemas/proto/params.grpc.pb.h"
 
 namespace trainyard::runtime {
 
 class PushStream;
+class SharedPort;
 
 using ParamsService = proto::Params::WithRawMethod_PushPull<
     proto::Params::WithAsyncMethod_Describe<proto::Params::WithAsyncMethod_Snapshot<
@@ -40,6 +44,7 @@ class PsServer {
  public:
   struct Parts {
     Aggregator::Rules rules;
+    Share share;  // of the arena; empty = workers on this host share no memory with the ps
     ParameterShard shard;
     Aggregator::Start start;
     SnapshotFiles files;
@@ -60,12 +65,14 @@ class PsServer {
 
  private:
   friend class PushStream;
+  friend class SharedPort;
   using Clock = std::chrono::steady_clock;
 
   PsServer(PsServerOptions options, Parts parts);
   Status listen();
   void offer_stream();
   void offer_control();
+  void share_memory();
   [[nodiscard]] bool over() const;
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
   void drain();
@@ -76,27 +83,33 @@ class PsServer {
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
-  // From PushStream.
-  void opened(std::shared_ptr<PushStream> stream);
-  void bound(const PushStream& stream, std::int64_t rank);
-  void closed(const PushStream& stream);
+  // From PushStream and SharedPort, under the lock. The error of take() ends the caller's side.
+  void opened(std::shared_ptr<PsCaller> caller);
+  Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
+              Aggregator::Reply reply);
+  void closed(const PsCaller& caller, bool ended_well);
 
   PsServerOptions options_;
+  std::mutex mutex_;  // guards all below but the gRPC objects: gRPC's events and packets take turns
   std::unique_ptr<SnapshotDesk> desk_;
+  SharedBuffers shared_buffers_;
+  Share share_;
   Aggregator aggregator_;
   std::string local_socket_;
+  std::string shared_socket_;  // empty: not offered
   int port_ = 0;
   ParamsService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
-  std::map<const PushStream*, std::shared_ptr<PushStream>> streams_;
-  std::map<std::int64_t, const PushStream*> stream_of_rank_;  // the newest of each
-  Clock::time_point lonely_since_ = Clock::now();             // meaningful while streams_ is empty
+  std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
+  std::map<std::int64_t, const PsCaller*> caller_of_rank_;  // the newest of each
+  Clock::time_point lonely_since_ = Clock::now();           // meaningful while callers_ is empty
   bool had_callers_ = false;
   bool finished_ = false;
-  Clock::time_point end_by_;  // once finished_
-  bool accepting_ = true;     // new calls
-  bool queue_open_ = true;    // operations may be started
+  Clock::time_point end_by_;                 // once finished_
+  bool accepting_ = true;                    // new calls
+  bool queue_open_ = true;                   // operations may be started
+  std::unique_ptr<SharedPort> shared_port_;  // last: its thread uses all of the above
 };
 
 }  // namespace trainyard::runtime

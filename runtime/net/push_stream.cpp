@@ -1,7 +1,6 @@
 // The stream lives until the completion queue owes it nothing more.
 #include "runtime/net/push_stream.h"
 
-#include <string>
 #include <utility>
 
 #include "runtime/net/frame.h"
@@ -10,28 +9,8 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kExamplesMax = std::int64_t{1} << 40;  // of one batch
-
-Push push_of(Frame<proto::PushFrame> frame) {
-  return {.rank = frame.header.rank(),
-          .step = frame.header.step(),
-          .base_version = frame.header.base_version(),
-          .sums = {.examples = frame.header.examples(),
-                   .loss_sum = frame.header.loss_sum(),
-                   .correct = frame.header.correct()},
-          .snapshot_step = frame.header.snapshot_step(),
-          .gradient = std::move(frame.payload)};
-}
-
 grpc::ByteBuffer frame_of(const Answer& answer) {
-  proto::PullFrame header;
-  header.set_version(answer.version);
-  header.set_staleness(answer.sums.staleness);
-  header.set_rank_step(answer.rank_step);
-  header.set_examples(answer.sums.examples);
-  header.set_loss_sum(answer.sums.loss_sum);
-  header.set_correct(answer.sums.correct);
-  return encode_frame(header,
+  return encode_frame(pull_frame_of(answer),
                       {.pieces = {std::as_bytes(answer.weights->span())}, .owner = answer.weights});
 }
 
@@ -57,6 +36,7 @@ void PushStream::connected(bool good) {
   const std::shared_ptr<PushStream> self = std::move(self_);
   if (!good) return;  // the server is shutting down: no call came, and none will end
   operations_ = 1;    // that the call has ended
+  server_.offer_stream();
   server_.opened(self);
   read();
 }
@@ -82,26 +62,12 @@ void PushStream::frame_arrived(bool good) {
 void PushStream::handle(const grpc::ByteBuffer& bytes) {
   auto frame = decode_push(bytes);
   if (!frame.has_value()) return end(to_grpc(frame.error()));
-  const proto::PushFrame& header = frame->header;
-  if (const Status token = server_.check_token(header.token()); !token.has_value()) {
-    return end(to_grpc(token.error()));
-  }
-  if (rank_ < 0) {
-    rank_ = header.rank();
-    server_.bound(*this, rank_);
-  }
-  if (header.rank() != rank_) return end(to_grpc(invalid("the rank of a stream never changes")));
-
   auto answer = [stream = weak_from_this()](Result<Answer> given) {
     if (const auto alive = stream.lock()) alive->reply(std::move(given));
   };
-  if (header.examples() == 0) {
-    server_.aggregator_.pull(rank_, header.step(), std::move(answer));
-  } else if (header.examples() < 0 || header.examples() > kExamplesMax) {
-    end(to_grpc(invalid("examples must be 0 to " + std::to_string(kExamplesMax))));
-  } else {
-    server_.aggregator_.push(push_of(std::move(*frame)), std::move(answer));
-  }
+  const Status taken =
+      server_.take(*this, frame->header, std::move(frame->payload), std::move(answer));
+  if (!taken.has_value()) end(to_grpc(taken.error()));
 }
 
 void PushStream::reply(Result<Answer> answer) {
@@ -123,7 +89,7 @@ void PushStream::end(const grpc::Status& status) {
 }
 
 void PushStream::operation_done() {
-  if (--operations_ == 0) server_.closed(*this);
+  if (--operations_ == 0) server_.closed(*this, !context_.IsCancelled());
 }
 
 }  // namespace trainyard::runtime

@@ -4,25 +4,20 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <cstdint>
 #include <memory>
 
-#include "runtime/net/aggregator.h"
 #include "runtime/net/completion.h"
+#include "runtime/net/ps_caller.h"
 #include "runtime/net/ps_server.h"
 
 namespace trainyard::runtime {
 
-class PushStream : public std::enable_shared_from_this<PushStream> {
+class PushStream : public PsCaller, public std::enable_shared_from_this<PushStream> {
  public:
   explicit PushStream(PsServer& server);
 
   // Waits for a caller; hands itself to the server when one is there.
   static void offer(PsServer& server);
-
-  [[nodiscard]] std::int64_t rank() const { return rank_; }
-  // False when the caller went away without ending the stream.
-  [[nodiscard]] bool ended_well() const { return !context_.IsCancelled(); }
 
  private:
   void connected(bool good);
@@ -37,7 +32,6 @@ class PushStream : public std::enable_shared_from_this<PushStream> {
 
   PsServer& server_;
   std::shared_ptr<PushStream> self_;  // until connected: nobody else holds it
-  std::int64_t rank_ = -1;            // of the first frame; later ones must carry the same
   int operations_ = 0;                // that the completion queue still owes
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};

@@ -1,6 +1,7 @@
 // Frames go to all ps before any answer is waited for; answers are copied in as they come.
 #include "runtime/net/remote_params.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "runtime/net/channel_options.h"
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
+#include "runtime/net/shared_lane.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/grpc_status.h"
@@ -56,7 +58,8 @@ struct RemoteParams::Ps {
   Share share;
   std::unique_ptr<proto::Params::Stub> control;
   std::shared_ptr<grpc::Channel> data;
-  bool local = false;  // data goes through the Unix socket
+  bool local = false;              // data goes through the Unix socket
+  std::optional<SharedLane> lane;  // data goes through shared memory: no channel, no stream
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
   grpc::ByteBuffer incoming;
@@ -72,6 +75,15 @@ struct RemoteParams::Ps {
   [[nodiscard]] std::string name() const {
     return "ps/" + std::to_string(index) + " at " + address;
   }
+  void note(const proto::PullFrame& header) {
+    version = header.version();
+    pulled = {.version = header.version(),
+              .rank_step = header.rank_step(),
+              .sums = {.examples = header.examples(),
+                       .loss_sum = header.loss_sum(),
+                       .correct = header.correct(),
+                       .staleness = header.staleness()}};
+  }
   [[nodiscard]] Error explain(const Error& error) const {
     return {error.code, name() + ": " + error.message};
   }
@@ -86,7 +98,9 @@ struct RemoteParams::Completed {
 Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions options) {
   std::unique_ptr<RemoteParams> params(new RemoteParams(std::move(options)));
   for (const auto& ps : params->ps_) TRY(params->connect_to(*ps));
-  for (const auto& ps : params->ps_) TRY(params->open_stream(*ps));
+  for (const auto& ps : params->ps_) {
+    if (!ps->lane) TRY(params->open_stream(*ps));
+  }
   params->usable_ = true;
   return params;
 }
@@ -130,11 +144,29 @@ Status RemoteParams::connect_to(Ps& ps) {
                                std::to_string(ps.share.elements())));
   }
 
-  ps.local = options_.transport == RemoteOptions::Transport::automatic &&
-             answers_here(status.local_socket());
+  using enum RemoteOptions::Transport;
+  if (options_.transport == shared_memory && !status.shared_socket().empty()) {
+    const Status shared = share_memory(ps, status.shared_socket());
+    if (shared.has_value()) return ok();
+    log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
+  }
+  ps.local = options_.transport != tcp && answers_here(status.local_socket());
   const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
   ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
   return ok();
+}
+
+Status RemoteParams::share_memory(Ps& ps, const std::string& socket) {
+  if (!arena_) {
+    TRY_ASSIGN(arena_, SharedFloats::create(static_cast<std::size_t>(options_.arena_elements)));
+  }
+  TRY_ASSIGN(ps.lane, SharedLane::connect(socket, ps.share.elements(), *arena_));
+  return ok();
+}
+
+std::shared_ptr<AlignedBuffer> RemoteParams::gradient_buffer(std::size_t elements) {
+  if (!arena_ || arena_->span().size() != elements) return ParamsChannel::gradient_buffer(elements);
+  return std::make_shared<AlignedBuffer>(arena_->buffer());
 }
 
 Status RemoteParams::open_stream(Ps& ps) {
@@ -171,7 +203,7 @@ Result<Pulled> RemoteParams::pull(std::int64_t at_least, std::span<float> parame
   for (const auto& ps : ps_) {
     proto::PushFrame header;
     header.set_step(at_least);
-    send(*ps, header, {});
+    TRY(send(*ps, header, {}));
   }
   return receive_all(parameters);
 }
@@ -180,6 +212,9 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
                                        std::span<float> parameters) {
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
+  if (arena_ && arena_->span().data() != contribution.gradient->data()) {
+    std::ranges::copy(contribution.gradient->span(), arena_->buffer().data());
+  }
   for (const auto& ps : ps_) {
     proto::PushFrame header;
     header.set_step(contribution.step);
@@ -190,25 +225,41 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
     header.set_snapshot_step(contribution.snapshot_step);
     Payload payload = payload_of(contribution.gradient->span(), ps->share);
     payload.owner = contribution.gradient;
-    send(*ps, header, payload);
+    TRY(send(*ps, header, payload));
   }
   return receive_all(parameters);
 }
 
-void RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
+Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
   header.set_token(options_.token);
   header.set_rank(options_.rank);
+  if (ps.lane) {
+    const Status sent = ps.lane->send(header);
+    usable_ = usable_ && sent.has_value();
+    if (!sent.has_value()) return ps.explain(sent.error());
+    return ok();
+  }
   ps.stream->Write(encode_frame(header, payload), &ps.sent);
   ps.stream->Read(&ps.incoming, &ps.received);
+  return ok();
+}
+
+std::size_t RemoteParams::stream_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(ps_, [](const auto& ps) { return !ps->lane; }));
 }
 
 Result<Pulled> RemoteParams::receive_all(std::span<float> parameters) {
   usable_ = false;  // until all is well again
   const auto deadline = system_clock::now() + options_.exchange_limit;
-  for (std::size_t outstanding = 2 * ps_.size(); outstanding > 0; --outstanding) {
+  // gRPC moves only while somebody waits on its queue; packets come by themselves.
+  for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
     TRY_ASSIGN(const Completed completed, next_completion(deadline));
     if (!completed.good) return why_broken(*completed.ps);
     if (completed.operation == Operation::received) TRY(receive(*completed.ps, parameters));
+  }
+  for (const auto& ps : ps_) {
+    if (ps->lane) TRY(receive_shared(*ps, deadline, parameters));
   }
   usable_ = true;
   return ps_.front()->pulled;
@@ -224,14 +275,18 @@ Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
                               " bytes, not " + std::to_string(bytes)));
   }
   scatter(frame->payload, ps.share, parameters);
-  const proto::PullFrame& header = frame->header;
-  ps.version = header.version();
-  ps.pulled = {.version = header.version(),
-               .rank_step = header.rank_step(),
-               .sums = {.examples = header.examples(),
-                        .loss_sum = header.loss_sum(),
-                        .correct = header.correct(),
-                        .staleness = header.staleness()}};
+  ps.note(frame->header);
+  return ok();
+}
+
+Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline,
+                                    std::span<float> parameters) {
+  auto received = ps.lane->receive(deadline, options_.stop);
+  if (!received.has_value() && options_.stop.stop_requested()) return received.error();
+  if (!received.has_value()) return ps.explain(received.error());
+  const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
+  scatter(payload, ps.share, parameters);
+  ps.note(received->header);
   return ok();
 }
 
@@ -252,11 +307,15 @@ Error RemoteParams::why_broken(Ps& ps) {
 
 void RemoteParams::close_streams() {
   for (const auto& ps : ps_) {
+    if (ps->lane) {
+      ps->lane->say_goodbye();
+      continue;
+    }
     ps->stream->WritesDone(&ps->half_closed);
     ps->stream->Finish(&ps->end, &ps->ended);
   }
   const auto deadline = system_clock::now() + kCloseLimit;
-  for (std::size_t outstanding = 2 * ps_.size(); outstanding > 0; --outstanding) {
+  for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
     if (!next_completion(deadline).has_value()) break;
   }
 }
@@ -315,7 +374,9 @@ Status RemoteParams::finish() {
 
 std::vector<std::string> RemoteParams::transports() const {
   std::vector<std::string> names;
-  for (const auto& ps : ps_) names.emplace_back(ps->local ? "unix" : "tcp");
+  for (const auto& ps : ps_) {
+    names.emplace_back(ps->lane ? "shared memory" : ps->local ? "unix" : "tcp");
+  }
   return names;
 }
 

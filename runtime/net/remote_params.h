@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "runtime/net/params_channel.h"
+#include "runtime/net/shared_floats.h"
 #include "schemas/proto/params.grpc.pb.h"
 
 namespace trainyard::runtime {
@@ -24,8 +26,9 @@ struct RemoteOptions {
   std::int64_t arena_elements = 0;
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
-  // automatic: the ps' Unix socket where it is on this host, else TCP.
-  enum class Transport { automatic, tcp } transport = Transport::automatic;
+  // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is
+  // not to be had the next is taken.
+  enum class Transport { shared_memory, unix_socket, tcp } transport = Transport::shared_memory;
   std::stop_token stop;
 };
 
@@ -39,12 +42,13 @@ class RemoteParams final : public ParamsChannel {
   RemoteParams(const RemoteParams&) = delete;
   RemoteParams& operator=(const RemoteParams&) = delete;
 
+  std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
   Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) override;
   Result<Pulled> push_pull(const Contribution& contribution, std::span<float> parameters) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
-  // "unix" or "tcp" by ps, for the log.
+  // "shared memory", "unix" or "tcp" by ps, for the log.
   [[nodiscard]] std::vector<std::string> transports() const;
 
  private:
@@ -53,10 +57,13 @@ class RemoteParams final : public ParamsChannel {
 
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
+  Status share_memory(Ps& ps, const std::string& socket);
   Status open_stream(Ps& ps);
-  void send(Ps& ps, proto::PushFrame& header, const Payload& payload);
+  Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> receive_all(std::span<float> parameters);
   Status receive(Ps& ps, std::span<float> parameters);
+  Status receive_shared(Ps& ps, WallClock::time_point deadline, std::span<float> parameters);
+  [[nodiscard]] std::size_t stream_count() const;
 
   // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
   struct Completed;
@@ -67,7 +74,8 @@ class RemoteParams final : public ParamsChannel {
   RemoteOptions options_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
-  bool usable_ = false;  // streams are open, and no exchange has failed
+  std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
+  bool usable_ = false;                // streams are open, and no exchange has failed
 };
 
 }  // namespace trainyard::runtime

@@ -28,6 +28,7 @@ Result<TaskEnd> run_ps(const Task& task) {
                                             .token = context.token,
                                             .first_caller_limit = first_caller_limit},
                                            {.rules = plan.rules(context.spec),
+                                            .share = plan.shares[index],
                                             .shard = std::move(share.shard),
                                             .start = std::move(share.start),
                                             .files = shard_files(task, plan, index)})));

@@ -53,7 +53,7 @@ class Training {
         dataset_(dataset),
         params_(params),
         parameters_(static_cast<std::size_t>(plan.model.arena_elements())),
-        gradient_(std::make_shared<AlignedBuffer>(parameters_.size())) {}
+        gradient_(params.gradient_buffer(parameters_.size())) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0, parameters_.span())));

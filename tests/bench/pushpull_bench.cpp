@@ -23,12 +23,12 @@ class PushPull {
  public:
   PushPull(std::size_t bytes, RemoteOptions::Transport transport)
       : elements_(static_cast<std::int64_t>(bytes / sizeof(float))),
-        parameters_(static_cast<std::size_t>(elements_)),
-        gradient_(std::make_shared<AlignedBuffer>(static_cast<std::size_t>(elements_))) {
+        parameters_(static_cast<std::size_t>(elements_)) {
     auto server =
         PsServer::start({.listen = "127.0.0.1:0", .token = "bench"},
                         {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
                                    .optimizer = {}},
+                         .share = plan_shares(elements_, 1).front(),
                          .shard = ParameterShard({}, AlignedBuffer(parameters_.size()), {}),
                          .start = {},
                          .files = {}});
@@ -44,6 +44,7 @@ class PushPull {
     auto params = RemoteParams::connect(std::move(options));
     ENSURE(params.has_value());
     params_ = std::move(*params);
+    gradient_ = params_->gradient_buffer(parameters_.size());
     ENSURE(params_->pull(0, parameters_.span()).has_value());
   }
   ~PushPull() {
@@ -97,7 +98,8 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
   EchoSocket tcp(EchoSocket::Kind::tcp, bytes);
   EchoSocket unix_pair(EchoSocket::Kind::unix_pair, bytes);
   PushPull over_tcp(bytes, Transport::tcp);
-  PushPull over_unix(bytes, Transport::automatic);
+  PushPull over_unix(bytes, Transport::unix_socket);
+  PushPull over_memory(bytes, Transport::shared_memory);
   std::vector<char> from(bytes, 'x');
   std::vector<char> to(bytes);
 
@@ -110,7 +112,8 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
                           {"raw TCP socket", [&] { tcp.exchange(); }, {}},
                           {"raw Unix socket", [&] { unix_pair.exchange(); }, {}},
                           {"push-pull TCP", [&] { over_tcp.exchange(); }, {}},
-                          {"push-pull Unix", [&] { over_unix.exchange(); }, {}}};
+                          {"push-pull Unix", [&] { over_unix.exchange(); }, {}},
+                          {"push-pull shared memory", [&] { over_memory.exchange(); }, {}}};
   for (Case& one : cases) one.exchange();  // warm
   for (int i = 0; i < kRuns; ++i) {
     for (Case& one : cases) run(one, bytes);
@@ -128,6 +131,8 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
     results[of + 2].limit = results[of].value;
     results[of + 2].limit_of = cases[of].name;
   }
+  results[5].limit = results[0].value / 2;  // what is written once is read once
+  results[5].limit_of = "half of memcpy";
   return results;
 }
 

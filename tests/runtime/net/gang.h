@@ -70,7 +70,7 @@ class Gang {
 
   using Transport = RemoteOptions::Transport;
   [[nodiscard]] RemoteOptions options(std::int64_t rank,
-                                      Transport transport = Transport::automatic) const {
+                                      Transport transport = Transport::shared_memory) const {
     return {.ps = addresses_,
             .token = "token",
             .rank = rank,
@@ -111,6 +111,7 @@ class Gang {
                             .ranks = spec_.workers,
                             .max_steps = spec_.max_steps},
                    .optimizer = learning()},
+         .share = share,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
          .start = {},
          .files = {.write = write, .keep_only = [](const auto&) {}}});

@@ -1,6 +1,7 @@
 // Workers and ps over real gRPC in one process: the same bits as a plain loop, whatever the number
 // of ps, the order of arrival and the transport.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
@@ -51,8 +52,10 @@ struct WorkerEnd {
 // thread of its own.
 Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed) {
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(rank));
-  // Every other worker comes over TCP: the transport changes nothing.
-  const auto transport = rank % 2 == 0 ? Gang::Transport::automatic : Gang::Transport::tcp;
+  // Each worker comes another way: the transport changes nothing.
+  constexpr std::array ways{Gang::Transport::shared_memory, Gang::Transport::tcp,
+                            Gang::Transport::unix_socket};
+  const auto transport = ways[(static_cast<std::size_t>(rank) + seed) % ways.size()];
   TRY_ASSIGN(const auto params, RemoteParams::connect(gang.options(rank, transport)));
   const auto parameters = arena(gang.spec().elements);
   const auto gradient = arena(gang.spec().elements);
@@ -107,11 +110,12 @@ TEST_CASE("workers over gRPC compute the bits of a plain loop, on any number of 
   }
 }
 
-TEST_CASE("workers on the ps' host use its Unix socket unless they are told not to", "[training]") {
-  const Gang gang({.workers = 2, .max_steps = 1, .elements = 100});
-  const auto ends = train_all(gang, 2);
-  CHECK(ends[0].transports == std::vector<std::string>{"unix"});
+TEST_CASE("workers on the ps' host share its memory unless they are told not to", "[training]") {
+  const Gang gang({.workers = 3, .max_steps = 1, .elements = 100});
+  const auto ends = train_all(gang, 0);
+  CHECK(ends[0].transports == std::vector<std::string>{"shared memory"});
   CHECK(ends[1].transports == std::vector<std::string>{"tcp"});
+  CHECK(ends[2].transports == std::vector<std::string>{"unix"});
 }
 
 TEST_CASE("two sync runs with other orders of arrival end with the same bits", "[training]") {

@@ -1,0 +1,23 @@
+// A worker as a ps sees it, whatever way it comes.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/net/aggregator.h"
+#include "schemas/proto/params.pb.h"
+
+namespace trainyard::runtime {
+
+struct PsCaller {
+  PsCaller() = default;
+  virtual ~PsCaller() = default;
+  PsCaller(const PsCaller&) = delete;
+  PsCaller& operator=(const PsCaller&) = delete;
+
+  std::int64_t rank = -1;  // of the first frame; later ones must carry the same
+};
+
+// All of a frame down but its parameters.
+proto::PullFrame pull_frame_of(const Answer& answer);
+
+}  // namespace trainyard::runtime

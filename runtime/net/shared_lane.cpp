@@ -1,0 +1,66 @@
+#include "runtime/net/shared_lane.h"
+
+#include <poll.h>
+
+#include <optional>
+#include <utility>
+
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int kLookUpMillis = 100;  // between looks at the stop token and the clock
+
+}  // namespace
+
+Result<SharedLane> SharedLane::connect(const std::string& name, std::int64_t share_elements,
+                                       SharedFloats arena) {
+  TRY_ASSIGN(PacketSocket socket, PacketSocket::connect(name));
+  return SharedLane(std::move(socket), share_elements, std::move(arena));
+}
+
+Status SharedLane::send(const proto::PushFrame& header) {
+  proto::SharedPush push;
+  *push.mutable_frame() = header;
+  const bool pass = !arena_is_known_ && header.examples() > 0;
+  TRY(socket_.send(push.SerializeAsString(), pass ? arena_.descriptor() : -1));
+  arena_is_known_ = arena_is_known_ || pass;
+  return ok();
+}
+
+Result<Packet> SharedLane::next_packet(Clock::time_point deadline, const std::stop_token& stop) {
+  for (;;) {
+    TRY_ASSIGN(std::optional<Packet> packet, socket_.receive());
+    if (packet) return *std::move(packet);
+    if (stop.stop_requested()) return unavailable("asked to stop");
+    if (Clock::now() > deadline) return unavailable("no answer in time");
+    pollfd waiting{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&waiting, 1, kLookUpMillis);
+  }
+}
+
+Result<SharedLane::Received> SharedLane::receive(Clock::time_point deadline,
+                                                 const std::stop_token& stop) {
+  TRY_ASSIGN(Packet packet, next_packet(deadline, stop));
+  proto::SharedPull pull;
+  if (!pull.ParseFromString(packet.bytes)) return invalid("a packet that is no SharedPull");
+  if (pull.status() != 0) {
+    return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
+  }
+  if (packet.passed) {
+    TRY_ASSIGN(SharedFloats floats, SharedFloats::open(std::move(packet.passed), share_elements_));
+    buffers_.insert_or_assign(pull.buffer(), std::move(floats));
+  }
+  const auto buffer = buffers_.find(pull.buffer());
+  if (buffer == buffers_.end()) return invalid("parameters in memory that was never shown");
+  return Received{.header = std::move(*pull.mutable_frame()), .parameters = buffer->second.span()};
+}
+
+void SharedLane::say_goodbye() {
+  proto::SharedPush push;
+  push.set_goodbye(true);
+  static_cast<void>(socket_.send(push.SerializeAsString()));  // a ps that is gone needs none
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,51 @@
+// A worker's way to a ps on its own host, through shared memory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "runtime/net/packet_socket.h"
+#include "runtime/net/shared_floats.h"
+#include "schemas/proto/params.pb.h"
+
+namespace trainyard::runtime {
+
+class SharedLane {
+ public:
+  // `name` as the ps tells it; gradients of `share_elements` floats for this ps lie in `arena`.
+  static Result<SharedLane> connect(const std::string& name, std::int64_t share_elements,
+                                    SharedFloats arena);
+
+  // The gradient that the header speaks of lies in the arena, and stays as it is until the answer.
+  Status send(const proto::PushFrame& header);
+
+  struct Received {
+    proto::PullFrame header;
+    std::span<const float> parameters;  // of the ps' share; unchanged until the next send()
+  };
+  using Clock = std::chrono::system_clock;
+  // The answer. `unavailable` at the deadline, when asked to stop and when the ps is gone; else the
+  // error with which the ps refused.
+  Result<Received> receive(Clock::time_point deadline, const std::stop_token& stop);
+
+  void say_goodbye();
+
+ private:
+  SharedLane(PacketSocket socket, std::int64_t share_elements, SharedFloats arena)
+      : socket_(std::move(socket)),
+        share_elements_(static_cast<std::size_t>(share_elements)),
+        arena_(std::move(arena)) {}
+  Result<Packet> next_packet(Clock::time_point deadline, const std::stop_token& stop);
+
+  PacketSocket socket_;
+  std::size_t share_elements_;
+  SharedFloats arena_;
+  bool arena_is_known_ = false;
+  std::map<std::int64_t, SharedFloats> buffers_;  // of the ps, by number
+};
+
+}  // namespace trainyard::runtime

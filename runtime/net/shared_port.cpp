@@ -1,0 +1,162 @@
+// One thread waits for packets; what they say is done under the server's lock, as what comes by
+// gRPC is.
+#include "runtime/net/shared_port.h"
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "runtime/net/ps_server.h"
+#include "runtime/net/shared_floats.h"
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int kLookUpMillis = 100;  // between looks at the stop token
+
+}  // namespace
+
+// One worker. Its answers are sent by whichever thread makes the version it waits for.
+class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<Caller> {
+ public:
+  Caller(PacketSocket socket, PsServer& server) : socket_(std::move(socket)), server_(server) {}
+
+  [[nodiscard]] const PacketSocket& socket() const { return socket_; }
+  bool well = false;                  // it has said goodbye, or was told to go
+  std::optional<SharedFloats> arena;  // of its gradients
+
+  // What it was lent is its own until the next packet.
+  void take_back() { lent_ = nullptr; }
+
+  void answer(Result<Answer> given) {
+    if (!given.has_value()) return refuse(given.error());
+    const auto place = server_.shared_buffers_.find(*given->weights);
+    if (!place) return refuse(internal("parameters that are not in shared memory"));
+    proto::SharedPull message;
+    *message.mutable_frame() = pull_frame_of(*given);
+    message.set_buffer(place->number);
+    lent_ = given->weights;
+    const bool is_new = known_.insert(place->number).second;
+    // A worker that is gone is noticed by its socket's end.
+    static_cast<void>(socket_.send(message.SerializeAsString(), is_new ? place->descriptor : -1));
+  }
+
+  void refuse(const Error& error) {
+    proto::SharedPull message;
+    message.set_status(static_cast<int>(to_grpc(error).error_code()));
+    message.set_message(error.message);
+    well = true;
+    static_cast<void>(socket_.send(message.SerializeAsString()));
+  }
+
+ private:
+  const PacketSocket socket_;
+  PsServer& server_;
+  Weights lent_;
+  std::set<std::int64_t> known_;  // buffers whose descriptor it has
+};
+
+Result<std::unique_ptr<SharedPort>> SharedPort::open(const std::string& name, Share share,
+                                                     PsServer& server) {
+  TRY_ASSIGN(PacketSocket socket, PacketSocket::listen(name));
+  Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poll) return unavailable("epoll: " + std::generic_category().message(errno));
+  std::unique_ptr<SharedPort> port(
+      new SharedPort(std::move(socket), std::move(poll), std::move(share), server));
+  if (!port->watch(port->socket_.descriptor())) return unavailable("cannot watch " + name);
+  port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
+  return port;
+}
+
+SharedPort::SharedPort(PacketSocket socket, Descriptor poll, Share share, PsServer& server)
+    : socket_(std::move(socket)),
+      poll_(std::move(poll)),
+      share_(std::move(share)),
+      server_(server) {}
+
+SharedPort::~SharedPort() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool SharedPort::watch(int descriptor) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor;
+  return ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void SharedPort::run(const std::stop_token& stop) {
+  std::array<epoll_event, 16> events{};
+  while (!stop.stop_requested()) {
+    const int count =
+        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), kLookUpMillis);
+    for (int i = 0; i < count; ++i) {
+      const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
+      if (descriptor == socket_.descriptor()) {
+        accept();
+      } else if (const auto found = callers_.find(descriptor); found != callers_.end()) {
+        serve(found->second);
+      }
+    }
+  }
+}
+
+void SharedPort::accept() {
+  auto socket = socket_.accept();
+  if (!socket) return;
+  const int descriptor = socket->descriptor();
+  const auto caller = std::make_shared<Caller>(std::move(*socket), server_);
+  if (!watch(descriptor)) return;
+  callers_.emplace(descriptor, caller);
+  const std::lock_guard lock(server_.mutex_);
+  server_.opened(caller);
+}
+
+// A caller that is refused is told why and dropped: it ends its own side.
+void SharedPort::serve(const std::shared_ptr<Caller>& caller) {
+  auto packet = caller->socket().receive();
+  const std::lock_guard lock(server_.mutex_);
+  if (packet.has_value() && *packet) {
+    if (const Status taken = take(*caller, std::move(**packet)); !taken.has_value()) {
+      caller->refuse(taken.error());
+    }
+  }
+  if (packet.has_value() && !caller->well) return;
+  callers_.erase(caller->socket().descriptor());
+  server_.closed(*caller, caller->well);
+}
+
+Status SharedPort::take(Caller& caller, Packet packet) {
+  caller.take_back();
+  proto::SharedPush push;
+  if (!push.ParseFromString(packet.bytes)) return invalid("a packet that is no SharedPush");
+  if (push.goodbye()) {
+    caller.well = true;
+    return ok();
+  }
+  if (packet.passed) {
+    const std::int64_t needed = share_.ranges.empty() ? 0 : share_.ranges.back().end;
+    TRY_ASSIGN(caller.arena,
+               SharedFloats::open(std::move(packet.passed), static_cast<std::size_t>(needed)));
+  }
+  Payload gradient;
+  if (push.frame().examples() != 0) {
+    if (!caller.arena) return invalid("a gradient without shared memory");
+    gradient = payload_of(caller.arena->span(), share_);
+    gradient.owner = std::make_shared<SharedFloats>(*caller.arena);
+  }
+  return server_.take(caller, push.frame(), std::move(gradient),
+                      [weak = caller.weak_from_this()](Result<Answer> given) {
+                        if (const auto alive = weak.lock()) alive->answer(std::move(given));
+                      });
+}
+
+}  // namespace trainyard::runtime

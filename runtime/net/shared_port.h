@@ -1,0 +1,47 @@
+// Where workers on the ps' own host are served: packets over a Unix socket say what is where, the
+// tensors stay in memory that both map. The ps sums straight from a worker's gradient, a worker
+// reads the ps' weights in place.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "runtime/core/chunk_plan.h"
+#include "runtime/net/packet_socket.h"
+
+namespace trainyard::runtime {
+
+class PsServer;
+
+class SharedPort {
+ public:
+  // Serves on a thread of its own when this returns. `share` is what the ps holds of a worker's
+  // arena.
+  static Result<std::unique_ptr<SharedPort>> open(const std::string& name, Share share,
+                                                  PsServer& server);
+  ~SharedPort();
+  SharedPort(const SharedPort&) = delete;
+  SharedPort& operator=(const SharedPort&) = delete;
+
+ private:
+  class Caller;
+
+  SharedPort(PacketSocket socket, Descriptor poll, Share share, PsServer& server);
+  void run(const std::stop_token& stop);
+  void accept();
+  void serve(const std::shared_ptr<Caller>& caller);
+  Status take(Caller& caller, Packet packet);
+  bool watch(int descriptor);
+
+  const PacketSocket socket_;
+  const Descriptor poll_;  // epoll over the socket and all callers
+  const Share share_;
+  PsServer& server_;
+  std::map<int, std::shared_ptr<Caller>> callers_;  // by descriptor
+  std::jthread thread_;                             // last: it uses all of the above
+};
+
+}  // namespace trainyard::runtime
