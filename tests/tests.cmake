@@ -3,10 +3,17 @@ add_library(trainyard_test_main OBJECT tests/main.cpp)
 target_link_libraries(trainyard_test_main PRIVATE Catch2::Catch2)
 set_source_files_properties(tests/main.cpp PROPERTIES COMPILE_OPTIONS "-O0")
 
+# Shared by the tests that hold values against a schema; its headers are heavy, its speed is nothing.
+add_library(trainyard_test_schema OBJECT tests/schemas/json_schema.cpp)
+target_include_directories(trainyard_test_schema PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(trainyard_test_schema PRIVATE nlohmann_json::nlohmann_json)
+target_compile_options(trainyard_test_schema PRIVATE -O0 -g0)
+
 trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
 trainyard_test(schemas/types DEPS schemas/types)
 trainyard_test(schemas/wire DEPS schemas/wire)
+target_sources(schemas_wire_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 trainyard_test(schemas/settings DEPS schemas/settings)
 trainyard_test(scheduler/core DEPS scheduler/core)
 trainyard_test(scheduler/store DEPS scheduler/store)
@@ -33,6 +40,7 @@ add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # 
 trainyard_test(api/server DEPS api/client)
 add_dependencies(api_server_test trainyard-server)  # which it runs
 trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800)
+target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources)

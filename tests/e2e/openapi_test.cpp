@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/e2e/yard.h"
-#include "tests/schemas/wire/openapi_schema.h"
+#include "tests/schemas/json_schema.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;

@@ -3,12 +3,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "schemas/wire/job_spec_json.h"
+#include "tests/schemas/json_schema.h"
 #include "tests/schemas/wire/random_values.h"
 #include "tests/schemas/wire/spec_corpus.h"
 
@@ -24,32 +21,6 @@ json schema_document() {
 }
 
 // What the schema finds wrong; "" = nothing.
-class JobSchema {
- public:
-  JobSchema() : document_(schema_document()) {
-    valijson::SchemaParser parser;
-    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(document_), schema_);
-  }
-
-  std::string complaint(const json& value) {
-    valijson::ValidationResults results;
-    const valijson::adapters::NlohmannJsonAdapter target(value);
-    if (validator_.validate(schema_, target, &results)) return "";
-    std::string text = "invalid";
-    valijson::ValidationResults::Error error;
-    while (results.popError(error)) {
-      for (const std::string& step : error.context) text += step;
-      text += ": " + error.description + "\n";
-    }
-    return text;
-  }
-
- private:
-  json document_;
-  valijson::Schema schema_;
-  valijson::Validator validator_;
-};
-
 bool is_wrong(const std::string& text) {
   const ParsedJobSpec result = parse_job_spec(text);
   const auto* faults = std::get_if<std::vector<Fault>>(&result);
@@ -61,7 +32,7 @@ bool is_wrong(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the schema and the parser agree on good and bad specs", "[wire]") {
-  JobSchema schema;
+  const JsonSchema schema(schema_document());
   for (const auto& cases : {good_specs(), bad_specs()}) {
     for (const SpecCase& each : cases) {
       if (each.schema == SpecCase::Schema::cannot_say) continue;
@@ -73,7 +44,7 @@ TEST_CASE("the schema and the parser agree on good and bad specs", "[wire]") {
 }
 
 TEST_CASE("the schema accepts every spec that the server returns", "[wire]") {
-  JobSchema schema;
+  const JsonSchema schema(schema_document());
   RandomValues random(3);
   for (int i = 0; i < 200; ++i) {
     const json value = to_json_value(random.job_spec());
@@ -84,7 +55,7 @@ TEST_CASE("the schema accepts every spec that the server returns", "[wire]") {
 }
 
 TEST_CASE("one member of the wrong type is refused by schema and parser alike", "[wire]") {
-  JobSchema schema;
+  const JsonSchema schema(schema_document());
   const json whole = json::parse(good_specs()[1].text);
   const json leaves = whole.flatten();
   for (const auto& [pointer, leaf] : leaves.items()) {

@@ -9,7 +9,7 @@
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/sha256.h"
-#include "tests/schemas/wire/openapi_schema.h"
+#include "tests/schemas/json_schema.h"
 #include "tests/schemas/wire/spec_corpus.h"
 
 using namespace trainyard;
