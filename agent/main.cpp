@@ -160,14 +160,16 @@ Result<DaemonOptions> check(const Options& options) {
 
 // The first SIGTERM or SIGINT stops the daemon in order. A second ends the process, and with it, by
 // the kernel, its tasks.
-void stop_on_signal(Daemon& daemon, const sigset_t& signals) {
-  std::thread([&daemon, signals] {
-    int number = 0;
-    sigwait(&signals, &number);
-    daemon.stop();
-    sigwait(&signals, &number);
-    ::_exit(128 + number);
-  }).detach();
+std::jthread stop_on_signal(Daemon& daemon, const sigset_t& signals) {
+  return std::jthread([&daemon, signals](const std::stop_token& over) {
+    constexpr timespec look_up{.tv_sec = 0, .tv_nsec = 100'000'000};
+    for (int seen = 0; !over.stop_requested();) {
+      const int number = ::sigtimedwait(&signals, nullptr, &look_up);
+      if (number < 0) continue;
+      if (++seen > 1) ::_exit(128 + number);
+      daemon.stop();
+    }
+  });
 }
 
 int fail(const Error& error) {
@@ -183,8 +185,8 @@ int run(const DaemonOptions& options) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // in all threads to come
 
-  static Daemon daemon(options);  // static: the signal thread outlives this function
-  stop_on_signal(daemon, signals);
+  Daemon daemon(options);
+  const std::jthread signal_thread = stop_on_signal(daemon, signals);  // ends before the daemon
   const Status status = daemon.run();
   return status ? 0 : fail(status.error());
 }

@@ -121,7 +121,8 @@ void SharedPort::accept() {
 }
 
 // A caller that is refused is told why and dropped: it ends its own side.
-void SharedPort::serve(const std::shared_ptr<Caller>& caller) {
+void SharedPort::serve(
+    std::shared_ptr<Caller> caller) {  // NOLINT: held beyond its place in the map
   auto packet = caller->socket().receive();
   const std::lock_guard lock(server_.mutex_);
   if (packet.has_value() && *packet) {

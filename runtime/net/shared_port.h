@@ -32,7 +32,7 @@ class SharedPort {
   SharedPort(PacketSocket socket, Descriptor poll, Share share, PsServer& server);
   void run(const std::stop_token& stop);
   void accept();
-  void serve(const std::shared_ptr<Caller>& caller);
+  void serve(std::shared_ptr<Caller> caller);
   Status take(Caller& caller, Packet packet);
   bool watch(int descriptor);
 
