@@ -31,6 +31,9 @@ class AgentProgram {
                      .folder = folder.path(),
                      .log_path = log_};
     spec.environment["PATH"] = "/usr/bin:/bin";
+    for (const char* name : {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+      if (const char* value = std::getenv(name)) spec.environment[name] = value;
+    }
     spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
     const auto pid = host_.start(spec, [this](const ProcessEnd& end) { end_.set(end.exit); });
     REQUIRE(pid);
