@@ -36,11 +36,11 @@ class Sampler {
   int right_bits_;
 };
 
-// Position of the first example of the batch that the worker of `rank` (of `workers`) takes for its
-// step `step`, from 1. Sync: `step` is the global step. Async: the worker's own count of batches.
-constexpr std::int64_t batch_position(std::int64_t step, std::int64_t rank, std::int64_t workers,
+// Position of the first example of the batch of leaf `leaf` (of `leaves`) of step `step`, from 1.
+// Sync: `step` is the global step. Async: the worker's own count of batches, its rank the leaf.
+constexpr std::int64_t batch_position(std::int64_t step, std::int64_t leaf, std::int64_t leaves,
                                       std::int64_t batch_size) {
-  return ((step - 1) * workers + rank) * batch_size;
+  return ((step - 1) * leaves + leaf) * batch_size;
 }
 
 }  // namespace trainyard::runtime

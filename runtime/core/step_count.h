@@ -8,13 +8,13 @@
 
 namespace trainyard::runtime {
 
-// Of epochs and max_steps the first reached ends the job. A sync step sees a batch of every rank,
+// Of epochs and max_steps the first reached ends the job. A sync step sees a batch of every leaf,
 // an async step is one batch; what is left of the last epoch and fills no step is left out. At
 // least 1.
 inline std::int64_t step_count(const JobSpec& spec, std::int64_t train_examples) {
   const TrainingSpec& training = spec.training;
-  const std::int64_t batches = spec.mode == Mode::sync ? training_replicas(spec) : 1;
-  const std::int64_t per_step = training.batch_size * batches;
+  const std::int64_t batches = spec.mode == Mode::sync ? step_leaves(spec) : 1;
+  const std::int64_t per_step = leaf_examples(training) * batches;
 
   std::int64_t steps = training.max_steps.value_or(INT64_MAX);
   if (training.epochs) steps = std::min(steps, *training.epochs * train_examples / per_step);

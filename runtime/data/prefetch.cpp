@@ -7,7 +7,7 @@ namespace trainyard::runtime {
 Prefetcher::Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan,
                        std::size_t ahead)
     : dataset_(dataset), sampler_(sampler), plan_(plan), slots_(ahead + 1) {
-  ENSURE(ahead >= 1 && plan.batch_size >= 1 && plan.first_step >= 1);
+  ENSURE(ahead >= 1 && plan.batch_size >= 1 && plan.first_step >= 1 && plan.leaf_count >= 1);
 }
 
 Prefetcher::~Prefetcher() {
@@ -44,8 +44,9 @@ void Prefetcher::read_ahead() {
       changed_.wait(lock, [&] { return stopped_ || batch - taken_ < slot_count() - 1; });
       if (stopped_) return;
     }
-    const std::int64_t step = plan_.first_step + batch;
-    sampler_.fill(batch_position(step, plan_.rank, plan_.workers, plan_.batch_size), indices);
+    const std::int64_t step = plan_.first_step + batch / plan_.leaf_count;
+    const std::int64_t leaf = plan_.first_leaf + batch % plan_.leaf_count;
+    sampler_.fill(batch_position(step, leaf, plan_.leaves, plan_.batch_size), indices);
     dataset_.read(Split::train, indices, slot(batch));
     const std::lock_guard lock(mutex_);
     read_ = batch + 1;

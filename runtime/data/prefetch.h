@@ -14,10 +14,12 @@
 
 namespace trainyard::runtime {
 
-// The arguments of batch_position, from a first step on.
+// Which batches: of each step from the first one on those of the leaves [first_leaf, first_leaf +
+// leaf_count), of `leaves` that the step has in all.
 struct BatchPlan {
-  std::int64_t rank = 0;
-  std::int64_t workers = 1;
+  std::int64_t first_leaf = 0;
+  std::int64_t leaf_count = 1;
+  std::int64_t leaves = 1;
   std::int64_t batch_size = 0;
   std::int64_t first_step = 1;
 };
@@ -34,8 +36,8 @@ class Prefetcher {
   // Starts the thread. Once.
   void start();
 
-  // The training batch of first_step, first_step + 1, ...: waits until it is read. It is valid
-  // until the next call. nullptr once stopped. One caller.
+  // The next training batch: leaf by leaf, step by step; waits until it is read. It is valid until
+  // the next call. nullptr once stopped. One caller.
   const Batch* next();
 
   // Ends the thread and wakes next(). From any thread, any number of times.

@@ -1,14 +1,13 @@
-// Gradients are added as they come, but only as far as the ranks before them are in: the order of
-// addition is the order of ranks whatever the order of arrival, and the last one's addition is part
-// of the update.
+// Gradients stay where they came until the last one is in; then one pass over all of them adds and
+// applies, in the order of the reduction tree whatever the order of arrival.
 #include "runtime/net/aggregator.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
-#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -25,14 +24,34 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       pending_(index_of(rules_.gate.ranks)),
       waiting_(pending_.size()),
       unseen_(pending_.size()),
-      told_(pending_.size()) {}
+      told_(pending_.size()) {
+  const std::int64_t ranks = rules_.gate.ranks;
+  const std::int64_t leaves = rules_.leaves == 0 ? ranks : rules_.leaves;
+  std::vector<Leaves> nodes;
+  for (std::int64_t rank = 0; rank < ranks && rules_.gate.mode == Mode::sync; ++rank) {
+    const std::vector<Leaves> roots = roots_of(leaves_of(rank, ranks, leaves), leaves);
+    nodes.insert(nodes.end(), roots.begin(), roots.end());
+    parts_.push_back(std::ssize(roots));
+  }
+  if (rules_.gate.mode == Mode::sync) {
+    order_ = addition_order(nodes, leaves);
+  } else {
+    parts_.assign(index_of(ranks), 1);
+    order_ = {0};
+  }
+}
+
+std::int64_t Aggregator::parts_of(std::int64_t rank) const {
+  return gate_.knows(rank) ? parts_[index_of(rank)] : 0;
+}
 
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
-  const std::int64_t floats = push.gradient.bytes() / static_cast<std::int64_t>(sizeof(float));
-  if (push.gradient.bytes() != shard_.elements() * static_cast<std::int64_t>(sizeof(float))) {
-    return reply(invalid("a gradient of " + std::to_string(floats) + " floats for a share of " +
-                         std::to_string(shard_.elements())));
+  constexpr std::int64_t float_bytes = sizeof(float);
+  const std::int64_t floats = shard_.elements() * parts_of(push.rank);
+  if (gate_.knows(push.rank) && push.gradient.bytes() != floats * float_bytes) {
+    return reply(invalid("a gradient of " + std::to_string(push.gradient.bytes() / float_bytes) +
+                         " floats for a share of " + std::to_string(floats)));
   }
 
   if (push.base_version < 0 || push.base_version > gate_.version()) {
@@ -74,38 +93,37 @@ void Aggregator::accept(Push push, Reply reply) {
   waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
   pending_[index_of(rank)] = std::move(push);
-  if (rules_.gate.mode == Mode::sync) sum_what_is_next();
   if (gate_.complete()) commit();
 }
 
-void Aggregator::sum_what_is_next() {
-  while (summed_ + 1 < pending_.size() && pending_[summed_]) {
-    shard_.add(pending_[summed_]->gradient);
-    pending_[summed_]->gradient = {};  // the network may have its memory back
-    ++summed_;
+TreeSum Aggregator::sum_of_pending() const {
+  std::vector<PayloadReader> parts;
+  const std::int64_t part_bytes = shard_.elements() * static_cast<std::int64_t>(sizeof(float));
+  for (const auto& push : pending_) {
+    if (!push) continue;
+    for (std::int64_t part = 0; part < parts_of(push->rank); ++part) {
+      parts.emplace_back(push->gradient, part * part_bytes);
+    }
   }
+  return {std::move(parts), order_};
 }
 
 void Aggregator::commit() {
   BatchSums sums;
   std::int64_t snapshot_step = 0;
-  const Push* last = nullptr;
   for (const auto& push : pending_) {
     if (!push) continue;
     sums += push->sums;
     snapshot_step = std::max(snapshot_step, push->snapshot_step);
-    last = &*push;
   }
-  ENSURE(last != nullptr);
 
   const std::int64_t step = gate_.version() + 1;
-  shard_.apply(last->gradient,
+  shard_.apply(sum_of_pending(),
                {.learning_rate = learning_rate_at(rules_.optimizer, step, rules_.gate.max_steps),
                 .step = step,
                 .gradient_scale = 1.0F / static_cast<float>(sums.examples)});
   gate_.commit();
   for (auto& push : pending_) push.reset();
-  summed_ = 0;
   for (BatchSums& unseen : unseen_) unseen += sums;
 
   if (snapshot_step > 0) take_snapshot(snapshot_step);

@@ -39,7 +39,9 @@ struct Push {
   std::int64_t base_version = 0;   // of the parameters the gradient was computed from
   BatchSums sums;                  // sums.examples is the gradient's weight in the mean
   std::int64_t snapshot_step = 0;  // not 0: take a snapshot, named by it, of the version this makes
-  Payload gradient;                // of the sum of the batch's losses
+  // Of the sum of the batch's losses, over each of the rank's roots_of() the reduction tree, one
+  // after another.
+  Payload gradient;
 };
 
 struct Answer {
@@ -62,6 +64,8 @@ class Aggregator {
  public:
   struct Rules {
     VersionGate::Rules gate;
+    // Sync: the leaves of a step's reduction tree; 0 = one for each rank.
+    std::int64_t leaves = 0;
     OptimizerSpec optimizer;  // for the learning rate at a step
   };
   struct Start {
@@ -88,6 +92,9 @@ class Aggregator {
   // go on.
   void lose(std::int64_t rank, const std::string& why);
 
+  // How many gradients a push of the rank holds; 0 for a rank that cannot be.
+  [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
+
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
   // True when every rank was answered with the last version, or is lost: nobody will ask again.
@@ -102,7 +109,7 @@ class Aggregator {
   };
 
   void accept(Push push, Reply reply);
-  void sum_what_is_next();
+  [[nodiscard]] TreeSum sum_of_pending() const;
   void commit();
   void take_snapshot(std::int64_t step);
   void answer(std::int64_t rank, const Reply& reply);
@@ -112,8 +119,9 @@ class Aggregator {
   VersionGate gate_;
   ParameterShard shard_;
   SnapshotSink sink_;
+  std::vector<std::int64_t> parts_;           // by rank: of its pushes
+  std::vector<std::int64_t> order_;           // in which the parts of a step are added
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
-  std::size_t summed_ = 0;                    // pending_[0 .. summed_) are in the shard's sum
   std::vector<Waiting> waiting_;              // by rank
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()

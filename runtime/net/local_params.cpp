@@ -31,13 +31,14 @@ Result<Pulled> LocalParams::push_pull(const Contribution& contribution,
                                       std::span<float> parameters) {
   Result<Answer> answer = internal("a push that was not answered");
   const std::lock_guard lock(mutex_);
-  aggregator_.push({.rank = 0,
-                    .step = contribution.step,
-                    .base_version = version_,
-                    .sums = contribution.sums,
-                    .snapshot_step = contribution.snapshot_step,
-                    .gradient = payload_of(contribution.gradient->span(), whole_)},
-                   [&answer](Result<Answer> given) { answer = std::move(given); });
+  aggregator_.push(
+      {.rank = 0,
+       .step = contribution.step,
+       .base_version = version_,
+       .sums = contribution.sums,
+       .snapshot_step = contribution.snapshot_step,
+       .gradient = payload_of(contribution.gradient->span(), aggregator_.elements(), whole_)},
+      [&answer](Result<Answer> given) { answer = std::move(given); });
   return keep(std::move(answer), parameters);
 }
 

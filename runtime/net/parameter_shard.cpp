@@ -1,5 +1,5 @@
-// Gradients are walked in blocks that stay in the first-level cache from the network's slices to
-// the new weights.
+// Gradients are walked in blocks that stay in the cache from the network's slices to the new
+// weights.
 #include "runtime/net/parameter_shard.h"
 
 #include <algorithm>
@@ -11,17 +11,6 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
-namespace {
-
-constexpr std::size_t kBlock = 4096;  // floats: 16 KiB, so that a block and its sum stay in cache
-
-using Block = std::array<float, kBlock>;
-
-void add_to(std::span<float> sum, std::span<const float> more) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
-}
-
-}  // namespace
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
@@ -67,7 +56,6 @@ ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer w
       slots_(std::move(slots)) {
   ENSURE(slots_.size() == slot_names(optimizer.kind).size());
   for (const AlignedBuffer& slot : slots_) ENSURE(slot.size() == weights.size());
-  sum_ = AlignedBuffer(weights.size());
   weights_ = pool_->give(std::move(weights));
 }
 
@@ -78,41 +66,21 @@ void ParameterShard::move_to(MakeBuffer make) {
   weights_ = std::move(here);
 }
 
-void ParameterShard::add(const Payload& gradient) {
-  PayloadReader reader(gradient);
-  if (!summing_) {
-    reader.read(sum_.span());
-    summing_ = true;
-    return;
-  }
-  alignas(64) Block block;
-  for (std::span<float> left = sum_.span(); !left.empty();) {
-    const std::size_t count = std::min(kBlock, left.size());
-    reader.read(std::span(block).first(count));
-    add_to(left.first(count), std::span(block).first(count));
-    left = left.subspan(count);
-  }
-}
-
-void ParameterShard::apply(const Payload& last_gradient, const Update& update) {
+void ParameterShard::apply(TreeSum gradient, const Update& update) {
   std::shared_ptr<AlignedBuffer> next = pool_->take();
-  PayloadReader reader(last_gradient);
   std::vector<std::span<float>> slots(slots_.size());
-
-  alignas(64) Block block;
+  alignas(64) std::array<float, TreeSum::block> block;
   const std::size_t elements = weights_->size();
-  for (std::size_t begin = 0; begin < elements; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, elements - begin);
-    const auto gradient = std::span(block).first(count);
-    reader.read(gradient);
-    if (summing_) add_to(gradient, std::as_const(sum_).span().subspan(begin, count));
+  for (std::size_t begin = 0; begin < elements; begin += block.size()) {
+    const std::size_t count = std::min(block.size(), elements - begin);
+    const auto sum = std::span(block).first(count);
+    gradient.read(sum);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i] = slots_[i].span().subspan(begin, count);
     }
-    apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, gradient,
+    apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, sum,
                  weights_->span().subspan(begin, count), next->span().subspan(begin, count), slots);
   }
-  summing_ = false;
   weights_ = std::move(next);
 }
 

@@ -1,7 +1,6 @@
-// What a ps holds: the weights of its share, their optimizer slots, and the sum of a step's
-// gradients. Weights are versioned and immutable: an update writes a spare buffer and flips, so
-// that replies alias them without a copy. One thread owns a shard; the weights it hands out may be
-// read and dropped on any.
+// What a ps holds: the weights of its share and their optimizer slots. Weights are versioned and
+// immutable: an update writes a spare buffer and flips, so that replies alias them without a copy.
+// One thread owns a shard; the weights it hands out may be read and dropped on any.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/optimizer.h"
-#include "runtime/net/payload.h"
+#include "runtime/net/tree_sum.h"
 
 namespace trainyard::runtime {
 
@@ -32,18 +31,14 @@ class ParameterShard {
   using MakeBuffer = std::function<AlignedBuffer(std::size_t elements)>;
   void move_to(MakeBuffer make);
 
-  // Starts a step's sum with its first gradient, or adds the next. The order of calls is the order
-  // of addition.
-  void add(const Payload& gradient);
-
   struct Update {
     double learning_rate = 0;
     std::int64_t step = 1;  // the optimizer's: committed updates with this one
     float gradient_scale = 1;
   };
 
-  // Adds the step's last gradient, applies the sum and flips to the new weights, in one pass.
-  void apply(const Payload& last_gradient, const Update& update);
+  // Reads the sum of the step's gradients, applies it and flips to the new weights, in one pass.
+  void apply(TreeSum gradient, const Update& update);
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
@@ -56,8 +51,6 @@ class ParameterShard {
   std::shared_ptr<BufferPool> pool_;
   Weights weights_;
   std::vector<AlignedBuffer> slots_;
-  AlignedBuffer sum_;
-  bool summing_ = false;  // sum_ holds the first gradients of the step
 };
 
 // A copy of the slots, to be written while training goes on.

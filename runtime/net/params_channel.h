@@ -18,8 +18,8 @@ struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
   std::int64_t snapshot_step = 0;  // not 0: a checkpoint, named by it, of the version this makes
-  // Of the whole arena; unchanged until the answer is there, and held while the network may read
-  // it.
+  // Of the whole arena, for each part one after another; unchanged until the answer is there, and
+  // held while the network may read it.
   std::shared_ptr<const AlignedBuffer> gradient;
 };
 

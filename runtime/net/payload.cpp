@@ -26,16 +26,32 @@ Payload payload_of(std::span<const float> arena, const Share& share) {
   return payload;
 }
 
+Payload payload_of(std::span<const float> arenas, std::int64_t arena_elements, const Share& share) {
+  Payload payload;
+  const auto step = static_cast<std::size_t>(arena_elements);
+  for (std::size_t begin = 0; begin < arenas.size(); begin += step) {
+    const Payload one = payload_of(arenas.subspan(begin, step), share);
+    payload.pieces.insert(payload.pieces.end(), one.pieces.begin(), one.pieces.end());
+  }
+  return payload;
+}
+
+PayloadReader::PayloadReader(const Payload& payload, std::int64_t begin) : payload_(&payload) {
+  auto left = static_cast<std::size_t>(begin);
+  while (left > 0 && left >= payload.pieces[piece_].size()) left -= payload.pieces[piece_++].size();
+  at_ = left;
+}
+
 void PayloadReader::read(std::span<float> out) {
   std::span<std::byte> left = std::as_writable_bytes(out);
   while (!left.empty()) {
-    ENSURE(piece_ < payload_.pieces.size());
-    const auto rest = payload_.pieces[piece_].subspan(at_);
+    ENSURE(piece_ < payload_->pieces.size());
+    const auto rest = payload_->pieces[piece_].subspan(at_);
     const std::size_t count = std::min(rest.size(), left.size());
     std::memcpy(left.data(), rest.data(), count);
     left = left.subspan(count);
     at_ += count;
-    if (at_ == payload_.pieces[piece_].size()) {
+    if (at_ == payload_->pieces[piece_].size()) {
       ++piece_;
       at_ = 0;
     }

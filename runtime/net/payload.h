@@ -22,17 +22,20 @@ struct Payload {
 
 // The ranges of an arena of this process.
 Payload payload_of(std::span<const float> arena, const Share& share);
+// The same of several arenas of `arena_elements` that lie one after another.
+Payload payload_of(std::span<const float> arenas, std::int64_t arena_elements, const Share& share);
 
 // Walks a payload once, from its first float to its last.
 class PayloadReader {
  public:
-  explicit PayloadReader(const Payload& payload) : payload_(payload) {}
+  // From byte `begin` on.
+  explicit PayloadReader(const Payload& payload, std::int64_t begin = 0);
 
   // Copies the next out.size() floats; the payload must still hold so many.
   void read(std::span<float> out);
 
  private:
-  const Payload& payload_;
+  const Payload* payload_;
   std::size_t piece_ = 0;
   std::size_t at_ = 0;  // bytes of that piece that were read
 };

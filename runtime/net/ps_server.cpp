@@ -67,6 +67,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
     : options_(std::move(options)),
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(std::move(parts.share)),
+      arena_elements_(parts.arena_elements),
       aggregator_(std::move(parts.rules), at_home_in(shared_buffers_, std::move(parts.shard)),
                   std::move(parts.start),
                   [this](Snapshot snapshot) {
@@ -99,7 +100,7 @@ void PsServer::share_memory() {
                         shared_buffers_.find(*aggregator_.weights()).has_value();
   if (!possible) return;
   const std::string name = new_local_socket_name();
-  auto port = SharedPort::open(name, share_, *this);
+  auto port = SharedPort::open(name, {share_, arena_elements_}, *this);
   if (!port.has_value()) {
     log_warning("no shared memory", {{"message", port.error().message}});
     return;

@@ -44,7 +44,9 @@ class PsServer {
  public:
   struct Parts {
     Aggregator::Rules rules;
-    Share share;  // of the arena; empty = workers on this host share no memory with the ps
+    // Of a worker's arena; empty = workers on this host share no memory with the ps.
+    Share share;
+    std::int64_t arena_elements = 0;
     ParameterShard shard;
     Aggregator::Start start;
     SnapshotFiles files;
@@ -94,6 +96,7 @@ class PsServer {
   std::unique_ptr<SnapshotDesk> desk_;
   SharedBuffers shared_buffers_;
   Share share_;
+  std::int64_t arena_elements_ = 0;
   Aggregator aggregator_;
   std::string local_socket_;
   std::string shared_socket_;  // empty: not offered

@@ -158,7 +158,8 @@ Status RemoteParams::connect_to(Ps& ps) {
 
 Status RemoteParams::share_memory(Ps& ps, const std::string& socket) {
   if (!arena_) {
-    TRY_ASSIGN(arena_, SharedFloats::create(static_cast<std::size_t>(options_.arena_elements)));
+    TRY_ASSIGN(arena_, SharedFloats::create(
+                           static_cast<std::size_t>(options_.arena_elements * options_.parts)));
   }
   TRY_ASSIGN(ps.lane, SharedLane::connect(socket, ps.share.elements(), *arena_));
   return ok();
@@ -223,7 +224,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
     header.set_loss_sum(contribution.sums.loss_sum);
     header.set_correct(contribution.sums.correct);
     header.set_snapshot_step(contribution.snapshot_step);
-    Payload payload = payload_of(contribution.gradient->span(), ps->share);
+    Payload payload = payload_of(contribution.gradient->span(), options_.arena_elements, ps->share);
     payload.owner = contribution.gradient;
     TRY(send(*ps, header, payload));
   }

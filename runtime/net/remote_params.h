@@ -24,6 +24,7 @@ struct RemoteOptions {
   std::string token;
   std::int64_t rank = 0;
   std::int64_t arena_elements = 0;
+  std::int64_t parts = 1;  // gradients in a contribution: the rank's roots of the reduction tree
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is

@@ -63,23 +63,20 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
   std::set<std::int64_t> known_;  // buffers whose descriptor it has
 };
 
-Result<std::unique_ptr<SharedPort>> SharedPort::open(const std::string& name, Share share,
+Result<std::unique_ptr<SharedPort>> SharedPort::open(const std::string& name, Held held,
                                                      PsServer& server) {
   TRY_ASSIGN(PacketSocket socket, PacketSocket::listen(name));
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll) return unavailable("epoll: " + std::generic_category().message(errno));
   std::unique_ptr<SharedPort> port(
-      new SharedPort(std::move(socket), std::move(poll), std::move(share), server));
+      new SharedPort(std::move(socket), std::move(poll), std::move(held), server));
   if (!port->watch(port->socket_.descriptor())) return unavailable("cannot watch " + name);
   port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
   return port;
 }
 
-SharedPort::SharedPort(PacketSocket socket, Descriptor poll, Share share, PsServer& server)
-    : socket_(std::move(socket)),
-      poll_(std::move(poll)),
-      share_(std::move(share)),
-      server_(server) {}
+SharedPort::SharedPort(PacketSocket socket, Descriptor poll, Held held, PsServer& server)
+    : socket_(std::move(socket)), poll_(std::move(poll)), held_(std::move(held)), server_(server) {}
 
 SharedPort::~SharedPort() {
   thread_.request_stop();
@@ -143,15 +140,17 @@ Status SharedPort::take(Caller& caller, Packet packet) {
     caller.well = true;
     return ok();
   }
+  const auto needed = static_cast<std::size_t>(held_.arena_elements *
+                                               server_.aggregator_.parts_of(push.frame().rank()));
   if (packet.passed) {
-    const std::int64_t needed = share_.ranges.empty() ? 0 : share_.ranges.back().end;
-    TRY_ASSIGN(caller.arena,
-               SharedFloats::open(std::move(packet.passed), static_cast<std::size_t>(needed)));
+    TRY_ASSIGN(caller.arena, SharedFloats::open(std::move(packet.passed), needed));
   }
   Payload gradient;
   if (push.frame().examples() != 0) {
-    if (!caller.arena) return invalid("a gradient without shared memory");
-    gradient = payload_of(caller.arena->span(), share_);
+    if (!caller.arena || caller.arena->span().size() != needed) {
+      return invalid("a gradient without shared memory");
+    }
+    gradient = payload_of(caller.arena->span(), held_.arena_elements, held_.share);
     gradient.owner = std::make_shared<SharedFloats>(*caller.arena);
   }
   return server_.take(caller, push.frame(), std::move(gradient),

@@ -18,9 +18,13 @@ class PsServer;
 
 class SharedPort {
  public:
-  // Serves on a thread of its own when this returns. `share` is what the ps holds of a worker's
-  // arena.
-  static Result<std::unique_ptr<SharedPort>> open(const std::string& name, Share share,
+  // What the ps holds of each gradient in a worker's memory.
+  struct Held {
+    Share share;
+    std::int64_t arena_elements = 0;
+  };
+  // Serves on a thread of its own when this returns.
+  static Result<std::unique_ptr<SharedPort>> open(const std::string& name, Held held,
                                                   PsServer& server);
   ~SharedPort();
   SharedPort(const SharedPort&) = delete;
@@ -29,7 +33,7 @@ class SharedPort {
  private:
   class Caller;
 
-  SharedPort(PacketSocket socket, Descriptor poll, Share share, PsServer& server);
+  SharedPort(PacketSocket socket, Descriptor poll, Held held, PsServer& server);
   void run(const std::stop_token& stop);
   void accept();
   void serve(std::shared_ptr<Caller> caller);
@@ -38,7 +42,7 @@ class SharedPort {
 
   const PacketSocket socket_;
   const Descriptor poll_;  // epoll over the socket and all callers
-  const Share share_;
+  const Held held_;
   PsServer& server_;
   std::map<int, std::shared_ptr<Caller>> callers_;  // by descriptor
   std::jthread thread_;                             // last: it uses all of the above

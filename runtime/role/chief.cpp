@@ -108,8 +108,8 @@ void Chief::evaluate(std::span<const float> parameters) {
   Batch batch;
   BatchResult sum;
   std::vector<std::int64_t> indices;
-  for (std::int64_t begin = 0; begin < count; begin += training_.batch_size) {
-    indices.resize(static_cast<std::size_t>(std::min(training_.batch_size, count - begin)));
+  for (std::int64_t begin = 0; begin < count; begin += leaf_examples(training_)) {
+    indices.resize(static_cast<std::size_t>(std::min(leaf_examples(training_), count - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     parts_.dataset.read(Split::test, indices, batch);
     const BatchResult part = parts_.plan.model.evaluate(parameters, batch);
@@ -178,9 +178,11 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
       {"model", context.spec.model.name},
       {"activation", std::string(find_name(activation_names, context.spec.model.activation))},
       {"dataset", context.spec.dataset.name}};
-  manifest.examples_seen =
-      training_.batch_size *
-      std::accumulate(manifest.worker_steps.begin(), manifest.worker_steps.end(), std::int64_t{0});
+  const std::int64_t batches = context.spec.mode == Mode::sync
+                                   ? shards.front().version * parts_.plan.leaves
+                                   : std::accumulate(manifest.worker_steps.begin(),
+                                                     manifest.worker_steps.end(), std::int64_t{0});
+  manifest.examples_seen = leaf_examples(training_) * batches;
   for (const Variable& variable : parts_.plan.model.variables()) {
     manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
   }

@@ -70,6 +70,7 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
 
 Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
   return {.gate = {.mode = spec.mode, .ranks = ranks, .max_steps = max_steps},
+          .leaves = spec.mode == Mode::sync ? leaves : 0,
           .optimizer = spec.training.optimizer};
 }
 
@@ -94,9 +95,9 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
                .optimizer = config_of(spec.training.optimizer),
                .slot_names = {},
                .ranks = training_replicas(spec),
+               .leaves = step_leaves(spec),
                .max_steps = step_count(spec, data.train_examples)};
-  plan.shares =
-      plan_shares(plan.model.arena_elements(), std::max<std::int64_t>(spec.ps.replicas, 1));
+  plan.shares = plan_shares(plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {
     plan.slot_names.emplace_back(name);
   }

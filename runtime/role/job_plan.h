@@ -19,10 +19,11 @@ namespace trainyard::runtime {
 
 struct JobPlan {
   Model model;
-  std::vector<Share> shares;  // by ps; one for strategy local
+  std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
   std::vector<std::string> slot_names;
-  std::int64_t ranks = 1;  // tasks that compute gradients
+  std::int64_t ranks = 1;   // tasks that compute gradients
+  std::int64_t leaves = 1;  // gradients that a sync step adds up; async: one for each rank
   std::int64_t max_steps = 1;
 
   [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec) const;

@@ -1,21 +1,36 @@
 // The roles worker and chief: batch, gradient, push, new parameters, until the last step. One loop
 // for sync and async, for ps and for none: what differs is behind ParamsChannel.
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "runtime/core/reduction_tree.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/net/local_params.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/job_plan.h"
+#include "runtime/role/own_share.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
+
+// The leaves whose gradients this task computes, and the nodes of the reduction tree that it sends.
+Leaves leaves_of_rank(const Task& task, const JobPlan& plan) {
+  const std::int64_t rank = training_rank(task.context);
+  if (task.context.spec.mode == Mode::async) return {rank, rank + 1};
+  return leaves_of(rank, plan.ranks, plan.leaves);
+}
+std::vector<Leaves> roots_of_rank(const Task& task, const JobPlan& plan) {
+  const Leaves owned = leaves_of_rank(task, plan);
+  if (task.context.spec.mode == Mode::async) return {owned};
+  return roots_of(owned, plan.leaves);
+}
 
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
   TRY_ASSIGN(StartingShare share,
@@ -29,17 +44,19 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
   const TaskContext& context = task.context;
   const std::int64_t rank = training_rank(context);
   const auto limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
+  const std::vector<std::string> addresses = share_addresses(context);
   TRY_ASSIGN(std::unique_ptr<RemoteParams> params,
              task.cause.of(Reason::peer_lost,
-                           RemoteParams::connect({.ps = context.cluster.ps,
+                           RemoteParams::connect({.ps = addresses,
                                                   .token = context.token,
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
+                                                  .parts = std::ssize(roots_of_rank(task, plan)),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
-  for (std::size_t i = 0; i < context.cluster.ps.size(); ++i) {
-    log_info("connected", {{"ps", context.cluster.ps[i]}, {"transport", params->transports()[i]}});
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    log_info("connected", {{"ps", addresses[i]}, {"transport", params->transports()[i]}});
   }
   return std::unique_ptr<ParamsChannel>(std::move(params));
 }
@@ -52,8 +69,9 @@ class Training {
         plan_(plan),
         dataset_(dataset),
         params_(params),
+        roots_(roots_of_rank(task, plan)),
         parameters_(static_cast<std::size_t>(plan.model.arena_elements())),
-        gradient_(params.gradient_buffer(parameters_.size())) {}
+        gradient_(params.gradient_buffer(parameters_.size() * roots_.size())) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0, parameters_.span())));
@@ -80,19 +98,56 @@ class Training {
   Status steps(Chief* chief) {
     const TrainingSpec& training = task_.context.spec.training;
     const Sampler sampler(training.seed, dataset_.size(Split::train));
+    const Leaves owned = leaves_of_rank(task_, plan_);
     Prefetcher batches(dataset_, sampler,
-                       {.rank = training_rank(task_.context),
-                        .workers = plan_.ranks,
-                        .batch_size = training.batch_size,
+                       {.first_leaf = owned.begin,
+                        .leaf_count = owned.count(),
+                        .leaves = plan_.leaves,
+                        .batch_size = leaf_examples(training),
                         .first_step = next_step()});
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
     while (pulled_.version < plan_.max_steps) {
-      const Batch* const batch = batches.next();
-      if (batch == nullptr) return ok();  // asked to stop
-      TRY(step(*batch, chief));
+      TRY_ASSIGN(const auto sums, compute(batches));
+      if (!sums) return ok();  // asked to stop
+      TRY(exchange(*sums, chief));
     }
     return ok();
+  }
+
+  // The gradients of a step's roots, one after another; nothing when asked to stop.
+  Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
+    BatchSums sums;
+    for (std::size_t i = 0; i < roots_.size(); ++i) {
+      const auto sum = gradient_->span().subspan(i * parameters_.size(), parameters_.size());
+      if (!add_up(roots_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
+    }
+    if (!std::isfinite(sums.loss_sum)) {
+      return task_.cause
+          .of(Reason::nan_loss, Status(invalid("the loss of step " + std::to_string(next_step()) +
+                                               " is not a finite number")))
+          .error();
+    }
+    return std::optional(sums);
+  }
+
+  // The sum of a node of the reduction tree; leaves come in order. False when asked to stop.
+  bool add_up(Leaves node, std::size_t depth, std::span<float> sum, Prefetcher& batches,
+              BatchSums& sums) {
+    if (node.count() == 1) {
+      const Batch* const batch = batches.next();
+      if (batch == nullptr) return false;
+      const BatchResult result = plan_.model.gradient(parameters_.span(), *batch, sum);
+      sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
+      return true;
+    }
+    const std::int64_t middle = divide(node);
+    if (!add_up({node.begin, middle}, depth + 1, sum, batches, sums)) return false;
+    while (scratch_.size() <= depth) scratch_.emplace_back(parameters_.size());
+    const std::span<float> right = scratch_[depth].span();
+    if (!add_up({middle, node.end}, depth + 1, right, batches, sums)) return false;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += right[i];
+    return true;
   }
 
   // In async one ps may be at its last version before the others: what is evaluated must be what is
@@ -103,18 +158,8 @@ class Training {
     return chief.finish(pulled_, parameters_.span());
   }
 
-  Status step(const Batch& batch, Chief* chief) {
-    const BatchResult result = plan_.model.gradient(parameters_.span(), batch, gradient_->span());
-    if (!std::isfinite(result.loss_sum)) {
-      return task_.cause.of(Reason::nan_loss,
-                            Status(invalid("the loss of step " + std::to_string(next_step()) +
-                                           " is not a finite number")));
-    }
-    Contribution contribution{.step = next_step(),
-                              .sums = {.examples = result.examples,
-                                       .loss_sum = result.loss_sum,
-                                       .correct = result.correct},
-                              .gradient = gradient_};
+  Status exchange(const BatchSums& sums, Chief* chief) {
+    Contribution contribution{.step = next_step(), .sums = sums, .gradient = gradient_};
     if (chief != nullptr) {
       TRY_ASSIGN(contribution.snapshot_step, chief->snapshot_step(pulled_.version + 1));
     }
@@ -129,8 +174,10 @@ class Training {
   JobPlan& plan_;
   const Dataset& dataset_;
   ParamsChannel& params_;
+  const std::vector<Leaves> roots_;
   AlignedBuffer parameters_;
-  std::shared_ptr<AlignedBuffer> gradient_;  // shared with gRPC while it sends
+  std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
+  std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
 };
 
@@ -142,10 +189,14 @@ Result<TaskEnd> run_worker(const Task& task) {
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),
-                                                                    spec.training.batch_size)));
+                                                                    leaf_examples(spec.training))));
+  TRY_ASSIGN(const auto own, OwnShare::open(task, plan));
   const bool local = spec.training.strategy == Strategy::local;
-  TRY_ASSIGN(const auto params, local ? local_params(task, plan) : remote_params(task, plan));
-  return Training(task, plan, *dataset, *params).run();
+  TRY_ASSIGN(auto params, local ? local_params(task, plan) : remote_params(task, plan));
+  TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *params).run());
+  params.reset();  // the streams to peers end in good order before their own share does
+  if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own->finish(task.stop)));
+  return end;
 }
 
 }  // namespace trainyard::runtime

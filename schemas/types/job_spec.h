@@ -77,7 +77,11 @@ struct OptimizerSpec {
 
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
-  std::int64_t batch_size = 100;       // examples per worker and step
+  std::int64_t batch_size = 100;  // examples per worker and step
+  // Sync: instead of batch_size, the examples of a whole step, in micro-batches that any number of
+  // workers computes and adds up to the same bits. Both or none.
+  std::optional<std::int64_t> global_batch_size;
+  std::optional<std::int64_t> micro_batch_size;
   std::optional<std::int64_t> epochs;  // of epochs and max_steps, the first reached ends the job;
   std::optional<std::int64_t> max_steps;  // at least one is set
   OptimizerSpec optimizer;
@@ -152,6 +156,28 @@ struct JobSpec {
 // Workers that compute gradients: `worker` replicas, and the chief where it is a task of its own.
 inline std::int64_t training_replicas(const JobSpec& spec) {
   return spec.worker.replicas + (spec.chief ? spec.chief->replicas : 0);
+}
+
+// Examples of one gradient: a micro-batch, or a worker's whole batch.
+inline std::int64_t leaf_examples(const TrainingSpec& training) {
+  return training.micro_batch_size.value_or(training.batch_size);
+}
+
+// Gradients that a sync step adds up.
+inline std::int64_t step_leaves(const JobSpec& spec) {
+  const TrainingSpec& training = spec.training;
+  if (!training.global_batch_size) return training_replicas(spec);
+  return *training.global_batch_size / leaf_examples(training);
+}
+
+// Tasks that each hold a share of the parameters.
+inline std::int64_t parameter_holders(const JobSpec& spec) {
+  switch (spec.training.strategy) {
+    case Strategy::parameter_server: return spec.ps.replicas;
+    case Strategy::all_reduce: return training_replicas(spec);
+    case Strategy::local: break;
+  }
+  return 1;
 }
 
 }  // namespace trainyard

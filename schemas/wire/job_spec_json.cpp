@@ -72,6 +72,23 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+// Micro-batches are shared out among the workers of a sync step.
+void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.training.global_batch_size || !spec.training.micro_batch_size) return;
+  const auto fault = [&place](const char* pointer, std::string message) {
+    place.faults.push_back({place.pointer + pointer, std::move(message)});
+  };
+  if (spec.mode == Mode::async) {
+    fault("/training/global_batch_size", "needs mode sync; async has batch_size, per worker");
+  }
+  const std::int64_t trainers = training_replicas(spec);
+  if (step_leaves(spec) < trainers) {
+    fault("/training/micro_batch_size", "leaves " + std::to_string(step_leaves(spec)) +
+                                            " micro-batches for " + std::to_string(trainers) +
+                                            " workers: each needs one at least");
+  }
+}
+
 bool has_wrong(std::span<const Fault> faults) {
   return std::ranges::any_of(faults,
                              [](const Fault& fault) { return fault.kind == FaultKind::wrong; });
@@ -140,17 +157,23 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
 }
 
 json training_to_json(const TrainingSpec& training) {
-  return {{"strategy", find_name(strategy_names, training.strategy)},
-          {"batch_size", training.batch_size},
-          {"epochs", or_null(training.epochs)},
-          {"max_steps", or_null(training.max_steps)},
-          {"optimizer", optimizer_to_json(training.optimizer)},
-          {"seed", training.seed},
-          {"deterministic", training.deterministic},
-          {"replicas_to_aggregate", training.replicas_to_aggregate},
-          {"max_staleness", or_null(training.max_staleness)},
-          {"report_every_steps", training.report_every_steps},
-          {"evaluate_every_steps", training.evaluate_every_steps}};
+  json object = {{"strategy", find_name(strategy_names, training.strategy)},
+                 {"epochs", or_null(training.epochs)},
+                 {"max_steps", or_null(training.max_steps)},
+                 {"optimizer", optimizer_to_json(training.optimizer)},
+                 {"seed", training.seed},
+                 {"deterministic", training.deterministic},
+                 {"replicas_to_aggregate", training.replicas_to_aggregate},
+                 {"max_staleness", or_null(training.max_staleness)},
+                 {"report_every_steps", training.report_every_steps},
+                 {"evaluate_every_steps", training.evaluate_every_steps}};
+  if (training.global_batch_size) {
+    object["global_batch_size"] = *training.global_batch_size;
+    object["micro_batch_size"] = leaf_examples(training);
+  } else {
+    object["batch_size"] = training.batch_size;
+  }
+  return object;
 }
 
 json roles_to_json(const JobSpec& spec) {
@@ -211,6 +234,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
   if (place.value.is_object() && !has_wrong(std::span(place.faults).subspan(faults_before_roles))) {
     check_roles(spec, place);
     settle_aggregate(spec, place);
+    check_micro_batches(spec, place);
   }
 
   if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);

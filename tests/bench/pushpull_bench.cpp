@@ -29,6 +29,7 @@ class PushPull {
                         {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
                                    .optimizer = {}},
                          .share = plan_shares(elements_, 1).front(),
+                         .arena_elements = elements_,
                          .shard = ParameterShard({}, AlignedBuffer(parameters_.size()), {}),
                          .start = {},
                          .files = {}});

@@ -16,7 +16,7 @@ struct Source {
   // Without a thread.
   [[nodiscard]] Batch read(const BatchPlan& plan, std::int64_t step) const {
     std::vector<std::int64_t> indices(static_cast<std::size_t>(plan.batch_size));
-    sampler.fill(batch_position(step, plan.rank, plan.workers, plan.batch_size), indices);
+    sampler.fill(batch_position(step, plan.first_leaf, plan.leaves, plan.batch_size), indices);
     Batch batch;
     data->read(Split::train, indices, batch);
     return batch;
@@ -28,8 +28,8 @@ struct Source {
 TEST_CASE("batches come in the order of steps, from any first step, for any rank", "[prefetch]") {
   const Source source;
   for (const BatchPlan plan :
-       {BatchPlan{.rank = 0, .workers = 1, .batch_size = 16},
-        BatchPlan{.rank = 2, .workers = 3, .batch_size = 9, .first_step = 40}}) {
+       {BatchPlan{.first_leaf = 0, .leaves = 1, .batch_size = 16},
+        BatchPlan{.first_leaf = 2, .leaves = 3, .batch_size = 9, .first_step = 40}}) {
     for (const std::size_t ahead : {1, 2, 5}) {
       Prefetcher prefetcher(*source.data, source.sampler, plan, ahead);
       prefetcher.start();
@@ -47,7 +47,7 @@ TEST_CASE("batches come in the order of steps, from any first step, for any rank
 
 TEST_CASE("a batch stays as it is until the next is asked for", "[prefetch]") {
   const Source source;
-  const BatchPlan plan{.rank = 0, .workers = 1, .batch_size = 8};
+  const BatchPlan plan{.first_leaf = 0, .leaves = 1, .batch_size = 8};
   Prefetcher prefetcher(*source.data, source.sampler, plan, 1);
   prefetcher.start();
   for (std::int64_t step = 1; step <= 20; ++step) {
@@ -60,7 +60,7 @@ TEST_CASE("a batch stays as it is until the next is asked for", "[prefetch]") {
 
 TEST_CASE("stopping wakes who waits, and can be done before the start and twice", "[prefetch]") {
   const Source source;
-  const BatchPlan plan{.rank = 0, .workers = 1, .batch_size = 4};
+  const BatchPlan plan{.first_leaf = 0, .leaves = 1, .batch_size = 4};
   {
     Prefetcher prefetcher(*source.data, source.sampler, plan);
     std::thread waiting([&] {

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "runtime/core/reduction_tree.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -116,6 +118,50 @@ TEST_CASE("the mean is by examples, so that batches of unequal size are exact", 
                        desk.note(0));
   const float rate = static_cast<float>(OptimizerSpec{}.learning_rate);
   CHECK(desk.weights(0)[3] == Approx(-rate * gradient.span()[3] / 4));
+}
+
+TEST_CASE("micro-batches are added to the same bits by any number of ranks", "[aggregator]") {
+  constexpr std::int64_t leaves = 12;
+  std::vector<AlignedBuffer> gradients;
+  for (std::int64_t leaf = 0; leaf < leaves; ++leaf) gradients.push_back(gradient_of(leaf, 1));
+  const auto sum_of = [&](const auto& self, Leaves node) -> AlignedBuffer {
+    AlignedBuffer sum(count);
+    if (node.count() == 1) {
+      std::ranges::copy(gradients[static_cast<std::size_t>(node.begin)].span(), sum.data());
+      return sum;
+    }
+    const AlignedBuffer left = self(self, {node.begin, divide(node)});
+    const AlignedBuffer right = self(self, {divide(node), node.end});
+    for (std::size_t i = 0; i < count; ++i) sum.span()[i] = left.span()[i] + right.span()[i];
+    return sum;
+  };
+
+  std::vector<float> expected;
+  for (const std::int64_t ranks : {1, 2, 3, 4, 5, 12}) {
+    INFO(ranks << " ranks");
+    std::vector<float> weights;
+    Aggregator aggregator({.gate = sync_of(ranks), .leaves = leaves, .optimizer = {}},
+                          ParameterShard({}, AlignedBuffer(count), {}), {}, [](Snapshot) {});
+    std::deque<AlignedBuffer> sums;
+    for (std::int64_t rank = ranks; rank-- > 0;) {
+      const auto roots = roots_of(leaves_of(rank, ranks, leaves), leaves);
+      REQUIRE(aggregator.parts_of(rank) == std::ssize(roots));
+      Payload payload;
+      for (const Leaves& root : roots) {
+        payload.pieces.push_back(std::as_bytes(sums.emplace_back(sum_of(sum_of, root)).span()));
+      }
+      aggregator.push({.rank = rank, .step = 1, .sums = {.examples = 1}, .gradient = payload},
+                      [&weights](const Result<Answer>& answer) {
+                        const auto given = answer->weights->span();
+                        weights.assign(given.begin(), given.end());
+                      });
+    }
+    // The mean is by the examples of all ranks; here each says 1.
+    for (float& weight : weights) weight *= static_cast<float>(ranks);
+    if (ranks == 1) expected = weights;
+    if (std::has_single_bit(static_cast<std::uint64_t>(ranks))) CHECK(weights == expected);
+    CHECK(weights.size() == count);
+  }
 }
 
 TEST_CASE("async applies each push on arrival and counts its staleness", "[aggregator]") {

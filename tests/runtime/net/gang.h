@@ -112,6 +112,7 @@ class Gang {
                             .max_steps = spec_.max_steps},
                    .optimizer = learning()},
          .share = share,
+         .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
          .start = {},
          .files = {.write = write, .keep_only = [](const auto&) {}}});

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "runtime/core/reduction_tree.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -20,6 +22,21 @@ AlignedBuffer filled(float first) {
 
 Payload over(const AlignedBuffer& buffer) {
   return payload_of(buffer.span(), Share{.ranges = {{0, static_cast<std::int64_t>(count)}}});
+}
+
+// An update by the sum of gradients, in the order of the reduction tree.
+void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradients,
+           const ParameterShard::Update& update) {
+  std::vector<Payload> payloads;
+  std::vector<Leaves> nodes;
+  for (const AlignedBuffer* gradient : gradients) {
+    payloads.push_back(over(*gradient));
+    nodes.push_back({std::ssize(nodes), std::ssize(nodes) + 1});
+  }
+  const std::vector<std::int64_t> order = addition_order(nodes, std::ssize(nodes));
+  std::vector<PayloadReader> parts;
+  for (const Payload& payload : payloads) parts.emplace_back(payload);
+  shard.apply({std::move(parts), order}, update);
 }
 
 bool same(std::span<const float> a, std::span<const float> b) { return std::ranges::equal(a, b); }
@@ -41,9 +58,7 @@ TEST_CASE("an update is that of the whole range at once, in the order of the sum
   AlignedBuffer m(count);
   AlignedBuffer v(count);
   for (std::int64_t step = 1; step <= 3; ++step) {
-    shard.add(over(g0));
-    shard.add(over(g1));
-    shard.apply(over(g2), {.learning_rate = 0.01, .step = step, .gradient_scale = 0.125F});
+    apply(shard, {&g0, &g1, &g2}, {.learning_rate = 0.01, .step = step, .gradient_scale = 0.125F});
 
     AlignedBuffer sum(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +78,7 @@ TEST_CASE("weights that somebody still reads never change", "[parameter_shard]")
   const Weights held = shard.weights();
   const std::vector<float> before(held->span().begin(), held->span().end());
 
-  for (int i = 0; i < 5; ++i) shard.apply(over(gradient), {.learning_rate = 0.1});
+  for (int i = 0; i < 5; ++i) apply(shard, {&gradient}, {.learning_rate = 0.1});
 
   CHECK(same(held->span(), before));
   CHECK_FALSE(same(shard.weights()->span(), before));
@@ -73,8 +88,8 @@ TEST_CASE("buffers are used again once nobody reads them", "[parameter_shard]") 
   ParameterShard shard({}, filled(1.0F), {});
   const AlignedBuffer gradient = filled(1.0F);
   const float* const first = shard.weights()->data();
-  shard.apply(over(gradient), {.learning_rate = 0.1});
-  shard.apply(over(gradient), {.learning_rate = 0.1});
+  apply(shard, {&gradient}, {.learning_rate = 0.1});
+  apply(shard, {&gradient}, {.learning_rate = 0.1});
   CHECK(shard.weights()->data() == first);
 }
 

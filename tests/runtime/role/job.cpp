@@ -1,12 +1,17 @@
 // Writes task.json files and starts what they say.
 #include "tests/runtime/role/job.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <sstream>
 
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
+#include "schemas/base/descriptor.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
@@ -50,6 +55,7 @@ Job::Job(JobSpec spec, std::optional<RestoreFrom> restore)
   spec_.training.replicas_to_aggregate = training_replicas(spec_);
   cluster_.ps.assign(static_cast<std::size_t>(spec_.ps.replicas), "127.0.0.1:1");
   cluster_.worker.assign(static_cast<std::size_t>(spec_.worker.replicas), "127.0.0.1:1");
+  cluster_.chief.assign(spec_.chief ? 1 : 0, "127.0.0.1:1");
 }
 
 std::string Job::folder(const std::string& task) const {
@@ -65,7 +71,11 @@ Child Job::launch(Role role, std::int64_t index) {
   context.token = "token";
   context.spec = spec_;
   context.cluster = cluster_;
-  context.listen = role == Role::ps ? "127.0.0.1:0" : "";
+  if (role == Role::ps) context.listen = "127.0.0.1:0";
+  if (is_all_reduce()) {
+    context.listen = role == Role::chief ? cluster_.chief.front()
+                                         : cluster_.worker[static_cast<std::size_t>(index)];
+  }
   context.folder = folder(task);
   context.restore = restore_;
   context.keep_files = true;
@@ -74,7 +84,26 @@ Child Job::launch(Role role, std::int64_t index) {
   return {runtime_program(), path};
 }
 
+// Peers of an all-reduce know each other's ports before any of them starts, as the scheduler's do.
+void Job::choose_ports() {
+  std::vector<Descriptor> held;  // until all are chosen, so that none is chosen twice
+  const auto choose = [&held](std::string& address) {
+    held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in local{};
+    local.sin_family = AF_INET;
+    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof local;
+    auto* const raw = reinterpret_cast<sockaddr*>(&local);
+    REQUIRE(::bind(held.back().get(), raw, length) == 0);
+    REQUIRE(::getsockname(held.back().get(), raw, &length) == 0);
+    address = "127.0.0.1:" + std::to_string(ntohs(local.sin_port));
+  };
+  std::ranges::for_each(cluster_.chief, choose);
+  std::ranges::for_each(cluster_.worker, choose);
+}
+
 void Job::start() {
+  if (is_all_reduce()) choose_ports();
   for (std::int64_t i = 0; i < spec_.ps.replicas; ++i) {
     Child ps = launch(Role::ps, i);
     const int port = port_in(ps.wait_for_line("ps serves"));
@@ -106,6 +135,13 @@ std::vector<RunEvent> Job::events(const std::string& task) const {
   return events;
 }
 
+// The task that holds share `index`.
+std::string Job::holder_of(std::int64_t index) const {
+  if (spec_.ps.replicas > 0) return task_of(Role::ps, index);
+  if (!spec_.chief) return task_of(Role::worker, index);
+  return index == 0 ? "chief/0" : task_of(Role::worker, index - 1);
+}
+
 std::optional<RestoreFrom> Job::newest_checkpoint() const {
   const std::string chief = spec_.chief ? "chief/0" : "worker/0";
   std::optional<ManifestEvent> newest;
@@ -122,8 +158,7 @@ std::optional<RestoreFrom> Job::newest_checkpoint() const {
   };
   gather(folder(chief), newest->manifest.name);
   for (std::size_t i = 0; i < newest->shards.size(); ++i) {
-    const std::string ps = spec_.ps.replicas > 0 ? "ps/" + std::to_string(i) : chief;
-    gather(folder(ps), newest->shards[i].name);
+    gather(folder(holder_of(static_cast<std::int64_t>(i))), newest->shards[i].name);
   }
   return RestoreFrom{.folder = gathered,
                      .step = newest->step,

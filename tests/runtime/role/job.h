@@ -40,6 +40,11 @@ class Job {
 
  private:
   Child launch(Role role, std::int64_t index);
+  [[nodiscard]] bool is_all_reduce() const {
+    return spec_.training.strategy == Strategy::all_reduce;
+  }
+  void choose_ports();
+  [[nodiscard]] std::string holder_of(std::int64_t index) const;
 
   Folder folder_;
   JobSpec spec_;

@@ -47,6 +47,17 @@ std::vector<ArtifactFile> final_shards(const Job& job) {
   return last_of<ManifestEvent>(job, "worker/0").shards;
 }
 
+// Steps of 12 micro-batches; no ps: an all-reduce.
+JobSpec micro_batch_job(std::int64_t workers, std::int64_t ps) {
+  JobSpec spec = small_job();
+  spec.training.global_batch_size = 48;
+  spec.training.micro_batch_size = 4;
+  spec.training.strategy = ps == 0 ? Strategy::all_reduce : Strategy::parameter_server;
+  spec.ps.replicas = ps;
+  spec.worker.replicas = workers;
+  return spec;
+}
+
 // Long enough to be interrupted, with slots, on two ps.
 JobSpec long_job() {
   JobSpec spec = small_job();
@@ -118,6 +129,65 @@ TEST_CASE("the number of ps changes no bit of the model", "[job]") {
   run(one);
   run(three);
   CHECK(one.final_weights() == three.final_weights());
+}
+
+TEST_CASE("workers, ps and strategies change no bit of a job of micro-batches", "[job]") {
+  std::vector<float> expected;
+  for (const std::int64_t workers : {1, 2, 3, 4, 8}) {
+    for (const std::int64_t ps : {1, 3}) {
+      INFO(workers << " workers, " << ps << " ps");
+      Job job(micro_batch_job(workers, ps));
+      run(job);
+      if (expected.empty()) expected = job.final_weights();
+      CHECK(job.final_weights() == expected);
+    }
+    INFO(workers << " workers, all-reduce");
+    Job job(micro_batch_job(workers, 0));
+    run(job);
+    CHECK(job.final_weights() == expected);
+  }
+}
+
+// By hand: every combination of the data plane's promise, which takes some minutes.
+TEST_CASE("300 steps of each optimizer end with the same bits, whoever computes them",
+          "[.matrix]") {
+  for (const OptimizerName name :
+       {OptimizerName::sgd, OptimizerName::momentum, OptimizerName::adam}) {
+    std::vector<float> expected;
+    for (const std::int64_t workers : {1, 2, 3, 4, 8}) {
+      for (const std::int64_t ps : {0, 1, 2, 3}) {
+        INFO(workers << " workers, " << ps << " ps, optimizer " << static_cast<int>(name));
+        JobSpec spec = micro_batch_job(workers, ps);
+        spec.training.optimizer.name = name;
+        spec.training.max_steps = 300;
+        Job job(spec);
+        run(job);
+        if (expected.empty()) expected = job.final_weights();
+        CHECK(job.final_weights() == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("an all-reduce saves shares that restore onto ps, and the other way round", "[job]") {
+  Job whole(micro_batch_job(2, 1));
+  run(whole);
+
+  JobSpec half = micro_batch_job(3, 0);
+  half.training.max_steps = 30;
+  Job first(half);
+  run(first);
+  Job rest(micro_batch_job(2, 2), first.newest_checkpoint());
+  run(rest);
+  CHECK(rest.final_weights() == whole.final_weights());
+
+  half = micro_batch_job(2, 2);
+  half.training.max_steps = 30;
+  Job before(half);
+  run(before);
+  Job after(micro_batch_job(3, 0), before.newest_checkpoint());
+  run(after);
+  CHECK(after.final_weights() == whole.final_weights());
 }
 
 TEST_CASE("a chief of its own is rank 0", "[job]") {

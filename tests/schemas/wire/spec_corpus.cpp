@@ -85,6 +85,23 @@ std::vector<SpecCase> bad_trainings() {
        {"/training/replicas_to_aggregate"},
        cannot_say},
       {with(R"("training": {"batch_size": null})"), {"/training/batch_size"}},
+      {with(R"("training": {"global_batch_size": 96})"), {"/training/global_batch_size"}},
+      {with(R"("training": {"micro_batch_size": 8})"), {"/training/micro_batch_size"}},
+      {with(R"("training": {"batch_size": 9, "global_batch_size": 9, "micro_batch_size": 3})"),
+       {"/training/batch_size"}},
+      {with(R"("training": {"global_batch_size": 100, "micro_batch_size": 8})"),
+       {"/training/global_batch_size"},
+       cannot_say},
+      {with(R"("training": {"global_batch_size": 1000000, "micro_batch_size": 1})"),
+       {"/training/micro_batch_size"},
+       cannot_say},
+      {with(R"("training": {"global_batch_size": 8, "micro_batch_size": 8},
+               "roles": {"ps": 1, "worker": 2})"),
+       {"/training/micro_batch_size"},
+       cannot_say},
+      {with(R"("mode": "async", "training": {"global_batch_size": 96, "micro_batch_size": 8})"),
+       {"/training/global_batch_size"},
+       cannot_say},
   };
 }
 
@@ -104,7 +121,7 @@ std::vector<SpecCase> bad_roles() {
        {"/roles/ps", "/roles/worker"}},
       {with(R"("roles": {"ps": 1, "worker": 2}, "mode": "async",
                "training": {"strategy": "all_reduce"})"),
-       {"/training/strategy", "/roles/ps", "/mode"}},
+       {"/roles/ps", "/mode"}},
   };
 }
 
@@ -133,6 +150,10 @@ std::vector<SpecCase> good_specs() {
       // the smallest and the long one of the contract
       {R"({"model": "softmax_regression", "dataset": "synthetic_digits",
            "roles": {"ps": 1, "worker": 2}, "mode": "sync"})",
+       {}},
+      {with(R"("training": {"strategy": "all_reduce"}, "roles": {"worker": 3})"), {}},
+      {with(R"("training": {"global_batch_size": 96, "micro_batch_size": 8},
+               "roles": {"ps": 1, "worker": 12})"),
        {}},
       {R"({"name": "digits-mlp", "labels": {"team": "vision"},
            "model": {"name": "mlp", "hidden": [100], "activation": "sigmoid"},

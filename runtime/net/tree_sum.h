@@ -1,0 +1,33 @@
+// The sum of a step's gradients, read block by block: never whole in memory. Parts are added in the
+// order of the reduction tree, as they lie in the network's slices or in shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/net/payload.h"
+
+namespace trainyard::runtime {
+
+class TreeSum {
+ public:
+  // Floats that are read at once at most: 16 KiB, so that a sum's blocks stay in the cache.
+  static constexpr std::size_t block = 4096;
+
+  // parts[i] is the sum of node i of `order` (see addition_order), which outlives the sum. The
+  // payloads do too, and hold equally many floats from where their readers stand.
+  TreeSum(std::vector<PayloadReader> parts, std::span<const std::int64_t> order);
+
+  // The next out.size() floats of the sum; at most `block`.
+  void read(std::span<float> out);
+
+ private:
+  std::vector<PayloadReader> parts_;
+  std::span<const std::int64_t> order_;
+  AlignedBuffer stack_;  // of blocks, but for the lowest, which is the caller's
+};
+
+}  // namespace trainyard::runtime
