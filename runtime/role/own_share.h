@@ -18,7 +18,8 @@ class OwnShare {
   OwnShare(const OwnShare&) = delete;
   OwnShare& operator=(const OwnShare&) = delete;
 
-  // Waits until the chief has said that training is over and every worker knows it, or until `stop`.
+  // Waits until the chief has said that training is over and every worker knows it, or until
+  // `stop`.
   Status finish(const std::stop_token& stop);
 
  private:
