@@ -20,7 +20,13 @@ bool has_no_query(const Request& request, const Responder& responder) {
   return !problem;
 }
 
-Problem too_many_watchers() {
+Problem refused_watcher(const Backend& backend) {
+  if (backend.watchers.is_stopping()) {
+    return {.status = 503,
+            .code = "unavailable",
+            .detail = "the server is stopping",
+            .retry_after_seconds = 5};
+  }
   return {.status = 429,
           .code = "too_many_requests",
           .detail = "too many clients wait for news of jobs",

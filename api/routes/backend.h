@@ -43,6 +43,7 @@ inline Handler with(Backend& backend, BackendHandler handler) {
 // For routes without query parameters: true when there are none, else the answer is given.
 bool has_no_query(const Request& request, const Responder& responder);
 
-Problem too_many_watchers();
+// Why a watcher was not added: too many are, or the server stops.
+Problem refused_watcher(const Backend& backend);
 
 }  // namespace trainyard::api

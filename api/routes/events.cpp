@@ -22,7 +22,7 @@ void stream_events(Backend& backend, const Request& request, const Responder& re
   }
   const auto job = backend.readers->read([&](scheduler::Reader& reader) { return reader.job(id); });
   if (!job) return responder.error(job.error());
-  if (!backend.watchers.has_room()) return responder.problem(too_many_watchers());
+  if (!backend.watchers.has_room()) return responder.problem(refused_watcher(backend));
   // Should the room be taken in this instant, the stream just ends and the client comes again.
   static_cast<void>(backend.watchers.add(id, make_event_stream(backend, id, *start, responder)));
 }

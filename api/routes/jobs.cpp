@@ -106,7 +106,7 @@ void get_job(Backend& backend, const Request& request, const Responder& responde
   const JobWait wait{
       .job = job_id_of(request), .above_version = *above, .timeout = std::chrono::seconds(timeout)};
   if (!backend.watchers.add(wait.job, make_job_wait(backend, wait, responder))) {
-    responder.problem(too_many_watchers());
+    responder.problem(refused_watcher(backend));
   }
 }
 

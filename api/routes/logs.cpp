@@ -54,7 +54,7 @@ void follow_logs(Backend& backend, const LogRequest& wanted, const Responder& re
     const auto key = find_task(backend, wanted);
     if (!key) return responder.error(key.error());
   }
-  if (!backend.watchers.has_room()) return responder.problem(too_many_watchers());
+  if (!backend.watchers.has_room()) return responder.problem(refused_watcher(backend));
   // Should the room be taken in this instant, the stream just ends.
   static_cast<void>(backend.watchers.add(wanted.job, make_log_follow(backend, wanted, responder)));
 }

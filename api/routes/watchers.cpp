@@ -18,6 +18,11 @@ void Watchers::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Watchers::is_stopping() const {
+  const std::lock_guard lock(pokes_->mutex);
+  return pokes_->stopping;
+}
+
 bool Watchers::has_room() const {
   const std::lock_guard lock(pokes_->mutex);
   return !pokes_->stopping && pokes_->count < count_max_;

@@ -42,6 +42,7 @@ class Watchers {
   void stop();  // every watcher is told; nobody is added after this
 
   [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool is_stopping() const;
   // False, and nothing is kept, when there are too many or after stop().
   [[nodiscard]] bool add(const JobId& job, std::unique_ptr<Watcher> watcher);
 
