@@ -14,7 +14,7 @@ TEST_CASE("a gang lands on both agents; with one gone the job waits until anothe
   yard.start_agent("right", two_cpus);
   yard.wait_for_agents(2);
 
-  const std::string id = yard.submit(small_job(20000));
+  const std::string id = yard.submit(small_job(long_run(40000)));
   yard.wait_for_step(id, 300);
   std::set<std::string> used;
   for (const auto& task : yard.tasks(id)) used.insert(task.at("agent").get<std::string>());

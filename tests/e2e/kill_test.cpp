@@ -59,7 +59,7 @@ void check_curve_is_whole(Yard& yard, const std::string& id, int last_step) {
 
 TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed run's bytes",
           "[e2e]") {
-  constexpr int steps = 12000;
+  constexpr int steps = long_run(20000);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -90,7 +90,7 @@ TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
 }
 
 TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
-  constexpr int steps = 25000;
+  constexpr int steps = long_run(40000);
   Yard yard({"--stop-after-seconds", "2", "--lost-after-seconds", "4"});
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -115,7 +115,7 @@ TEST_CASE("a killed agent leaves no process, and its job is run again", "[e2e]")
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
-  const std::string id = yard.submit(small_job(4000));
+  const std::string id = yard.submit(small_job(long_run(10000)));
   yard.wait_for_step(id, 300);
   const auto before = yard.tasks(id);
 

@@ -14,9 +14,18 @@
 
 namespace trainyard::e2e {
 
+// Programs under a sanitizer are several times slower: they get longer deadlines and shorter jobs.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int slowness = 5;
+#else
+inline constexpr int slowness = 1;
+#endif
+// Steps of a job that must last long enough to be disturbed.
+constexpr int long_run(int steps) { return steps / slowness; }
+
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline in_seconds(int count) {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(count);
+  return std::chrono::steady_clock::now() + std::chrono::seconds(count * slowness);
 }
 
 // A folder of its own under the system's temporary folder, removed at the end.
