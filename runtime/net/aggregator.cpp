@@ -23,6 +23,8 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       sink_(std::move(sink)),
       pending_(index_of(rules_.gate.ranks)),
       waiting_(pending_.size()),
+      first_steps_(gate_.rank_steps()),
+      lost_(pending_.size()),
       unseen_(pending_.size()),
       told_(pending_.size()) {
   const std::int64_t ranks = rules_.gate.ranks;
@@ -82,14 +84,32 @@ void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
     return reply(invalid("rank " + std::to_string(rank) + " is not one of " +
                          std::to_string(rules_.gate.ranks)));
   }
-  if (gate_.version() >= at_least) return answer(rank, reply);
+  if (gate_.version() >= at_least && may_go_on(index_of(rank))) return answer(rank, reply);
   if (broken_) return reply(*broken_);
   waiting_[index_of(rank)] = {std::move(reply), at_least};
+}
+
+// Steps since this ps started, so that a rank that is new after a restore starts with the others.
+std::int64_t Aggregator::clock_of(std::size_t rank) const {
+  return gate_.rank_steps()[rank] - first_steps_[rank];
+}
+
+// Stale synchronous parallel: a rank waits for its parameters while it is more than max_staleness
+// steps ahead of the slowest. The slowest never waits, so somebody always goes on. (Ho et al., More
+// Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, 2013.)
+bool Aggregator::may_go_on(std::size_t rank) const {
+  if (!rules_.max_staleness || rules_.gate.mode == Mode::sync || gate_.finished()) return true;
+  std::int64_t slowest = clock_of(rank);
+  for (std::size_t other = 0; other < lost_.size(); ++other) {
+    if (!lost_[other]) slowest = std::min(slowest, clock_of(other));
+  }
+  return clock_of(rank) - slowest <= *rules_.max_staleness;
 }
 
 void Aggregator::accept(Push push, Reply reply) {
   const std::int64_t rank = push.rank;
   gate_.accept(rank, push.step);
+  lost_[index_of(rank)] = false;  // it has come back
   waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
   pending_[index_of(rank)] = std::move(push);
@@ -158,6 +178,7 @@ void Aggregator::answer(std::int64_t rank, const Reply& reply) {
 void Aggregator::answer_waiting() {
   for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
     if (!waiting_[rank].reply || waiting_[rank].at_least > gate_.version()) continue;
+    if (!may_go_on(rank)) continue;
     const Waiting waiting = std::exchange(waiting_[rank], {});
     answer(static_cast<std::int64_t>(rank), waiting.reply);
   }
@@ -167,8 +188,10 @@ void Aggregator::lose(std::int64_t rank, const std::string& why) {
   if (gate_.knows(rank)) {
     waiting_[index_of(rank)] = {};
     told_[index_of(rank)] = true;
+    lost_[index_of(rank)] = true;
   }
-  if (rules_.gate.mode != Mode::sync || gate_.finished() || broken_) return;
+  if (rules_.gate.mode != Mode::sync) return answer_waiting();  // nobody waits for who is gone
+  if (gate_.finished() || broken_) return;
   broken_ = unavailable(why);
   for (Waiting& waiting : waiting_) {
     if (const Reply reply = std::exchange(waiting.reply, nullptr)) reply(*broken_);

@@ -66,6 +66,8 @@ class Aggregator {
     VersionGate::Rules gate;
     // Sync: the leaves of a step's reduction tree; 0 = one for each rank.
     std::int64_t leaves = 0;
+    // Async: how many steps a rank may be ahead of the slowest that is there; nothing = any number.
+    std::optional<std::int64_t> max_staleness;
     OptimizerSpec optimizer;  // for the learning rate at a step
   };
   struct Start {
@@ -109,6 +111,8 @@ class Aggregator {
   };
 
   void accept(Push push, Reply reply);
+  [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
+  [[nodiscard]] bool may_go_on(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pending() const;
   void commit();
   void take_snapshot(std::int64_t step);
@@ -123,6 +127,8 @@ class Aggregator {
   std::vector<std::int64_t> order_;           // in which the parts of a step are added
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
   std::vector<Waiting> waiting_;              // by rank
+  std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started
+  std::vector<bool> lost_;                    // by rank
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()
   std::optional<std::int64_t> snapshot_at_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
@@ -46,6 +47,9 @@ class ParamsChannel {
   // made.
   virtual Result<Pulled> push_pull(const Contribution& contribution,
                                    std::span<float> parameters) = 0;
+
+  // How each ps is reached, for people; empty where there is none.
+  [[nodiscard]] virtual std::string routes() const { return ""; }
 
   // For the chief: every ps' shard of the checkpoint of `step`, in the order of the ps, once all
   // are durable. May be called on another thread while this one pushes.

@@ -373,6 +373,15 @@ Status RemoteParams::finish() {
   return ok();
 }
 
+std::string RemoteParams::routes() const {
+  std::string words;
+  const std::vector<std::string> names = transports();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    words += (i == 0 ? "ps/" : ", ps/") + std::to_string(i) + " by " + names[i];
+  }
+  return words;
+}
+
 std::vector<std::string> RemoteParams::transports() const {
   std::vector<std::string> names;
   for (const auto& ps : ps_) {

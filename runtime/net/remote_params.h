@@ -51,6 +51,8 @@ class RemoteParams final : public ParamsChannel {
 
   // "shared memory", "unix" or "tcp" by ps, for the log.
   [[nodiscard]] std::vector<std::string> transports() const;
+  // "ps/0 by shared memory, ps/1 by tcp"
+  [[nodiscard]] std::string routes() const override;
 
  private:
   struct Ps;

@@ -30,7 +30,7 @@ Chief::Chief(Parts parts, std::int64_t start)
       training_(parts.task.context.spec.training),
       saving_(parts.task.context.spec.checkpoint),
       progress_({.accuracy = parts_.dataset.shape().classes > 0,
-                 .staleness = parts_.task.context.spec.mode == Mode::async},
+                 .staleness = step_mode(parts_.task.context.spec) == Mode::async},
                 start),
       reported_(start),
       evaluated_(start),
@@ -169,7 +169,7 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   manifest.attempt = context.key.attempt;
   manifest.job = context.key.job.text;
   manifest.spec_hash = context.spec_hash;
-  manifest.mode = context.spec.mode == Mode::sync ? "sync" : "async";
+  manifest.mode = step_mode(context.spec) == Mode::sync ? "sync" : "async";
   manifest.seed = training_.seed;
   manifest.worker_steps = shards.front().rank_steps;
   manifest.slots = parts_.plan.slot_names;
@@ -178,7 +178,7 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
       {"model", context.spec.model.name},
       {"activation", std::string(find_name(activation_names, context.spec.model.activation))},
       {"dataset", context.spec.dataset.name}};
-  const std::int64_t batches = context.spec.mode == Mode::sync
+  const std::int64_t batches = step_mode(context.spec) == Mode::sync
                                    ? shards.front().version * parts_.plan.leaves
                                    : std::accumulate(manifest.worker_steps.begin(),
                                                      manifest.worker_steps.end(), std::int64_t{0});

@@ -69,8 +69,9 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
 }  // namespace
 
 Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
-  return {.gate = {.mode = spec.mode, .ranks = ranks, .max_steps = max_steps},
-          .leaves = spec.mode == Mode::sync ? leaves : 0,
+  return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
+          .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
+          .max_staleness = spec.training.max_staleness,
           .optimizer = spec.training.optimizer};
 }
 

@@ -23,12 +23,12 @@ namespace {
 // The leaves whose gradients this task computes, and the nodes of the reduction tree that it sends.
 Leaves leaves_of_rank(const Task& task, const JobPlan& plan) {
   const std::int64_t rank = training_rank(task.context);
-  if (task.context.spec.mode == Mode::async) return {rank, rank + 1};
+  if (step_mode(task.context.spec) == Mode::async) return {rank, rank + 1};
   return leaves_of(rank, plan.ranks, plan.leaves);
 }
 std::vector<Leaves> roots_of_rank(const Task& task, const JobPlan& plan) {
   const Leaves owned = leaves_of_rank(task, plan);
-  if (task.context.spec.mode == Mode::async) return {owned};
+  if (step_mode(task.context.spec) == Mode::async) return {owned};
   return roots_of(owned, plan.leaves);
 }
 
@@ -76,7 +76,7 @@ class Training {
   Result<TaskEnd> run() {
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0, parameters_.span())));
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
-    TRY(task_.phase(PhaseEvent::Phase::running));
+    TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
 
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
@@ -90,7 +90,7 @@ class Training {
   }
 
  private:
-  [[nodiscard]] bool sync() const { return task_.context.spec.mode == Mode::sync; }
+  [[nodiscard]] bool sync() const { return step_mode(task_.context.spec) == Mode::sync; }
   [[nodiscard]] std::int64_t next_step() const {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }

@@ -17,7 +17,11 @@ struct Meaning {
   LiveTask& task;
   WallTime time;
 
-  void operator()(const PhaseEvent&) const {}  // the agent shows it as the task's state
+  // The agent shows the phase as the task's state; what it says besides is for people.
+  void operator()(const PhaseEvent& phase) const {
+    if (phase.detail.empty()) return;
+    turn.note(job, {.kind = "task", .message = phase.detail, .task = task_name(task.row.key)});
+  }
   void operator()(const ShardEvent&) const {}  // the manifest names the shards again
 
   void operator()(const MetricEvent& metric) const {

@@ -163,6 +163,11 @@ inline std::int64_t leaf_examples(const TrainingSpec& training) {
   return training.micro_batch_size.value_or(training.batch_size);
 }
 
+// Async with a staleness of 0 is sync: nobody is ever ahead.
+inline Mode step_mode(const JobSpec& spec) {
+  return spec.training.max_staleness == 0 ? Mode::sync : spec.mode;
+}
+
 // Gradients that a sync step adds up.
 inline std::int64_t step_leaves(const JobSpec& spec) {
   const TrainingSpec& training = spec.training;

@@ -72,6 +72,12 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+// A bound of staleness in sync mode would say nothing.
+void check_staleness(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.training.max_staleness || spec.mode == Mode::async) return;
+  place.faults.push_back({place.pointer + "/training/max_staleness", "needs mode async"});
+}
+
 // Micro-batches are shared out among the workers of a sync step.
 void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
   if (!spec.training.global_batch_size || !spec.training.micro_batch_size) return;
@@ -235,6 +241,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
     check_roles(spec, place);
     settle_aggregate(spec, place);
     check_micro_batches(spec, place);
+    check_staleness(spec, place);
   }
 
   if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);

@@ -141,11 +141,6 @@ TrainingSpec read_training(const JsonPlace& place) {
   fields.boolean("deterministic", training.deterministic);
   fields.integer("replicas_to_aggregate", training.replicas_to_aggregate, {1, 1000});
   fields.optional_integer("max_staleness", training.max_staleness, {0, 1'000'000});
-  if (training.max_staleness) {
-    place.faults.push_back({child_pointer(place.pointer, "max_staleness"),
-                            "bounded staleness is not available in this version yet",
-                            FaultKind::not_yet});
-  }
   fields.integer("report_every_steps", training.report_every_steps, {1, steps_max});
   fields.integer("evaluate_every_steps", training.evaluate_every_steps, {1, steps_max});
   fields.refuse_others();

@@ -1,6 +1,8 @@
 // What a benchmark gives back: one line for each case, with its own limit measured in the same run.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -42,5 +44,6 @@ BenchResult summary_of(const Samples& samples);
 double seconds_now();       // steady
 double cpu_seconds_self();  // user and system, of this process
 double cpu_seconds_children();
+double cpu_seconds_of(pid_t process);  // of a running child, so far
 
 }  // namespace trainyard::bench

@@ -1,17 +1,23 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
 // same run.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "runtime/net/pin_malloc.h"
 #include "schemas/base/log.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
 namespace {
@@ -67,6 +73,19 @@ double seconds_now() {
 double cpu_seconds_self() { return cpu_seconds(RUSAGE_SELF); }
 double cpu_seconds_children() { return cpu_seconds(RUSAGE_CHILDREN); }
 
+double cpu_seconds_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 BenchResult summary_of(const Samples& samples) {
   BenchResult result;
   std::vector<double> values = samples.values;
@@ -85,10 +104,11 @@ BenchResult summary_of(const Samples& samples) {
 int main(int argc, char** argv) {
   using namespace trainyard::bench;  // NOLINT: main only wires
   if (argc < 2) return usage();
-  const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
-  if (argc > 3 || (argc == 3 && !json)) return usage();
 
   trainyard::runtime::pin_malloc();
+  if (argc == 3 && std::string_view(argv[1]) == "--ps") return run_ps_process(std::atoll(argv[2]));
+  const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
+  if (argc > 3 || (argc == 3 && !json)) return usage();
   for (const auto& [name, function] : benches) {
     if (name != argv[1]) continue;
     for (const BenchResult& result : function()) json ? print_json(result) : print_words(result);

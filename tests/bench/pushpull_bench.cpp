@@ -4,11 +4,11 @@
 #include <cstring>
 #include <functional>
 
-#include "runtime/net/ps_server.h"
 #include "runtime/net/remote_params.h"
 #include "schemas/base/check.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/echo_socket.h"
+#include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
 namespace {
@@ -18,27 +18,15 @@ using namespace trainyard::runtime;  // NOLINT: this file is about it
 constexpr int kRuns = 7;
 constexpr std::size_t kBytesPerRun = std::size_t{48} << 20;
 
-// A ps on its own thread and a worker that is connected to it.
+// A ps and a worker that is connected to it.
 class PushPull {
  public:
   PushPull(std::size_t bytes, RemoteOptions::Transport transport)
       : elements_(static_cast<std::int64_t>(bytes / sizeof(float))),
+        ps_(elements_),
         parameters_(static_cast<std::size_t>(elements_)) {
-    auto server =
-        PsServer::start({.listen = "127.0.0.1:0", .token = "bench"},
-                        {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
-                                   .optimizer = {}},
-                         .share = plan_shares(elements_, 1).front(),
-                         .arena_elements = elements_,
-                         .shard = ParameterShard({}, AlignedBuffer(parameters_.size()), {}),
-                         .start = {},
-                         .files = {}});
-    ENSURE(server.has_value());
-    server_ = std::move(*server);
-    thread_ = std::jthread(
-        [this](const std::stop_token& stop) { ENSURE(server_->serve(stop).has_value()); });
     RemoteOptions options;
-    options.ps = {"127.0.0.1:" + std::to_string(server_->port())};
+    options.ps = {ps_.address()};
     options.token = "bench";
     options.arena_elements = elements_;
     options.transport = transport;
@@ -48,44 +36,40 @@ class PushPull {
     gradient_ = params_->gradient_buffer(parameters_.size());
     ENSURE(params_->pull(0, parameters_.span()).has_value());
   }
-  ~PushPull() {
-    params_.reset();
-    thread_.request_stop();
-  }
-  PushPull(const PushPull&) = delete;
-  PushPull& operator=(const PushPull&) = delete;
 
   void exchange() {
     const auto pulled = params_->push_pull(
         {.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_}, parameters_.span());
     ENSURE(pulled.has_value());
   }
+  [[nodiscard]] double ps_cpu_seconds() const { return ps_.cpu_seconds(); }
 
  private:
   std::int64_t elements_;
   std::int64_t step_ = 0;
+  PsProcess ps_;
   AlignedBuffer parameters_;
   std::shared_ptr<AlignedBuffer> gradient_;
-  std::unique_ptr<PsServer> server_;
-  std::jthread thread_;
   std::unique_ptr<RemoteParams> params_;
 };
 
 struct Case {
   std::string name;
   std::function<void()> exchange;  // moves the size up and the size down
-  Samples samples;
+  std::function<double()> far_cpu_seconds = [] { return 0.0; };  // of the other end's process
+  Samples samples = {};
 };
 
 // Both directions, and GB of 10^9 bytes.
 void run(Case& one, std::size_t bytes) {
   const std::size_t times = std::max<std::size_t>(kBytesPerRun / (2 * bytes), 2);
-  const double cpu = cpu_seconds_self();
+  const auto cpu_seconds = [&one] { return cpu_seconds_self() + one.far_cpu_seconds(); };
+  const double cpu = cpu_seconds();
   const double start = seconds_now();
   for (std::size_t i = 0; i < times; ++i) one.exchange();
   const double gigabytes = 2e-9 * static_cast<double>(bytes) * static_cast<double>(times);
   one.samples.add(gigabytes / (seconds_now() - start));
-  one.samples.cpu_seconds += cpu_seconds_self() - cpu;
+  one.samples.cpu_seconds += cpu_seconds() - cpu;
   one.samples.units += gigabytes;
 }
 
@@ -108,8 +92,7 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
                            [&] {
                              std::memcpy(to.data(), from.data(), bytes);
                              std::memcpy(from.data(), to.data(), bytes);
-                           },
-                           {}},
+                           }},
                           {"raw TCP socket", [&] { tcp.exchange(); }, {}},
                           {"raw Unix socket", [&] { unix_pair.exchange(); }, {}},
                           {"push-pull TCP", [&] { over_tcp.exchange(); }, {}},

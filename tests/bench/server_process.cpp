@@ -8,11 +8,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "schemas/base/check.h"
+#include "tests/bench/bench.h"
 
 namespace trainyard::bench {
 namespace {
@@ -71,17 +70,6 @@ ServerProcess::~ServerProcess() {
   fs::remove_all(folder_);
 }
 
-double ServerProcess::cpu_seconds() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
+double ServerProcess::cpu_seconds() const { return cpu_seconds_of(pid_); }
 
 }  // namespace trainyard::bench

@@ -52,6 +52,19 @@ TEST_CASE("two sync runs of one spec give the same bytes, on any number of ps", 
   CHECK(yard.model_sha256(first) == yard.model_sha256(third));
 }
 
+TEST_CASE("the timeline says which way each worker reaches the parameters", "[e2e]") {
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  auto spec = small_job(100);
+  spec["training"]["strategy"] = "all_reduce";
+  spec["roles"] = {{"worker", 2}};
+  const std::string id = yard.submit(spec);
+  yard.wait_for_state(id, "succeeded");
+  const Answer events = get(yard.url("/v1/jobs/" + id + "/events?limit=500"));
+  CHECK(events.body.find("ps/0 by shared memory, ps/1 by shared memory") != std::string::npos);
+}
+
 TEST_CASE("an async job applies each push and reports staleness", "[e2e]") {
   Yard yard;
   yard.start_agent("a");

@@ -26,10 +26,11 @@ AlignedBuffer gradient_of(std::int64_t rank, std::int64_t step) {
 
 // An aggregator, the gradients it was given, and what it answered to each rank.
 struct Desk {
-  explicit Desk(VersionGate::Rules gate, Aggregator::Start start = {})
+  explicit Desk(VersionGate::Rules gate, Aggregator::Start start = {},
+                std::optional<std::int64_t> max_staleness = {})
       : answers(static_cast<std::size_t>(gate.ranks)),
-        aggregator({.gate = gate, .optimizer = {}}, ParameterShard({}, AlignedBuffer(count), {}),
-                   std::move(start),
+        aggregator({.gate = gate, .max_staleness = max_staleness, .optimizer = {}},
+                   ParameterShard({}, AlignedBuffer(count), {}), std::move(start),
                    [this](Snapshot snapshot) { snapshots.push_back(std::move(snapshot)); }) {}
 
   Aggregator::Reply note(std::int64_t rank) {
@@ -187,6 +188,48 @@ TEST_CASE("all are told of the end once each rank has seen it or is lost", "[agg
   CHECK_FALSE(desk.aggregator.all_told());
   desk.aggregator.lose(2, "gone");
   CHECK(desk.aggregator.all_told());
+}
+
+TEST_CASE("a rank waits while it is further ahead of the slowest than it may be", "[aggregator]") {
+  Desk desk(async_of(3), {}, 2);
+  desk.push(0, 1, 0);
+  desk.push(0, 2, 1);
+  CHECK(desk.answers[0].size() == 2);
+  desk.push(0, 3, 2);  // 3 steps ahead of ranks 1 and 2
+  CHECK(desk.aggregator.version() == 3);
+  CHECK(desk.answers[0].size() == 2);
+  desk.push(1, 1, 0);
+  CHECK(desk.answers[1].size() == 1);
+  CHECK(desk.answers[0].size() == 2);
+  desk.push(2, 1, 0);
+  CHECK(desk.answers[0].size() == 3);
+  CHECK(desk.answers[0][2]->version == 5);  // with all that came meanwhile
+}
+
+TEST_CASE("nobody waits for a rank that is lost, or once training is over", "[aggregator]") {
+  Desk lost(async_of(2), {}, 1);
+  lost.push(0, 1, 0);
+  lost.push(0, 2, 1);
+  CHECK(lost.answers[0].size() == 1);
+  lost.aggregator.lose(1, "gone");
+  CHECK(lost.answers[0].size() == 2);
+
+  Desk over(async_of(2, 2), {}, 0);
+  over.push(0, 1, 0);
+  CHECK(over.answers[0].empty());
+  over.push(1, 1, 0);
+  CHECK(over.answers[0].size() == 1);
+  CHECK(over.answers[1].size() == 1);
+}
+
+TEST_CASE("ranks that are restored at other steps are not behind", "[aggregator]") {
+  Desk desk(async_of(2), {.version = 9, .rank_steps = {9, 0}}, 1);
+  desk.push(0, 10, 9);
+  CHECK(desk.answers[0].size() == 1);
+  desk.push(0, 11, 10);
+  CHECK(desk.answers[0].size() == 1);
+  desk.push(1, 1, 9);
+  CHECK(desk.answers[0].size() == 2);
 }
 
 TEST_CASE("a push after the last async step is not applied and its worker told", "[aggregator]") {

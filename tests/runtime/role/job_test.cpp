@@ -76,6 +76,7 @@ TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "
 
   const auto phases = all_of<PhaseEvent>(job, "worker/0");
   REQUIRE(phases.size() == 3);
+  CHECK(phases[1].detail == "ps/0 by shared memory");
   CHECK(phases.back().phase == PhaseEvent::Phase::finishing);
 
   const auto metrics = all_of<MetricEvent>(job, "worker/0");
@@ -268,6 +269,28 @@ TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint
   Job more(spec, job.newest_checkpoint());
   run(more);
   CHECK(last_of<MetricEvent>(more, "worker/0").step == 120);
+}
+
+TEST_CASE("async whose staleness is bound by 0 is sync to the byte, and by 2 reaches its steps",
+          "[job]") {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 2;
+  Job sync(spec);
+  run(sync);
+  spec.mode = Mode::async;
+  spec.training.max_staleness = 0;
+  Job bound_by_zero(spec);
+  run(bound_by_zero);
+  CHECK(bound_by_zero.final_weights() == sync.final_weights());
+
+  spec.worker.replicas = 3;
+  spec.training.max_staleness = 2;
+  Job bound_by_two(spec);
+  run(bound_by_two);
+  const auto metrics = all_of<MetricEvent>(bound_by_two, "worker/0");
+  CHECK(metrics.back().step == 60);
+  // Between its pull and its push each of the two others makes at most 2 * 2 + 1 steps.
+  for (const MetricEvent& metric : metrics) CHECK(metric.values.at("staleness") <= 10);
 }
 
 TEST_CASE("old checkpoints are deleted as the spec says, on the chief and on the ps", "[job]") {
