@@ -67,7 +67,7 @@ class Aggregator {
     // Sync: the leaves of a step's reduction tree; 0 = one for each rank.
     std::int64_t leaves = 0;
     // Async: how many steps a rank may be ahead of the slowest that is there; nothing = any number.
-    std::optional<std::int64_t> max_staleness;
+    std::optional<std::int64_t> max_staleness = {};
     OptimizerSpec optimizer;  // for the learning rate at a step
   };
   struct Start {
