@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -118,7 +119,8 @@ Result<std::int64_t> Workdir::count_epoch() const {
     std::int64_t last = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), last);
     if (error != std::errc{}) return internal(path + " does not hold a number");
-    epoch = last + 1;
+    // Never behind the clock: another folder of the same agent may have been used meanwhile.
+    epoch = std::max(epoch, last + 1);
   } else if (text.error().code != Code::not_found) {
     return text.error();
   }

@@ -44,6 +44,7 @@ bool comes_from_another_site(const Request& request) {
   const bool reads = request.method == Method::get || request.method == Method::head ||
                      request.method == Method::options;
   const std::string_view origin = request.header("origin");
+  if (!reads && request.header("sec-fetch-site") == "cross-site") return true;
   if (reads || origin.empty()) return false;
   const std::string host(request.header("host"));
   return origin != "http://" + host && origin != "https://" + host;

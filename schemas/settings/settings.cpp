@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -110,7 +111,9 @@ class ConfigFile {
 
   [[nodiscard]] Status apply_to(CLI::App& program) const {
     std::ifstream file(path_);
-    if (!file) return invalid("--config: " + path_ + " cannot be read");
+    std::error_code error;
+    if (!file || std::filesystem::is_directory(path_, error))
+      return invalid("--config: " + path_ + " cannot be read");
     const json document = json::parse(file, nullptr, false);
     if (!document.is_object()) return invalid("--config: " + path_ + " is not one JSON object");
     return apply_object(program, document, "");

@@ -41,6 +41,9 @@ TEST_CASE("the epoch grows with each start, whatever was there before", "[workdi
 
   write_content(folder.file("agent/epoch"), "99999999999\n");
   CHECK(Workdir::open(folder.file("agent"))->epoch() == 100000000000);
+  write_content(folder.file("agent/epoch"), "5\n");
+  // A folder from long ago: the clock is ahead of it.
+  CHECK(Workdir::open(folder.file("agent"))->epoch() >= last - 3);
   write_content(folder.file("agent/epoch"), "soon\n");
   CHECK_FALSE(Workdir::open(folder.file("agent")));
 }

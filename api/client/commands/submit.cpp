@@ -1,6 +1,7 @@
 // trainyard submit FILE: posts a job spec; prints the job's id alone on stdout, so that scripts can
 // take it.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -24,6 +25,8 @@ struct SubmitOptions {
 
 Result<std::string> read_spec(const std::string& file) {
   if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return invalid(file + " is a folder");
   std::ifstream input(file, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(input), {});
   if (!input) return invalid("cannot read the file " + file);

@@ -60,6 +60,12 @@ TEST_CASE("submit sends the file as it is and prints the id alone", "[client]") 
   CHECK(request.ends_with("\r\n\r\n{\"model\": \"mlp\"} "));
 }
 
+TEST_CASE("a folder is no spec", "[client]") {
+  const Run done = run("submit /tmp");
+  CHECK(done.exit_code == 1);
+  CHECK_THAT(done.errors, Catch::Contains("/tmp is a folder"));
+}
+
 TEST_CASE("submit gives the job another name when asked to", "[client]") {
   const Folder folder;
   std::ofstream(folder.file("job.json")) << R"({"name":"a","model":"mlp"})";

@@ -155,6 +155,7 @@ TEST_CASE("pages of other sites may read but not change", "[http]") {
 
   CHECK(client.call("POST /echo/a/b", "Origin: http://evil.example\r\n", "{}").status == 403);
   CHECK(client.call("POST /echo/a/b", "Origin: null\r\n", "{}").status == 403);
+  CHECK(client.call("POST /echo/a/b", "Sec-Fetch-Site: cross-site\r\n", "{}").status == 403);
   CHECK(client.call("POST /echo/a/b", "Origin: http://localhost\r\n", "{}").status == 200);
   CHECK(client.call("GET /now/x", "Origin: http://evil.example\r\n").status == 200);
 }

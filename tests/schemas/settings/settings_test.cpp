@@ -146,4 +146,6 @@ TEST_CASE("a value that is wrong is refused by its source", "[settings]") {
   CHECK(program.run({"--cpus", "5"}));  // overridden: nobody asks for it
   CHECK_THAT(program.run({"--cpus", "5", "--config", "/no/such"}).error().message,
              Catch::Contains("/no/such"));
+  CHECK_THAT(program.run({"--cpus", "5", "--config", "/tmp"}).error().message,
+             Catch::Contains("/tmp cannot be read"));
 }
