@@ -88,16 +88,18 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
   std::vector<char> from(bytes, 'x');
   std::vector<char> to(bytes);
 
-  std::vector<Case> cases{{"memcpy",
-                           [&] {
-                             std::memcpy(to.data(), from.data(), bytes);
-                             std::memcpy(from.data(), to.data(), bytes);
-                           }},
-                          {"raw TCP socket", [&] { tcp.exchange(); }, {}},
-                          {"raw Unix socket", [&] { unix_pair.exchange(); }, {}},
-                          {"push-pull TCP", [&] { over_tcp.exchange(); }, {}},
-                          {"push-pull Unix", [&] { over_unix.exchange(); }, {}},
-                          {"push-pull shared memory", [&] { over_memory.exchange(); }, {}}};
+  std::vector<Case> cases{
+      {"memcpy",
+       [&] {
+         std::memcpy(to.data(), from.data(), bytes);
+         std::memcpy(from.data(), to.data(), bytes);
+       }},
+      {"raw TCP socket", [&] { tcp.exchange(); }},
+      {"raw Unix socket", [&] { unix_pair.exchange(); }},
+      {"push-pull TCP", [&] { over_tcp.exchange(); }, [&] { return over_tcp.ps_cpu_seconds(); }},
+      {"push-pull Unix", [&] { over_unix.exchange(); }, [&] { return over_unix.ps_cpu_seconds(); }},
+      {"push-pull shared memory", [&] { over_memory.exchange(); },
+       [&] { return over_memory.ps_cpu_seconds(); }}};
   for (Case& one : cases) one.exchange();  // warm
   for (int i = 0; i < kRuns; ++i) {
     for (Case& one : cases) run(one, bytes);
