@@ -132,7 +132,7 @@ endfunction()
 
 # trainyard_test(folder [DEPS folder...] [OUTSIDE target...]): tests/<folder>/*.cpp, one test program
 function(trainyard_test folder)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPS;OUTSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;COST" "DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -150,6 +150,9 @@ function(trainyard_test folder)
   add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")
+  if(ARG_COST)
+    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
+  endif()
 endfunction()
 
 # trainyard_migrations(folder): its numbered .sql files, compiled into migrations() of <folder>/migrations.h

@@ -17,28 +17,33 @@ inline constexpr std::array layers{
     Layer{"schemas/base", "", "posix"},
     Layer{"schemas/types", "schemas/base", ""},
     Layer{"schemas/sql", "", ""},
-    Layer{"schemas/wire", "schemas/base schemas/types schemas/proto",
-          "nlohmann protobuf grpc openssl"},
+    Layer{"schemas/files", "schemas/base", "openssl posix"},
+    Layer{"schemas/wire", "schemas/base schemas/types schemas/files schemas/proto",
+          "nlohmann protobuf grpc"},
     Layer{"schemas/settings", "schemas/base", "cli11 nlohmann"},
     // scheduler
     Layer{"scheduler/core", "schemas/base schemas/types", ""},
-    Layer{"scheduler/store", "schemas/base schemas/types schemas/wire schemas/sql scheduler/core",
+    Layer{"scheduler/store",
+          "schemas/base schemas/types schemas/files schemas/wire schemas/sql scheduler/core",
           "sqlite posix"},
     Layer{"scheduler/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
     Layer{"scheduler/loop",
-          "schemas/base schemas/types schemas/wire scheduler/core scheduler/store scheduler/link",
+          "schemas/base schemas/types schemas/files schemas/wire scheduler/core scheduler/store "
+          "scheduler/link",
           "posix"},
     // agent
     Layer{"agent/core", "schemas/base schemas/types", ""},
-    Layer{"agent/host", "schemas/base schemas/types", "boost posix"},
-    Layer{"agent/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
-    Layer{"agent/loop", "schemas/base schemas/types schemas/wire agent/core agent/host agent/link",
+    Layer{"agent/host", "schemas/base schemas/types schemas/files", "boost posix"},
+    Layer{"agent/link", "schemas/base schemas/types schemas/files schemas/wire schemas/proto",
+          "grpc posix"},
+    Layer{"agent/loop",
+          "schemas/base schemas/types schemas/files schemas/wire agent/core agent/host agent/link",
           "posix"},
     Layer{"agent", "schemas agent", "cli11 posix"},
     // runtime
     Layer{"runtime/core", "schemas/base schemas/types", ""},
     Layer{"runtime/math", "schemas/base runtime/core", ""},
-    Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "eigen"},
+    Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "eigen x86"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", "eigen"},
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
     Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib"},
@@ -47,18 +52,19 @@ inline constexpr std::array layers{
     Layer{"runtime/net",
           "schemas/base schemas/types schemas/wire schemas/proto runtime/core runtime/math",
           "grpc protobuf posix"},
-    Layer{"runtime/files", "schemas/base schemas/types schemas/wire runtime/core runtime/math",
+    Layer{"runtime/files",
+          "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "posix"},
-    Layer{"runtime/role", "schemas/base schemas/types schemas/wire runtime", "posix"},
+    Layer{"runtime/role", "schemas/base schemas/types schemas/files schemas/wire runtime", "posix"},
     Layer{"runtime", "schemas runtime", "posix"},
     // api
     Layer{"api/http", "schemas/base", "pistache posix"},
     Layer{"api/routes",
-          "schemas/base schemas/types schemas/wire api/http scheduler/loop "
+          "schemas/base schemas/types schemas/files schemas/wire api/http scheduler/loop "
           "scheduler/store/reader.h scheduler/core/explain.h",
           "nlohmann prometheus posix"},
     Layer{"api/server", "schemas/base schemas/settings api scheduler/loop", "cli11 posix"},
-    Layer{"api/client", "schemas/base schemas/types schemas/wire schemas/settings",
+    Layer{"api/client", "schemas/base schemas/types schemas/files schemas/wire schemas/settings",
           "curl cli11 nlohmann posix"},
 };
 
@@ -79,6 +85,7 @@ inline constexpr std::array libraries{
     Library{"prometheus", "prometheus/"},
     Library{"protobuf", "google/protobuf/"},
     Library{"sqlite", "sqlite3.h"},
+    Library{"x86", "immintrin.h"},
     Library{"zlib", "zlib.h"},
 };
 
