@@ -18,7 +18,7 @@ namespace trainyard::runtime {
 struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
-  std::int64_t snapshot_step = 0;  // not 0: a checkpoint, named by it, of the version this makes
+  std::int64_t snapshot_step = 0;  // not 0: the name of a checkpoint; as in Push
   // Of the whole arena, for each part one after another; unchanged until the answer is there, and
   // held while the network may read it.
   std::shared_ptr<const AlignedBuffer> gradient;
@@ -28,6 +28,8 @@ struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
   BatchSums sums;              // all that was applied since this worker's last answer
+  // Async, not 0: a checkpoint is being made, and this rank's next push is to carry its name.
+  std::int64_t asked_snapshot = 0;
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull.
   std::span<const float> parameters;

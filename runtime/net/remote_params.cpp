@@ -75,6 +75,7 @@ struct RemoteParams::Ps {
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
                        .staleness = header.staleness()},
+              .asked_snapshot = header.asked_snapshot(),
               .parameters = {}};
   }
   [[nodiscard]] Error explain(const Error& error) const {
@@ -262,7 +263,11 @@ Result<Pulled> RemoteParams::receive_all() {
     if (ps->lane) TRY(receive_shared(*ps, deadline));
   }
   usable_ = true;
-  return ps_.front()->pulled;
+  Pulled pulled = ps_.front()->pulled;
+  for (const auto& ps : ps_) {
+    pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+  }
+  return pulled;
 }
 
 Status RemoteParams::receive(Ps& ps) {

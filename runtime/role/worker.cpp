@@ -1,5 +1,6 @@
 // The roles worker and chief: batch, gradient, push, new parameters, until the last step. One loop
 // for sync and async, for ps and for none: what differs is behind ParamsChannel.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -162,6 +163,9 @@ class Training {
     if (chief != nullptr) {
       TRY_ASSIGN(contribution.snapshot_step, chief->snapshot_step(pulled_.version + 1));
     }
+    // Once for each: a ps that had not heard of it yet is told by the same push as the others.
+    if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
+    marked_ = std::max(marked_, contribution.snapshot_step);
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
@@ -178,6 +182,7 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
+  std::int64_t marked_ = 0;  // the newest checkpoint that a push of ours has carried
 };
 
 }  // namespace

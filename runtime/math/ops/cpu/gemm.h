@@ -13,6 +13,9 @@
 namespace trainyard::runtime {
 
 inline constexpr std::int64_t gemm_depth_block = 320;
+// Blocks of one size, as far as that goes: a short last one would read and write all sums for
+// little work.
+std::int64_t depth_block_of(std::int64_t depth);
 
 // A matrix in any layout: element (i, j) is data[i * row_stride + j * column_stride], and one of
 // the strides is 1.
@@ -33,6 +36,11 @@ struct Product {
   Write write = Write::overwrite;
 };
 
-void gemm(const Product& product);
+// Which instructions do the work: the bits are the same.
+enum class GemmKernel { avx2, avx512 };
+bool is_available(GemmKernel kernel);  // on this processor
+GemmKernel best_kernel();
+
+void gemm(const Product& product, GemmKernel kernel = best_kernel());
 
 }  // namespace trainyard::runtime
