@@ -1,0 +1,3 @@
+export function ClusterPage(): any {
+  return null;
+}

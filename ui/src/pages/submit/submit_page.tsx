@@ -1,0 +1,3 @@
+export function SubmitPage(): any {
+  return null;
+}
