@@ -4,6 +4,7 @@ import type {ComponentChildren, JSX} from 'preact';
 import type {Job} from '../../api/types';
 import {formatPercent, formatRate, formatValue, NOTHING} from '../../format/numbers';
 import {formatDuration, now, secondsBetween} from '../../format/times';
+import {sentence} from '../../format/words';
 import {CopyButton} from '../../parts/copy_button';
 import {Labels} from '../../parts/labels';
 import {Age} from '../../parts/moments';
@@ -71,8 +72,4 @@ function timeLeftOrTaken({status}: Job): string {
     return `waits ${formatDuration(secondsBetween(status.created_at, now.value))}`;
   }
   return NOTHING;
-}
-
-function sentence(text: string): string {
-  return text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }

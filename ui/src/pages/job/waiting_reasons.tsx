@@ -7,6 +7,7 @@ import type {Explanation, Job} from '../../api/types';
 import {Failed, Loading} from '../../parts/notices';
 import {Moment} from '../../parts/moments';
 import {StateBadge} from '../../parts/state_badge';
+import {sentence} from '../../format/words';
 import {linkTo} from '../../route';
 
 const EVERY_MS = 3_000;
@@ -40,7 +41,7 @@ export function ExplanationView({explanation}: {explanation: Explanation}): JSX.
             Number {explanation.queue_position} of {explanation.queue_length} in the queue.{' '}
           </b>
         )}
-        {explanation.message}
+        {sentence(explanation.message)}
         {notBefore && (
           <>
             {' '}
