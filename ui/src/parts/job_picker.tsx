@@ -54,7 +54,6 @@ export function JobPicker({label, except, onPick}: JobPickerProps): JSX.Element 
           placeholder="a job’s id"
           autocomplete="off"
           onFocus={load}
-          onChange={(event) => void pick(event.currentTarget)}
           onInput={(event) => {
             setFault('');
             const {value} = event.currentTarget;
