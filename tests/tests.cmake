@@ -51,3 +51,9 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
   # Eigen is a peer here: it is given what the runtime is compiled for.
   set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
 endif()
+
+if(NOT TRAINYARD_SANITIZE)  # where there is no web UI
+  add_test(NAME ui COMMAND ${CMAKE_SOURCE_DIR}/tests/ui/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(ui PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77
+                       ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin;TRAINYARD_UI=${CMAKE_BINARY_DIR}/ui")
+endif()

@@ -15,17 +15,17 @@
 #include "schemas/base/version.h"
 
 #ifndef TRAINYARD_UI_DIR
-#error "TRAINYARD_UI_DIR names the folder of the web page in the source tree"
+#error "TRAINYARD_UI_DIR names the folder that the build puts the web UI into"
 #endif
 
 namespace trainyard::api {
 namespace {
 
-// Beside the build folder that this program is in, else where it was built.
+// Beside the folder that this program is in, else where it was built.
 std::string find_ui_folder() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto beside = program.parent_path() / "../../ui";
+  const auto beside = program.parent_path() / "../ui";
   if (!error && std::filesystem::exists(beside / "index.html", error)) return beside.string();
   return TRAINYARD_UI_DIR;
 }

@@ -20,12 +20,12 @@ SourceFile read_source(const std::string& path) {
 }
 
 bool is_checked(const fs::path& path) {
-  return lists(".h .cpp .cu .proto .ts .tsx .js .css", path.extension().string());
+  return lists(".h .cpp .cu .proto .ts .tsx .js .mjs .css", path.extension().string());
 }
 
 bool is_foreign(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  return name.starts_with('.') || lists("build node_modules dist __pycache__", name);
+  return name.starts_with('.') || lists("build node_modules generated __pycache__", name);
 }
 
 std::vector<std::string> checked_files() {

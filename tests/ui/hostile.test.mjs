@@ -1,0 +1,107 @@
+// What users wrote is shown as text, wherever it is shown.
+import assert from 'node:assert/strict';
+import {appendFileSync} from 'node:fs';
+import path from 'node:path';
+import {after, before, test} from 'node:test';
+
+import {Browser, sees} from './browser.mjs';
+import {aFailingJob, aJob, aLongJob} from './specs.mjs';
+import {Yard} from './yard.mjs';
+
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const labels = {note: HOSTILE, other: '"><script>alert(2)</script>'};
+
+let yard;
+let browser;
+before(async () => {
+  yard = await Yard.start();
+  browser = await Browser.start();
+});
+after(async () => {
+  await browser?.close();
+  await yard?.close();
+});
+
+// Nothing of it became an element, and all of it is to be read.
+async function isText(page) {
+  await sees(page.getByText(HOSTILE).first());
+  assert.equal(await page.locator('img').count(), 0);
+  assert.equal(await page.locator('body script').count(), 0);
+}
+
+test('a hostile name, label, path and log line are harmless on every page', async () => {
+  const name = HOSTILE;
+  const job = await yard.submit(aJob({name, labels}));
+  await yard.untilState(job.id, 'succeeded');
+  const failed = await yard.submit(
+    aFailingJob({
+      name,
+      labels,
+      dataset: {name: 'mnist', path: `/${HOSTILE}`},
+    }),
+  );
+  await yard.untilState(failed.id, 'failed');
+  const many = aLongJob({name, labels, roles: {ps: 1, worker: 5}});
+  const running = await yard.submit(many);
+  await yard.untilState(running.id, 'running');
+  const queued = await yard.submit(many);
+  const log = path.join(yard.stateFolder, 'logs', job.id, '1', 'worker-0.log');
+  appendFileSync(log, `${HOSTILE} plain\n`);
+  appendFileSync(
+    log,
+    `${JSON.stringify({time: HOSTILE, level: HOSTILE, event: HOSTILE, a: HOSTILE})}\n`,
+  );
+
+  const {page, faults, close} = await browser.open(yard.url);
+  const places = [
+    'jobs',
+    `jobs?name=${encodeURIComponent(HOSTILE)}`,
+    `jobs?label=${encodeURIComponent(`note:${HOSTILE}`)}`,
+    ...['', '/metrics', '/tasks', '/logs', '/checkpoints', '/spec'].map(
+      (tab) => `jobs/${job.id}${tab}`,
+    ),
+    `jobs/${failed.id}`,
+    `jobs/${queued.id}`,
+    'cluster',
+    `submit?from=${job.id}`,
+  ];
+  for (const place of places) {
+    await page.goto(`${yard.url}/#/${place}`);
+    await page.reload();
+    if (place.startsWith('submit')) {
+      await sees(page.locator('.editor-colors'), HOSTILE);
+      assert.equal(await page.locator('img').count(), 0);
+    } else {
+      await isText(page);
+    }
+    assert.deepEqual(faults, [], place);
+  }
+
+  await page.goto(`${yard.url}/#/jobs/${job.id}/logs`);
+  await sees(page.locator('.log-line'), `${HOSTILE} plain`);
+  await page.getByRole('searchbox', {name: 'Search the log'}).fill('<img');
+  await sees(page.locator('mark'), '<img');
+  await isText(page);
+  await page.goto(`${yard.url}/#/jobs/${job.id}/metrics`);
+  await page.getByLabel('Compare with').fill(failed.id);
+  await page.keyboard.press('Enter');
+  await sees(page.locator('.compared-name'), HOSTILE);
+  await isText(page);
+  for (const one of [queued, running]) {
+    await fetch(`${yard.url}/v1/jobs/${one.id}/cancel`, {method: 'POST'});
+  }
+  await close();
+});
+
+test('the page comes with a policy under which a script in a text could not run', async () => {
+  const answer = await fetch(yard.url);
+  const policy = answer.headers.get('content-security-policy');
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /script-src 'self'(;|$)/);
+  assert.match(policy, /style-src 'self'(;|$)/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+  const html = await answer.text();
+  assert.doesNotMatch(html, /<style|<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=/);
+});

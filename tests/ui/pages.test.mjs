@@ -1,0 +1,191 @@
+// Every page, light and dark, wide and narrow: no fault that axe finds, nothing beyond the
+// window, and a picture of each in build/ui-screenshots, to be looked at.
+import assert from 'node:assert/strict';
+import {mkdirSync} from 'node:fs';
+import path from 'node:path';
+import {after, before, test} from 'node:test';
+
+import {axeSource, Browser, sees} from './browser.mjs';
+import {aFailingJob, aJob, aLongJob} from './specs.mjs';
+import {until} from './wait.mjs';
+import {uiFolder, Yard} from './yard.mjs';
+
+const pictures = path.join(path.dirname(uiFolder), 'ui-screenshots');
+const VIEWS = [
+  {name: 'light-1440', width: 1440, height: 900, theme: 'light'},
+  {name: 'dark-1440', width: 1440, height: 900, theme: 'dark'},
+  {name: 'light-390', width: 390, height: 844, theme: 'light'},
+  {name: 'dark-390', width: 390, height: 844, theme: 'dark'},
+];
+
+let yard;
+let browser;
+let jobs;
+before(async () => {
+  mkdirSync(pictures, {recursive: true});
+  yard = await Yard.start([
+    {name: 'box-1', gpus: 4},
+    {name: 'box-2', gpus: 2, cpus: 6},
+  ]);
+  browser = await Browser.start();
+  jobs = await someJobs();
+});
+after(async () => {
+  await browser?.close();
+  await yard?.close();
+});
+
+async function someJobs() {
+  const training = {
+    epochs: 30,
+    evaluate_every_steps: 20,
+    report_every_steps: 1,
+  };
+  const labels = {team: 'vision', owner: 'ada'};
+  const done = await yard.submit(aJob({name: 'digits-softmax', labels, training}));
+  await yard.untilState(done.id, 'succeeded');
+  const failed = await yard.submit(aFailingJob({name: 'mnist-from-files'}));
+  await yard.untilState(failed.id, 'failed');
+  const roles = {
+    ps: 1,
+    worker: {replicas: 2, resources: {memory_mb: 512, gpus: 1}},
+  };
+  const running = await yard.submit(aLongJob({name: 'digits-mlp-overnight', labels, roles}));
+  await yard.untilState(running.id, 'running');
+  const waiting = await yard.submit(
+    aLongJob({
+      name: 'waits-for-gpus',
+      roles: {
+        ps: 1,
+        worker: {replicas: 6, resources: {memory_mb: 512, gpus: 1}},
+      },
+    }),
+  );
+  await until(
+    'the job has a checkpoint',
+    async () => (await yard.get(`/v1/jobs/${running.id}`)).status.latest_checkpoint !== null,
+  );
+  // It stops here: what is looked at should stand still, and the others have the machine.
+  await fetch(`${yard.url}/v1/jobs/${running.id}/suspend`, {method: 'POST'});
+  await yard.untilState(running.id, 'suspended');
+  return {done, failed, running, waiting};
+}
+
+// What axe finds serious, and how far the page reaches beyond the window.
+async function faultsOf(page, name) {
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  // The policy of the page forbids foreign scripts; the debugger's own way in is not held to it.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', {expression: axeSource});
+  const found = await page.evaluate(() =>
+    window.axe.run(document, {resultTypes: ['violations']}),
+  );
+  const faults = found.violations
+    .filter(({impact}) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({id, nodes}) =>
+        `${name}: ${id}: ${nodes
+          .map(({html}) => html)
+          .slice(0, 3)
+          .join(' | ')}`,
+    );
+  return beyond > 0 ? [`${name}: ${beyond} px beyond the window`, ...faults] : faults;
+}
+
+const PAGES = [
+  ['jobs', () => 'jobs', (page) => sees(page.locator('.spark polyline').first())],
+  ['jobs-none', () => 'jobs?state=cancelled', (page) => sees(page.getByText('No job matches'))],
+  ['submit', () => 'submit', (page) => sees(page.locator('.landing'))],
+  [
+    'overview',
+    () => `jobs/${jobs.done.id}`,
+    (page) => sees(page.locator('.plot canvas').first()),
+  ],
+  ['overview-failed', () => `jobs/${jobs.failed.id}`, (page) => sees(page.locator('.log-tail'))],
+  [
+    'overview-waiting',
+    () => `jobs/${jobs.waiting.id}`,
+    (page) => sees(page.locator('.job-reason')),
+  ],
+  [
+    'metrics',
+    () => `jobs/${jobs.done.id}/metrics`,
+    (page) => sees(page.locator('.plot canvas').nth(4)),
+  ],
+  [
+    'tasks',
+    () => `jobs/${jobs.running.id}/tasks`,
+    (page) => sees(page.locator('.task-cell').first()),
+  ],
+  ['logs', () => `jobs/${jobs.done.id}/logs`, (page) => sees(page.locator('.log-line').first())],
+  [
+    'checkpoints',
+    () => `jobs/${jobs.done.id}/checkpoints`,
+    (page) => sees(page.locator('.tag-best')),
+  ],
+  ['spec', () => `jobs/${jobs.done.id}/spec`, (page) => sees(page.locator('.json'))],
+  ['cluster', () => 'cluster', (page) => sees(page.locator('.slot.large').first())],
+  ['no-such-job', () => 'jobs/j-none', (page) => sees(page.getByText('There is no job'))],
+];
+
+for (const view of VIEWS) {
+  test(`every page is whole: ${view.name}`, async () => {
+    const {page, close} = await browser.open(yard.url, {
+      ...view,
+      expected: [/404/],
+    });
+    const faults = [];
+    for (const [name, place, isThere] of PAGES) {
+      await page.goto(`${yard.url}/#/${place()}`);
+      await page.reload();
+      await isThere(page);
+      faults.push(...(await faultsOf(page, `${name} ${view.name}`)));
+      await page.screenshot({
+        path: path.join(pictures, `${name}-${view.name}.png`),
+        fullPage: true,
+      });
+    }
+    assert.deepEqual(faults, []);
+    await close();
+  });
+}
+
+test('the page is used by keyboard alone', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/jobs`);
+  await sees(page.locator('tr[data-job]').first());
+  await page.keyboard.press('Tab');
+  assert.equal(
+    await page.evaluate(() => document.activeElement?.textContent),
+    'Skip to the content',
+  );
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main');
+  const reach = async (isThere) => {
+    for (let presses = 0; presses < 60; ++presses) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(isThere)) return;
+    }
+    assert.fail('not reached by Tab');
+  };
+  await reach(() => document.activeElement?.classList.contains('job-link'));
+  await page.keyboard.press('Enter');
+  await sees(page.locator('.job-head'));
+  await reach(() => document.activeElement?.textContent === 'logs');
+  await page.keyboard.press('Enter');
+  await sees(page.locator('.logs, .empty').first());
+  await close();
+});
+
+test('colours follow the switch, and are remembered', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/jobs`);
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await ground();
+  await page.getByRole('button', {name: 'Dark colours'}).click();
+  const dark = await ground();
+  assert.notEqual(dark, light);
+  await page.reload();
+  assert.equal(await ground(), dark);
+  await page.getByRole('button', {name: 'Colours as the system has them'}).click();
+  assert.equal(await ground(), light);
+  await close();
+});

@@ -1,0 +1,159 @@
+// The tabs of a job's page, and the cluster.
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {after, before, test} from 'node:test';
+
+import {Browser, sees} from './browser.mjs';
+import {aJob, aLongJob} from './specs.mjs';
+import {until} from './wait.mjs';
+import {Yard} from './yard.mjs';
+
+let yard;
+let browser;
+let done;
+before(async () => {
+  yard = await Yard.start([
+    {name: 'box-1', gpus: 4},
+    {name: 'box-2', cpus: 4},
+  ]);
+  browser = await Browser.start();
+  done = await yard.submit(aJob({name: 'reference'}));
+  await yard.untilState(done.id, 'succeeded');
+});
+after(async () => {
+  await browser?.close();
+  await yard?.close();
+});
+
+test('metrics are zoomed, smoothed, put on other scales and saved', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${done.id}/metrics`);
+  const chart = page.getByRole('figure').filter({hasText: 'Loss'});
+  await sees(chart.locator('canvas'));
+  for (const title of ['Accuracy', 'Examples per second', 'Learning rate']) {
+    await sees(page.locator('.chart-title', {hasText: title}));
+  }
+  const drawn = () => chart.locator('canvas').evaluate((canvas) => canvas.toDataURL());
+  const changes = async (what, act) => {
+    const before = await drawn();
+    await act();
+    await until(`the chart changes: ${what}`, async () => (await drawn()) !== before);
+  };
+  await changes('smoothing', () => page.getByRole('slider').fill('0.8'));
+  await changes('log scale', () => page.getByLabel('Log scale').check());
+  await changes('time', () => page.getByRole('button', {name: 'Time', exact: true}).click());
+  await changes('steps', () => page.getByRole('button', {name: 'Steps', exact: true}).click());
+  await changes('zoom', async () => {
+    const box = await chart.locator('.u-over').boundingBox();
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 60, {steps: 4});
+    await page.mouse.up();
+  });
+  await changes('all again', () => page.getByRole('button', {name: 'Show all'}).click());
+
+  const save = async (name) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', {name}).click(),
+    ]);
+    return readFileSync(await download.path());
+  };
+  const csv = (await save('CSV')).toString();
+  assert.match(csv, /^name,step,time,value\n/);
+  assert.ok(csv.includes('\nloss,1,'));
+  const png = await save('Save the chart Loss as PNG');
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  await close();
+});
+
+test('jobs are compared, by their curves and by their specs', async () => {
+  const other = await yard.submit(aJob({name: 'other', training: {epochs: 3, seed: 7}}));
+  await yard.untilState(other.id, 'succeeded');
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${done.id}/metrics`);
+  await page.getByLabel('Compare with').fill(other.id);
+  await page.keyboard.press('Enter');
+  await sees(page.locator('.legend-item'), 'other train');
+  await sees(page.locator('.legend-item'), 'reference train');
+
+  await page.getByRole('link', {name: 'spec', exact: true}).click();
+  await sees(page.locator('.json'), '"spread"');
+  await page.getByLabel('Differences to').fill(other.id);
+  await page.keyboard.press('Enter');
+  await sees(page.locator('.differences tr'), '/training/seed');
+  await sees(page.locator('.differences .theirs'), '7');
+  await close();
+});
+
+test('logs are followed, searched, and belong to a task of an attempt', async () => {
+  const job = await yard.submit(aLongJob());
+  await yard.untilState(job.id, 'running');
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}/logs`);
+  await sees(page.locator('.log-line'), 'step');
+  const last = () => page.locator('.log-number').last().innerText();
+  const before = Number(await last());
+  await until('new lines come', async () => Number(await last()) > before);
+
+  await page.getByRole('searchbox', {name: 'Search the log'}).fill('checkpoint');
+  await sees(page.locator('mark').first());
+  await sees(page.locator('.log-found'), /found/);
+  await page.getByLabel('Only matches').check();
+  await until('only matches are left', async () =>
+    (await page.locator('.log-line').allInnerTexts()).every((line) =>
+      line.includes('checkpoint'),
+    ),
+  );
+  await page.getByRole('searchbox', {name: 'Search the log'}).press('Enter');
+  await sees(page.locator('.log-found'), /1 of/);
+
+  await page.getByLabel('Task').selectOption('ps/0');
+  await sees(page.locator('.log-line'), 'shard saved');
+  await page.reload();
+  await sees(page.locator('.log-line'), 'shard saved');
+  await sees(page.locator('.log-foot'), 'as they are written');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', {name: 'Download'}).click(),
+  ]);
+  assert.ok(
+    readFileSync(await download.path())
+      .toString()
+      .includes('ps serves'),
+  );
+  await fetch(`${yard.url}/v1/jobs/${job.id}/cancel`, {method: 'POST'});
+  await sees(page.locator('.log-foot'), 'the log is complete');
+  await close();
+});
+
+test('tasks have a cell and a row each; hosts show who has which slot, and who waits', async () => {
+  const resources = {memory_mb: 256, gpus: 1};
+  const roles = {ps: 1, worker: {replicas: 2, resources}};
+  const job = await yard.submit(aLongJob({name: 'on-gpus', roles}));
+  await yard.untilState(job.id, 'running');
+  const waiting = await yard.submit(
+    aLongJob({
+      name: 'waits',
+      roles: {ps: 1, worker: {replicas: 3, resources}},
+    }),
+  );
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}/tasks`);
+  await sees(page.getByRole('button', {name: /worker\/1 is running on box-1, GPU/}));
+  await sees(page.locator('.task-table tr', {hasText: 'worker/0'}).locator('.state'), 'running');
+
+  await page.getByRole('link', {name: 'Cluster'}).click();
+  const host = page.locator('[data-agent="box-1"]');
+  await sees(host.locator('.slot.large.taken'));
+  assert.equal(await host.locator('.slot.large.taken').count(), 2);
+  await sees(host.locator('.occupants'), 'on-gpus');
+  await sees(page.locator('.waiting'), /Number 1 of 1 in the queue/);
+  await sees(page.locator('.waiting .shortages'), 'box-2');
+
+  await page.getByRole('button', {name: 'Cordon box-2', exact: true}).click();
+  await sees(page.locator('[data-agent="box-2"] .state'), 'cordoned');
+  await page.getByRole('button', {name: 'Uncordon box-2'}).click();
+  await sees(page.locator('[data-agent="box-2"] .state'), 'ready');
+  for (const one of [waiting, job]) {
+    await fetch(`${yard.url}/v1/jobs/${one.id}/cancel`, {method: 'POST'});
+  }
+  await sees(page.locator('.queue'), 'Nothing waits');
+  await close();
+});

@@ -1,0 +1,80 @@
+// Which series share a chart, and the curves in it.
+import type {Series} from '../../api/types';
+import {curveColor} from '../../charts/colors';
+import {coordinates, positive, smooth, type Curve} from '../../charts/curve';
+import type {MetricView} from './metric_tools';
+
+export interface ComparedJob {
+  id: string;
+  name: string;
+  series: Series[];
+  start: number; // ms since 1970: 0 of its time axis
+}
+
+export interface ChartGroup {
+  title: string;
+  names: string[];
+}
+
+// In the order in which people look. A series that no row names has a chart of its own.
+const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
+  {title: 'Loss', takes: (name) => /^(test_)?loss$/.test(name)},
+  {title: 'Accuracy', takes: (name) => /^(test_)?accuracy$/.test(name)},
+  {title: 'Examples per second', takes: (name) => name === 'examples_per_second'},
+  {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
+  {title: 'Step split', takes: (name) => /_(milli)?seconds$/.test(name)},
+  {title: 'Staleness', takes: (name) => name.startsWith('staleness')},
+  {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
+];
+
+export function groupsOf(series: Series[]): ChartGroup[] {
+  const names = series.map((one) => one.name);
+  const grouped = GROUPS.map(({title, takes}) => ({title, names: names.filter(takes)}));
+  const others = names.filter((name) => !GROUPS.some(({takes}) => takes(name)));
+  return [...grouped, ...others.map((name) => ({title: name, names: [name]}))]
+    .filter((group) => group.names.length > 0)
+    .map((group) => ({...group, names: group.names.sort(trainFirst)}));
+}
+
+// One job: a colour for each series. Several: a colour for each job, test series dashed.
+export function chartCurves(names: string[], jobs: ComparedJob[], view: MetricView): Curve[] {
+  const curves: Curve[] = [];
+  jobs.forEach((job, jobIndex) =>
+    names.forEach((name, nameIndex) => {
+      const series = job.series.find((one) => one.name === name);
+      if (!series) return;
+      const {xs, ys: all} = coordinates(series, view.axis, job.start);
+      const ys = view.isLog ? positive(all) : all;
+      const look = {
+        label: labelOf(name, names, jobs.length > 1 ? job : null),
+        color: curveColor(jobs.length > 1 ? jobIndex : nameIndex),
+        isDashed: name.startsWith('test_'),
+        xs,
+      };
+      // Rare values are not smoothed: each is an average over the test split already.
+      if (view.smoothing > 0 && !look.isDashed) {
+        curves.push({...look, label: `${look.label} as measured`, isFaint: true, ys});
+        curves.push({...look, isFaint: false, ys: smooth(ys, view.smoothing)});
+      } else {
+        curves.push({...look, isFaint: false, ys});
+      }
+    }),
+  );
+  return curves;
+}
+
+function labelOf(name: string, names: string[], job: ComparedJob | null): string {
+  const which =
+    names.length === 1
+      ? ''
+      : name.startsWith('test_')
+        ? 'test'
+        : names.length === 2 && names.some((one) => one.startsWith('test_'))
+          ? 'train'
+          : name;
+  return job === null ? which || name.replaceAll('_', ' ') : `${job.name} ${which}`.trim();
+}
+
+function trainFirst(a: string, b: string): number {
+  return Number(a.startsWith('test_')) - Number(b.startsWith('test_')) || a.localeCompare(b);
+}

@@ -1,0 +1,75 @@
+// The head of a job's page: what it is, how it is doing and why, and what can be done with it.
+import type {ComponentChildren, JSX} from 'preact';
+
+import type {Job} from '../../api/types';
+import {formatPercent, formatRate, formatValue, NOTHING} from '../../format/numbers';
+import {formatDuration, now, secondsBetween} from '../../format/times';
+import {sentence} from '../../format/words';
+import {CopyButton} from '../../parts/copy_button';
+import {Labels} from '../../parts/labels';
+import {Age} from '../../parts/moments';
+import {ProgressBar, stepsOf} from '../../parts/progress_bar';
+import {StateBadge} from '../../parts/state_badge';
+import {Actions} from './actions';
+
+export function JobHead({job, onChange}: {job: Job; onChange(): void}): JSX.Element {
+  const {status} = job;
+  return (
+    <header class="job-head">
+      <div class="job-title">
+        <h1>{job.spec.name ?? job.id}</h1>
+        <StateBadge state={status.state} />
+        <Actions job={job} onChange={onChange} />
+      </div>
+      <p class="job-facts">
+        <span class="id">
+          {job.id}
+          <CopyButton text={job.id} what="the job's id" />
+        </span>
+        <span>
+          submitted <Age time={status.created_at} />
+        </span>
+        <Labels labels={job.spec.labels ?? {}} />
+      </p>
+      <p class="job-reason">
+        {status.reason && <code class="reason">{status.reason}</code>}
+        {status.state === 'stopping' && status.goal && <span>on the way to {status.goal}: </span>}
+        <span>{sentence(status.message)}</span>
+      </p>
+      <div class="job-progress">
+        <ProgressBar job={job} />
+        <dl class="figures">
+          <Figure name="progress">{formatPercent(status.progress)}</Figure>
+          <Figure name="step">{stepsOf(job)}</Figure>
+          <Figure name={status.finished_at ? 'ran' : 'ETA'}>{timeLeftOrTaken(job)}</Figure>
+          <Figure name="loss">{formatValue(status.loss)}</Figure>
+          <Figure name="accuracy">
+            {formatValue(status.metrics['test_accuracy'] ?? status.metrics['accuracy'])}
+          </Figure>
+          <Figure name="examples/s">{formatRate(status.examples_per_second)}</Figure>
+          <Figure name="attempt">{status.attempt || NOTHING}</Figure>
+        </dl>
+      </div>
+    </header>
+  );
+}
+
+function Figure({name, children}: {name: string; children: ComponentChildren}): JSX.Element {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd data-figure={name}>{children}</dd>
+    </div>
+  );
+}
+
+function timeLeftOrTaken({status}: Job): string {
+  if (status.finished_at && status.started_at) {
+    return formatDuration(secondsBetween(status.started_at, status.finished_at));
+  }
+  if (status.eta_seconds !== null) return formatDuration(status.eta_seconds);
+  if (status.state === 'queued') {
+    return `waits ${formatDuration(secondsBetween(status.created_at, now.value))}`;
+  }
+  return NOTHING;
+}

@@ -1,0 +1,153 @@
+// The first look at a job: what went wrong first, its curves, its roles and its timeline.
+import type {JSX} from 'preact';
+
+import type {Failure, Job} from '../../api/types';
+import {Chart} from '../../charts/chart';
+import {useCurves} from '../../charts/use_curves';
+import {formatBytes, plural} from '../../format/numbers';
+import {Empty} from '../../parts/notices';
+import {Icon} from '../../parts/icons';
+import {linkTo} from '../../route';
+import type {LiveJob} from './live_job';
+import {restartMarks} from './restarts';
+import {Timeline} from './timeline';
+import {WaitingReasons} from './waiting_reasons';
+
+export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element {
+  const {status} = job;
+  const series = live.series.value ?? [];
+  const loss = useCurves(series, ['loss', 'test_loss']);
+  const accuracy = useCurves(series, ['accuracy', 'test_accuracy']);
+  const marks = restartMarks(job, series, 'step');
+  const hasPoints = loss.length + accuracy.length > 0;
+  return (
+    <div class="overview">
+      <div class="overview-main">
+        {status.first_failure && <FirstFailure job={job} failure={status.first_failure} />}
+        {status.state === 'queued' && <WaitingReasons job={job} />}
+        {hasPoints ? (
+          <>
+            <section class="panel">
+              <Chart title="Loss" curves={loss} axis="step" marks={marks} />
+            </section>
+            {accuracy.length > 0 && (
+              <section class="panel">
+                <Chart title="Accuracy" curves={accuracy} axis="step" marks={marks} />
+              </section>
+            )}
+          </>
+        ) : (
+          <section class="panel">
+            <NoCurves job={job} isLoaded={live.series.value !== null} />
+          </section>
+        )}
+      </div>
+      <div class="overview-side">
+        <Roles job={job} />
+        <Timeline job={job} events={live.events.value} />
+      </div>
+    </div>
+  );
+}
+
+function FirstFailure({job, failure}: {job: Job; failure: Failure}): JSX.Element {
+  const ended =
+    failure.signal !== null
+      ? `signal ${failure.signal}`
+      : failure.exit_code !== null
+        ? `exit code ${failure.exit_code}`
+        : '';
+  const href = linkTo(['jobs', job.id, 'logs'], {
+    task: failure.task,
+    attempt: String(failure.attempt),
+  });
+  return (
+    <section class="panel first-failure" aria-labelledby="first-failure">
+      <h2 id="first-failure">
+        <Icon name="warning" />
+        First failure
+      </h2>
+      <p>
+        <b>{failure.task}</b> of attempt {failure.attempt}
+        {failure.agent && (
+          <>
+            {' '}
+            on <b>{failure.agent}</b>
+          </>
+        )}
+        : {failure.message || ended}{' '}
+        {failure.reason && <code class="reason">{failure.reason}</code>}
+        {ended && failure.message && <span class="muted"> {ended}</span>}
+      </p>
+      {failure.log_tail && (
+        <pre class="log-tail" tabIndex={0} aria-label="The end of its log">
+          {failure.log_tail}
+        </pre>
+      )}
+      <p>
+        <a href={href}>The whole log</a>
+      </p>
+    </section>
+  );
+}
+
+function NoCurves({job, isLoaded}: {job: Job; isLoaded: boolean}): JSX.Element {
+  const {state} = job.status;
+  if (!isLoaded) return <Empty title="Loading curves…" />;
+  if (state === 'queued') return <Empty title="Curves begin when the job runs" />;
+  if (state === 'starting' || state === 'running') {
+    return (
+      <Empty title="The first values are on their way">
+        <p>The job has begun.</p>
+      </Empty>
+    );
+  }
+  return <Empty title="The job has reported no values" />;
+}
+
+function Roles({job}: {job: Job}): JSX.Element {
+  const {roles, restarts, latest_checkpoint: checkpoint, attempt} = job.status;
+  const resources = (role: string) => {
+    const asked = (job.spec.roles as Record<string, unknown> | undefined)?.[role] as
+      {resources?: {cpus: number; memory_mb: number; gpus: number}} | undefined;
+    const each = asked?.resources;
+    if (!each) return '';
+    const gpus = each.gpus > 0 ? `, ${plural(each.gpus, 'GPU')}` : '';
+    return `${plural(each.cpus, 'cpu')}, ${formatBytes(each.memory_mb * 2 ** 20)}${gpus} each`;
+  };
+  return (
+    <section class="panel" aria-labelledby="roles">
+      <h2 id="roles">Roles</h2>
+      <ul class="roles">
+        {Object.entries(roles).map(([role, count]) => (
+          <li key={role}>
+            <b>{role}</b>
+            <span class="role-cells" aria-hidden="true">
+              {Array.from({length: Math.min(count.desired, 64)}, (_, index) => (
+                <span key={index} class={index < count.running ? 'cell on' : 'cell'} />
+              ))}
+            </span>
+            <span class="number">
+              {count.running} of {count.desired} running
+            </span>
+            <span class="muted">{resources(role)}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="muted">
+        {attempt > 0 ? `Attempt ${attempt}; ` : ''}
+        {restarts.user + restarts.infra === 0
+          ? 'never restarted'
+          : `restarted ${plural(restarts.user + restarts.infra, 'time')}, of which ` +
+            `${restarts.infra} for the infrastructure`}
+        {checkpoint !== null && (
+          <>
+            ; newest checkpoint at{' '}
+            <a href={linkTo(['jobs', job.id, 'checkpoints'])}>step {checkpoint}</a>
+          </>
+        )}
+        .
+      </p>
+    </section>
+  );
+}

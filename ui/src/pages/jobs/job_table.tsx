@@ -1,0 +1,167 @@
+// The rows of the list. On narrow screens each row is a card (by style alone).
+import type {JSX} from 'preact';
+
+import type {Job} from '../../api/types';
+import {formatDuration, secondsBetween} from '../../format/times';
+import {formatPercent, formatRate, formatValue, NOTHING} from '../../format/numbers';
+import {Labels} from '../../parts/labels';
+import {Age} from '../../parts/moments';
+import {ProgressBar, stepsOf} from '../../parts/progress_bar';
+import {Sparkline} from '../../parts/sparkline';
+import {StateBadge} from '../../parts/state_badge';
+import {linkTo} from '../../route';
+import {useLossHistory} from './loss_history';
+
+interface JobTableProps {
+  jobs: Job[];
+  selected: ReadonlySet<string>;
+  onSelect(selected: ReadonlySet<string>): void;
+}
+
+export function JobTable({jobs, selected, onSelect}: JobTableProps): JSX.Element {
+  const isAll = jobs.every((job) => selected.has(job.id));
+  const select = (ids: string[], isOn: boolean) => {
+    const next = new Set(selected);
+    for (const id of ids) isOn ? next.add(id) : next.delete(id);
+    onSelect(next);
+  };
+  return (
+    <div class="table-frame">
+      <table class="jobs">
+        <thead>
+          <tr>
+            <th class="pick">
+              <input
+                type="checkbox"
+                aria-label="Select all jobs in view"
+                checked={isAll}
+                ref={(box) => {
+                  if (box) box.indeterminate = !isAll && selected.size > 0;
+                }}
+                onChange={() =>
+                  select(
+                    jobs.map((job) => job.id),
+                    !isAll,
+                  )
+                }
+              />
+            </th>
+            <th scope="col">State</th>
+            <th scope="col">Job</th>
+            <th scope="col">Progress</th>
+            <th scope="col" class="number">
+              Step
+            </th>
+            <th scope="col" class="number">
+              Loss
+            </th>
+            <th scope="col">Curve</th>
+            <th scope="col" class="number">
+              Examples/s
+            </th>
+            <th scope="col" class="number">
+              ETA
+            </th>
+            <th scope="col" class="number">
+              Age
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <Row
+              key={job.id}
+              job={job}
+              isSelected={selected.has(job.id)}
+              onSelect={(isOn) => select([job.id], isOn)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  job: Job;
+  isSelected: boolean;
+  onSelect(isOn: boolean): void;
+}
+
+function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
+  const {status} = job;
+  const name = job.spec.name ?? job.id;
+  return (
+    <tr data-job={job.id} class={isSelected ? 'selected' : undefined}>
+      <td class="pick">
+        <input
+          type="checkbox"
+          aria-label={`Select ${name}, ${job.id}`}
+          checked={isSelected}
+          onChange={(event) => onSelect(event.currentTarget.checked)}
+        />
+      </td>
+      <td class="cell-state">
+        <StateBadge state={status.state} note={status.message} />
+      </td>
+      <td class="cell-name">
+        <a class="job-link" href={linkTo(['jobs', job.id])} title={name}>
+          {name}
+        </a>
+        <span class="job-under">
+          <span class="id">{job.id}</span>
+          <Labels labels={job.spec.labels ?? {}} />
+          {needsWords(job) && <span class="why">{status.message}</span>}
+        </span>
+      </td>
+      <td class="cell-progress">
+        <ProgressBar job={job} />
+        <span class="percent">{formatPercent(status.progress)}</span>
+      </td>
+      <td class="number cell-step" data-name="step">
+        {stepsOf(job)}
+      </td>
+      <td class="number cell-loss" data-name="loss">
+        {formatValue(status.loss)}
+      </td>
+      <td class="cell-curve">
+        <LossCurve job={job} />
+      </td>
+      <td class="number cell-rate" data-name="examples/s">
+        {formatRate(status.examples_per_second)}
+      </td>
+      <td class="number cell-eta" data-name={job.status.eta_seconds === null ? '' : 'ETA'}>
+        {etaOf(job)}
+      </td>
+      <td class="number cell-age" data-name="age">
+        <Age time={status.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+function LossCurve({job}: {job: Job}): JSX.Element {
+  const {points, ref} = useLossHistory(job);
+  return (
+    <span ref={ref}>
+      <Sparkline points={points} label={`loss, now ${formatValue(job.status.loss)}`} />
+    </span>
+  );
+}
+
+// What waits or has failed says why, right in the list.
+function needsWords(job: Job): boolean {
+  return job.status.state === 'failed' || job.status.state === 'queued';
+}
+
+// Of a job that has ended: how long it ran.
+function etaOf({status}: Job): JSX.Element | string {
+  if (status.eta_seconds !== null) return formatDuration(status.eta_seconds);
+  if (status.started_at === null || status.finished_at === null) return NOTHING;
+  const ran = secondsBetween(status.started_at, status.finished_at);
+  return (
+    <span class="muted" title="how long it ran">
+      ran {formatDuration(ran)}
+    </span>
+  );
+}

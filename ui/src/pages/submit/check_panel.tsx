@@ -1,0 +1,105 @@
+// What a dry run says: what is wrong, or where the gang would land.
+import type {JSX} from 'preact';
+
+import {ApiError, AwayError, wordsOf} from '../../api/client';
+import type {DryRun} from '../../api/types';
+import {plural} from '../../format/numbers';
+import {sentence} from '../../format/words';
+import {Icon} from '../../parts/icons';
+
+export type Check =
+  | {state: 'none'}
+  | {state: 'asking'}
+  | {state: 'good'; run: DryRun}
+  | {state: 'bad'; error: unknown};
+
+export function CheckPanel({check}: {check: Check}): JSX.Element {
+  return (
+    <section class="panel check-panel" aria-labelledby="check">
+      <h2 id="check">Check</h2>
+      <div role="status">
+        <Verdict check={check} />
+      </div>
+    </section>
+  );
+}
+
+function Verdict({check}: {check: Check}): JSX.Element {
+  switch (check.state) {
+    case 'none':
+      return <p class="muted">A dry run says here where the tasks would land.</p>;
+    case 'asking':
+      return <p class="muted">Asking the server…</p>;
+    case 'bad':
+      return <Bad error={check.error} />;
+    case 'good':
+      return <Good run={check.run} />;
+  }
+}
+
+function Bad({error}: {error: unknown}): JSX.Element {
+  if (error instanceof AwayError)
+    return <p class="muted">The server cannot be reached to check it.</p>;
+  const faults = error instanceof ApiError ? error.problem.errors : [];
+  return (
+    <>
+      <p class="verdict verdict-bad">
+        <Icon name="cross" />
+        {sentence(wordsOf(error))}
+      </p>
+      <ul class="fault-list">
+        {faults.map(({pointer, message}) => (
+          <li key={`${pointer} ${message}`}>
+            <button type="button" class="quiet" onClick={() => focusField(pointer)}>
+              <code>{pointer || '/'}</code>
+            </button>
+            <span>{message}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Good({run}: {run: DryRun}): JSX.Element {
+  const {plan} = run;
+  const hosts = new Map<string, DryRun['plan']['tasks']>();
+  for (const task of plan.tasks) hosts.set(task.agent, [...(hosts.get(task.agent) ?? []), task]);
+  return (
+    <>
+      <p class={plan.placeable_now ? 'verdict verdict-good' : 'verdict verdict-wait'}>
+        <Icon name={plan.placeable_now ? 'check' : 'clock'} />
+        {plan.placeable_now ? 'It could start now' : 'It would wait'}
+      </p>
+      <p>{sentence(plan.message)}</p>
+      <ul class="landing">
+        {[...hosts].map(([agent, tasks]) => (
+          <li key={agent}>
+            <b>{agent}</b> <span class="muted">{plural(tasks.length, 'task')}</span>
+            <span class="landing-tasks">
+              {tasks.map(({task, gpus}) => (
+                <span key={task} class="tag">
+                  {task}
+                  {gpus.length > 0 && ` · GPU ${gpus.join(', ')}`}
+                </span>
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+// Puts the reader into the field that a fault is about, or into the one around it.
+function focusField(pointer: string): void {
+  for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+    const field = document.querySelector(`[data-pointer="${CSS.escape(at)}"]`);
+    const input = field?.querySelector<HTMLElement>('input, select, textarea');
+    if (!input) continue;
+    const folded = input.closest('details');
+    if (folded) folded.open = true;
+    input.focus();
+    return input.scrollIntoView({block: 'center'});
+  }
+}

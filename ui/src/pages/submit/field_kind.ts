@@ -1,0 +1,76 @@
+// What a schema's value looks like in a form.
+import {
+  fits,
+  isObject,
+  type Json,
+  type JsonObject,
+  namesAllowed,
+  resolve,
+  type Schema,
+} from './json_schema';
+
+export type FieldKind =
+  | {kind: 'group'; schema: Schema; short: ShortForm | null} // an object
+  | {kind: 'map'} // names that the user gives
+  | {kind: 'choice'; values: string[]}
+  | {kind: 'number'; schema: Schema; isWhole: boolean}
+  | {kind: 'flag'}
+  | {kind: 'numbers'} // a list of them
+  | {kind: 'text'; offers: string[]};
+
+// "mlp" for {"name": "mlp"}, 2 for {"replicas": 2}: the property that stands for the whole.
+export interface ShortForm {
+  property: string;
+  offers: string[];
+}
+
+export function kindOf(given: Schema, root: Schema): FieldKind {
+  const schema = resolve(given, root);
+  if (schema.anyOf) return kindOfAlternatives(schema.anyOf.map((one) => resolve(one, root)));
+  if (schema.enum) return {kind: 'choice', values: schema.enum.map(String)};
+  const types = [schema.type ?? []].flat().filter((type) => type !== 'null');
+  if (schema.properties) return {kind: 'group', schema, short: null};
+  if (types.includes('object')) return {kind: 'map'};
+  if (types.includes('integer')) return {kind: 'number', schema, isWhole: true};
+  if (types.includes('number')) return {kind: 'number', schema, isWhole: false};
+  if (types.includes('boolean')) return {kind: 'flag'};
+  if (types.includes('array')) return {kind: 'numbers'};
+  return {kind: 'text', offers: []};
+}
+
+function kindOfAlternatives(alternatives: Schema[]): FieldKind {
+  const whole = alternatives.find((one) => one.properties);
+  if (!whole) return {kind: 'text', offers: []};
+  const offers = alternatives
+    .flatMap((one) => (one.properties ? [] : (one.enum ?? [])))
+    .map(String);
+  const property = whole.properties?.['replicas'] ? 'replicas' : 'name';
+  return {kind: 'group', schema: whole, short: {property, offers}};
+}
+
+// A short form written out, so that more can be added to it.
+export function longForm(value: Json | undefined, short: ShortForm | null): JsonObject {
+  if (isObject(value)) return value;
+  return value === undefined || value === null || !short ? {} : {[short.property]: value};
+}
+
+// The properties that apply to what the object holds now, in the schema's order. What is there
+// without being allowed stays in view, so that it can be taken out.
+export function fieldsOf(
+  schema: Schema,
+  value: JsonObject,
+  root: Schema,
+): Array<[string, Schema]> {
+  const allowed = namesAllowed(schema, value, root);
+  return Object.entries(schema.properties ?? {}).filter(
+    ([name]) =>
+      name in value ||
+      ((!allowed || allowed.has(name)) && !isRuledOut(schema, name, value, root)),
+  );
+}
+
+// Would the object with this property be refused by a rule about properties that exclude each
+// other?
+function isRuledOut(schema: Schema, name: string, value: JsonObject, root: Schema): boolean {
+  return schema.not !== undefined && !fits({not: schema.not}, {...value, [name]: 0}, root);
+}

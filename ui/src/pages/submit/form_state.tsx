@@ -1,0 +1,33 @@
+// What every field of the form needs to know, and how a fault looks.
+import {type ComponentChildren, createContext} from 'preact';
+
+import type {Json, JsonObject, Schema} from './json_schema';
+
+export interface FormState {
+  root: Schema;
+  spec: JsonObject;
+  faults: Map<string, string[]>; // by JSON pointer
+  set(path: string[], value: Json | undefined): void;
+}
+
+export const Form = createContext<FormState>({
+  root: {},
+  spec: {},
+  faults: new Map(),
+  set: () => {},
+});
+
+export function Faults({
+  of: faults,
+  id,
+}: {
+  of: string[] | undefined;
+  id?: string;
+}): ComponentChildren {
+  if (!faults || faults.length === 0) return null;
+  return (
+    <p class="fault" id={id}>
+      {faults.join('; ')}
+    </p>
+  );
+}

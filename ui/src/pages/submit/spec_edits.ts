@@ -1,0 +1,73 @@
+// Reading and changing a spec by JSON pointer. Values are never changed in place.
+import {isObject, type Json, type JsonObject} from './json_schema';
+
+// Takes out an undefined value, and objects that have become empty by that.
+export function withValue(spec: JsonObject, path: string[], value: Json | undefined): JsonObject {
+  const [name, ...rest] = path;
+  if (name === undefined) return spec;
+  const old = spec[name];
+  const next = rest.length === 0 ? value : withValue(isObject(old) ? old : {}, rest, value);
+  const {[name]: _, ...others} = spec;
+  const isGone = next === undefined || (rest.length > 0 && isObject(next) && isEmpty(next));
+  if (isGone) return others;
+  return name in spec ? {...spec, [name]: next} : {...others, [name]: next};
+}
+
+export function valueAt(spec: Json | undefined, path: string[]): Json | undefined {
+  let value: Json | undefined = spec;
+  for (const name of path) {
+    if (!isObject(value)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+export function pointerOf(path: string[]): string {
+  return path.map((name) => `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
+}
+
+// In the order in which people read a spec; names that are not listed come last.
+export function inOrder(spec: JsonObject, names: string[]): JsonObject {
+  const place = (name: string) => (names.includes(name) ? names.indexOf(name) : names.length);
+  return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b)));
+}
+
+const LINE_MAX = 72;
+
+// JSON by lines; what is short stays on one.
+export function toText(value: Json, indent = ''): string {
+  const flat = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ') ?? 'null';
+  const tidy = flat
+    .replace(/\[ /g, '[')
+    .replace(/ \]/g, ']')
+    .replace(/\{ /g, '{')
+    .replace(/ \}/g, '}');
+  const isLeaf = typeof value !== 'object' || value === null;
+  if (isLeaf) return JSON.stringify(value);
+  if (indent !== '' && tidy.length + indent.length <= LINE_MAX && !hasMarks(value)) return tidy;
+  const deeper = `${indent}  `;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]';
+    return `[\n${value.map((one) => deeper + toText(one, deeper)).join(',\n')}\n${indent}]`;
+  }
+  const entries = Object.entries(value);
+  if (entries.length === 0) return '{}';
+  const lines = entries.map(
+    ([name, one]) => `${deeper}${JSON.stringify(name)}: ${toText(one, deeper)}`,
+  );
+  return `{\n${lines.join(',\n')}\n${indent}}`;
+}
+
+// Texts with brackets or blanks of their own must not go through the tidying above.
+function hasMarks(value: Json): boolean {
+  if (typeof value === 'string') return /[[\]{}\s]/.test(value);
+  if (Array.isArray(value)) return value.some(hasMarks);
+  return (
+    isObject(value) &&
+    Object.entries(value).some(([name, one]) => hasMarks(name) || hasMarks(one))
+  );
+}
+
+function isEmpty(value: JsonObject): boolean {
+  return Object.keys(value).length === 0;
+}

@@ -1,0 +1,27 @@
+// How far a job is.
+import type {JSX} from 'preact';
+
+import type {Job} from '../api/types';
+import {formatCount, formatPercent} from '../format/numbers';
+
+export function ProgressBar({job}: {job: Job}): JSX.Element {
+  const {progress, state} = job.status;
+  return (
+    <span
+      class={`bar bar-${state}`}
+      role="progressbar"
+      aria-label="progress"
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.floor(progress * 100)}
+      aria-valuetext={`${formatPercent(progress)}, step ${stepsOf(job)}`}
+    >
+      <span class="bar-fill" style={{width: `${(progress * 100).toFixed(2)}%`}} />
+    </span>
+  );
+}
+
+export function stepsOf(job: Job): string {
+  const {step, max_steps: most} = job.status;
+  return most === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(most)}`;
+}
