@@ -51,8 +51,8 @@ if(TRAINYARD_SANITIZE)
   endif()
 endif()
 
-# runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits; Eigen's
-# AVX-512 kernels are slower than these (ARCHITECTURE.md, "Decisions"). Nobody reads errno or floating-point traps of
+# runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (ARCHITECTURE.md,
+# "Decisions"); what uses more says so function by function (ops/cpu/gemm_tile.cpp). Nobody reads errno or floating-point traps of
 # arithmetic, and without them loops with sqrt and selections are vectorised; the values are the same.
 set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
 

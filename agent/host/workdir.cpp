@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -111,7 +112,7 @@ Result<std::int64_t> Workdir::count_epoch() const {
     std::int64_t last = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), last);
     if (error != std::errc{}) return internal(path + " does not hold a number");
-    // Never behind the clock: another folder of the same agent may have been used meanwhile.
+    // Never behind the clock: the folder may have been brought back from a backup.
     epoch = std::max(epoch, last + 1);
   } else if (text.error().code != Code::not_found) {
     return text.error();
@@ -120,16 +121,30 @@ Result<std::int64_t> Workdir::count_epoch() const {
   return epoch;
 }
 
+// A copy of the folder, on this host or another, is another agent's: the name holds only where it
+// was given.
 Result<std::string> Workdir::find_instance() const {
+  struct stat folder {};
+  if (::stat(path_.c_str(), &folder) != 0) return system_error("cannot look at " + path_);
+  const Result<std::string> machine = read_file("/etc/machine-id");
+  const std::string place = std::to_string(folder.st_dev) + ":" + std::to_string(folder.st_ino) +
+                            " " + (machine ? machine->substr(0, machine->find('\n')) : "");
+
   const std::string path = path_ + "/instance";
-  Result<std::string> text = read_file(path);
+  const Result<std::string> text = read_file(path);
   if (!text && text.error().code != Code::not_found) return text.error();
-  if (!text) {
-    TRY_ASSIGN(text, read_file("/proc/sys/kernel/random/uuid"));  // a new one with each reading
-    TRY(write_file_durably(path, *text));
+  if (text) {
+    const std::size_t end = text->find(' ');
+    std::string instance = text->substr(0, end);
+    if (!is_id(instance) || end == std::string::npos) {
+      return internal(path + " does not hold what an agent wrote there");
+    }
+    if (text->substr(end + 1) == place + "\n") return instance;
   }
-  std::string instance = text->substr(0, text->find('\n'));
-  if (!is_id(instance)) return internal(path + " does not hold the name that an agent wrote there");
+  // A new one with each reading.
+  TRY_ASSIGN(std::string instance, read_file("/proc/sys/kernel/random/uuid"));
+  instance.resize(instance.find('\n'));
+  TRY(write_file_durably(path, instance + " " + place + "\n"));
   return instance;
 }
 

@@ -100,6 +100,7 @@ class Daemon::Session {
 
   void handle(const StreamConnected&, const Now& now) {
     log_info("connected");
+    connected_ = true;
     writable_ = true;
     report_at_ = now.steady;
   }
@@ -157,7 +158,9 @@ class Daemon::Session {
       leave_at_ = now + farewell_time;
       report_at_ = now;
     }
-    return now >= *leave_at_ || !core_.has_tasks() || (farewell_ && answered_ >= *farewell_);
+    // Who never reached a server has nobody to tell.
+    const bool nothing_to_tell = !core_.has_tasks() && !connected_;
+    return now >= *leave_at_ || nothing_to_tell || (farewell_ && answered_ >= *farewell_);
   }
 
   Inbox<DaemonEvent>& inbox_;
@@ -169,6 +172,7 @@ class Daemon::Session {
   bool writable_ = false;      // a report that is sent now will leave
   std::int64_t answered_ = 0;  // number of the newest report known to be answered
 
+  bool connected_ = false;  // ever
   bool stopping_ = false;
   std::optional<Time> leave_at_;
   std::optional<std::int64_t> farewell_;  // number of the first report that shows that all is over

@@ -47,7 +47,10 @@ Status transfer(Rest& rest, const std::string& path, const File& part, std::stri
       etag = head.header("etag");
       if (head.status != 206) TRY(empty(part, have));
     }
-    TRY(part.write_at(have, bytes));
+    // No network's fault, and not to be tried again as one.
+    if (const Status written = part.write_at(have, bytes); !written) {
+      return invalid(written.error().message);
+    }
     have += std::ssize(bytes);
     return ok();
   };

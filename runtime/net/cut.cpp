@@ -31,7 +31,7 @@ Snapshot Cut::take() && {
           .version = version_,
           .rank_steps = std::move(rank_steps_),
           .weights = shard_.weights(),
-          .slots = copy_of(shard_.slots())};
+          .slots = std::move(shard_).take_slots()};
 }
 
 }  // namespace trainyard::runtime

@@ -4,7 +4,8 @@
 //
 // A worker's push that carries a marker is its last one in the cut. Until the markers of all
 // workers are in, what comes from those that are still to mark is applied to the training's shard
-// and to a copy of it, what comes from the others to the former alone. So nobody waits.
+// and to a copy of it, what comes from the others to the former alone. So no worker waits. A cut
+// that is still open when training ends is what the ps has then.
 #pragma once
 
 #include <cstdint>

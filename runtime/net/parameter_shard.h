@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
@@ -45,6 +46,7 @@ class ParameterShard {
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
+  [[nodiscard]] std::vector<AlignedBuffer> take_slots() && { return std::move(slots_); }
   [[nodiscard]] std::int64_t elements() const {
     return static_cast<std::int64_t>(weights_->size());
   }

@@ -339,7 +339,7 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
   std::vector<proto::Params::Stub*> stubs;
   for (const auto& ps : ps_) stubs.push_back(ps->control.get());
 
-  const auto answers = take_snapshots(stubs, message, options_.stop);
+  const auto answers = take_snapshots(stubs, message, 2 * options_.exchange_limit, options_.stop);
   std::vector<WrittenShard> shards;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i].has_value()) return ps_[i]->explain(answers[i].error());

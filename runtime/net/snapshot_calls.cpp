@@ -12,7 +12,7 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::chrono::minutes kLimit{10};
+constexpr std::chrono::minutes kDiskLimit{10};
 
 struct Call {
   grpc::ClientContext context;
@@ -34,12 +34,13 @@ Result<WrittenShard> shard_of(const Call& call) {
 
 std::vector<Result<WrittenShard>> take_snapshots(std::span<proto::Params::Stub* const> ps,
                                                  const proto::SnapshotRequest& request,
+                                                 std::chrono::milliseconds training_limit,
                                                  const std::stop_token& stop) {
   grpc::CompletionQueue queue;
   std::vector<Call> calls(ps.size());
   for (std::size_t i = 0; i < ps.size(); ++i) {
     Call& call = calls[i];
-    call.context.set_deadline(std::chrono::system_clock::now() + kLimit);
+    call.context.set_deadline(std::chrono::system_clock::now() + training_limit + kDiskLimit);
     call.reader = ps[i]->AsyncSnapshot(&call.context, request, &queue);
     call.reader->Finish(&call.reply, &call.status, &call);
   }

@@ -1,6 +1,7 @@
 // Asking every ps for its shard of a checkpoint.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -11,9 +12,11 @@
 
 namespace trainyard::runtime {
 
-// Waits for all of them; in the order of `ps`.
+// Waits for all of them; in the order of `ps`. `training_limit`: how long the workers may take to
+// reach the version, or to mark it; the disk has a limit of its own.
 std::vector<Result<WrittenShard>> take_snapshots(std::span<proto::Params::Stub* const> ps,
                                                  const proto::SnapshotRequest& request,
+                                                 std::chrono::milliseconds training_limit,
                                                  const std::stop_token& stop);
 
 }  // namespace trainyard::runtime

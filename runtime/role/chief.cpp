@@ -23,6 +23,13 @@ bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
   return every > 0 && to / every > from / every;
 }
 
+// Every shard holds the same pushes.
+bool is_one_cut(const std::vector<WrittenShard>& shards) {
+  return std::ranges::all_of(shards, [&shards](const WrittenShard& shard) {
+    return shard.rank_steps == shards.front().rank_steps;
+  });
+}
+
 }  // namespace
 
 Chief::Chief(Parts parts, std::int64_t start)
@@ -49,6 +56,13 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
   // The last step's checkpoint is the final one.
   if (next >= parts_.plan.max_steps) return asked_;
   if (!by_time && !crosses(saved_, next, saving_.every_steps)) return asked_;
+  // In async a checkpoint takes until the slowest worker has marked it; the chief's own batches are
+  // not to wait for that, so this one comes with a later push.
+  const bool sync = step_mode(parts_.task.context.spec) == Mode::sync;
+  if (!sync && under_way_.valid() &&
+      under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    return asked_;
+  }
   TRY(commit_under_way());
   asked_ = saved_ = next;
   saved_at_ = now;
@@ -140,6 +154,10 @@ Status Chief::commit(const Checkpoint& checkpoint) {
   TRY_ASSIGN(
       const std::vector<WrittenShard> shards,
       parts_.params.snapshot({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)}));
+  if (!checkpoint.final_one && !is_one_cut(shards)) {
+    log_info("checkpoint given up", {{"step", checkpoint.step}});  // training ended meanwhile
+    return ok();
+  }
   const Manifest manifest = manifest_of(checkpoint, shards);
   TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));
   TRY(task.events.append(ManifestEvent{.step = checkpoint.step,

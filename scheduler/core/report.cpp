@@ -80,7 +80,8 @@ void miss_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
     LiveJob& job = turn.state.jobs.at(key.job);
     LiveTask* const task = job.find(key);
     if (shown.contains(key) || is_terminal(task->row.state)) continue;
-    if (must_apply && report.generation < task->generation) continue;
+    // Who leaves starts nothing more, whatever was on its way.
+    if (must_apply && !report.leaving && report.generation < task->generation) continue;
     const bool asked = task->row.state == TaskState::stopping;
     const Cause cause = asked ? Cause{Reason::stopped_with_gang, "stopped before it started"}
                               : Cause{Reason::agent_lost, "its agent no longer has it"};

@@ -59,6 +59,15 @@ AgentStream* AgentStream::start(grpc::CallbackServerContext& context, ConnectedA
   return stream.get();
 }
 
+namespace {
+
+std::string words_of(const AgentStart& start) {
+  return start.agent.text + " (epoch " + std::to_string(start.epoch) + ", instance " +
+         start.instance + ")";
+}
+
+}  // namespace
+
 Status AgentStream::take_in(const proto::AgentReport& message) {
   TRY_ASSIGN(AgentReport report, from_proto(message));
   const AgentStart sender{report.agent, report.instance, report.epoch};
@@ -66,9 +75,8 @@ Status AgentStream::take_in(const proto::AgentReport& message) {
     agent_ = sender;
     agents_.adopt(agent_, self_);
   } else if (sender != agent_) {
-    return invalid("agent: this stream is of epoch " + std::to_string(agent_.epoch) + " of " +
-                   agent_.agent.text + ", the report of epoch " + std::to_string(sender.epoch) +
-                   " of " + sender.agent.text);
+    return invalid("agent: this stream is of " + words_of(agent_) + ", the report of " +
+                   words_of(sender));
   }
   on_report_(std::move(report));
   return ok();

@@ -79,7 +79,7 @@ void read_status(Query& query, Job& job) {
 Result<JobSpec> SpecCache::parse(const std::string& spec_hash, std::string_view spec_json) {
   if (const auto known = specs_.find(spec_hash); known != specs_.end()) return known->second;
 
-  const ParsedJobSpec parsed = parse_job_spec(spec_json);
+  const ParsedJobSpec parsed = parse_stored_job_spec(spec_json);
   if (const auto* faults = std::get_if<std::vector<Fault>>(&parsed)) {
     return internal(to_error("stored spec", *faults).message);
   }

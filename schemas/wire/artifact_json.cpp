@@ -1,10 +1,10 @@
 #include "schemas/wire/artifact_json.h"
 
 #include <algorithm>
-
-#include "schemas/files/sha256.h"
 #include <limits>
 #include <string_view>
+
+#include "schemas/files/sha256.h"
 
 namespace trainyard {
 namespace {

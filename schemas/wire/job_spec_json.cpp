@@ -1,8 +1,10 @@
 #include "schemas/wire/job_spec_json.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "schemas/wire/job_spec_fields.h"
@@ -252,16 +254,47 @@ JobSpec read_job_spec(const JsonPlace& place) {
   return spec;
 }
 
-ParsedJobSpec parse_job_spec(std::string_view text) {
+namespace {
+
+constexpr std::int64_t layer_weights_max = std::int64_t{1} << 31;  // 8 GiB
+
+// Rules that stored specs need not keep.
+void check_later_rules(const JobSpec& spec, std::vector<Fault>& faults) {
+  constexpr std::array<std::string_view, 4> metrics{"loss", "accuracy", "test_loss",
+                                                    "test_accuracy"};  // of runtime/role/chief
+  if (std::ranges::find(metrics, spec.checkpoint.metric) == metrics.end()) {
+    faults.push_back(
+        {"/checkpoint/metric", "must be loss, accuracy, test_loss or test_accuracy, got " +
+                                   describe(json(spec.checkpoint.metric))});
+  }
+  for (std::size_t i = 1; i < spec.model.hidden.size(); ++i) {
+    const std::int64_t weights = spec.model.hidden[i - 1] * spec.model.hidden[i];
+    if (weights <= layer_weights_max) continue;
+    faults.push_back(
+        {"/model/hidden/" + std::to_string(i),
+         "times the width before it must be at most 2^31 weights, got " + std::to_string(weights)});
+  }
+}
+
+enum class Source { submitted, stored };
+
+ParsedJobSpec parse(std::string_view text, Source source) {
   const ParsedJson parsed = parse_json_text(text);
   if (const auto* fault = std::get_if<Fault>(&parsed)) return std::vector{*fault};
   if (const auto* not_json = std::get_if<NotJson>(&parsed)) return *not_json;
 
   std::vector<Fault> faults;
   JobSpec spec = read_job_spec({std::get<json>(parsed), "", faults});
+  if (source == Source::submitted) check_later_rules(spec, faults);
   if (!faults.empty()) return faults;
   return spec;
 }
+
+}  // namespace
+
+ParsedJobSpec parse_job_spec(std::string_view text) { return parse(text, Source::submitted); }
+
+ParsedJobSpec parse_stored_job_spec(std::string_view text) { return parse(text, Source::stored); }
 
 json to_json_value(const JobSpec& spec) {
   return {{"name", spec.name},

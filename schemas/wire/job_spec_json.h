@@ -20,6 +20,10 @@ using ParsedJobSpec = std::variant<JobSpec, std::vector<Fault>, NotJson>;
 // UTF-8 is NotJson.
 ParsedJobSpec parse_job_spec(std::string_view text);
 
+// The same for what was taken before, perhaps by an older version: rules that came later do not
+// apply to it.
+ParsedJobSpec parse_stored_job_spec(std::string_view text);
+
 // The long form, every field present, keys sorted: what is stored, hashed and served.
 // parse(to_json(x)) == x.
 std::string to_json(const JobSpec& spec);

@@ -39,7 +39,7 @@ struct NumberRange {
   double most = 0;
 };
 
-// What a text may be: length in bytes, and which bytes.
+// What a text may be: its length, and which bytes.
 struct TextRule {
   std::size_t least = 0;  // characters (code points), as JSON Schema counts them
   std::size_t most = 0;

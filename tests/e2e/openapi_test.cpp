@@ -80,6 +80,8 @@ TEST_CASE("each operation of the OpenAPI document answers as documented", "[e2e]
     for (const auto& [path, operations] : openapi.at("paths").items()) {
       if (!operations.contains(method)) continue;
       const json& operation = operations.at(method);
+      const bool has_ui = slowness == 1;  // sanitized builds come without it
+      if (operation.at("operationId") == "getUi" && !has_ui) continue;
       std::string verb = method;
       std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return std::toupper(c); });
       const Answer answer = send(

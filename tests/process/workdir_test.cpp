@@ -54,6 +54,12 @@ TEST_CASE("a work folder keeps the name that it was given when it was made", "[w
   CHECK(is_id(instance));
   CHECK(Workdir::open(folder.file("one"))->instance() == instance);
   CHECK(Workdir::open(folder.file("two"))->instance() != instance);
+
+  std::filesystem::copy(folder.file("one"), folder.file("copy"),
+                        std::filesystem::copy_options::recursive);
+  const std::string copied = Workdir::open(folder.file("copy"))->instance();
+  CHECK(copied != instance);
+  CHECK(Workdir::open(folder.file("copy"))->instance() == copied);
 }
 
 TEST_CASE("two agents never share a work folder", "[workdir]") {

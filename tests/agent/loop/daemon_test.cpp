@@ -146,6 +146,15 @@ TEST_CASE("several tasks run side by side and are told apart", "[agent]") {
   }
 }
 
+TEST_CASE("a daemon without tasks says that it leaves", "[agent]") {
+  Yard yard("exit 0");
+  REQUIRE(yard.server.wait_for_report([](const AgentReport& report) { return !report.leaving; }));
+
+  yard.stop();
+
+  CHECK(yard.server.wait_for_report([](const AgentReport& report) { return report.leaving; }));
+}
+
 TEST_CASE("a daemon that stops ends its tasks and says so; the next has a larger epoch",
           "[agent]") {
   Yard yard("phase running; while :; do sleep 600; done");

@@ -57,7 +57,7 @@ void check(const Shapes& shapes, Layout left, Layout right, Write write, bool wi
                    << static_cast<int>(left) << " right " << static_cast<int>(right) << " write "
                    << static_cast<int>(write) << " bias " << with_bias);
   std::mt19937_64 random(7);
-  // Of exactly the needed size: the address sanitizer sees a read beyond.
+  // Of exactly the needed size: the address sanitizer sees packing read beyond.
   const auto left_values = random_values(shapes.rows * shapes.depth, random);
   const auto right_values = random_values(shapes.depth * shapes.columns, random);
   const auto bias = random_values(shapes.columns, random);

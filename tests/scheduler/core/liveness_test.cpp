@@ -122,6 +122,20 @@ TEST_CASE("an agent that leaves takes nothing new, and is down with its last tas
   CHECK(yard.task("j", "ps/0").agent == AgentId{"b"});
 }
 
+TEST_CASE("what was placed on an agent that had begun to leave is placed anew at once",
+          "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));
+  CHECK(yard.job("j").state == JobState::starting);
+  AgentReport leaving = yard.report_of("a");  // sent before the assignment came
+  leaving.leaving = true;
+  leaving.number += 1;
+  yard.step(leaving);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::down);
+  CHECK(yard.job("j").state == JobState::queued);
+}
+
 TEST_CASE("a report that a newer one has overtaken is ignored", "[scheduler]") {
   Yard yard;
   yard.join("a");
