@@ -8,7 +8,7 @@ using namespace trainyard;
 using namespace trainyard::e2e;
 
 TEST_CASE("a gang lands on both agents; with one gone the job waits until another comes", "[e2e]") {
-  Yard yard({"--stop-after-seconds", "2", "--lost-after-seconds", "4"});
+  Yard yard({"--stop-after-seconds", "5", "--lost-after-seconds", "10"});
   const std::vector<std::string> two_cpus{"--cpus", "2", "--memory-mb", "8192"};
   yard.start_agent("left", two_cpus);
   yard.start_agent("right", two_cpus);
