@@ -13,7 +13,6 @@
 #include <optional>
 #include <thread>
 
-#include "agent/host/files.h"
 #include "agent/host/probe.h"
 #include "agent/loop/daemon.h"
 #include "schemas/base/log.h"

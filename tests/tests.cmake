@@ -12,6 +12,7 @@ target_compile_options(trainyard_test_schema PRIVATE -O0 -g0)
 trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
 trainyard_test(schemas/types DEPS schemas/types)
+trainyard_test(schemas/files DEPS schemas/files)
 trainyard_test(schemas/wire DEPS schemas/wire)
 target_sources(schemas_wire_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 trainyard_test(schemas/settings DEPS schemas/settings)
@@ -39,14 +40,16 @@ trainyard_test(api/client DEPS api/client)
 add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # which it runs
 trainyard_test(api/server DEPS api/client)
 add_dependencies(api_server_test trainyard-server)  # which it runs
-trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800)
+trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
   add_executable(trainyard-bench ${bench_sources})
   trainyard_link(trainyard-bench PRIVATE DEPS runtime/role scheduler/loop schemas/wire
-                 OUTSIDE CLI11::CLI11 CURL::libcurl)
+                 OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen)
+  # Eigen is a peer here: it is given what the runtime is compiled for.
+  set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
 endif()
 
 if(NOT TRAINYARD_SANITIZE)  # where there is no web UI

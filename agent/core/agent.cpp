@@ -26,7 +26,14 @@ std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
 }
 
 AgentReport Agent::next_report() {
-  AgentReport report{options_.id, options_.epoch, ++last_number_, generation_, options_.host, {}};
+  AgentReport report{.agent = options_.id,
+                     .instance = options_.instance,
+                     .epoch = options_.epoch,
+                     .number = ++last_number_,
+                     .generation = generation_,
+                     .leaving = leaving_,
+                     .host = options_.host,
+                     .tasks = {}};
   ReportRoom room;
   std::optional<TaskKey> cut_short;
   const auto show = [&](auto from, auto to) {
@@ -49,7 +56,9 @@ bool Agent::lease_has_expired(Time now) const {
 void Agent::take(const AssignmentArrived& event, Moment& moment) {
   const Assignment& assignment = event.assignment;
   const Fences& fences = options_.fences;
-  if (fences.epoch == Fence::kept && assignment.epoch != options_.epoch) return;
+  const bool is_mine =
+      assignment.instance == options_.instance && assignment.epoch == options_.epoch;
+  if (fences.epoch == Fence::kept && !is_mine) return;
   lease_.answered(assignment.answers, assignment.stop_after);
   if (fences.generation == Fence::kept && assignment.generation < generation_) return;
   // It was so long on its way that what it wants may have been given to others.
@@ -80,7 +89,8 @@ void Agent::apply(const Assignment& assignment, Moment& moment) {
 void Agent::want(const WantedTask& wanted, Moment& moment) {
   const auto found = tasks_.find(wanted.task.key);
   if (found == tasks_.end()) {
-    if (wanted.stop) return;
+    // A server that has not yet heard that we leave sees in the next report that it is not here.
+    if (wanted.stop || leaving_) return;
     tasks_[wanted.task.key].wanted = wanted;
     moment.act(StartTask{wanted});
     return;
@@ -110,6 +120,11 @@ void Agent::forget_if_done(const TaskKey& key, Moment& moment) {
 
 void Agent::take(const ReportSent& event, Moment& moment) {
   lease_.sent(event.number, moment.now.steady);
+}
+
+void Agent::take(const Leaving&, Moment& moment) {
+  leaving_ = true;
+  moment.report_soon();
 }
 
 void Agent::take(const ConnectionRefused&, Moment& moment) { lease_.refused(moment.now.steady); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent/core/agent_events.h"
@@ -25,6 +26,7 @@ struct Fences {
 
 struct AgentOptions {
   AgentId id;
+  std::string instance;
   std::int64_t epoch = 0;  // larger than at any earlier start of this agent
   HostInfo host;
   Fences fences = {};
@@ -48,6 +50,7 @@ class Agent {
 
   void take(const AssignmentArrived& event, Moment& moment);
   void take(const ReportSent& event, Moment& moment);
+  void take(const Leaving& event, Moment& moment);
   void take(const ConnectionRefused& event, Moment& moment);
   void take(const TaskStarted& event, Moment& moment);
   void take(const TaskStartFailed& event, Moment& moment);
@@ -65,6 +68,7 @@ class Agent {
 
   AgentOptions options_;
   Lease lease_;
+  bool leaving_ = false;
   std::int64_t generation_ = 0;   // newest applied
   std::int64_t last_number_ = 0;  // of the newest report
   std::map<TaskKey, HostedTask> tasks_;

@@ -20,6 +20,9 @@ struct AssignmentArrived {
 struct ReportSent {
   std::int64_t number = 0;
 };
+// The agent is to end. It starts nothing from now on, and every report says so; the shell ends what
+// runs.
+struct Leaving {};
 // The server's address refused the connection: nobody is there who could give our slots away, so
 // the lease is renewed. A connection that merely times out may be a partition and renews nothing.
 struct ConnectionRefused {};
@@ -56,8 +59,8 @@ struct TaskOutputDelivered {
 struct Tick {};
 
 using AgentEvent =
-    std::variant<AssignmentArrived, ReportSent, ConnectionRefused, TaskStarted, TaskStartFailed,
-                 TaskExited, RunEventsRead, TaskOutputDelivered, Tick>;
+    std::variant<AssignmentArrived, ReportSent, Leaving, ConnectionRefused, TaskStarted,
+                 TaskStartFailed, TaskExited, RunEventsRead, TaskOutputDelivered, Tick>;
 
 // --- out ---------------------------------------------------------------------------------------
 

@@ -15,7 +15,9 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/host/files.h"
+#include "schemas/base/descriptor.h"
+#include "schemas/files/file.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -114,8 +116,8 @@ bool is_loopback(const sockaddr* address) {
 
 // No packet is sent: connecting a datagram socket only asks the kernel for the route.
 Result<std::string> local_address_towards(const addrinfo& target, const std::string& server) {
-  const OpenFile socket(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.is_open()) return system_error("cannot open a socket");
+  const Descriptor socket(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return system_error("cannot open a socket");
   if (::connect(socket.get(), target.ai_addr, target.ai_addrlen) != 0) {
     return system_error("there is no route to the server " + server);
   }

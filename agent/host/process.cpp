@@ -21,8 +21,8 @@
 #include <optional>
 #include <thread>
 
-#include "agent/host/files.h"
 #include "agent/host/process_table.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -65,11 +65,8 @@ class ChildSetup {
 };
 
 Result<pid_t> spawn(const ProcessSpec& spec) {
-  const OpenFile log(
-      ::open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640));
-  if (!log.is_open()) return system_error("cannot open the log " + spec.log_path);
-  const OpenFile nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing.is_open()) return system_error("cannot open /dev/null");
+  TRY_ASSIGN(const File log, File::open(spec.log_path, O_WRONLY | O_CREAT | O_APPEND, 0640));
+  TRY_ASSIGN(const File nothing, File::open("/dev/null", O_RDONLY));
   if (::access(spec.folder.c_str(), X_OK) != 0) {
     return system_error("cannot start a process in " + spec.folder);
   }
@@ -86,9 +83,9 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
       process::exe = spec.argv.front(), process::args = arguments,
       process::extend::on_setup =
           [&environment](auto& executor) { executor.env = environment.data(); },
-      process::posix::fd.bind(STDIN_FILENO, nothing.get()),
-      process::posix::fd.bind(STDOUT_FILENO, log.get()),
-      process::posix::fd.bind(STDERR_FILENO, log.get()),
+      process::posix::fd.bind(STDIN_FILENO, nothing.descriptor()),
+      process::posix::fd.bind(STDOUT_FILENO, log.descriptor()),
+      process::posix::fd.bind(STDERR_FILENO, log.descriptor()),
       process::extend::on_exec_setup = ChildSetup(::getpid(), spec.folder.c_str()),
       process::extend::on_error = [&forked](auto& executor,
                                             const std::error_code&) { forked = executor.pid; },

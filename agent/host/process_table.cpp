@@ -8,7 +8,7 @@
 #include <memory>
 #include <sstream>
 
-#include "agent/host/files.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
 namespace {

@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 
-#include "agent/host/files.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -37,21 +35,12 @@ Result<TailLines> read_lines(const std::string& path, std::int64_t offset, std::
 
 Result<std::string> read_piece(const std::string& path, std::int64_t offset,
                                std::size_t max_bytes) {
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() && errno == ENOENT) return std::string();
-  if (!file.is_open()) return system_error("cannot open " + path);
-
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file && file.error().code == Code::not_found) return std::string();
+  if (!file) return file.error();
   std::string piece(max_bytes, '\0');
-  std::size_t filled = 0;
-  while (filled < max_bytes) {
-    const ssize_t count = ::pread(file.get(), piece.data() + filled, max_bytes - filled,
-                                  offset + static_cast<std::int64_t>(filled));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error("cannot read " + path);
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  piece.resize(filled);
+  TRY_ASSIGN(const std::size_t count, file->read_at(offset, piece));
+  piece.resize(count);
   return piece;
 }
 

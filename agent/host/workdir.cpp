@@ -14,6 +14,8 @@
 #include "agent/host/process_table.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
+#include "schemas/files/folder.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -60,13 +62,6 @@ Status end_group(const RememberedProcess& remembered) {
   return ok();
 }
 
-Status make_folders(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return internal("cannot create the folder " + path + ": " + error.message());
-  return ok();
-}
-
 bool is_empty_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_empty(path, error) && !error;
@@ -80,10 +75,8 @@ Result<Workdir> Workdir::open(const std::string& path) {
   const fs::path absolute = fs::canonical(path, error);
   if (error) return internal("cannot use the work folder " + path + ": " + error.message());
 
-  const std::string lock_path = absolute / "lock";
-  OpenFile lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.is_open()) return system_error("cannot open " + lock_path);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  TRY_ASSIGN(File lock, File::open(absolute / "lock", O_RDWR | O_CREAT, 0600));
+  if (::flock(lock.descriptor(), LOCK_EX | LOCK_NB) != 0) {
     return conflict("another agent uses the work folder " + absolute.string());
   }
 
@@ -91,6 +84,7 @@ Result<Workdir> Workdir::open(const std::string& path) {
   TRY(workdir.end_leftovers());
   TRY(make_folders(absolute / "tasks"));
   TRY_ASSIGN(workdir.epoch_, workdir.count_epoch());
+  TRY_ASSIGN(workdir.instance_, workdir.find_instance());
   return workdir;
 }
 
@@ -107,9 +101,7 @@ Status Workdir::end_leftovers() const {
     const std::optional<RememberedProcess> remembered = parse_remembered(*text);
     if (remembered && may_have_left_members(*remembered)) TRY(end_group(*remembered));
   }
-  fs::remove_all(tasks, error);
-  if (error) return internal("cannot remove " + tasks.string() + ": " + error.message());
-  return ok();
+  return remove_folder(tasks);
 }
 
 Result<std::int64_t> Workdir::count_epoch() const {
@@ -126,6 +118,19 @@ Result<std::int64_t> Workdir::count_epoch() const {
   }
   TRY(write_file_durably(path, std::to_string(epoch) + "\n"));
   return epoch;
+}
+
+Result<std::string> Workdir::find_instance() const {
+  const std::string path = path_ + "/instance";
+  Result<std::string> text = read_file(path);
+  if (!text && text.error().code != Code::not_found) return text.error();
+  if (!text) {
+    TRY_ASSIGN(text, read_file("/proc/sys/kernel/random/uuid"));  // a new one with each reading
+    TRY(write_file_durably(path, *text));
+  }
+  std::string instance = text->substr(0, text->find('\n'));
+  if (!is_id(instance)) return internal(path + " does not hold the name that an agent wrote there");
+  return instance;
 }
 
 std::string Workdir::attempt_folder(const TaskKey& key) const {

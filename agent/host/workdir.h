@@ -1,6 +1,7 @@
 // The agent's folder, which holds all that it keeps:
 //   lock                                          held while an agent lives: one agent per folder
 //   epoch                                         how often an agent started here
+//   instance                                      a random name, made with the folder
 //   tasks/<job>/<attempt>/<role>-<index>/         one task: task.json, task.log, events.jsonl,
 //   process, ... tasks/<job>/<attempt>/restore/                the checkpoint that the attempt's
 //   tasks start from
@@ -9,8 +10,8 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/host/files.h"
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
 #include "schemas/types/task.h"
 
 namespace trainyard::agent {
@@ -27,6 +28,9 @@ class Workdir {
   // do what it likes.
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
 
+  // Tells this folder's agent from any other that was given its name by mistake.
+  [[nodiscard]] const std::string& instance() const { return instance_; }
+
   // Refuses a job id that would not stay below tasks/.
   [[nodiscard]] Result<std::string> make_task_folder(const TaskKey& key) const;
   [[nodiscard]] std::string task_folder(const TaskKey& key) const;
@@ -39,15 +43,17 @@ class Workdir {
   void remove_task_folder(const TaskKey& key) const;
 
  private:
-  Workdir(std::string path, OpenFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  Workdir(std::string path, File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   [[nodiscard]] Status end_leftovers() const;
   [[nodiscard]] Result<std::int64_t> count_epoch() const;
+  [[nodiscard]] Result<std::string> find_instance() const;
   [[nodiscard]] std::string attempt_folder(const TaskKey& key) const;
 
   std::string path_;  // absolute
-  OpenFile lock_;
+  File lock_;
   std::int64_t epoch_ = 0;
+  std::string instance_;
 };
 
 }  // namespace trainyard::agent

@@ -8,10 +8,10 @@
 #include <set>
 
 #include "agent/link/channel.h"
+#include "schemas/files/sha256.h"
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/wire/agent_codec.h"
 #include "schemas/wire/grpc_status.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::agent {
 namespace {
@@ -31,19 +31,10 @@ std::int64_t size_of(const std::string& path) {
   return error ? -1 : static_cast<std::int64_t>(bytes);
 }
 
-// "" when it cannot be read.
-std::string sha256_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  Sha256 hash;
-  std::string piece(piece_bytes, '\0');
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
-  }
-  return file.eof() ? hash.finish_hex() : std::string();
-}
-
 bool is_whole(const std::string& path, const ArtifactFile& file) {
-  return size_of(path) == file.bytes && sha256_of(path) == file.sha256;
+  if (size_of(path) != file.bytes) return false;
+  const Result<std::string> hash = sha256_of_file(path);
+  return hash && *hash == file.sha256;
 }
 
 // The stored part grew between our question and our first piece: an earlier upload of ours that had

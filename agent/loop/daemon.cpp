@@ -34,7 +34,10 @@ class Daemon::Session {
   Session(const DaemonOptions& options, Workdir workdir, Inbox<DaemonEvent>& inbox)
       : inbox_(inbox),
         workdir_(std::move(workdir)),
-        core_({.id = options.id, .epoch = workdir_.epoch(), .host = options.host},
+        core_({.id = options.id,
+               .instance = workdir_.instance(),
+               .epoch = workdir_.epoch(),
+               .host = options.host},
               read_clocks().steady),
         runner_({.server = options.server, .runtime = options.runtime}, workdir_,
                 {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
@@ -107,6 +110,7 @@ class Daemon::Session {
     if (stopping_) return;
     stopping_ = true;
     log_info("stopping", {{"has_tasks", core_.has_tasks()}});
+    apply(Leaving{}, now);
     apply_all(runner_.shut_down(now), now);
   }
 

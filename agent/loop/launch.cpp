@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "agent/host/files.h"
+#include "schemas/files/whole_file.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard::agent {

@@ -20,8 +20,8 @@ constexpr std::size_t line_bytes_max = 64U << 10;  // a longer line is cut into 
 constexpr int cannot_execute = 127;
 
 struct Pipe {
-  int read_end;
-  int write_end;
+  Descriptor read_end;
+  Descriptor write_end;
 };
 
 Result<Pipe> make_pipe() {
@@ -30,7 +30,7 @@ Result<Pipe> make_pipe() {
     return unavailable("no pipe: " + std::generic_category().message(errno));
   }
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return Pipe{ends[0], ends[1]};
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 // Between fork and exec: only calls that are safe there.
@@ -69,23 +69,21 @@ Result<Child> Child::start(std::string name, const std::vector<std::string>& arg
   for (const std::string& argument : arguments)
     pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
-  TRY_ASSIGN(const Pipe error_output, make_pipe());
+  TRY_ASSIGN(Pipe error_output, make_pipe());
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) become(pointers, error_output.write_end, parent);
-  close(error_output.write_end);
+  if (pid == 0) become(pointers, error_output.write_end.get(), parent);
   if (pid < 0) {
-    close(error_output.read_end);
     return unavailable("cannot start " + arguments[0] + ": " +
                        std::generic_category().message(errno));
   }
-  return Child(std::move(name), pid, error_output.read_end);
+  return Child(std::move(name), pid, std::move(error_output.read_end));
 }
 
 Child::Child(Child&& other) noexcept
     : name_(std::move(other.name_)),
       pid_(std::exchange(other.pid_, -1)),
-      error_output_(std::exchange(other.error_output_, -1)),
+      error_output_(std::move(other.error_output_)),
       running_(std::exchange(other.running_, false)),
       wait_status_(other.wait_status_),
       unfinished_line_(std::move(other.unfinished_line_)) {}
@@ -95,22 +93,17 @@ Child::~Child() {
     send_signal(SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  close_error_output();
-}
-
-void Child::close_error_output() {
-  if (error_output_ >= 0) close(std::exchange(error_output_, -1));
 }
 
 std::vector<std::string> Child::read_lines() {
   std::array<char, 4096> buffer{};
   std::vector<std::string> lines;
-  while (error_output_ >= 0) {
-    const ssize_t got = read(error_output_, buffer.data(), buffer.size());
+  while (error_output_) {
+    const ssize_t got = read(error_output_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) break;
     if (got <= 0) {
-      close_error_output();
+      error_output_ = Descriptor();
       if (!unfinished_line_.empty()) lines.push_back(std::exchange(unfinished_line_, {}));
       break;
     }

@@ -6,8 +6,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::client {
@@ -26,9 +28,8 @@ class Child {
   ~Child();  // kills and reaps what still runs
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] int error_output() const {
-    return error_output_;
-  }  // non-blocking; -1 once it has ended
+  // Non-blocking; -1 once it has ended.
+  [[nodiscard]] int error_output() const { return error_output_.get(); }
   [[nodiscard]] bool running() const { return running_; }
   // As a shell says it: the exit code, or 128 + the signal's number. Of a child that has ended.
   [[nodiscard]] int exit_status() const;
@@ -42,12 +43,12 @@ class Child {
   void reap();  // notices an end; never blocks
 
  private:
-  Child(std::string name, pid_t pid, int error_output)
-      : name_(std::move(name)), pid_(pid), error_output_(error_output) {}
-  void close_error_output();
+  Child(std::string name, pid_t pid, Descriptor error_output)
+      : name_(std::move(name)), pid_(pid), error_output_(std::move(error_output)) {}
+
   std::string name_;
   pid_t pid_ = -1;
-  int error_output_ = -1;
+  Descriptor error_output_;
   bool running_ = true;
   int wait_status_ = 0;
   std::string unfinished_line_;

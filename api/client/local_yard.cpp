@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -18,6 +17,8 @@
 #include "api/client/json_read.h"
 #include "api/client/rest.h"
 #include "schemas/base/clock.h"
+#include "schemas/base/descriptor.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::client {
 namespace {
@@ -35,21 +36,18 @@ class SignalQueue {
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, &before_);
-    descriptor_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    descriptor_ = Descriptor(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
   }
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
-  ~SignalQueue() {
-    close(descriptor_);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  ~SignalQueue() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
   // How many times a person asked for the end since the last call.
   int requests_to_end() {
     int requests = 0;
     signalfd_siginfo info{};
-    while (read(descriptor_, &info, sizeof info) == sizeof info) {
+    while (read(descriptor_.get(), &info, sizeof info) == sizeof info) {
       if (info.ssi_signo != SIGCHLD) ++requests;
     }
     return requests;
@@ -57,7 +55,7 @@ class SignalQueue {
 
  private:
   sigset_t before_{};
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 // A child and the file that keeps what it logs; the file of the run before is kept as <name>.log.1.
@@ -80,25 +78,11 @@ struct Daemon {
 };
 
 // Held while a yard runs: another one on the folder is refused before it touches anything there.
-class FolderLock {
- public:
-  static Result<FolderLock> take(const std::string& folder) {
-    const std::string path = folder + "/lock";
-    FolderLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (lock.descriptor_ < 0) return invalid("cannot write " + path);
-    if (flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) return lock;
-    return conflict("another `trainyard local` runs on " + folder);
-  }
-  FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-
- private:
-  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
-};
+Result<File> lock_folder(const std::string& folder) {
+  TRY_ASSIGN(File lock, File::open(folder + "/lock", O_RDWR | O_CREAT));
+  if (flock(lock.descriptor(), LOCK_EX | LOCK_NB) == 0) return lock;
+  return conflict("another `trainyard local` runs on " + folder);
+}
 
 class LocalYard {
  public:
@@ -110,7 +94,7 @@ class LocalYard {
     if (error) return invalid("--state-dir: " + options_.state_dir + ": " + error.message());
     std::filesystem::create_directories(work_dir(), error);
     if (error) return invalid("--work-dir: " + work_dir() + ": " + error.message());
-    TRY_ASSIGN(const FolderLock lock, FolderLock::take(options_.state_dir));
+    TRY_ASSIGN(const File lock, lock_folder(options_.state_dir));
     TRY(start_server());
     while (any_running()) {
       wait_for_something();

@@ -18,7 +18,7 @@ Code code_of(long status) {
 
 std::string fault_line(const nlohmann::json& fault) {
   const std::string pointer = text_of(fault, "pointer");
-  return "\n  " + (pointer.empty() ? "the spec" : printable(pointer)) + ": " +
+  return "\n  " + (pointer.empty() ? "" : printable(pointer) + ": ") +
          printable(text_of(fault, "message"));
 }
 

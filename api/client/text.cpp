@@ -78,6 +78,17 @@ std::string printable(std::string_view text) {
     if (safe[i] == '\xC2' && static_cast<unsigned char>(safe[i + 1]) < 0xA0)
       safe.replace(i, 2, "?");
   }
+  // What turns the direction of writing, and so can show one text as another: U+200E, U+200F,
+  // U+202A..U+202E, U+2066..U+2069 are E2 80 8E/8F, E2 80 AA..AE, E2 81 A6..A9.
+  for (std::size_t i = 0; i + 2 < safe.size(); ++i) {
+    if (!safe.substr(i, 2).starts_with("\xE2")) continue;
+    const auto second = static_cast<unsigned char>(safe[i + 1]);
+    const auto third = static_cast<unsigned char>(safe[i + 2]);
+    const bool turns = (second == 0x80 && (third == 0x8E || third == 0x8F)) ||
+                       (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+                       (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+    if (turns) safe.replace(i, 3, "?");
+  }
   return safe;
 }
 

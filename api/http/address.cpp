@@ -3,9 +3,21 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace trainyard::api {
+
+bool is_loopback_name(std::string_view host) {
+  if (host.starts_with('[')) return host == "[::1]" || host.starts_with("[::1]:");
+  std::string name(host.substr(0, host.find(':')));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (name.ends_with('.')) name.pop_back();
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  in_addr address{};
+  return ::inet_pton(AF_INET, name.c_str(), &address) == 1 && name.starts_with("127.");
+}
 
 Result<HostAndPort> parse_address(const std::string& text, Exposure exposure) {
   const std::size_t colon = text.rfind(':');

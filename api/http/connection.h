@@ -14,9 +14,9 @@
 #include <mutex>
 #include <string>
 
-#include "api/http/file_descriptor.h"
 #include "api/http/request_parser.h"
 #include "api/http/response.h"
+#include "schemas/base/descriptor.h"
 
 namespace trainyard::api {
 
@@ -24,7 +24,7 @@ class Writer;
 
 // A part of an open file, sent without being read into memory.
 struct FileSlice {
-  FileDescriptor file{};
+  Descriptor file{};
   off_t offset = 0;
   std::uint64_t length = 0;
 };
@@ -47,7 +47,7 @@ struct Output {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Setup {
-    FileDescriptor socket;  // non-blocking
+    Descriptor socket;  // non-blocking
     RequestLimits limits;
     std::shared_ptr<Writer> writer;
     std::shared_ptr<std::atomic<std::size_t>>
@@ -100,7 +100,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void tell_stream();                // mutex_ not held
   void write_now(std::unique_lock<std::mutex> lock);
 
-  const FileDescriptor socket_;
+  const Descriptor socket_;
   const std::shared_ptr<Writer> writer_;
   const std::shared_ptr<std::atomic<std::size_t>> count_;
   RequestParser parser_;  // the reading thread's alone

@@ -23,7 +23,7 @@ constexpr std::array<Row, 5> error_table{{
     {Code::internal, 500, "internal"},
 }};
 
-constexpr std::array<std::pair<int, std::string_view>, 26> phrases{{
+constexpr std::array<std::pair<int, std::string_view>, 27> phrases{{
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},
@@ -44,6 +44,7 @@ constexpr std::array<std::pair<int, std::string_view>, 26> phrases{{
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
+    {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},

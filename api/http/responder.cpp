@@ -81,7 +81,7 @@ void Responder::tagged(Response response, const std::string& entity_tag) const {
 }
 
 void Responder::file(const FileResponse& file) const {
-  FileDescriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat facts {};
   if (!opened || ::fstat(opened.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     return error(not_found("the file is not there"));

@@ -50,6 +50,13 @@ bool comes_from_another_site(const Request& request) {
   return origin != "http://" + host && origin != "https://" + host;
 }
 
+// A page of another site whose name was made to point here ("DNS rebinding") is of this origin to
+// the browser; the name tells. Who listens beyond loopback has names that are not known here.
+bool is_for_another_host(const Request& request, Exposure exposure) {
+  const std::string_view host = request.header("host");
+  return exposure == Exposure::loopback_only && !host.empty() && !is_loopback_name(host);
+}
+
 // One per Pistache worker. Both overrides stand in for Pistache's own parsing and answering.
 class Reader : public http::Handler {
  public:
@@ -72,7 +79,7 @@ class Reader : public http::Handler {
     // is Pistache's clock for that.
     peer->setIdle(true);
     peer->putData(ParserData, std::make_shared<http::RequestParser>(1));
-    FileDescriptor socket(::fcntl(peer->fd(), F_DUPFD_CLOEXEC, 0));
+    Descriptor socket(::fcntl(peer->fd(), F_DUPFD_CLOEXEC, 0));
     if (!socket) {
       log_error("connection_refused", {{"message", "no file descriptor is left"}});
       ::shutdown(peer->fd(), SHUT_RDWR);
@@ -117,6 +124,13 @@ class Reader : public http::Handler {
                                    .open = shared_->open,
                                    .keep_open_max = shared_->options.idle_limit / 2},
         request));
+    if (is_for_another_host(request, shared_->options.exposure)) {
+      return responder.problem(
+          {.status = 421,
+           .code = "misdirected_request",
+           .detail = "this server listens on the loopback interface, and the Host header does not "
+                     "name that: say localhost"});
+    }
     if (comes_from_another_site(request)) {
       return responder.problem({.status = 403,
                                 .code = "foreign_origin",

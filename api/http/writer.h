@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/http/file_descriptor.h"
+#include "schemas/base/descriptor.h"
 
 namespace trainyard::api {
 
@@ -52,7 +52,7 @@ class Writer {
   [[nodiscard]] bool is_done(Clock::time_point now);
 
   const Options options_;
-  FileDescriptor poll_;
+  Descriptor poll_;
   std::mutex mutex_;
   // guarded by mutex_; one entry per connection at most, so bounded by the limit of connections
   std::unordered_map<int, Unfinished> unfinished_;

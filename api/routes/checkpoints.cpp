@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
+#include "schemas/files/sha256.h"
 #include "schemas/types/retention.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::api {
 namespace {
@@ -33,17 +32,6 @@ void list_checkpoints(Backend& backend, const Request& request, const Responder&
   responder.json(200, to_text(page_to_json(std::move(items), std::nullopt)));
 }
 
-Result<std::string> hash_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  Sha256 hash;
-  std::string piece(1 << 20, '\0');
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-    hash.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
-  }
-  if (!file.eof()) return unavailable("cannot read " + path);
-  return hash.finish_hex();
-}
-
 // The hashes of model files that were downloaded lately. A file never changes once it is there: its
 // checkpoint's manifest names all that is in it.
 class KnownHashes {
@@ -51,7 +39,7 @@ class KnownHashes {
   Result<std::string> hash_of(const std::string& path, const std::string& manifest) {
     const std::string key = path + '\n' + manifest;
     if (const auto known = hashes_.find(key); known != hashes_.end()) return known->second;
-    TRY_ASSIGN(std::string hash, hash_file(path));
+    TRY_ASSIGN(std::string hash, sha256_of_file(path));
     if (hashes_.size() >= count_max) hashes_.clear();
     hashes_.emplace(key, hash);
     return hash;

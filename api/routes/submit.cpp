@@ -7,9 +7,9 @@
 #include "api/routes/job_response.h"
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
+#include "schemas/files/sha256.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/json_text.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::api {
 namespace {

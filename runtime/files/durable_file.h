@@ -4,13 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
+#include "schemas/files/sha256.h"
 #include "schemas/types/run_event.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::runtime {
 
@@ -21,7 +23,7 @@ class DurableFile {
   static Result<DurableFile> create(const std::string& folder, const std::string& name);
   // Without a commit nothing is left behind.
   ~DurableFile();
-  DurableFile(DurableFile&& other) noexcept;
+  DurableFile(DurableFile&&) noexcept = default;
   DurableFile& operator=(DurableFile&&) = delete;
 
   Status add(std::span<const std::byte> data);
@@ -30,37 +32,13 @@ class DurableFile {
   Result<ArtifactFile> commit();
 
  private:
-  DurableFile(std::string folder, std::string name, int fd);
-  [[nodiscard]] std::string path() const { return folder_ + "/" + name_; }
-  [[nodiscard]] std::string path_aside() const { return path() + ".partial"; }
+  DurableFile(std::string folder, std::string name, File file);
 
   std::string folder_;
   std::string name_;
-  int fd_ = -1;
+  std::unique_ptr<File> file_;  // what is written aside; none once it is committed or moved from
   std::int64_t bytes_ = 0;
   Sha256 hash_;
-};
-
-// An open file for reading, closed with the object.
-class ReadFile {
- public:
-  static Result<ReadFile> open(const std::string& path);
-  ~ReadFile();
-  ReadFile(ReadFile&& other) noexcept;
-  ReadFile& operator=(ReadFile&&) = delete;
-
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  Status read(std::int64_t offset, std::span<std::byte> out) const;
-  Result<std::string> text(std::int64_t offset, std::int64_t count) const;
-  Result<std::string> sha256() const;
-
- private:
-  ReadFile(std::string path, int fd, std::int64_t bytes);
-
-  std::string path_;
-  int fd_ = -1;
-  std::int64_t bytes_ = 0;
 };
 
 }  // namespace trainyard::runtime

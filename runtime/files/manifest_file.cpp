@@ -5,6 +5,7 @@
 
 #include "runtime/files/durable_file.h"
 #include "runtime/files/shard_file.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::runtime {
 
@@ -15,10 +16,10 @@ Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& m
 }
 
 Result<Manifest> read_manifest(const RestoreFrom& restore) {
-  TRY_ASSIGN(const ReadFile file, ReadFile::open(restore.folder + "/" + restore.manifest.name));
-  TRY_ASSIGN(const std::string text, file.text(0, file.bytes()));
+  const std::string path = restore.folder + "/" + restore.manifest.name;
+  TRY_ASSIGN(const std::string text, read_file(path));
   if (sha256_hex(text) != restore.manifest.sha256) {
-    return invalid(file.path() + " is damaged: its sha256 is not " + restore.manifest.sha256);
+    return invalid(path + " is damaged: its sha256 is not " + restore.manifest.sha256);
   }
   return parse_manifest(text);
 }

@@ -1,6 +1,8 @@
 // Tensors go into the file in the order of parts: weights first, then slot by slot.
 #include "runtime/files/shard_file.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -46,7 +48,7 @@ void want(WantedByName& wanted, const RestoreRequest& request, const std::string
   }
 }
 
-Status read_tensor(const ReadFile& file, std::int64_t tensor_start, const ShardRange& range,
+Status read_tensor(const File& file, std::int64_t tensor_start, const ShardRange& range,
                    std::vector<Wanted>& wanted) {
   for (Wanted& part : wanted) {
     const std::int64_t begin = std::max(part.begin, range.begin);
@@ -54,22 +56,30 @@ Status read_tensor(const ReadFile& file, std::int64_t tensor_start, const ShardR
     if (begin >= end) continue;
     const auto out = part.out.subspan(static_cast<std::size_t>(begin - part.begin),
                                       static_cast<std::size_t>(end - begin));
-    TRY(file.read(tensor_start + (begin - range.begin) * kFloatBytes, std::as_writable_bytes(out)));
+    TRY(file.read_exactly(tensor_start + (begin - range.begin) * kFloatBytes,
+                          std::as_writable_bytes(out)));
     part.found += end - begin;
   }
   return ok();
 }
 
+Result<std::string> beginning_of(const File& file, std::int64_t bytes) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  TRY(file.read_exactly(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
 Status read_shard(const std::string& folder, const ArtifactFile& about, WantedByName& wanted) {
-  TRY_ASSIGN(const ReadFile file, ReadFile::open(folder + "/" + about.name));
-  TRY_ASSIGN(const std::string hash, file.sha256());
+  TRY_ASSIGN(const File file, File::open(folder + "/" + about.name, O_RDONLY));
+  TRY_ASSIGN(const std::string hash, sha256_of_file(file.path()));
   if (hash != about.sha256) {
     return invalid(file.path() + " is damaged: its sha256 is " + hash + ", not " + about.sha256);
   }
-  TRY_ASSIGN(const std::string length, file.text(0, 8));
+  TRY_ASSIGN(const std::int64_t file_bytes, file.size());
+  TRY_ASSIGN(const std::string length, beginning_of(file, 8));
   TRY_ASSIGN(const std::int64_t header_bytes, safetensors_header_length(length));
-  TRY_ASSIGN(const std::string start, file.text(0, 8 + header_bytes));
-  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(start, file.bytes()));
+  TRY_ASSIGN(const std::string start, beginning_of(file, std::min(8 + header_bytes, file_bytes)));
+  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(start, file_bytes));
 
   for (const SafetensorsEntry& entry : header.entries) {
     TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));

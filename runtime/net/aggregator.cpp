@@ -137,21 +137,52 @@ void Aggregator::commit() {
     snapshot_step = std::max(snapshot_step, push->snapshot_step);
   }
 
-  const std::int64_t step = gate_.version() + 1;
-  shard_.apply(sum_of_pending(),
-               {.learning_rate = learning_rate_at(rules_.optimizer, step, rules_.gate.max_steps),
-                .step = step,
-                .gradient_scale = 1.0F / static_cast<float>(sums.examples)});
+  shard_.apply(sum_of_pending(), update_to(gate_.version() + 1, sums.examples));
   gate_.commit();
+  if (rules_.gate.mode == Mode::async) note_in_cut();
   for (auto& push : pending_) push.reset();
   for (BatchSums& unseen : unseen_) unseen += sums;
 
-  if (snapshot_step > 0) take_snapshot(snapshot_step);
+  if (snapshot_step > 0 && rules_.gate.mode == Mode::sync) take_snapshot(snapshot_step);
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
 }
 
+ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
+  return {.learning_rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps),
+          .step = version,
+          .gradient_scale = 1.0F / static_cast<float>(examples)};
+}
+
+// The one push of this commit, in the snapshot that is being made or that it asks for.
+void Aggregator::note_in_cut() {
+  const auto push =
+      std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
+  const std::int64_t rank = (*push)->rank;
+  if (cut_ && cut_->wants(rank)) {
+    cut_->apply(rank, (*push)->step, sum_of_pending(),
+                update_to(cut_->version() + 1, (*push)->sums.examples));
+  }
+  const std::int64_t asked = (*push)->snapshot_step;
+  if (asked > 0 && (!cut_ || asked > cut_->step())) {
+    cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
+    for (std::size_t other = 0; other < lost_.size(); ++other) {
+      if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
+    }
+  }
+  if (cut_ && asked == cut_->step()) cut_->close(rank);
+  finish_cut_if_complete();
+}
+
+// Nobody pushes any more once training is over: then it is what it is.
+void Aggregator::finish_cut_if_complete() {
+  if (!cut_ || (!cut_->is_complete() && !gate_.finished())) return;
+  sink_(std::move(*cut_).take());
+  cut_.reset();
+}
+
 void Aggregator::snapshot_at(std::int64_t step) {
+  if (cut_ && cut_->step() == step) return;
   if (gate_.version() >= step) {
     take_snapshot(step);
   } else {
@@ -172,7 +203,8 @@ void Aggregator::answer(std::int64_t rank, const Reply& reply) {
   reply(Answer{.weights = shard_.weights(),
                .version = gate_.version(),
                .rank_step = gate_.rank_steps()[index_of(rank)],
-               .sums = std::exchange(unseen_[index_of(rank)], {})});
+               .sums = std::exchange(unseen_[index_of(rank)], {}),
+               .asked_snapshot = cut_ && cut_->wants(rank) ? cut_->step() : 0});
 }
 
 void Aggregator::answer_waiting() {
@@ -189,6 +221,8 @@ void Aggregator::lose(std::int64_t rank, const std::string& why) {
     waiting_[index_of(rank)] = {};
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
+    if (cut_) cut_->close(rank);
+    finish_cut_if_complete();
   }
   if (rules_.gate.mode != Mode::sync) return answer_waiting();  // nobody waits for who is gone
   if (gate_.finished() || broken_) return;

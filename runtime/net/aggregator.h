@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/version_gate.h"
+#include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
 #include "schemas/base/result.h"
 
@@ -35,10 +36,12 @@ struct BatchSums {
 
 struct Push {
   std::int64_t rank = 0;
-  std::int64_t step = 0;           // as VersionGate numbers them
-  std::int64_t base_version = 0;   // of the parameters the gradient was computed from
-  BatchSums sums;                  // sums.examples is the gradient's weight in the mean
-  std::int64_t snapshot_step = 0;  // not 0: take a snapshot, named by it, of the version this makes
+  std::int64_t step = 0;          // as VersionGate numbers them
+  std::int64_t base_version = 0;  // of the parameters the gradient was computed from
+  BatchSums sums;                 // sums.examples is the gradient's weight in the mean
+  // Not 0: the name of a snapshot. Sync: of the version that this makes. Async: the push is the
+  // rank's last one in it.
+  std::int64_t snapshot_step = 0;
   // Of the sum of the batch's losses, over each of the rank's roots_of() the reduction tree, one
   // after another.
   Payload gradient;
@@ -49,15 +52,9 @@ struct Answer {
   std::int64_t version = 0;
   std::int64_t rank_step = 0;  // newest step taken of the rank
   BatchSums sums;              // all that was applied since the rank's last answer
-};
-
-// Weights and slots of one version, taken between two updates.
-struct Snapshot {
-  std::int64_t step = 0;  // its name
-  std::int64_t version = 0;
-  std::vector<std::int64_t> rank_steps;
-  Weights weights;
-  std::vector<AlignedBuffer> slots;
+  // Async, not 0: a snapshot of this name is being made, and waits for the rank's next push to
+  // carry it.
+  std::int64_t asked_snapshot = 0;
 };
 
 class Aggregator {
@@ -86,7 +83,8 @@ class Aggregator {
   // Answers as soon as the version is `at_least` or newer.
   void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
 
-  // Takes a snapshot named `step` as soon as the version is that or newer.
+  // Takes a snapshot named `step` as soon as the version is that or newer, unless one is being
+  // made.
   void snapshot_at(std::int64_t step);
 
   // The rank's caller is gone before training was over: in sync no step can commit any more, so
@@ -115,6 +113,9 @@ class Aggregator {
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pending() const;
   void commit();
+  [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
+  void note_in_cut();
+  void finish_cut_if_complete();
   void take_snapshot(std::int64_t step);
   void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
@@ -132,6 +133,7 @@ class Aggregator {
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()
   std::optional<std::int64_t> snapshot_at_;
+  std::optional<Cut> cut_;  // async: being made
   std::optional<Error> broken_;
 };
 

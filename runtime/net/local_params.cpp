@@ -17,18 +17,17 @@ LocalParams::LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregat
                   [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }),
       whole_{plan_shares(aggregator_.elements(), 1).front()} {}
 
-Result<Pulled> LocalParams::pull(std::int64_t at_least, std::span<float> parameters) {
+Result<Pulled> LocalParams::pull(std::int64_t at_least) {
   const std::lock_guard lock(mutex_);
   if (at_least > aggregator_.version()) {
     return conflict("version " + std::to_string(at_least) + " was never made");
   }
   Result<Answer> answer = internal("a pull that was not answered");
   aggregator_.pull(0, at_least, [&answer](Result<Answer> given) { answer = std::move(given); });
-  return keep(std::move(answer), parameters);
+  return keep(std::move(answer));
 }
 
-Result<Pulled> LocalParams::push_pull(const Contribution& contribution,
-                                      std::span<float> parameters) {
+Result<Pulled> LocalParams::push_pull(const Contribution& contribution) {
   Result<Answer> answer = internal("a push that was not answered");
   const std::lock_guard lock(mutex_);
   aggregator_.push(
@@ -39,15 +38,17 @@ Result<Pulled> LocalParams::push_pull(const Contribution& contribution,
        .snapshot_step = contribution.snapshot_step,
        .gradient = payload_of(contribution.gradient->span(), aggregator_.elements(), whole_)},
       [&answer](Result<Answer> given) { answer = std::move(given); });
-  return keep(std::move(answer), parameters);
+  return keep(std::move(answer));
 }
 
-Result<Pulled> LocalParams::keep(Result<Answer> answer, std::span<float> parameters) {
-  TRY_ASSIGN(const Answer given, std::move(answer));
-  ENSURE(parameters.size() == given.weights->size());
-  std::ranges::copy(given.weights->span(), parameters.begin());
+Result<Pulled> LocalParams::keep(Result<Answer> answer) {
+  TRY_ASSIGN(Answer given, std::move(answer));
+  lent_ = std::move(given.weights);
   version_ = given.version;
-  return Pulled{.version = given.version, .rank_step = given.rank_step, .sums = given.sums};
+  return Pulled{.version = given.version,
+                .rank_step = given.rank_step,
+                .sums = given.sums,
+                .parameters = lent_->span()};
 }
 
 Result<std::vector<WrittenShard>> LocalParams::snapshot(const SnapshotDesk::Request& request) {

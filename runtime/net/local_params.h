@@ -12,18 +12,19 @@ class LocalParams final : public ParamsChannel {
   LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
               SnapshotFiles files);
 
-  Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) override;
-  Result<Pulled> push_pull(const Contribution& contribution, std::span<float> parameters) override;
+  Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> push_pull(const Contribution& contribution) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override { return ok(); }
 
  private:
-  Result<Pulled> keep(Result<Answer> answer, std::span<float> parameters);
+  Result<Pulled> keep(Result<Answer> answer);
 
   SnapshotDesk desk_;
   std::mutex mutex_;
   Aggregator aggregator_;  // guarded by mutex_: the chief asks for snapshots on another thread
   std::int64_t version_ = 0;
+  Weights lent_;  // to the worker, until its next call
   Share whole_;
 };
 

@@ -59,6 +59,16 @@ ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer w
   weights_ = pool_->give(std::move(weights));
 }
 
+ParameterShard::ParameterShard(const OptimizerConfig& optimizer, Weights weights,
+                               std::vector<AlignedBuffer> slots)
+    : optimizer_(optimizer),
+      pool_(std::make_shared<BufferPool>(
+          weights->size(), [](std::size_t elements) { return AlignedBuffer(elements); })),
+      weights_(std::move(weights)),
+      slots_(std::move(slots)) {}
+
+ParameterShard ParameterShard::fork() const { return {optimizer_, weights_, copy_of(slots_)}; }
+
 void ParameterShard::move_to(MakeBuffer make) {
   pool_ = std::make_shared<BufferPool>(weights_->size(), std::move(make));
   std::shared_ptr<AlignedBuffer> here = pool_->take();

@@ -26,6 +26,9 @@ class ParameterShard {
   ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                  std::vector<AlignedBuffer> slots);
 
+  // The same weights and slots, to be updated apart: the weights are shared, the slots copied.
+  [[nodiscard]] ParameterShard fork() const;
+
   // From now on the weights lie in buffers that `make` gives; a buffer is used again once it is
   // dropped, and is never freed before the shard.
   using MakeBuffer = std::function<AlignedBuffer(std::size_t elements)>;
@@ -47,6 +50,9 @@ class ParameterShard {
   }
 
  private:
+  ParameterShard(const OptimizerConfig& optimizer, Weights weights,
+                 std::vector<AlignedBuffer> slots);
+
   OptimizerConfig optimizer_;
   std::shared_ptr<BufferPool> pool_;
   Weights weights_;

@@ -18,7 +18,7 @@ namespace trainyard::runtime {
 struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
-  std::int64_t snapshot_step = 0;  // not 0: a checkpoint, named by it, of the version this makes
+  std::int64_t snapshot_step = 0;  // not 0: the name of a checkpoint; as in Push
   // Of the whole arena, for each part one after another; unchanged until the answer is there, and
   // held while the network may read it.
   std::shared_ptr<const AlignedBuffer> gradient;
@@ -28,6 +28,11 @@ struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
   BatchSums sums;              // all that was applied since this worker's last answer
+  // Async, not 0: a checkpoint is being made, and this rank's next push is to carry its name.
+  std::int64_t asked_snapshot = 0;
+  // The whole arena, where it lies; unchanged until the next call of the channel's pull or
+  // push_pull.
+  std::span<const float> parameters;
 };
 
 class ParamsChannel {
@@ -39,14 +44,13 @@ class ParamsChannel {
     return std::make_shared<AlignedBuffer>(elements);
   }
 
-  // The parameters of version `at_least` or newer, into the whole arena. `unavailable` when a ps is
-  // gone or the caller was asked to stop.
-  virtual Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) = 0;
+  // The parameters of version `at_least` or newer. `unavailable` when a ps is gone or the caller
+  // was asked to stop.
+  virtual Result<Pulled> pull(std::int64_t at_least) = 0;
 
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
   // made.
-  virtual Result<Pulled> push_pull(const Contribution& contribution,
-                                   std::span<float> parameters) = 0;
+  virtual Result<Pulled> push_pull(const Contribution& contribution) = 0;
 
   // How each ps is reached, for people; empty where there is none.
   [[nodiscard]] virtual std::string routes() const { return ""; }

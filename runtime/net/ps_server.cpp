@@ -54,6 +54,7 @@ proto::PullFrame pull_frame_of(const Answer& answer) {
   header.set_examples(answer.sums.examples);
   header.set_loss_sum(answer.sums.loss_sum);
   header.set_correct(answer.sums.correct);
+  header.set_asked_snapshot(answer.asked_snapshot);
   return header;
 }
 

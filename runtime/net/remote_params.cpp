@@ -11,6 +11,7 @@
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/shared_lane.h"
+#include "runtime/net/snapshot_calls.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/grpc_status.h"
@@ -24,25 +25,16 @@ constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
 constexpr seconds kStallWarning{30};
 constexpr seconds kCloseLimit{1};
-constexpr std::chrono::minutes kSnapshotLimit{10};
 constexpr seconds kFinishLimit{10};
 
 enum class Operation { started, sent, received, half_closed, ended };
 
-// Waits for `count` operations, then closes the queue.
-void drain(grpc::CompletionQueue& queue, std::size_t count) {
+void close(grpc::CompletionQueue& queue) {
+  queue.Shutdown();
   void* tag = nullptr;
   bool good = false;
-  while (count > 0 && queue.Next(&tag, &good)) --count;
-  queue.Shutdown();
   while (queue.Next(&tag, &good)) {
   }
-}
-
-WrittenShard shard_of(const proto::SnapshotReply& reply) {
-  return {.file = {.name = reply.name(), .bytes = reply.bytes(), .sha256 = reply.sha256()},
-          .version = reply.version(),
-          .rank_steps = {reply.rank_steps().begin(), reply.rank_steps().end()}};
 }
 
 }  // namespace
@@ -82,7 +74,9 @@ struct RemoteParams::Ps {
               .sums = {.examples = header.examples(),
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
-                       .staleness = header.staleness()}};
+                       .staleness = header.staleness()},
+              .asked_snapshot = header.asked_snapshot(),
+              .parameters = {}};
   }
   [[nodiscard]] Error explain(const Error& error) const {
     return {error.code, name() + ": " + error.message};
@@ -119,7 +113,7 @@ RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options))
 RemoteParams::~RemoteParams() {
   if (usable_) close_streams();
   for (const auto& ps : ps_) ps->context.TryCancel();
-  drain(queue_, 0);
+  close(queue_);
 }
 
 Status RemoteParams::connect_to(Ps& ps) {
@@ -199,18 +193,17 @@ Result<RemoteParams::Completed> RemoteParams::next_completion(WallClock::time_po
   }
 }
 
-Result<Pulled> RemoteParams::pull(std::int64_t at_least, std::span<float> parameters) {
+Result<Pulled> RemoteParams::pull(std::int64_t at_least) {
   if (!usable_) return unavailable("the streams to the ps are closed");
   for (const auto& ps : ps_) {
     proto::PushFrame header;
     header.set_step(at_least);
     TRY(send(*ps, header, {}));
   }
-  return receive_all(parameters);
+  return receive_all();
 }
 
-Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
-                                       std::span<float> parameters) {
+Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
   if (arena_ && arena_->span().data() != contribution.gradient->data()) {
@@ -228,7 +221,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution,
     payload.owner = contribution.gradient;
     TRY(send(*ps, header, payload));
   }
-  return receive_all(parameters);
+  return receive_all();
 }
 
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
@@ -250,23 +243,34 @@ std::size_t RemoteParams::stream_count() const {
       std::ranges::count_if(ps_, [](const auto& ps) { return !ps->lane; }));
 }
 
-Result<Pulled> RemoteParams::receive_all(std::span<float> parameters) {
+// Made when it is first needed: one ps in shared memory needs none.
+std::span<float> RemoteParams::assembled() {
+  const auto elements = static_cast<std::size_t>(options_.arena_elements);
+  if (assembled_.size() != elements) assembled_ = AlignedBuffer(elements);
+  return assembled_.span();
+}
+
+Result<Pulled> RemoteParams::receive_all() {
   usable_ = false;  // until all is well again
   const auto deadline = system_clock::now() + options_.exchange_limit;
   // gRPC moves only while somebody waits on its queue; packets come by themselves.
   for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
     TRY_ASSIGN(const Completed completed, next_completion(deadline));
     if (!completed.good) return why_broken(*completed.ps);
-    if (completed.operation == Operation::received) TRY(receive(*completed.ps, parameters));
+    if (completed.operation == Operation::received) TRY(receive(*completed.ps));
   }
   for (const auto& ps : ps_) {
-    if (ps->lane) TRY(receive_shared(*ps, deadline, parameters));
+    if (ps->lane) TRY(receive_shared(*ps, deadline));
   }
   usable_ = true;
-  return ps_.front()->pulled;
+  Pulled pulled = ps_.front()->pulled;
+  for (const auto& ps : ps_) {
+    pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+  }
+  return pulled;
 }
 
-Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
+Status RemoteParams::receive(Ps& ps) {
   auto frame = decode_pull(ps.incoming);
   ps.incoming.Clear();
   if (!frame.has_value()) return ps.explain(frame.error());
@@ -275,19 +279,24 @@ Status RemoteParams::receive(Ps& ps, std::span<float> parameters) {
     return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
                               " bytes, not " + std::to_string(bytes)));
   }
-  scatter(frame->payload, ps.share, parameters);
+  scatter(frame->payload, ps.share, assembled());
   ps.note(frame->header);
+  ps.pulled.parameters = assembled();
   return ok();
 }
 
-Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline,
-                                    std::span<float> parameters) {
+Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
   auto received = ps.lane->receive(deadline, options_.stop);
   if (!received.has_value() && options_.stop.stop_requested()) return received.error();
   if (!received.has_value()) return ps.explain(received.error());
-  const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
-  scatter(payload, ps.share, parameters);
   ps.note(received->header);
+  if (ps_.size() == 1) {
+    ps.pulled.parameters = received->parameters;
+    return ok();
+  }
+  const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
+  scatter(payload, ps.share, assembled());
+  ps.pulled.parameters = assembled();
   return ok();
 }
 
@@ -321,38 +330,20 @@ void RemoteParams::close_streams() {
   }
 }
 
-// On a queue of its own and not by callbacks: gRPC's callback threads would poll the data streams
-// too, and take events away from the thread that waits for parameters.
 Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Request& request) {
-  struct Call {
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<proto::SnapshotReply>> reader;
-    proto::SnapshotReply reply;
-    grpc::Status status;
-  };
   proto::SnapshotRequest message;
   message.mutable_caller()->set_token(options_.token);
   message.mutable_caller()->set_rank(options_.rank);
   message.set_step(request.step);
   for (const std::int64_t step : request.keep_steps) message.add_keep_steps(step);
+  std::vector<proto::Params::Stub*> stubs;
+  for (const auto& ps : ps_) stubs.push_back(ps->control.get());
 
-  grpc::CompletionQueue queue;
-  std::vector<Call> calls(ps_.size());
-  for (std::size_t i = 0; i < ps_.size(); ++i) {
-    Call& call = calls[i];
-    call.context.set_deadline(system_clock::now() + kSnapshotLimit);
-    call.reader = ps_[i]->control->AsyncSnapshot(&call.context, message, &queue);
-    call.reader->Finish(&call.reply, &call.status, &call);
-  }
-  const std::stop_callback on_stop(options_.stop, [&calls] {
-    for (Call& call : calls) call.context.TryCancel();
-  });
-  drain(queue, calls.size());
-
+  const auto answers = take_snapshots(stubs, message, options_.stop);
   std::vector<WrittenShard> shards;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (!calls[i].status.ok()) return ps_[i]->explain(from_grpc(calls[i].status));
-    shards.push_back(shard_of(calls[i].reply));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].has_value()) return ps_[i]->explain(answers[i].error());
+    shards.push_back(*answers[i]);
   }
   return shards;
 }

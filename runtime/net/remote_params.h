@@ -44,8 +44,8 @@ class RemoteParams final : public ParamsChannel {
   RemoteParams& operator=(const RemoteParams&) = delete;
 
   std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
-  Result<Pulled> pull(std::int64_t at_least, std::span<float> parameters) override;
-  Result<Pulled> push_pull(const Contribution& contribution, std::span<float> parameters) override;
+  Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> push_pull(const Contribution& contribution) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
@@ -63,9 +63,10 @@ class RemoteParams final : public ParamsChannel {
   Status share_memory(Ps& ps, const std::string& socket);
   Status open_stream(Ps& ps);
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
-  Result<Pulled> receive_all(std::span<float> parameters);
-  Status receive(Ps& ps, std::span<float> parameters);
-  Status receive_shared(Ps& ps, WallClock::time_point deadline, std::span<float> parameters);
+  Result<Pulled> receive_all();
+  Status receive(Ps& ps);
+  Status receive_shared(Ps& ps, WallClock::time_point deadline);
+  std::span<float> assembled();
   [[nodiscard]] std::size_t stream_count() const;
 
   // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
@@ -78,6 +79,7 @@ class RemoteParams final : public ParamsChannel {
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
   std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
+  AlignedBuffer assembled_;            // parameters of several ps, or that came by gRPC
   bool usable_ = false;                // streams are open, and no exchange has failed
 };
 

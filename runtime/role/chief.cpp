@@ -55,13 +55,13 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
   return asked_;
 }
 
-Status Chief::after_step(const Pulled& pulled, std::span<const float> parameters) {
+Status Chief::after_step(const Pulled& pulled) {
   progress_.add(pulled);
   const std::int64_t version = pulled.version;
   if (version < parts_.plan.max_steps) {  // finish() reports the end
     const bool evaluate_too = crosses(evaluated_, version, training_.evaluate_every_steps);
     if (evaluate_too || crosses(reported_, version, training_.report_every_steps)) {
-      TRY(report(version, parameters, evaluate_too));
+      TRY(report(version, pulled.parameters, evaluate_too));
     }
   }
   if (asked_ == 0) return ok();
@@ -191,10 +191,10 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   return manifest;
 }
 
-Status Chief::finish(const Pulled& last, std::span<const float> parameters) {
+Status Chief::finish(const Pulled& last) {
   TRY(parts_.task.phase(PhaseEvent::Phase::finishing));
   progress_.add(last);
-  TRY(report(parts_.plan.max_steps, parameters, true));
+  TRY(report(parts_.plan.max_steps, last.parameters, true));
   TRY(commit_under_way());
   TRY(blame(commit({.step = parts_.plan.max_steps, .metrics = newest_, .final_one = true})));
   return parts_.task.cause.of(Reason::peer_lost, parts_.params.finish());

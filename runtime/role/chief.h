@@ -40,11 +40,11 @@ class Chief {
   Result<std::int64_t> snapshot_step(std::int64_t next);
 
   // After each answer to a push: reports, evaluates and commits what is due.
-  Status after_step(const Pulled& pulled, std::span<const float> parameters);
+  Status after_step(const Pulled& pulled);
 
   // After the last step: evaluates the `parameters` of the last version, which `last` brought,
   // commits the final checkpoint, tells the ps to exit.
-  Status finish(const Pulled& last, std::span<const float> parameters);
+  Status finish(const Pulled& last);
 
  private:
   struct Checkpoint {

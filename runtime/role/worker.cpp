@@ -1,5 +1,6 @@
 // The roles worker and chief: batch, gradient, push, new parameters, until the last step. One loop
 // for sync and async, for ps and for none: what differs is behind ParamsChannel.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -70,11 +71,11 @@ class Training {
         dataset_(dataset),
         params_(params),
         roots_(roots_of_rank(task, plan)),
-        parameters_(static_cast<std::size_t>(plan.model.arena_elements())),
-        gradient_(params.gradient_buffer(parameters_.size() * roots_.size())) {}
+        elements_(static_cast<std::size_t>(plan.model.arena_elements())),
+        gradient_(params.gradient_buffer(elements_ * roots_.size())) {}
 
   Result<TaskEnd> run() {
-    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0, parameters_.span())));
+    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0)));
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
 
@@ -119,7 +120,7 @@ class Training {
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
     BatchSums sums;
     for (std::size_t i = 0; i < roots_.size(); ++i) {
-      const auto sum = gradient_->span().subspan(i * parameters_.size(), parameters_.size());
+      const auto sum = gradient_->span().subspan(i * elements_, elements_);
       if (!add_up(roots_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
     }
     if (!std::isfinite(sums.loss_sum)) {
@@ -137,13 +138,13 @@ class Training {
     if (node.count() == 1) {
       const Batch* const batch = batches.next();
       if (batch == nullptr) return false;
-      const BatchResult result = plan_.model.gradient(parameters_.span(), *batch, sum);
+      const BatchResult result = plan_.model.gradient(pulled_.parameters, *batch, sum);
       sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
       return true;
     }
     const std::int64_t middle = divide(node);
     if (!add_up({node.begin, middle}, depth + 1, sum, batches, sums)) return false;
-    while (scratch_.size() <= depth) scratch_.emplace_back(parameters_.size());
+    while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
     const std::span<float> right = scratch_[depth].span();
     if (!add_up({middle, node.end}, depth + 1, right, batches, sums)) return false;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += right[i];
@@ -153,9 +154,8 @@ class Training {
   // In async one ps may be at its last version before the others: what is evaluated must be what is
   // saved, on all of them.
   Status finish(Chief& chief) {
-    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost,
-                                       params_.pull(plan_.max_steps, parameters_.span())));
-    return chief.finish(pulled_, parameters_.span());
+    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(plan_.max_steps)));
+    return chief.finish(pulled_);
   }
 
   Status exchange(const BatchSums& sums, Chief* chief) {
@@ -163,11 +163,14 @@ class Training {
     if (chief != nullptr) {
       TRY_ASSIGN(contribution.snapshot_step, chief->snapshot_step(pulled_.version + 1));
     }
-    auto answer = params_.push_pull(contribution, parameters_.span());
+    // Once for each: a ps that had not heard of it yet is told by the same push as the others.
+    if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
+    marked_ = std::max(marked_, contribution.snapshot_step);
+    auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_, parameters_.span());
+    return chief->after_step(pulled_);
   }
 
   const Task& task_;
@@ -175,10 +178,11 @@ class Training {
   const Dataset& dataset_;
   ParamsChannel& params_;
   const std::vector<Leaves> roots_;
-  AlignedBuffer parameters_;
+  const std::size_t elements_;               // of the arena
   std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
+  std::int64_t marked_ = 0;  // the newest checkpoint that a push of ours has carried
 };
 
 }  // namespace

@@ -33,8 +33,13 @@ std::vector<std::string>& list_of(ClusterSpec& cluster, Role role) {
 }  // namespace
 
 Assignment assignment_for(const State& state, const LiveAgent& agent) {
-  Assignment assignment{agent.record.id,   agent.record.epoch,      agent.record.generation,
-                        agent.last_number, state.limits.stop_after, {}};
+  Assignment assignment{.agent = agent.record.id,
+                        .instance = agent.record.instance,
+                        .epoch = agent.record.epoch,
+                        .generation = agent.record.generation,
+                        .answers = agent.last_number,
+                        .stop_after = state.limits.stop_after,
+                        .tasks = {}};
   for (const TaskKey& key : agent.tasks) {
     const LiveJob& job = state.jobs.at(key.job);
     assignment.tasks.push_back(wanted(job, *job.find(key)));

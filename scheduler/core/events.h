@@ -105,6 +105,7 @@ struct Step {
   Outcome outcome = ok();
   std::vector<Change> save;
   std::vector<Assignment> send;  // at most one per agent
+  std::vector<Refusal> refuse;
 };
 
 // What is loaded at a start: everything that is not terminal, all agents, and the checkpoints of

@@ -11,6 +11,7 @@ struct Fences {
   Fence saved_generation = Fence::kept;  // a generation is saved before its assignment is sent
   Fence applied_generation =
       Fence::kept;                    // missing means gone only once the placing one was applied
+  Fence instance = Fence::kept;       // another agent of the name waits until this one is down
   Fence epoch = Fence::kept;          // a newer start of an agent has none of the older one's tasks
   Fence report_number = Fence::kept;  // an older report never overtakes a newer one
   Fence patience = Fence::kept;       // lost_after, not stop_after: the lease has ended by then

@@ -122,6 +122,7 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
     end_tasks(turn, agent,
               {Reason::agent_restarted, "agent " + report.agent.text + " started anew"});
   }
+  agent.record.instance = report.instance;
   agent.record.epoch = report.epoch;
   agent.record.host = report.host;
   agent.last_number = 0;
@@ -134,10 +135,18 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   turn.save(agent);
 }
 
-void hear(Turn& turn, LiveAgent& agent) {
+void hear(Turn& turn, LiveAgent& agent, Intent intent) {
   agent.heard_at = turn.now.steady;
   if (!std::exchange(agent.heard, true)) turn.state.place_now = true;
+  if (intent == Intent::leave) {
+    if (agent.record.state != AgentState::down) enter(turn, agent, AgentState::draining);
+    return;
+  }
   enter(turn, agent, agent.record.cordoned ? AgentState::cordoned : AgentState::ready);
+}
+
+void say_farewell(Turn& turn, LiveAgent& agent) {
+  if (agent.tasks.empty()) enter(turn, agent, AgentState::down);
 }
 
 void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned) {

@@ -13,7 +13,11 @@ LiveAgent& meet(Turn& turn, const AgentReport& report);
 void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report);
 
 // The agent has spoken.
-void hear(Turn& turn, LiveAgent& agent);
+enum class Intent { stay, leave };
+void hear(Turn& turn, LiveAgent& agent, Intent intent);
+
+// It leaves and shows no process any more: nobody has to wait until its lease is over.
+void say_farewell(Turn& turn, LiveAgent& agent);
 
 void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned);
 

@@ -1,5 +1,6 @@
 #include "scheduler/core/report.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -98,23 +99,49 @@ void take_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   miss_tasks(turn, agent, report);
 }
 
+// Why the report's sender is not the agent that is known by this name; empty: it is.
+std::string why_refused(const Turn& turn, const LiveAgent& agent, const AgentReport& report) {
+  const Fences& fences = turn.state.limits.fences;
+  const AgentRecord& known = agent.record;
+  const bool is_other = !known.instance.empty() && report.instance != known.instance;
+  if (is_other && fences.instance == Fence::kept && known.state != AgentState::down) {
+    return "another agent has the name " + report.agent.text + " (address " + known.host.address +
+           ", another work folder): give this one another --name, or wait until that one is down";
+  }
+  if (!is_other && fences.epoch == Fence::kept && report.epoch < known.epoch) {
+    return "epoch " + std::to_string(report.epoch) + " of agent " + report.agent.text +
+           " is over, the newest is " + std::to_string(known.epoch);
+  }
+  return {};
+}
+
+bool shows_no_process(const AgentReport& report) {
+  return std::ranges::all_of(report.tasks,
+                             [](const TaskReport& task) { return is_terminal(task.state); });
+}
+
 }  // namespace
 
 void take_report(Turn& turn, const AgentReport& report) {
   LiveAgent& agent = meet(turn, report);
+  if (std::string why = why_refused(turn, agent, report); !why.empty()) {
+    return turn.refuse(report, std::move(why));
+  }
   const Fences& fences = turn.state.limits.fences;
-  if (fences.epoch == Fence::kept && report.epoch < agent.record.epoch) return;
-  if (report.epoch != agent.record.epoch) begin_epoch(turn, agent, report);
+  const bool is_new_start =
+      report.epoch != agent.record.epoch || report.instance != agent.record.instance;
+  if (is_new_start) begin_epoch(turn, agent, report);
   if (fences.report_number == Fence::kept && report.number <= agent.last_number) return;
   agent.last_number = report.number;
 
-  hear(turn, agent);
+  hear(turn, agent, report.leaving ? Intent::leave : Intent::stay);
   if (report.generation > agent.record.generation) {
     // Ours is a younger memory than the agent's: an older copy of the state folder, or a new one.
     agent.record.generation = report.generation;
     turn.rewant(agent);
   }
   take_tasks(turn, agent, report);
+  if (report.leaving && shows_no_process(report)) say_farewell(turn, agent);
   turn.answer(agent);
 }
 

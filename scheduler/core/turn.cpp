@@ -19,7 +19,7 @@ void Turn::note(const LiveJob& job, Note note) {
 }
 
 Step Turn::finish(Outcome outcome) {
-  Step step{std::move(outcome), {}, {}};
+  Step step{std::move(outcome), {}, {}, std::move(refused_)};
   save_rows(step);
   send_assignments(step);
   forget_terminal_jobs();

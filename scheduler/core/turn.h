@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/core/state.h"
@@ -31,6 +32,11 @@ class Turn {
   // The agent is sent what it should have, changed or not.
   void answer(const LiveAgent& agent) { answered_.insert(agent.record.id); }
 
+  // The report is not taken, and whoever sent it is told why.
+  void refuse(const AgentReport& report, std::string why) {
+    refused_.push_back({report.agent, report.instance, report.epoch, std::move(why)});
+  }
+
   // One line of the job's timeline.
   struct Note {
     std::string kind;
@@ -54,6 +60,7 @@ class Turn {
   std::set<AgentId> agents_;
   std::set<AgentId> rewanted_;
   std::set<AgentId> answered_;
+  std::vector<Refusal> refused_;
   std::vector<Change> others_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/link/agent_stream.h"
+#include "schemas/base/log.h"
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/wire/agent_codec.h"
 #include "schemas/wire/grpc_status.h"
@@ -176,8 +177,18 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(const std::string& addr
 std::string AgentServer::address() const { return parts_->address; }
 
 void AgentServer::send(const Assignment& assignment) {
-  if (const auto stream = parts_->service.agents().find(assignment.agent)) {
-    stream->send(to_proto(assignment));
+  const AgentStart to{assignment.agent, assignment.instance, assignment.epoch};
+  if (const auto stream = parts_->service.agents().find(to)) stream->send(to_proto(assignment));
+}
+
+void AgentServer::refuse(const Refusal& refusal) {
+  log_warning("agent_refused", {{"agent", refusal.agent.text},
+                                {"instance", refusal.instance},
+                                {"epoch", refusal.epoch},
+                                {"why", refusal.why}});
+  const AgentStart from{refusal.agent, refusal.instance, refusal.epoch};
+  if (const auto stream = parts_->service.agents().find(from)) {
+    stream->end({grpc::StatusCode::ALREADY_EXISTS, refusal.why});
   }
 }
 

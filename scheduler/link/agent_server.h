@@ -67,6 +67,9 @@ class AgentServer {
   // the agent is not connected: its next report is answered anyway. Never blocks.
   void send(const Assignment& assignment);
 
+  // Ends the stream of a start of an agent that is not the one of its name, with the reason.
+  void refuse(const Refusal& refusal);
+
   // Ends all calls; no handler runs after this.
   void stop();
 

@@ -8,10 +8,9 @@
 
 namespace trainyard::scheduler {
 
-// --- ConnectedAgents
-// -----------------------------------------------------------------------------------
+// --- ConnectedAgents ----------------------------------------------------------------------------
 
-void ConnectedAgents::adopt(const AgentId& agent, std::shared_ptr<AgentStream> stream) {
+void ConnectedAgents::adopt(const AgentStart& agent, std::shared_ptr<AgentStream> stream) {
   std::shared_ptr<AgentStream> older;
   {
     const std::lock_guard lock(mutex_);
@@ -22,7 +21,7 @@ void ConnectedAgents::adopt(const AgentId& agent, std::shared_ptr<AgentStream> s
              AgentStream::Ending::at_once);
 }
 
-void ConnectedAgents::forget(const AgentId& agent, const AgentStream* stream) {
+void ConnectedAgents::forget(const AgentStart& agent, const AgentStream* stream) {
   std::shared_ptr<AgentStream> gone;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(agent);
@@ -31,7 +30,7 @@ void ConnectedAgents::forget(const AgentId& agent, const AgentStream* stream) {
   streams_.erase(found);
 }
 
-std::shared_ptr<AgentStream> ConnectedAgents::find(const AgentId& agent) {
+std::shared_ptr<AgentStream> ConnectedAgents::find(const AgentStart& agent) {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(agent);
   return found == streams_.end() ? nullptr : found->second;
@@ -46,8 +45,7 @@ void ConnectedAgents::end_all(const grpc::Status& status) {
   for (const auto& stream : all) stream->end(status);
 }
 
-// --- AgentStream
-// ---------------------------------------------------------------------------------------
+// --- AgentStream --------------------------------------------------------------------------------
 
 AgentStream::AgentStream(grpc::CallbackServerContext& context, ConnectedAgents& agents,
                          const OnReport& on_report)
@@ -63,12 +61,14 @@ AgentStream* AgentStream::start(grpc::CallbackServerContext& context, ConnectedA
 
 Status AgentStream::take_in(const proto::AgentReport& message) {
   TRY_ASSIGN(AgentReport report, from_proto(message));
-  if (agent_.empty()) {
-    agent_ = report.agent;
+  const AgentStart sender{report.agent, report.instance, report.epoch};
+  if (agent_.agent.empty()) {
+    agent_ = sender;
     agents_.adopt(agent_, self_);
-  } else if (report.agent != agent_) {
-    return invalid("agent: this stream is " + agent_.text + "'s, the report says " +
-                   report.agent.text);
+  } else if (sender != agent_) {
+    return invalid("agent: this stream is of epoch " + std::to_string(agent_.epoch) + " of " +
+                   agent_.agent.text + ", the report of epoch " + std::to_string(sender.epoch) +
+                   " of " + sender.agent.text);
   }
   on_report_(std::move(report));
   return ok();
@@ -116,7 +116,7 @@ void AgentStream::end(const grpc::Status& status, Ending ending) {
 void AgentStream::OnCancel() { end(grpc::Status::CANCELLED); }
 
 void AgentStream::OnDone() {
-  if (!agent_.empty()) agents_.forget(agent_, this);
+  if (!agent_.agent.empty()) agents_.forget(agent_, this);
   const std::shared_ptr<AgentStream> last = std::move(self_);
 }
 

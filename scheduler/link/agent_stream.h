@@ -4,11 +4,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <compare>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
+#include <string>
 
 #include "schemas/base/result.h"
 #include "schemas/proto/agent.grpc.pb.h"
@@ -18,17 +20,26 @@ namespace trainyard::scheduler {
 
 class AgentStream;
 
-// The current stream of each agent; a newer one takes the place of the older.
+// One start of one agent. Two agents that were given the same name by mistake are told apart.
+struct AgentStart {
+  AgentId agent;
+  std::string instance;
+  std::int64_t epoch = 0;
+  auto operator<=>(const AgentStart&) const = default;
+};
+
+// The current stream of each start of an agent; a newer one takes the place of the older.
 class ConnectedAgents {
  public:
-  void adopt(const AgentId& agent, std::shared_ptr<AgentStream> stream);
-  void forget(const AgentId& agent, const AgentStream* stream);  // if it still is the current one
-  [[nodiscard]] std::shared_ptr<AgentStream> find(const AgentId& agent);
+  void adopt(const AgentStart& agent, std::shared_ptr<AgentStream> stream);
+  void forget(const AgentStart& agent,
+              const AgentStream* stream);  // if it still is the current one
+  [[nodiscard]] std::shared_ptr<AgentStream> find(const AgentStart& agent);
   void end_all(const grpc::Status& status);
 
  private:
   std::mutex mutex_;
-  std::unordered_map<AgentId, std::shared_ptr<AgentStream>> streams_;  // guarded by mutex_
+  std::map<AgentStart, std::shared_ptr<AgentStream>> streams_;  // guarded by mutex_
 };
 
 class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::Assignment> {
@@ -61,7 +72,7 @@ class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::As
   ConnectedAgents& agents_;
   const OnReport& on_report_;
   std::shared_ptr<AgentStream> self_;  // shared with whoever is just sending; reset in OnDone
-  AgentId agent_;                      // of the first report; read and written by reads alone
+  AgentStart agent_;                   // of the first report; read and written by reads alone
   proto::AgentReport incoming_;
 
   std::mutex mutex_;

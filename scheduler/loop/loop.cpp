@@ -96,6 +96,7 @@ Loop::Stepped Loop::step(const Event& event) {
     AgentId agent = assignment.agent;
     sends_.insert_or_assign(std::move(agent), std::move(assignment));
   }
+  std::ranges::move(step.refuse, std::back_inserter(refusals_));
   const std::size_t before = changes_.size();
   std::ranges::move(step.save, std::back_inserter(changes_));
   return {std::move(step.outcome), std::span<const Change>(changes_).subspan(before)};
@@ -139,10 +140,12 @@ void Loop::commit_once() {
   const std::vector<Change> changes = std::exchange(changes_, {});
   const std::vector<WhenSaved> answers = std::exchange(answers_, {});
   const std::map<AgentId, Assignment> sends = std::exchange(sends_, {});
+  const std::vector<Refusal> refusals = std::exchange(refusals_, {});
   keys_.clear();
   if (!saved) drop_core(saved.error());
   if (saved) {
     for (const auto& [agent, assignment] : sends) effects_.send(assignment);
+    for (const Refusal& refusal : refusals) effects_.refuse(refusal);
   }
   for (const WhenSaved& answer : answers) answer(saved);
   if (saved) tell_others(changes);

@@ -29,6 +29,7 @@ namespace trainyard::scheduler {
 // What the loop does to others, on its thread, after a save. None of these may block.
 struct LoopEffects {
   std::function<void(const Assignment&)> send;
+  std::function<void(const Refusal&)> refuse;
   std::function<void(const JobId&)> announce;      // the job, its events or its metrics changed
   std::function<void(const JobId&)> files_unused;  // some of the job's files, perhaps
   std::function<void(const JobId&)> removed;
@@ -98,6 +99,7 @@ class Loop {
   std::vector<Change> changes_;
   std::vector<IdempotencyKey> keys_;
   std::map<AgentId, Assignment> sends_;  // the newest of each agent
+  std::vector<Refusal> refusals_;
   std::vector<WhenSaved> answers_;
   std::vector<ArtifactStored> found_files_;  // of pending checkpoints, on disk already
 };

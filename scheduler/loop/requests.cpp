@@ -8,7 +8,7 @@
 #include "scheduler/core/checkpoints.h"
 #include "scheduler/loop/mint.h"
 #include "schemas/base/clock.h"
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 
 namespace trainyard::scheduler::requests {
 namespace {

@@ -66,6 +66,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
                                        std::move(sweep), options);
   Parts& p = *parts;
   TRY(p.loop.prepare({.send = [&p](const Assignment& assignment) { p.link->send(assignment); },
+                      .refuse = [&p](const Refusal& refusal) { p.link->refuse(refusal); },
                       .announce = [&p](const JobId& job) { p.feed.announce(job); },
                       .files_unused = [&p](const JobId& job) { p.sweeper.request(job); },
                       .removed = [&p](const JobId& job) { p.tokens.forget(job); }}));

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "schemas/files/folder.h"
+
 namespace trainyard::scheduler {
 
 Result<StateFolder> StateFolder::take(const std::string& path) {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scheduler/store/files.h"
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::scheduler {
 

@@ -10,17 +10,14 @@
 #include <system_error>
 #include <utility>
 
+#include "schemas/files/folder.h"
+
 namespace trainyard::scheduler {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t read_bytes = 1 << 20;
-
-bool is_sha256(std::string_view text) {
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return text.size() == 64 && std::ranges::all_of(text, is_digit);
-}
 
 std::string part_of(const std::string& path) { return path + std::string(part_suffix); }
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "scheduler/store/files.h"
 #include "schemas/base/id.h"
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
+#include "schemas/files/sha256.h"
 #include "schemas/types/checkpoint.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::scheduler {
 

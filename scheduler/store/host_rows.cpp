@@ -66,21 +66,22 @@ Result<std::vector<TaskAttempt>> read_tasks(Db& db, const JobId& job,
 
 Status save_agent(Db& db, const AgentRecord& agent) {
   return db.run(
-      "INSERT OR REPLACE INTO agents (id, host, epoch, generation, cordoned, state, registered_at, "
-      "state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      agent.id.text, to_row_json(agent.host), agent.epoch, agent.generation, int{agent.cordoned},
-      name_of(agent.state), agent.registered_at, agent.state_since);
+      "INSERT OR REPLACE INTO agents (id, host, instance, epoch, generation, cordoned, state, "
+      "registered_at, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      agent.id.text, to_row_json(agent.host), agent.instance, agent.epoch, agent.generation,
+      int{agent.cordoned}, name_of(agent.state), agent.registered_at, agent.state_since);
 }
 
 Result<std::vector<AgentRecord>> read_agents(Db& db) {
   Query query = db.query(
-      "SELECT id, host, epoch, generation, cordoned, state, registered_at, state_since "
+      "SELECT id, host, instance, epoch, generation, cordoned, state, registered_at, state_since "
       "FROM agents ORDER BY id");
   std::vector<AgentRecord> agents;
   while (query.next()) {
     AgentRecord& agent = agents.emplace_back();
     agent.id = AgentId{query.text()};
     agent.host = query.parsed(from_row_json<HostInfo>);
+    agent.instance = query.text();
     agent.epoch = query.integer();
     agent.generation = query.integer();
     agent.cordoned = query.boolean();

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "scheduler/store/files.h"
+#include "schemas/files/file.h"
+#include "schemas/files/folder.h"
 
 namespace trainyard::scheduler {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/files/folder.h"
 #include "schemas/wire/checkpoint_json.h"
 #include "schemas/wire/safetensors.h"
 

@@ -9,8 +9,8 @@
 
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/checkpoint_rows.h"
-#include "scheduler/store/files.h"
 #include "schemas/base/clock.h"
+#include "schemas/files/folder.h"
 
 namespace trainyard::scheduler {
 namespace {

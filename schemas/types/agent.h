@@ -68,10 +68,12 @@ struct TaskReport {
 
 struct AgentReport {
   AgentId agent;
+  std::string instance;     // of the agent's work folder, random: another one is another agent
   std::int64_t epoch = 0;   // grows at each start of the agent
   std::int64_t number = 0;  // grows with each report of an epoch; the server ignores older ones
   std::int64_t generation =
-      0;  // the newest assignment that this report's state has applied; 0 = none
+      0;                 // the newest assignment that this report's state has applied; 0 = none
+  bool leaving = false;  // it was told to stop: it starts nothing more, and ends what it has
   HostInfo host;
   std::vector<TaskReport>
       tasks;  // all the agent has, terminal ones until the server no longer wants them
@@ -93,6 +95,7 @@ struct WantedTask {
 
 struct Assignment {
   AgentId agent;
+  std::string instance;
   std::int64_t epoch = 0;       // the agent start it is meant for; others ignore it
   std::int64_t generation = 0;  // grows with each change of what is wanted; saved before it is sent
   std::int64_t answers =
@@ -103,6 +106,16 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
+// The start of an agent that sent a report is not the one that the server deals with. Its stream
+// ends with `why`; it may try again.
+struct Refusal {
+  AgentId agent;
+  std::string instance;
+  std::int64_t epoch = 0;
+  std::string why;
+  bool operator==(const Refusal&) const = default;
+};
+
 enum class AgentState { ready, cordoned, draining, disconnected, down };
 std::string_view name_of(AgentState state);
 std::optional<AgentState> agent_state_from(std::string_view name);
@@ -111,6 +124,7 @@ std::optional<AgentState> agent_state_from(std::string_view name);
 struct AgentRecord {
   AgentId id;
   HostInfo host;
+  std::string instance;
   std::int64_t epoch = 0;
   std::int64_t generation = 0;
   bool cordoned = false;

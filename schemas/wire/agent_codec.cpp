@@ -19,6 +19,8 @@ Status check_id(std::string_view what, std::string_view id) {
                  to_valid_utf8(id.substr(0, id_length_max)) + "\"");
 }
 
+Status check_instance(std::string_view instance) { return check_id("agent instance", instance); }
+
 Status check_at_least(std::string_view what, std::int64_t least, std::int64_t value) {
   if (value >= least) return ok();
   return invalid(std::string(what) + " must be " + std::to_string(least) + " or more, got " +
@@ -271,9 +273,11 @@ Result<WantedTask> wanted_task_from(const proto::WantedTask& message, const Deco
 proto::AgentReport to_proto(const AgentReport& report) {
   proto::AgentReport message;
   message.set_agent(report.agent.text);
+  message.set_instance(report.instance);
   message.set_epoch(report.epoch);
   message.set_number(report.number);
   message.set_generation(report.generation);
+  message.set_leaving(report.leaving);
   *message.mutable_host() = to_proto(report.host);
   for (const TaskReport& task : report.tasks) *message.add_tasks() = to_proto(task);
   return message;
@@ -283,12 +287,15 @@ Result<AgentReport> from_proto(const proto::AgentReport& message) {
   AgentReport report;
   TRY(check_id("agent name", message.agent()));
   report.agent = AgentId{message.agent()};
+  TRY(check_instance(message.instance()));
+  report.instance = message.instance();
   TRY(check_at_least("epoch", 0, message.epoch()));
   report.epoch = message.epoch();
   TRY(check_at_least("number", 0, message.number()));
   report.number = message.number();
   TRY(check_at_least("generation", 0, message.generation()));
   report.generation = message.generation();
+  report.leaving = message.leaving();
   TRY_ASSIGN(report.host, host_from(message.host()));
   for (const proto::TaskReport& task : message.tasks()) {
     TRY_ASSIGN(TaskReport decoded, task_report_from(task));
@@ -300,6 +307,7 @@ Result<AgentReport> from_proto(const proto::AgentReport& message) {
 proto::Assignment to_proto(const Assignment& assignment) {
   proto::Assignment message;
   message.set_agent(assignment.agent.text);
+  message.set_instance(assignment.instance);
   message.set_epoch(assignment.epoch);
   message.set_generation(assignment.generation);
   message.set_answers(assignment.answers);
@@ -313,6 +321,8 @@ Result<Assignment> from_proto(const proto::Assignment& message) {
   Assignment assignment;
   TRY(check_id("agent name", message.agent()));
   assignment.agent = AgentId{message.agent()};
+  TRY(check_instance(message.instance()));
+  assignment.instance = message.instance();
   TRY(check_at_least("epoch", 0, message.epoch()));
   assignment.epoch = message.epoch();
   TRY(check_at_least("generation", 0, message.generation()));

@@ -1,6 +1,8 @@
 #include "schemas/wire/artifact_json.h"
 
 #include <algorithm>
+
+#include "schemas/files/sha256.h"
 #include <limits>
 #include <string_view>
 
@@ -22,12 +24,6 @@ bool is_safe_name(std::string_view name) {
     if (slash == name.npos) return true;
     name.remove_prefix(slash + 1);
   }
-}
-
-bool is_sha256(std::string_view text) {
-  return text.size() == 64 && std::ranges::all_of(text, [](char digit) {
-           return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
-         });
 }
 
 }  // namespace

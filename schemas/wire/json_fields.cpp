@@ -40,12 +40,17 @@ std::optional<std::int64_t> integer_of(const json& value) {
 
 std::string rule_in_words(const TextRule& rule) {
   return "must be a text of " + std::to_string(rule.least) + " to " + std::to_string(rule.most) +
-         " bytes (" + std::string(rule.allowed) + ")";
+         " characters (" + std::string(rule.allowed) + ")";
+}
+
+std::size_t count_characters(std::string_view utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
 bool follows(const std::string& text, const TextRule& rule) {
-  return text.size() >= rule.least && text.size() <= rule.most &&
-         std::ranges::all_of(text, rule.allows);
+  const std::size_t length = count_characters(text);
+  return length >= rule.least && length <= rule.most && std::ranges::all_of(text, rule.allows);
 }
 
 std::optional<double> special_number(const json& value) {

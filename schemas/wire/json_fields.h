@@ -41,7 +41,7 @@ struct NumberRange {
 
 // What a text may be: length in bytes, and which bytes.
 struct TextRule {
-  std::size_t least = 0;
+  std::size_t least = 0;  // characters (code points), as JSON Schema counts them
   std::size_t most = 0;
   bool (*allows)(char) = nullptr;
   std::string_view allowed;  // in words: "letters, digits, '.', '_' and '-'"

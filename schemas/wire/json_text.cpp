@@ -80,9 +80,10 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
   bool refuse(std::string message) {
     std::string pointer;
     for (const Level& level : open_) {
-      pointer = child_pointer(pointer, level.container->is_object()
-                                           ? level.key
-                                           : std::to_string(level.container->size()));
+      // Of an array that is open: its last element, or with the innermost one the next.
+      const std::size_t position = level.container->size() - (&level == &open_.back() ? 0 : 1);
+      pointer = child_pointer(pointer,
+                              level.container->is_object() ? level.key : std::to_string(position));
     }
     fault_ = Fault{std::move(pointer), std::move(message)};
     return false;

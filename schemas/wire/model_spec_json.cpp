@@ -9,6 +9,7 @@ using nlohmann::json;
 
 constexpr std::int64_t layers_max = 64;
 constexpr std::int64_t width_max = 65'536;
+constexpr std::int64_t layer_weights_max = std::int64_t{1} << 31;  // 8 GiB
 constexpr std::int64_t examples_max = 1'000'000'000;
 
 enum class ModelName { linear_regression, softmax_regression, mlp };
@@ -32,6 +33,12 @@ std::vector<std::int64_t> read_hidden(const JsonPlace& place) {
     const JsonPlace item{width, child_pointer(place.pointer, std::to_string(hidden.size())),
                          place.faults};
     hidden.push_back(read_integer(item, {1, width_max}).value_or(1));
+    if (hidden.size() < 2) continue;
+    const std::int64_t weights = hidden[hidden.size() - 2] * hidden.back();
+    if (weights > layer_weights_max) {
+      item.fault("times the width before it must be at most 2^31 weights, got " +
+                 std::to_string(weights));
+    }
   }
   return hidden;
 }

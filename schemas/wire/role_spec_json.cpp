@@ -1,7 +1,9 @@
 // The parts of the job spec about where and how its tasks run: roles, scheduling, run_policy,
 // checkpoint, env.
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/spec_names.h"
@@ -140,6 +142,16 @@ RunPolicySpec read_run_policy(const JsonPlace& place) {
   return policy;
 }
 
+// Of what a checkpoint is measured by (runtime/role/chief).
+std::string read_metric(const JsonPlace& place) {
+  constexpr std::array<std::string_view, 4> known{"loss", "accuracy", "test_loss", "test_accuracy"};
+  const auto text = read_text(place, name_rule(64));
+  if (text && std::ranges::find(known, *text) == known.end()) {
+    place.fault("must be loss, accuracy, test_loss or test_accuracy, got " + describe(place.value));
+  }
+  return text.value_or("loss");
+}
+
 CheckpointSpec read_checkpoint(const JsonPlace& place) {
   CheckpointSpec checkpoint;
   Fields fields(place);
@@ -147,7 +159,7 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
   fields.integer("every_seconds", checkpoint.every_seconds, {0, seconds_max});
   fields.integer("keep_latest", checkpoint.keep_latest, {1, 1000});
   fields.integer("keep_best", checkpoint.keep_best, {0, 1000});
-  fields.text("metric", checkpoint.metric, name_rule(64));
+  if (const auto metric = fields.find("metric")) checkpoint.metric = read_metric(*metric);
   if (const auto from = fields.find("resume_from")) {
     const auto text = read_text(*from, printable_rule(1, 160));
     if (text && *text != "latest" && *text != "none" && !names_a_checkpoint(*text)) {

@@ -22,8 +22,9 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 5> benches{
-    {{"ps_pushpull", bench_ps_pushpull},
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 6> benches{
+    {{"gemm", bench_gemm},
+     {"ps_pushpull", bench_ps_pushpull},
      {"train_mlp", bench_train_mlp},
      {"train_big_mlp", bench_train_big_mlp},
      {"submit", bench_submit},

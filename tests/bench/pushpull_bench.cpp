@@ -22,9 +22,7 @@ constexpr std::size_t kBytesPerRun = std::size_t{48} << 20;
 class PushPull {
  public:
   PushPull(std::size_t bytes, RemoteOptions::Transport transport)
-      : elements_(static_cast<std::int64_t>(bytes / sizeof(float))),
-        ps_(elements_),
-        parameters_(static_cast<std::size_t>(elements_)) {
+      : elements_(static_cast<std::int64_t>(bytes / sizeof(float))), ps_(elements_) {
     RemoteOptions options;
     options.ps = {ps_.address()};
     options.token = "bench";
@@ -33,13 +31,13 @@ class PushPull {
     auto params = RemoteParams::connect(std::move(options));
     ENSURE(params.has_value());
     params_ = std::move(*params);
-    gradient_ = params_->gradient_buffer(parameters_.size());
-    ENSURE(params_->pull(0, parameters_.span()).has_value());
+    gradient_ = params_->gradient_buffer(static_cast<std::size_t>(elements_));
+    ENSURE(params_->pull(0).has_value());
   }
 
   void exchange() {
-    const auto pulled = params_->push_pull(
-        {.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_}, parameters_.span());
+    const auto pulled =
+        params_->push_pull({.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_});
     ENSURE(pulled.has_value());
   }
   [[nodiscard]] double ps_cpu_seconds() const { return ps_.cpu_seconds(); }
@@ -48,7 +46,6 @@ class PushPull {
   std::int64_t elements_;
   std::int64_t step_ = 0;
   PsProcess ps_;
-  AlignedBuffer parameters_;
   std::shared_ptr<AlignedBuffer> gradient_;
   std::unique_ptr<RemoteParams> params_;
 };

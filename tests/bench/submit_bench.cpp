@@ -14,8 +14,8 @@
 
 #include "scheduler/store/store.h"
 #include "schemas/base/check.h"
+#include "schemas/files/sha256.h"
 #include "schemas/wire/job_spec_json.h"
-#include "schemas/wire/sha256.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/http_client.h"
 #include "tests/bench/server_process.h"

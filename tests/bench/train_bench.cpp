@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -16,6 +17,7 @@
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/pytorch_peer.h"
 
 extern char** environ;
 
@@ -163,6 +165,8 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
 
+  constexpr std::array peers{PytorchMode::one_process, PytorchMode::ddp_of_two};
+  std::array<Samples, peers.size()> peer_examples;
   std::vector<Samples> steps(settings.size());
   std::vector<Samples> examples(settings.size());
   for (int i = 0; i < kRuns; ++i) {
@@ -175,6 +179,11 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
       examples[which].add(rate * per_step);
       examples[which].cpu_seconds += cpu_seconds_children() - cpu;
       examples[which].units += static_cast<double>(workload.batches * workload.batch_size);
+    }
+    for (std::size_t which = 0; which < peers.size(); ++which) {
+      const auto rate =
+          pytorch_examples_per_second(peers.at(which), workload.model, workload.batch_size);
+      if (rate) peer_examples.at(which).add(*rate);
     }
   }
 
@@ -191,6 +200,14 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
       }
       results.push_back(result);
     }
+  }
+  for (std::size_t which = 0; which < peers.size(); ++which) {
+    if (peer_examples.at(which).values.empty()) continue;
+    BenchResult result = summary_of(peer_examples.at(which));
+    result.bench = workload.name;
+    result.case_name = which == 0 ? "PyTorch, one process" : "PyTorch DDP, two processes";
+    result.unit = "examples/s";
+    results.push_back(result);
   }
   return results;
 }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 
 namespace trainyard::e2e {
 namespace {

@@ -48,6 +48,14 @@ TEST_CASE("the epoch grows with each start, whatever was there before", "[workdi
   CHECK_FALSE(Workdir::open(folder.file("agent")));
 }
 
+TEST_CASE("a work folder keeps the name that it was given when it was made", "[workdir]") {
+  const ScratchFolder folder;
+  const std::string instance = Workdir::open(folder.file("one"))->instance();
+  CHECK(is_id(instance));
+  CHECK(Workdir::open(folder.file("one"))->instance() == instance);
+  CHECK(Workdir::open(folder.file("two"))->instance() != instance);
+}
+
 TEST_CASE("two agents never share a work folder", "[workdir]") {
   const ScratchFolder folder;
   const auto first = Workdir::open(folder.path());

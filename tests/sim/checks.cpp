@@ -7,7 +7,7 @@
 
 namespace trainyard::sim {
 
-void World::check_start(const Process& process, const AgentId& where) {
+void World::check_start(Host& host, const Process& process) {
   const TaskKey& key = process.key();
   if (!started_.insert(key).second) journal_.fault(to_string(key) + " starts a second time");
   for (const auto& each : hosts_) {
@@ -17,11 +17,11 @@ void World::check_start(const Process& process, const AgentId& where) {
       }
     }
   }
-  check_capacity(process, *host(where));
+  check_capacity(host, process);
   check_restore(process);
 }
 
-void World::check_capacity(const Process& process, Host& host) {
+void World::check_capacity(Host& host, const Process& process) {
   Resources used = process.wanted.resources;
   std::set<int> slots(process.wanted.gpus.begin(), process.wanted.gpus.end());
   std::set<std::string> ports{process.wanted.task.listen};

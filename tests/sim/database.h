@@ -47,7 +47,7 @@ class Database {
   std::map<AgentId, AgentRecord> agents_;
   // By step and attempt.
   std::map<std::tuple<JobId, std::int64_t, std::int64_t>, Checkpoint> checkpoints_;
-  std::map<TaskKey, std::int64_t> last_event_;                        // offset of the newest
+  std::map<TaskKey, std::int64_t> last_event_;  // offset of the newest
   std::set<std::string> files_;
 };
 

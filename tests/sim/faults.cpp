@@ -3,6 +3,11 @@
 #include "tests/sim/world.h"
 
 namespace trainyard::sim {
+namespace {
+
+constexpr int leaving_percent = 30;  // of the agents that end
+
+}  // namespace
 
 void Faults::begin() {
   world_.clock().after(world_.random().millis(500, 6000), [this] { next(); });
@@ -23,8 +28,14 @@ void Faults::crash_host() {
   auto& hosts = world_.hosts();
   const auto which = world_.random().between(0, static_cast<std::int64_t>(hosts.size()) - 1);
   Host* const host = hosts[static_cast<std::size_t>(which)].get();
-  host->crash();
-  world_.clock().after(world_.random().millis(50, 20'000), [host] { host->start(); });
+  Millis back_after = world_.random().millis(50, 20'000);
+  if (world_.random().chance(leaving_percent)) {
+    host->leave();
+    back_after = back_after + Host::farewell_max;
+  } else {
+    host->crash();
+  }
+  world_.clock().after(back_after, [host] { host->start(); });
 }
 
 void Faults::crash_server() {

@@ -59,6 +59,10 @@ TEST_CASE("without asking which generation a report has applied, the simulation 
   CHECK(is_noticed(without(&scheduler::Fences::applied_generation)));
 }
 
+TEST_CASE("without telling two agents of one name apart, the simulation fails", "[sim]") {
+  CHECK(is_noticed(without(&scheduler::Fences::instance)));
+}
+
 TEST_CASE("without the epoch of a start on reports, the simulation fails", "[sim]") {
   CHECK(is_noticed(without(&scheduler::Fences::epoch)));
 }

@@ -37,7 +37,7 @@ void Host::start() {
   clock_offset_ = world_.random.millis(0, 1'000'000);
   agent_ = std::make_unique<Agent>(options_, now().steady);
   report_is_due_ = false;
-  world_.journal.say(id().text + " up");
+  world_.journal.say(name() + " up");
   tick();
   heartbeat();
   upload();
@@ -45,9 +45,17 @@ void Host::start() {
 
 void Host::crash() {
   if (!is_up()) return;
-  world_.journal.say(id().text + " down");
+  world_.journal.say(name() + " down");
   agent_.reset();
   processes_.clear();
+}
+
+void Host::leave() {
+  if (!is_up()) return;
+  world_.journal.say(name() + " leaves");
+  apply(Leaving{});
+  for (const auto& [key, process] : processes_) perform(StopTask{key, StopSignal::kill});
+  later(world_.random.millis(kill_takes_max, farewell_max.count), [this] { crash(); });
 }
 
 void Host::take(const Assignment& assignment) {
@@ -79,8 +87,8 @@ void Host::perform(const StartTask& action) {
 void Host::launch(const WantedTask& wanted) {
   Process process = make_process(wanted, world_.random, world_.clock.now());
   const TaskKey key = wanted.task.key;
-  world_.journal.say("start " + to_string(key) + " on " + id().text);
-  world_.on_process_start(process);
+  world_.journal.say("start " + to_string(key) + " on " + name());
+  world_.on_process_start(*this, process);
   const auto [entry, is_new] = processes_.insert_or_assign(key, std::move(process));
   apply(TaskStarted{key, entry->second.pid, world_.clock.wall()});
   later(world_.random.millis(50, 200), [this, key] { live(key); });
@@ -115,7 +123,7 @@ void Host::die(const TaskKey& key, ExitStatus exit) {
 }
 
 void Host::after_death(const TaskKey& key) {
-  world_.journal.say("end " + to_string(key) + " on " + id().text);
+  world_.journal.say("end " + to_string(key) + " on " + name());
   later(world_.random.millis(1, 50), [this, key] {
     const auto found = processes_.find(key);
     if (found == processes_.end()) return;

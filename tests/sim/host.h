@@ -24,19 +24,22 @@ class Host {
     std::function<void(const AgentReport&)> send_report;
     std::function<void(const AgentId&, const JobId&, const std::string& sha256)> send_file;
     std::function<bool()> is_refused;  // the server's address says that nobody is there
-    std::function<void(const Process&)> on_process_start;
+    std::function<void(Host&, const Process&)> on_process_start;
     std::function<void(Process&, const Now&)> live;
   };
   Host(World world, HostInfo info, agent::AgentOptions options);
 
   void start();  // of the agent: a new epoch
   void crash();  // of the agent; its processes die with it
+  static constexpr Millis farewell_max{5000};
+  void leave();  // as on SIGTERM: the processes are ended, the agent tells of it and ends too
   [[nodiscard]] bool is_up() const { return agent_ != nullptr; }
 
   void take(const Assignment& assignment);
   void take_file_stored(const std::string& sha256);
 
   [[nodiscard]] const AgentId& id() const { return options_.id; }
+  [[nodiscard]] std::string name() const { return id().text + "/" + options_.instance; }
   [[nodiscard]] const HostInfo& info() const { return options_.host; }
   [[nodiscard]] std::map<TaskKey, Process>& processes() { return processes_; }
 

@@ -87,7 +87,7 @@ bool Server::take_file(const JobId& job, const std::string& sha256) {
 
 // Who answers an older report after a newer has let it overtake what is newer.
 void Server::check_answer(const Assignment& assignment) {
-  std::int64_t& newest = answered_[{assignment.agent, assignment.epoch}];
+  std::int64_t& newest = answered_[{assignment.agent, assignment.instance, assignment.epoch}];
   if (assignment.answers < newest) {
     world_.journal.fault("an older report of " + assignment.agent.text + " overtook a newer");
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "scheduler/core/cluster.h"
@@ -55,7 +56,7 @@ class Server {
   Millis clock_offset_;  // its steady clock's zero point means nothing, and changes with each start
   int incarnation_ = 0;
   // The newest report of each agent's start that this start of the server has answered.
-  std::map<std::pair<AgentId, std::int64_t>, std::int64_t> answered_;
+  std::map<std::tuple<AgentId, std::string, std::int64_t>, std::int64_t> answered_;
 };
 
 }  // namespace trainyard::sim

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Millis trouble_lasts{60'000};
 constexpr Millis calm_lasts_max{1'200'000};
+constexpr int twins_percent = 30;
 
 // A tenth of the real ones, in the same proportions: the kill takes 1.5 s at most, a tick 0.2 s.
 scheduler::Limits limits(const scheduler::Fences& fences) {
@@ -25,7 +26,9 @@ World::World(const WorldOptions& options)
       database_(journal_),
       server_(server_world(), limits(options.server_fences)) {
   const std::int64_t count = random_.between(2, 4);
-  for (int number = 0; number < count; ++number) add_host(number, options.agent_fences);
+  for (int number = 0; number < count; ++number) add_host(number, "first", options.agent_fences);
+  // Somebody starts another agent and gives it a name that is taken.
+  if (random_.chance(twins_percent)) add_host(0, "twin", options.agent_fences);
 }
 
 Server::World World::server_world() {
@@ -46,24 +49,26 @@ Host::World World::host_world(const AgentId& id) {
             send_file(from, job, sha);
           },
           [this, id] { return !server_.is_up() && !network_.is_cut(id); },
-          [this, id](const Process& process) { check_start(process, id); },
+          [this](Host& host, const Process& process) { check_start(host, process); },
           [this](Process& process, const Now& now) { live(process, now); }};
 }
 
-void World::add_host(int number, agent::Fences fences) {
+void World::add_host(int number, const std::string& instance, agent::Fences fences) {
   const AgentId id{"host-" + std::to_string(number)};
   HostInfo info;
   info.address = "10.0.0." + std::to_string(number);
   info.capacity = {random_.between(3, 6), 16'000, random_.between(0, 2)};
   info.first_port = 20'000;
   info.last_port = 20'011;
-  hosts_.push_back(
-      std::make_unique<Host>(host_world(id), info, agent::AgentOptions{id, 0, {}, fences}));
+  hosts_.push_back(std::make_unique<Host>(host_world(id), info,
+                                          agent::AgentOptions{id, instance, 0, {}, fences}));
 }
 
-Host* World::host(const AgentId& id) {
-  const auto found = std::ranges::find_if(hosts_, [&](const auto& h) { return h->id() == id; });
-  return found == hosts_.end() ? nullptr : found->get();
+// To everybody of that name: whom it is for, the agents themselves must tell.
+void World::deliver(const AgentId& id, const std::function<void(Host&)>& what) {
+  for (const auto& each : hosts_) {
+    if (each->id() == id) what(*each);
+  }
 }
 
 void World::send_report(const AgentReport& report) {
@@ -71,13 +76,17 @@ void World::send_report(const AgentReport& report) {
 }
 
 void World::send_assignment(const Assignment& assignment) {
-  network_.send(assignment.agent, [this, assignment] { host(assignment.agent)->take(assignment); });
+  network_.send(assignment.agent, [this, assignment] {
+    deliver(assignment.agent, [&](Host& host) { host.take(assignment); });
+  });
 }
 
 void World::send_file(const AgentId& from, const JobId& job, const std::string& sha256) {
   network_.send(from, [this, from, job, sha256] {
     if (!server_.take_file(job, sha256)) return;
-    network_.send(from, [this, from, sha256] { host(from)->take_file_stored(sha256); });
+    network_.send(from, [this, from, sha256] {
+      deliver(from, [&](Host& host) { host.take_file_stored(sha256); });
+    });
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,15 +50,15 @@ class World {
  private:
   Server::World server_world();
   Host::World host_world(const AgentId& id);
-  void add_host(int number, agent::Fences fences);
-  Host* host(const AgentId& id);
+  void add_host(int number, const std::string& instance, agent::Fences fences);
+  void deliver(const AgentId& id, const std::function<void(Host&)>& what);
   void send_report(const AgentReport& report);
   void send_assignment(const Assignment& assignment);
   void send_file(const AgentId& from, const JobId& job, const std::string& sha256);
   void live(Process& process, const Now& now);
 
-  void check_start(const Process& process, const AgentId& where);
-  void check_capacity(const Process& process, Host& host);
+  void check_start(Host& host, const Process& process);
+  void check_capacity(Host& host, const Process& process);
   void check_restore(const Process& process);
   void check_saved_job(const Job& job);
   [[nodiscard]] bool all_ended() const;

@@ -31,6 +31,9 @@ std::string file_name_of(const JobView& job) {
 
 Result<int> download(Rest& rest, const DownloadOptions& options) {
   const InterruptibleScope scope;
+  if (options.file == "-") {
+    return invalid("--output: a download is checked before it counts, so it needs a file, not -");
+  }
   std::string file = options.file;
   if (file.empty()) {
     TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(options.id)));

@@ -93,7 +93,7 @@ void add_list(CLI::App& app, Session& session) {
   command->add_option("--label", options->labels, "Only those with this label: KEY=VALUE");
   command->add_option("--limit", options->limit, "At most so many")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description("1..1000000"));
   command->add_flag("--json", options->json, "As the server says it");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return list(rest, *options); });

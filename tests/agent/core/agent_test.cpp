@@ -19,7 +19,7 @@ WantedTask wanted(bool stop = false) {
 
 struct Yard {
   Now now{Time{0}, WallTime{1'700'000'000'000}};
-  Agent agent{{AgentId{"a"}, 3, {}}, Time{0}};
+  Agent agent{{AgentId{"a"}, "i", 3, {}}, Time{0}};
   std::int64_t generation = 0;
 
   std::vector<Action> step(const AgentEvent& event) { return agent.step(event, now); }
@@ -32,7 +32,7 @@ struct Yard {
     const AgentReport report = agent.next_report();
     step(ReportSent{report.number});
     return step(AssignmentArrived{
-        {AgentId{"a"}, 3, ++generation, report.number, Millis{60'000}, std::move(tasks)}});
+        {AgentId{"a"}, "i", 3, ++generation, report.number, Millis{60'000}, std::move(tasks)}});
   }
   TaskReport shown() {
     const AgentReport report = agent.next_report();
@@ -212,10 +212,10 @@ TEST_CASE("a start that fails is shown at once", "[agent]") {
 TEST_CASE("older assignments, and those for another start, are ignored", "[agent]") {
   Yard yard;
   yard.run();
-  yard.step(AssignmentArrived{{AgentId{"a"}, 3, 0, 1, Millis{60'000}, {}}});
+  yard.step(AssignmentArrived{{AgentId{"a"}, "i", 3, 0, 1, Millis{60'000}, {}}});
   CHECK(yard.shown().state == TaskState::running);
   CHECK(count<StopTask>(
-            yard.step(AssignmentArrived{{AgentId{"a"}, 2, 99, 1, Millis{60'000}, {}}})) == 0);
+            yard.step(AssignmentArrived{{AgentId{"a"}, "i", 2, 99, 1, Millis{60'000}, {}}})) == 0);
   CHECK(yard.agent.next_report().generation == 1);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("an assignment that was under way for longer than the lease starts not
   const AgentReport report = yard.agent.next_report();
   yard.step(ReportSent{report.number});
   yard.pass(Millis{60'000});
-  const Assignment late{AgentId{"a"}, 3, 1, report.number, Millis{60'000}, {wanted()}};
+  const Assignment late{AgentId{"a"}, "i", 3, 1, report.number, Millis{60'000}, {wanted()}};
   CHECK(count<StartTask>(yard.step(AssignmentArrived{late})) == 0);
 }
 
@@ -246,6 +246,19 @@ TEST_CASE("a server that refuses connections for a day ends no task", "[agent]")
     yard.step(ConnectionRefused{});
     REQUIRE(count<StopTask>(yard.pass(Millis{1000})) == 0);
   }
+}
+
+TEST_CASE("an agent that leaves says so and starts nothing more", "[agent]") {
+  Yard yard;
+  yard.run();
+  CHECK(count<ReportSoon>(yard.step(Leaving{})) == 1);
+  CHECK(yard.agent.next_report().leaving);
+
+  WantedTask next = wanted();
+  next.task.key.attempt = 2;
+  const auto actions = yard.want({wanted(), next});
+  CHECK(count<StartTask>(actions) == 0);
+  CHECK(yard.agent.next_report().tasks.size() == 1);
 }
 
 }  // namespace trainyard::agent

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 #include "tests/agent/loop/yard.h"
 
 namespace trainyard::agent {

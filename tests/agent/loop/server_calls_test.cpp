@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 #include "tests/agent/loop/yard.h"
 
 namespace trainyard::agent {

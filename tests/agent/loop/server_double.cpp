@@ -4,9 +4,9 @@
 
 #include <chrono>
 
+#include "schemas/files/sha256.h"
 #include "schemas/wire/agent_codec.h"
 #include "schemas/wire/grpc_status.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::agent {
 namespace {
@@ -167,6 +167,7 @@ void ServerDouble::take(const AgentReport& report) {
 void ServerDouble::answer() {
   if (stream_ == nullptr || answers_ == Answers::none) return;
   Assignment assignment{.agent = report_.agent,
+                        .instance = report_.instance,
                         .epoch = report_.epoch,
                         .generation = generation_,
                         .answers = report_.number,

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "schemas/files/sha256.h"
 #include "schemas/wire/safetensors.h"
-#include "schemas/wire/sha256.h"
 #include "tests/api/client/folder.h"
 #include "tests/api/client/peer.h"
 

@@ -108,7 +108,7 @@ TEST_CASE("every fault of a problem document is told with its pointer", "[client
 
   CHECK(error.code == Code::invalid);
   CHECK(error.message ==
-        "the spec has 2 faults\n  /roles/ps: must be 1 or more\n  the spec: no model");
+        "the spec has 2 faults\n  /roles/ps: must be 1 or more\n  no model");
 }
 
 TEST_CASE("refusals keep their kind, and their words when they have any", "[client]") {

@@ -60,6 +60,9 @@ TEST_CASE("printable lines keep their ends, whatever pieces they come in", "[cli
 TEST_CASE("printable text has no control characters and is valid UTF-8", "[client]") {
   CHECK(printable("caf\xC3\xA9\n\x1b[0m\x7f") == "caf\xC3\xA9??[0m?");
   CHECK(printable("\xC2\x9b[2J") == "?[2J");
+  CHECK(printable("safe\xE2\x80\xAEtxt.exe") == "safe?txt.exe");
+  CHECK(printable("\xE2\x81\xA6x\xE2\x81\xA9") == "?x?");
+  CHECK(printable("\xE2\x80\x94") == "\xE2\x80\x94");  // a dash stays
   CHECK(printable("\xFF") == "\xEF\xBF\xBD");
 }
 

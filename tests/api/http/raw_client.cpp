@@ -22,7 +22,7 @@ RawClient::RawClient(const std::string& address) {
   place.sin_family = AF_INET;
   place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
   ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &place.sin_addr);
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0) {
@@ -124,7 +124,7 @@ void RawClient::hang_up(HangUp manner) {
     const linger abort{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
   }
-  socket_ = FileDescriptor();
+  socket_ = Descriptor();
 }
 
 void RawClient::close_sending() { ::shutdown(socket_.get(), SHUT_WR); }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/http/file_descriptor.h"
+#include "schemas/base/descriptor.h"
 
 namespace trainyard::api {
 
@@ -47,7 +47,7 @@ class RawClient {
 
  private:
   bool receive();  // some more bytes; false at the end or after the deadline
-  FileDescriptor socket_;
+  Descriptor socket_;
   std::string buffer_;
   static constexpr std::chrono::seconds deadline{20};
 };

@@ -123,7 +123,8 @@ TEST_CASE("a pipelined request is not answered: the first is, then the connectio
   RawClient client(server.address());
 
   client.send(
-      "GET /later/first HTTP/1.1\r\nHost: x\r\n\r\nGET /now/second HTTP/1.1\r\nHost: x\r\n\r\n");
+      "GET /later/first HTTP/1.1\r\nHost: localhost\r\n\r\nGET /now/second HTTP/1.1\r\nHost: "
+      "localhost\r\n\r\n");
 
   const RawResponse first = client.read();
   CHECK(first.body == "first");
@@ -137,14 +138,15 @@ TEST_CASE("a client that waits for 100 Continue is told to go on, or that the bo
 
   RawClient polite(server.address());
   polite.send(
-      "POST /echo/a/b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+      "POST /echo/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: "
+      "100-continue\r\n\r\n");
   CHECK(polite.read_to_head().status == 100);
   polite.send("hi");
   CHECK(polite.read().status == 200);
 
   RawClient large(server.address());
   large.send(
-      "POST /echo/a/b HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\nExpect: "
+      "POST /echo/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\nExpect: "
       "100-continue\r\n\r\n");
   CHECK(large.read().status == 413);
 }
@@ -158,6 +160,26 @@ TEST_CASE("pages of other sites may read but not change", "[http]") {
   CHECK(client.call("POST /echo/a/b", "Sec-Fetch-Site: cross-site\r\n", "{}").status == 403);
   CHECK(client.call("POST /echo/a/b", "Origin: http://localhost\r\n", "{}").status == 200);
   CHECK(client.call("GET /now/x", "Origin: http://evil.example\r\n").status == 200);
+}
+
+TEST_CASE("on the loopback interface only its own names are answered", "[http]") {
+  TestServer server;
+  const auto status_for = [&](const std::string& host) {
+    RawClient client(server.address());
+    client.send("GET /now/x HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return client.read().status;
+  };
+
+  for (const char* own : {"localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.3.2.1", "[::1]:8080",
+                          "yard.localhost", "localhost."}) {
+    INFO(own);
+    CHECK(status_for(own) == 200);
+  }
+  for (const char* other : {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080",
+                            "10.0.0.1", "[::2]", "127.1"}) {
+    INFO(other);
+    CHECK(status_for(other) == 421);
+  }
 }
 
 TEST_CASE("files come whole, in ranges, or not at all when the client has them", "[http]") {

@@ -109,7 +109,7 @@ TEST_CASE("hostile bodies get the right refusal and leave no job", "[routes][hos
 
   for (const auto& [body, status] : bodies) {
     RawClient client(yard.address());
-    client.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+    client.send("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                 std::to_string(body.size()) + "\r\n\r\n" + body);
     const RawResponse refused = client.read();
     INFO(body.substr(0, 60) << " -> " << refused.status);

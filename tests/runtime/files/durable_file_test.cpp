@@ -51,25 +51,6 @@ TEST_CASE("what cannot be written or read is named", "[durable_file]") {
   const auto created = DurableFile::create(folder.path(), "no-folder/some.bin");
   REQUIRE_FALSE(created.has_value());
   CHECK(created.error().message.find("no-folder") != std::string::npos);
-
-  const auto missing = ReadFile::open(folder.file("missing"));
-  REQUIRE_FALSE(missing.has_value());
-  CHECK(missing.error().code == Code::not_found);
-  CHECK(missing.error().message.find("missing") != std::string::npos);
-}
-
-TEST_CASE("reading beyond the end is an error, hashing reads all", "[durable_file]") {
-  const Folder folder;
-  const std::string text(3'000'000, 'x');
-  test::write_text(folder.file("some.bin"), text);
-  const auto file = ReadFile::open(folder.file("some.bin"));
-  REQUIRE(file.has_value());
-  CHECK(*file->sha256() == sha256_hex(text));
-  CHECK(*file->text(2'999'998, 2) == "xx");
-  CHECK_FALSE(file->text(2'999'998, 3).has_value());
-  CHECK_FALSE(file->text(0, -1).has_value());
-  std::byte beyond[4];
-  CHECK_FALSE(file->read(2'999'998, beyond).has_value());
 }
 
 }  // namespace trainyard::runtime

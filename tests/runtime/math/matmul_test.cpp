@@ -15,7 +15,7 @@ struct Sizes {
   std::int64_t out;
 };
 
-// Tiny, vectors on every side, odd, and beyond Eigen's blocks of the inner dimension.
+// Tiny, vectors on every side, odd, and beyond one block of the depth.
 constexpr std::array<Sizes, 8> all_sizes{{{1, 1, 1},
                                           {3, 4, 2},
                                           {1, 50, 1},

@@ -170,13 +170,10 @@ namespace {
 void finish_alone(const Gang& gang) {
   auto chief = RemoteParams::connect(gang.options(0));
   REQUIRE(chief.has_value());
-  AlignedBuffer parameters(elements);
   const auto gradient = std::make_shared<AlignedBuffer>(elements);
-  REQUIRE((*chief)->pull(0, parameters.span()).has_value());
+  REQUIRE((*chief)->pull(0).has_value());
   REQUIRE(
-      (*chief)
-          ->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient}, parameters.span())
-          .has_value());
+      (*chief)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient}).has_value());
   REQUIRE((*chief)->finish().has_value());
 }
 
@@ -188,8 +185,7 @@ TEST_CASE("a worker that comes after the last async step is told that training i
   finish_alone(gang);
   auto late = RemoteParams::connect(gang.options(1));
   REQUIRE(late.has_value());
-  AlignedBuffer parameters(elements);
-  const auto pulled = (*late)->pull(0, parameters.span());
+  const auto pulled = (*late)->pull(0);
   REQUIRE(pulled.has_value());
   CHECK(pulled->version == 1);
   late->reset();
@@ -210,14 +206,13 @@ TEST_CASE("a worker whose ps is gone is told which one", "[ps_server]") {
   Gang gang({.ps = 2, .workers = 1, .max_steps = 3, .elements = elements});
   auto params = RemoteParams::connect(gang.options(0));
   REQUIRE(params.has_value());
-  AlignedBuffer parameters(elements);
-  REQUIRE((*params)->pull(0, parameters.span()).has_value());
+  REQUIRE((*params)->pull(0).has_value());
   gang.stop();
-  const auto pulled = (*params)->pull(0, parameters.span());
+  const auto pulled = (*params)->pull(0);
   REQUIRE_FALSE(pulled.has_value());
   CHECK(pulled.error().code == Code::unavailable);
   CHECK(pulled.error().message.find("ps/") == 0);
-  CHECK_FALSE((*params)->pull(0, parameters.span()).has_value());  // and stays unusable
+  CHECK_FALSE((*params)->pull(0).has_value());  // and stays unusable
 }
 
 TEST_CASE("a ps that never comes is an error that names it", "[ps_server]") {
@@ -237,9 +232,8 @@ TEST_CASE("a worker that is asked to stop does not wait for the others", "[ps_se
   options.stop = stop.get_token();
   auto params = RemoteParams::connect(std::move(options));
   REQUIRE(params.has_value());
-  AlignedBuffer parameters(elements);
   stop.request_stop();
-  const auto pulled = (*params)->pull(1, parameters.span());  // version 1 will never be
+  const auto pulled = (*params)->pull(1);  // version 1 will never be
   CHECK(pulled.error() == unavailable("asked to stop"));
 }
 
@@ -248,12 +242,10 @@ TEST_CASE("the chief gets every ps' shard, and Finish ends them all", "[ps_serve
   auto params = RemoteParams::connect(gang.options(0));
   REQUIRE(params.has_value());
   const auto gradient = std::make_shared<AlignedBuffer>(60'000);
-  AlignedBuffer parameters(60'000);
-  REQUIRE((*params)->pull(0, parameters.span()).has_value());
+  REQUIRE((*params)->pull(0).has_value());
   REQUIRE((*params)
               ->push_pull(
-                  {.step = 1, .sums = {.examples = 1}, .snapshot_step = 1, .gradient = gradient},
-                  parameters.span())
+                  {.step = 1, .sums = {.examples = 1}, .snapshot_step = 1, .gradient = gradient})
               .has_value());
 
   const auto shards = (*params)->snapshot({.step = 1, .keep_steps = {}});

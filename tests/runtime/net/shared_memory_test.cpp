@@ -153,10 +153,9 @@ TEST_CASE("a worker in shared memory is told that its ps is gone", "[shared_memo
   Gang gang(small);
   auto params = RemoteParams::connect(gang.options(0));
   REQUIRE(params.has_value());
-  AlignedBuffer parameters(elements);
-  REQUIRE((*params)->pull(0, parameters.span()).has_value());
+  REQUIRE((*params)->pull(0).has_value());
   gang.stop();
-  const auto pulled = (*params)->pull(1, parameters.span());
+  const auto pulled = (*params)->pull(1);
   REQUIRE_FALSE(pulled.has_value());
   CHECK(pulled.error().code == Code::unavailable);
   CHECK(pulled.error().message.starts_with("ps/0 at "));

@@ -57,22 +57,22 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
                             Gang::Transport::unix_socket};
   const auto transport = ways[(static_cast<std::size_t>(rank) + seed) % ways.size()];
   TRY_ASSIGN(const auto params, RemoteParams::connect(gang.options(rank, transport)));
-  const auto parameters = arena(gang.spec().elements);
   const auto gradient = arena(gang.spec().elements);
   WorkerEnd end;
   end.transports = params->transports();
-  TRY_ASSIGN(end.pulled, params->pull(0, parameters->span()));
+  TRY_ASSIGN(end.pulled, params->pull(0));
   while (end.pulled.version < gang.spec().max_steps) {
     const bool sync = gang.spec().mode == Mode::sync;
     const std::int64_t step = (sync ? end.pulled.version : end.pulled.rank_step) + 1;
-    test::fake_gradient(parameters->span(), rank, step, gradient->span());
+    test::fake_gradient(end.pulled.parameters, rank, step, gradient->span());
     for (auto turns = random() % 2000; turns > 0; --turns) std::this_thread::yield();
     const Contribution contribution{
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
-    TRY_ASSIGN(end.pulled, params->push_pull(contribution, parameters->span()));
+    TRY_ASSIGN(end.pulled, params->push_pull(contribution));
     ++end.pushes;
   }
-  end.parameters.assign(parameters->span().begin(), parameters->span().end());
+  end.parameters.assign(end.pulled.parameters.begin(), end.pulled.parameters.end());
+  end.pulled.parameters = {};  // of memory that goes with the channel
   return end;
 }
 

@@ -66,6 +66,60 @@ TEST_CASE("a new start of an agent has none of the older one's tasks", "[schedul
   const Step step = yard.step(older);
   CHECK(step.save.empty());
   CHECK(step.send.empty());
+  REQUIRE(step.refuse.size() == 1);
+  CHECK(step.refuse[0].why.find("is over") != std::string::npos);
+}
+
+TEST_CASE("another agent of the same name is refused until the first is down", "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport other = yard.report_of("a");
+  other.instance = "another folder";
+  other.epoch += 1000;
+  other.number = 1;
+  other.tasks.clear();
+
+  const Step refused = yard.step(other);
+  REQUIRE(refused.refuse.size() == 1);
+  CHECK(refused.refuse[0].instance == "another folder");
+  CHECK(refused.refuse[0].epoch == other.epoch);
+  CHECK(refused.refuse[0].why.find("another agent has the name a") == 0);
+  CHECK(refused.save.empty());
+  CHECK(refused.send.empty());
+  CHECK(yard.job("j").state == JobState::running);
+
+  yard.restart();  // the first is known from its row
+  CHECK(yard.step(other).refuse.size() == 1);
+
+  yard.pass(seconds(90));
+  CHECK(yard.step(other).refuse.empty());
+  CHECK(yard.agents.at(AgentId{"a"}).instance == "another folder");
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::ready);
+  CHECK(yard.step(yard.report_of("a")).refuse.size() == 1);
+}
+
+TEST_CASE("an agent that leaves takes nothing new, and is down with its last task", "[scheduler]") {
+  Yard yard = running_job();
+  yard.join("b");
+  AgentReport leaving = yard.report_of("a");
+  leaving.leaving = true;
+  leaving.generation = yard.wanted.at(AgentId{"a"}).generation;
+  leaving.number += 1;
+  yard.step(leaving);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::draining);
+
+  for (TaskReport& task : leaving.tasks) {
+    task.state = TaskState::killed;
+    task.exit.signal = 15;
+    task.reason = Reason::agent_restarted;
+  }
+  leaving.number += 1;
+  CHECK(yard.step(leaving).send.size() >= 1);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::down);
+
+  yard.pass(seconds(5));
+  yard.speak("b");
+  CHECK(yard.job("j").state == JobState::starting);
+  CHECK(yard.task("j", "ps/0").agent == AgentId{"b"});
 }
 
 TEST_CASE("a report that a newer one has overtaken is ignored", "[scheduler]") {

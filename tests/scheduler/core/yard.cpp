@@ -91,6 +91,7 @@ TaskAttempt& Yard::task(const std::string& job_id, const std::string& name) {
 void Yard::join(const std::string& agent, const Resources& capacity) {
   AgentReport& report = reports_[AgentId{agent}];
   report.agent = AgentId{agent};
+  report.instance = agent + "-folder";
   report.epoch += 1;
   report.number = 0;
   report.generation = 0;

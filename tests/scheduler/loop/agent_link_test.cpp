@@ -283,6 +283,24 @@ TEST_CASE("a newer stream of an agent takes the place of the older", "[link]") {
   CHECK(newer.next());
 }
 
+TEST_CASE("a second agent of one name hears why it is refused; the first goes on", "[link]") {
+  Yard yard;
+  AgentPeer first(yard.agent_address(), "a1");
+  first.report();
+  REQUIRE(first.next());
+  AgentPeer second(yard.agent_address(), "a1", 7);
+  second.state().instance = "another";
+  second.report();
+  REQUIRE_FALSE(second.next());
+
+  const grpc::Status status = second.finish();
+
+  CHECK(status.error_code() == grpc::StatusCode::ALREADY_EXISTS);
+  CHECK(status.error_message().find("another agent has the name a1") == 0);
+  CHECK(first.report());
+  CHECK(first.next());
+}
+
 TEST_CASE("a report that makes no sense ends its stream with the reason", "[link]") {
   Yard yard;
   AgentPeer agent(yard.agent_address(), "a1");

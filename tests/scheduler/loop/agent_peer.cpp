@@ -20,6 +20,7 @@ AgentPeer::AgentPeer(const std::string& address, const std::string& name, std::i
   set_deadline(context_);
   stream_ = stub_->Converge(&context_);
   state_.agent = AgentId{name};
+  state_.instance = name + "-folder";
   state_.epoch = epoch;
   state_.host = {.address = "127.0.0.1",
                  .capacity = {.cpus = 8, .memory_mb = 64'000, .gpus = 0},

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "schemas/files/folder.h"
 #include "tests/scheduler/store/fixtures.h"
 
 using namespace trainyard;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "scheduler/store/store.h"
+#include "schemas/files/sha256.h"
 #include "schemas/wire/job_spec_json.h"
-#include "schemas/wire/sha256.h"
 
 namespace trainyard::scheduler {
 

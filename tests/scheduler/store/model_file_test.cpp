@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "schemas/files/folder.h"
 #include "schemas/wire/checkpoint_json.h"
 #include "schemas/wire/safetensors.h"
 #include "tests/scheduler/store/fixtures.h"

@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "scheduler/store/db.h"
-#include "scheduler/store/files.h"
 #include "scheduler/store/reader.h"
+#include "schemas/files/file.h"
 #include "tests/scheduler/store/fixtures.h"
 
 using namespace trainyard;

@@ -5,6 +5,7 @@
 
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/logs.h"
+#include "schemas/files/folder.h"
 #include "tests/scheduler/store/fixtures.h"
 
 using namespace trainyard;

@@ -72,7 +72,7 @@ TEST_CASE("what the tasks of a gang have in common travels once", "[wire]") {
   wanted.restore->state = CheckpointState::committed;
   wanted.restore->manifest = random.artifact();
   for (int i = 0; i < 100; ++i) wanted.restore->shards.push_back(random.artifact());
-  Assignment assignment{AgentId{"a"}, 1, 1, 1, Millis{60'000}, {}};
+  Assignment assignment{AgentId{"a"}, "i", 1, 1, 1, Millis{60'000}, {}};
   for (int i = 0; i < 999; ++i) {
     wanted.task.key.index = i;
     wanted.task.listen = "0.0.0.0:" + std::to_string(20'000 + i);
@@ -92,7 +92,7 @@ TEST_CASE("an assignment whose parts do not fit each other is refused", "[wire]"
   wanted.task = random.task_context();
   wanted.task.key.role = Role::worker;
   const proto::Assignment good =
-      to_proto(Assignment{AgentId{"a"}, 1, 1, 1, Millis{60'000}, {wanted}});
+      to_proto(Assignment{AgentId{"a"}, "i", 1, 1, 1, Millis{60'000}, {wanted}});
   REQUIRE(from_proto(good));
   const auto refused = [&](auto change) {
     proto::Assignment bad = good;
@@ -110,6 +110,7 @@ TEST_CASE("an assignment whose parts do not fit each other is refused", "[wire]"
 TEST_CASE("texts that are not UTF-8 reach the other side, mended", "[wire]") {
   AgentReport report;
   report.agent = AgentId{"a"};
+  report.instance = "i";
   report.host.address = "h";
   report.host.last_port = 1;
   TaskReport& task = report.tasks.emplace_back();
@@ -138,6 +139,7 @@ TEST_CASE("a report that makes no sense is refused, saying why", "[wire]") {
             r.mutable_tasks(0)->mutable_key()->set_job(name);
           }).starts_with("job of a task must be"));
   }
+  CHECK(refused([](Report r) { r.clear_instance(); }).starts_with("agent instance must be"));
   CHECK(refused([](Report r) { r.set_epoch(-1); }) == "epoch must be 0 or more, got -1");
   CHECK(refused([](Report r) { r.mutable_host()->clear_address(); }) == "host address is empty");
   CHECK(refused([](Report r) { r.mutable_host()->mutable_capacity()->set_cpus(-4); }) ==

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 #include "tests/schemas/wire/random_values.h"
 #include "tests/schemas/wire/spec_corpus.h"
 
@@ -181,6 +181,17 @@ TEST_CASE("a changed byte anywhere in a spec gives a verdict, never a crash", "[
   }
 }
 
+TEST_CASE("the length of a text is counted in characters, as the schema counts it", "[wire]") {
+  const auto named = [](const std::string& letter, int count) {
+    std::string name;
+    for (int i = 0; i < count; ++i) name += letter;
+    return R"({"model": "mlp", "dataset": "synthetic_digits", "name": ")" + name + R"("})";
+  };
+  CHECK(parsed(named("\xC3\xA9", 200)).name.size() == 400);
+  CHECK(parsed(named("\xF0\x9F\x9A\x82", 200)).name.size() == 800);
+  CHECK(faults_of(named("\xC3\xA9", 201)).size() == 1);
+}
+
 TEST_CASE("nesting without end costs neither stack nor time", "[wire]") {
   for (const std::string opening : {"[", "{\"a\":"}) {
     std::string text;
@@ -188,6 +199,9 @@ TEST_CASE("nesting without end costs neither stack nor time", "[wire]") {
     const auto faults = faults_of(text);
     REQUIRE(faults.size() == 1);
     CHECK(faults[0].message == "is nested deeper than 32 levels");
+    std::string pointer;
+    for (int level = 0; level < 32; ++level) pointer += opening == "[" ? "/0" : "/a";
+    CHECK(faults[0].pointer == pointer);
   }
 }
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "schemas/files/sha256.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/job_spec_json.h"
-#include "schemas/wire/sha256.h"
 #include "tests/schemas/json_schema.h"
 #include "tests/schemas/wire/spec_corpus.h"
 

@@ -54,7 +54,7 @@ ModelSpec RandomValues::model() {
   model.name = names[integer(0, 2)];
   if (model.name == "mlp") {
     for (auto layers = integer(0, 4); layers > 0; --layers) {
-      model.hidden.push_back(integer(1, 65'536));
+      model.hidden.push_back(integer(1, 46'340));
     }
     model.activation = activation_names[static_cast<std::size_t>(integer(0, 2))].first;
   }
@@ -152,12 +152,10 @@ JobSpec RandomValues::job_spec() {
                      {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
   const std::string resume[] = {"latest", "none",
                                 "j" + word(20) + "/" + std::to_string(integer(0, 99))};
-  spec.checkpoint = {integer(0, 1'000'000'000'000),
-                     integer(0, 1'000'000'000),
-                     integer(1, 1000),
-                     integer(0, 1000),
-                     word(20),
-                     resume[integer(0, 2)]};
+  const std::string metric[] = {"loss", "accuracy", "test_loss", "test_accuracy"};
+  spec.checkpoint = {
+      integer(0, 1'000'000'000'000), integer(0, 1'000'000'000), integer(1, 1000), integer(0, 1000),
+      metric[integer(0, 3)],         resume[integer(0, 2)]};
   for (auto count = integer(0, 3); count > 0; --count) spec.env["V_" + word(20)] = text(50);
   return spec;
 }

@@ -112,9 +112,11 @@ TaskReport RandomValues::task_report() {
 AgentReport RandomValues::agent_report() {
   AgentReport report;
   report.agent = AgentId{"a" + word(20)};
+  report.instance = "i" + word(20);
   report.epoch = integer(0, number_max);
   report.number = integer(0, number_max);
   report.generation = integer(0, number_max);
+  report.leaving = integer(0, 1) == 1;
   report.host.address = word(20);
   report.host.capacity = {integer(0, 99), integer(0, 99), integer(0, 8)};
   for (auto count = integer(0, 3); count > 0; --count) {
@@ -129,8 +131,13 @@ AgentReport RandomValues::agent_report() {
 }
 
 Assignment RandomValues::assignment() {
-  Assignment assignment{AgentId{"a" + word(20)}, integer(0, number_max),     integer(0, number_max),
-                        integer(0, number_max),  Millis{integer(1, 99'999)}, {}};
+  Assignment assignment{.agent = AgentId{"a" + word(20)},
+                        .instance = "i" + word(20),
+                        .epoch = integer(0, number_max),
+                        .generation = integer(0, number_max),
+                        .answers = integer(0, number_max),
+                        .stop_after = Millis{integer(1, 99'999)},
+                        .tasks = {}};
   for (auto count = integer(0, 3); count > 0; --count) {
     WantedTask wanted;
     wanted.task = task_context();

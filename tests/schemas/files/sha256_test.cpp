@@ -1,4 +1,4 @@
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/base/result.h"
+
 namespace trainyard {
 
 std::string sha256_hex(std::string_view data);  // 64 lower-case hex digits
+bool is_sha256(std::string_view text);
 
 // For data that comes in pieces.
 class Sha256 {
@@ -26,5 +29,7 @@ class Sha256 {
   struct Context;
   std::unique_ptr<Context> context_;
 };
+
+Result<std::string> sha256_of_file(const std::string& path);
 
 }  // namespace trainyard

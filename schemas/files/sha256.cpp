@@ -1,10 +1,14 @@
-#include "schemas/wire/sha256.h"
+#include "schemas/files/sha256.h"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "schemas/base/check.h"
+#include "schemas/files/file.h"
 
 namespace trainyard {
 
@@ -47,6 +51,25 @@ std::string sha256_hex(std::string_view data) {
   Sha256 hash;
   hash.add(data);
   return hash.finish_hex();
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && std::ranges::all_of(text, [](char digit) {
+           return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+         });
+}
+
+Result<std::string> sha256_of_file(const std::string& path) {
+  TRY_ASSIGN(const File file, File::open(path, O_RDONLY));
+  Sha256 hash;
+  std::string piece(1 << 20, '\0');
+  std::int64_t offset = 0;
+  while (true) {
+    TRY_ASSIGN(const std::size_t count, file.read_at(offset, piece));
+    hash.add(std::string_view(piece).substr(0, count));
+    offset += static_cast<std::int64_t>(count);
+    if (count < piece.size()) return hash.finish_hex();
+  }
 }
 
 }  // namespace trainyard

@@ -1,0 +1,184 @@
+// Blocking as in K. Goto and R. A. van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", ACM TOMS 34(3), 2008: a block of the right side and one of the left are packed
+// so that both stay in the second-level cache; a panel of columns stays in the first while panels
+// of rows pass by, and the sums of one tile stay in registers.
+#include "runtime/math/ops/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/math/ops/cpu/gemm_pack.h"
+#include "runtime/math/ops/cpu/gemm_tile.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t rows_block = 240;     // x depth: 300 KiB
+constexpr std::int64_t columns_block = 384;  // x depth: 480 KiB
+// Up to so many columns a packed left side is not read often enough to be worth the packing.
+constexpr std::int64_t columns_for_packing = 256;
+
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  [[nodiscard]] std::int64_t count() const { return end - begin; }
+};
+
+template <class Tile>
+class Multiplier {
+  static_assert(rows_block % Tile::rows == 0 && columns_block % Tile::columns == 0);
+
+ public:
+  explicit Multiplier(const Product& product) : product_(product) {}
+
+  void run() {
+    const std::int64_t depth_block = depth_block_of(product_.depth);
+    for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
+      depth_ = {at, std::min(at + depth_block, product_.depth)};
+      for (std::int64_t column = 0; column < product_.columns; column += columns_block) {
+        columns_ = {column, std::min(column + columns_block, product_.columns)};
+        pack_right();
+        for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
+          rows_ = {row, std::min(row + rows_block, product_.rows)};
+          const bool is_packed = column > 0 && product_.rows <= rows_block;
+          if (!is_packed) pack_left();
+          multiply_block();
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool packs_left() const {
+    return product_.left.column_stride != 1 || product_.columns > columns_for_packing;
+  }
+
+  // Rows that lie as they are to be read are read to their end before the next: a panel after
+  // another would touch a new page at each step.
+  void pack_right() {
+    const Operand& right = product_.right;
+    std::int64_t column = columns_.begin;
+    if (right.column_stride == 1) {
+      const std::int64_t whole = columns_.count() / Tile::columns;
+      pack_rows({.from = right.data + depth_.begin * right.row_stride + columns_.begin,
+                 .along = right.row_stride,
+                 .depth = depth_.count()},
+                whole, Tile::columns, right_.data());
+      column += whole * Tile::columns;
+    }
+    for (; column < columns_.end; column += Tile::columns) {
+      const Strip strip{
+          .from = right.data + depth_.begin * right.row_stride + column * right.column_stride,
+          .across = right.column_stride,
+          .along = right.row_stride,
+          .count = std::min(Tile::columns, columns_.end - column),
+          .depth = depth_.count()};
+      pack(strip, Tile::width_of(strip.count), right_panel(column));
+    }
+  }
+
+  [[nodiscard]] Strip left_strip(std::int64_t row) const {
+    const Operand& left = product_.left;
+    return {.from = left.data + row * left.row_stride + depth_.begin * left.column_stride,
+            .across = left.row_stride,
+            .along = left.column_stride,
+            .count = std::min(Tile::rows, product_.rows - row),
+            .depth = depth_.count()};
+  }
+
+  // The last rows are packed even where the others are not, so that no row beyond them is read.
+  void pack_left() {
+    const std::int64_t unpacked = packs_left() ? 0 : rows_.count() / Tile::rows * Tile::rows;
+    for (std::int64_t row = rows_.begin + unpacked; row < rows_.end; row += Tile::rows) {
+      const Strip strip = left_strip(row);
+      pack(strip, Tile::height_of(strip.count), packed_left(row));
+    }
+  }
+
+  LeftPanel left_panel(std::int64_t row) {
+    const Strip strip = left_strip(row);
+    if (!packs_left() && strip.count == Tile::rows) {
+      return {.data = strip.from, .row_stride = strip.across, .depth_stride = strip.along};
+    }
+    return {
+        .data = packed_left(row), .row_stride = 1, .depth_stride = Tile::height_of(strip.count)};
+  }
+
+  void multiply_block() {
+    for (std::int64_t column = columns_.begin; column < columns_.end; column += Tile::columns) {
+      const float* const right = right_panel(column);
+      for (std::int64_t row = rows_.begin; row < rows_.end; row += Tile::rows) {
+        Tile::multiply(left_panel(row), right, depth_.count(), target_at(row, column));
+      }
+    }
+  }
+
+  [[nodiscard]] Target target_at(std::int64_t row, std::int64_t column) const {
+    const bool is_first = depth_.begin == 0;
+    float* const to = product_.out + row * product_.columns + column;
+    Target target{.data = to,
+                  .stride = product_.columns,
+                  .rows = std::min(Tile::rows, product_.rows - row),
+                  .columns = std::min(Tile::columns, columns_.end - column)};
+    if (!is_first || product_.write == Write::add) {
+      target.base = to;
+      target.base_stride = product_.columns;
+    } else if (product_.bias != nullptr) {
+      target.base = product_.bias + column;
+    }
+    return target;
+  }
+
+  // Where the panel of the columns from `column` on lies: all before it are whole.
+  [[nodiscard]] float* right_panel(std::int64_t column) {
+    return right_.data() + (column - columns_.begin) * depth_.count();
+  }
+  [[nodiscard]] float* packed_left(std::int64_t row) {
+    return left_.data() + (row - rows_.begin) * depth_.count();
+  }
+
+  static AlignedBuffer& buffer_for_left() {
+    thread_local AlignedBuffer buffer(rows_block * gemm_depth_block + pack_slack);
+    return buffer;
+  }
+  static AlignedBuffer& buffer_for_right() {
+    thread_local AlignedBuffer buffer(columns_block * gemm_depth_block + pack_slack);
+    return buffer;
+  }
+
+  const Product& product_;
+  AlignedBuffer& left_ = buffer_for_left();
+  AlignedBuffer& right_ = buffer_for_right();
+  Range depth_;
+  Range columns_;
+  Range rows_;
+};
+
+}  // namespace
+
+std::int64_t depth_block_of(std::int64_t depth) {
+  const std::int64_t blocks =
+      std::max<std::int64_t>(1, (depth + gemm_depth_block - 1) / gemm_depth_block);
+  const std::int64_t each = (depth + blocks - 1) / blocks;
+  return std::max(pack_lane, (each + pack_lane - 1) / pack_lane * pack_lane);
+}
+
+bool is_available(GemmKernel kernel) {
+  if (kernel == GemmKernel::avx2) return true;  // main() has made sure of it
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+}
+
+GemmKernel best_kernel() {
+  static const GemmKernel best =
+      is_available(GemmKernel::avx512) ? GemmKernel::avx512 : GemmKernel::avx2;
+  return best;
+}
+
+void gemm(const Product& product, GemmKernel kernel) {
+  switch (kernel) {
+    case GemmKernel::avx2: return Multiplier<Avx2Tile>(product).run();
+    case GemmKernel::avx512: return Multiplier<Avx512Tile>(product).run();
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,46 @@
+// The product of two matrices of floats, for the shapes of training: one side is a batch of some
+// hundred rows, the other a layer's weights.
+//
+// The order of additions depends on the depth alone, never on rows, columns, cache sizes or where
+// the memory lies: each element is a chain of fused multiply-adds over ascending depth, cut into
+// blocks of at most `gemm_depth_block` whose results are added one after another.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/math/tensor.h"
+
+namespace trainyard::runtime {
+
+inline constexpr std::int64_t gemm_depth_block = 320;
+// Blocks of one size, as far as that goes: a short last one would read and write all sums for
+// little work.
+std::int64_t depth_block_of(std::int64_t depth);
+
+// A matrix in any layout: element (i, j) is data[i * row_stride + j * column_stride], and one of
+// the strides is 1.
+struct Operand {
+  const float* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+};
+
+struct Product {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+  Operand left;                 // [rows, depth]
+  Operand right;                // [depth, columns]
+  const float* bias = nullptr;  // [columns], added to each row; only with Write::overwrite
+  float* out = nullptr;         // [rows, columns], row-major without gaps; overlaps no operand
+  Write write = Write::overwrite;
+};
+
+// Which instructions do the work: the bits are the same.
+enum class GemmKernel { avx2, avx512 };
+bool is_available(GemmKernel kernel);  // on this processor
+GemmKernel best_kernel();
+
+void gemm(const Product& product, GemmKernel kernel = best_kernel());
+
+}  // namespace trainyard::runtime

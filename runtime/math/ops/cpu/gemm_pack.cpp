@@ -1,0 +1,118 @@
+#include "runtime/math/ops/cpu/gemm_pack.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t lane = pack_lane;
+constexpr std::int64_t squares_max = 4;  // side by side in the widest panel
+
+// Eight rows of eight.
+struct Square {
+  __m256 row[lane];
+};
+
+Square transposed(const Square& of) {
+  Square pairs;  // within halves of 128 bits: (0, 1), (2, 3), (4, 5), (6, 7) interleaved
+  for (int i = 0; i < lane; i += 2) {
+    pairs.row[i] = _mm256_unpacklo_ps(of.row[i], of.row[i + 1]);
+    pairs.row[i + 1] = _mm256_unpackhi_ps(of.row[i], of.row[i + 1]);
+  }
+  Square fours;  // rows 0..3, then 4..7
+  for (int i = 0; i < lane; i += 4) {
+    fours.row[i] = _mm256_shuffle_ps(pairs.row[i], pairs.row[i + 2], 0x44);
+    fours.row[i + 1] = _mm256_shuffle_ps(pairs.row[i], pairs.row[i + 2], 0xEE);
+    fours.row[i + 2] = _mm256_shuffle_ps(pairs.row[i + 1], pairs.row[i + 3], 0x44);
+    fours.row[i + 3] = _mm256_shuffle_ps(pairs.row[i + 1], pairs.row[i + 3], 0xEE);
+  }
+  Square result;
+  for (int i = 0; i < lane / 2; ++i) {
+    result.row[i] = _mm256_permute2f128_ps(fours.row[i], fours.row[i + 4], 0x20);
+    result.row[i + 4] = _mm256_permute2f128_ps(fours.row[i], fours.row[i + 4], 0x31);
+  }
+  return result;
+}
+
+void pack_one_by_one(const Strip& strip, std::int64_t width, std::int64_t first_step,
+                     float* panel) {
+  for (std::int64_t step = first_step; step < strip.depth; ++step) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      panel[step * width + i] =
+          i < strip.count ? strip.from[i * strip.across + step * strip.along] : 0.0F;
+    }
+  }
+}
+
+// Values of a step lie side by side, and the matrix has all of them. A step's last vector may be
+// written beyond it: the next step comes after it.
+void pack_adjacent(const Strip& strip, std::int64_t width, float* panel) {
+  // Vectors may read beyond the panel's own values, but not beyond the matrix: the last steps are
+  // packed one by one.
+  const std::int64_t unsafe = width % lane == 0 ? 0 : (2 * lane + strip.along - 1) / strip.along;
+  const std::int64_t whole = std::max<std::int64_t>(0, strip.depth - unsafe);
+  const float* from = strip.from;
+  for (std::int64_t step = 0; step < whole; ++step, from += strip.along) {
+    for (std::int64_t i = 0; i < width; i += lane) {
+      _mm256_storeu_ps(panel + step * width + i, _mm256_loadu_ps(from + i));
+    }
+  }
+  pack_one_by_one(strip, width, whole, panel);
+}
+
+// Steps lie side by side.
+void pack_across(const Strip& strip, std::int64_t width, float* panel) {
+  const std::int64_t squares = (width + lane - 1) / lane;
+  const std::int64_t whole = strip.depth / lane * lane;
+  for (std::int64_t step = 0; step < whole; step += lane) {
+    Square steps[squares_max];
+    for (std::int64_t square = 0; square < squares; ++square) {
+      Square rows;
+      for (std::int64_t i = 0; i < lane; ++i) {
+        const std::int64_t value = square * lane + i;
+        rows.row[i] = value < strip.count
+                          ? _mm256_loadu_ps(strip.from + value * strip.across + step)
+                          : _mm256_setzero_ps();
+      }
+      steps[square] = transposed(rows);
+    }
+    for (std::int64_t i = 0; i < lane; ++i) {
+      for (std::int64_t square = 0; square < squares; ++square) {
+        _mm256_storeu_ps(panel + (step + i) * width + square * lane, steps[square].row[i]);
+      }
+    }
+  }
+  pack_one_by_one(strip, width, whole, panel);
+}
+
+}  // namespace
+
+void pack(const Strip& strip, std::int64_t width, float* panel) {
+  if (strip.along == 1) {
+    pack_across(strip, width, panel);
+  } else if (strip.count == width) {
+    pack_adjacent(strip, width, panel);
+  } else {
+    pack_one_by_one(strip, width, 0, panel);
+  }
+}
+
+void pack_rows(const Strip& strip, std::int64_t panels, std::int64_t width, float* first) {
+  const std::int64_t panel_size = width * strip.depth;
+  const float* from = strip.from;
+  float* to = first;
+  for (std::int64_t step = 0; step < strip.depth; ++step) {
+    const float* row = from;
+    for (std::int64_t panel = 0; panel < panels; ++panel, row += width) {
+      for (std::int64_t i = 0; i < width; i += lane) {
+        _mm256_storeu_ps(to + panel * panel_size + i, _mm256_loadu_ps(row + i));
+      }
+    }
+    from += strip.along;
+    to += width;
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,168 @@
+// Sanitizers would take most of a test run for checking what the callers made sure of: panels hold
+// what `depth` says. So the loops over the depth are exempt.
+#include "runtime/math/ops/cpu/gemm_tile.h"
+
+#include <immintrin.h>
+
+// What is compiled for AVX-512 is so by attribute, function by function: a file of its own would
+// leave inline functions of headers in the program that other processors cannot run.
+#define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
+#define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int rows_max = 12;
+constexpr int columns_max = 32;
+
+// The sums of a tile, row by row.
+struct Sums {
+  alignas(64) float of[rows_max * columns_max];
+};
+
+// Both loops below keep `sum` in registers: what has an address does not stay there, so it is
+// copied to `sums` at the end.
+
+template <int rows, int vectors>
+[[TRAINYARD_UNCHECKED]] void sum_avx2(const LeftPanel& left, const float* right, std::int64_t depth,
+                                      Sums& sums) {
+  __m256 sum[rows][vectors];
+#pragma GCC unroll 12
+  for (int row = 0; row < rows; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) sum[row][v] = _mm256_setzero_ps();
+  }
+  const float* from = left.data;
+  const std::int64_t row_stride = left.row_stride;
+  const std::int64_t depth_stride = left.depth_stride;
+  for (std::int64_t step = 0; step < depth; ++step) {
+    __m256 columns[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) columns[v] = _mm256_load_ps(right + 8 * v);
+#pragma GCC unroll 12
+    for (int row = 0; row < rows; ++row) {
+      const __m256 factor = _mm256_broadcast_ss(from + row * row_stride);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        sum[row][v] = _mm256_fmadd_ps(factor, columns[v], sum[row][v]);
+      }
+    }
+    from += depth_stride;
+    right += 8 * vectors;
+  }
+#pragma GCC unroll 12
+  for (int row = 0; row < rows; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      _mm256_store_ps(sums.of + row * columns_max + 8 * v, sum[row][v]);
+    }
+  }
+}
+
+template <int rows, int vectors>
+[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] void sum_avx512(const LeftPanel& left, const float* right,
+                                                          std::int64_t depth, Sums& sums) {
+  __m512 sum[rows][vectors];
+#pragma GCC unroll 12
+  for (int row = 0; row < rows; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) sum[row][v] = _mm512_setzero_ps();
+  }
+  const float* from = left.data;
+  const std::int64_t row_stride = left.row_stride;
+  const std::int64_t depth_stride = left.depth_stride;
+  for (std::int64_t step = 0; step < depth; ++step) {
+    __m512 columns[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) columns[v] = _mm512_loadu_ps(right + 16 * v);
+#pragma GCC unroll 12
+    for (int row = 0; row < rows; ++row) {
+      const __m512 factor = _mm512_set1_ps(from[row * row_stride]);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        sum[row][v] = _mm512_fmadd_ps(factor, columns[v], sum[row][v]);
+      }
+    }
+    from += depth_stride;
+    right += 16 * vectors;
+  }
+#pragma GCC unroll 12
+  for (int row = 0; row < rows; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      _mm512_store_ps(sums.of + row * columns_max + 16 * v, sum[row][v]);
+    }
+  }
+}
+
+// A row of sums, added to a row of the base.
+void store_row(const float* sums, const float* base, std::int64_t columns, float* to) {
+  if (base == nullptr) {
+    for (std::int64_t column = 0; column < columns; ++column) to[column] = sums[column];
+  } else {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      to[column] = base[column] + sums[column];
+    }
+  }
+}
+
+// The same for a whole row, whose number of columns the compiler knows.
+template <int columns>
+void store_whole_row(const float* sums, const float* base, float* to) {
+  store_row(sums, base, columns, to);
+}
+
+template <int columns>
+void store(const Sums& sums, const Target& target) {
+  for (std::int64_t row = 0; row < target.rows; ++row) {
+    const float* const from = sums.of + row * columns_max;
+    const float* const base =
+        target.base == nullptr ? nullptr : target.base + row * target.base_stride;
+    float* const to = target.data + row * target.stride;
+    if (target.columns == columns) {
+      store_whole_row<columns>(from, base, to);
+    } else {
+      store_row(from, base, target.columns, to);
+    }
+  }
+}
+
+using Sum = void (*)(const LeftPanel&, const float*, std::int64_t, Sums&);
+
+}  // namespace
+
+void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                        const Target& target) {
+  static constexpr Sum narrow[] = {sum_avx2<2, 1>, sum_avx2<4, 1>, sum_avx2<6, 1>};
+  static constexpr Sum wide[] = {sum_avx2<2, 2>, sum_avx2<4, 2>, sum_avx2<6, 2>};
+  Sums sums;
+  const std::int64_t height = (target.rows - 1) / 2;
+  if (target.columns > 8) {
+    wide[height](left, right, depth, sums);
+    store<16>(sums, target);
+  } else {
+    narrow[height](left, right, depth, sums);
+    store<8>(sums, target);
+  }
+}
+
+void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                          const Target& target) {
+  static constexpr Sum narrowest[] = {sum_avx2<4, 1>, sum_avx2<8, 1>, sum_avx2<12, 1>};
+  static constexpr Sum narrow[] = {sum_avx512<4, 1>, sum_avx512<8, 1>, sum_avx512<12, 1>};
+  static constexpr Sum wide[] = {sum_avx512<4, 2>, sum_avx512<8, 2>, sum_avx512<12, 2>};
+  Sums sums;
+  const std::int64_t height = (target.rows - 1) / 4;
+  if (target.columns > 16) {
+    wide[height](left, right, depth, sums);
+    store<32>(sums, target);
+  } else if (target.columns > 8) {
+    narrow[height](left, right, depth, sums);
+    store<16>(sums, target);
+  } else {
+    narrowest[height](left, right, depth, sums);
+    store<8>(sums, target);
+  }
+}
+
+}  // namespace trainyard::runtime

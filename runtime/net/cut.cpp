@@ -1,0 +1,37 @@
+#include "runtime/net/cut.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard::runtime {
+
+Cut::Cut(std::int64_t step, ParameterShard shard, std::int64_t version,
+         std::vector<std::int64_t> rank_steps)
+    : step_(step),
+      shard_(std::move(shard)),
+      version_(version),
+      rank_steps_(std::move(rank_steps)),
+      open_(rank_steps_.size(), true) {}
+
+bool Cut::wants(std::int64_t rank) const { return open_[static_cast<std::size_t>(rank)]; }
+
+void Cut::apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
+                const ParameterShard::Update& update) {
+  shard_.apply(std::move(gradient), update);
+  ++version_;
+  rank_steps_[static_cast<std::size_t>(rank)] = rank_step;
+}
+
+void Cut::close(std::int64_t rank) { open_[static_cast<std::size_t>(rank)] = false; }
+
+bool Cut::is_complete() const { return std::ranges::find(open_, true) == open_.end(); }
+
+Snapshot Cut::take() && {
+  return {.step = step_,
+          .version = version_,
+          .rank_steps = std::move(rank_steps_),
+          .weights = shard_.weights(),
+          .slots = copy_of(shard_.slots())};
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,53 @@
+// A checkpoint of async training that is a true cut: on every ps it holds exactly the same pushes
+// of each worker. (K. M. Chandy and L. Lamport, Distributed Snapshots, ACM TOCS 3(1), 1985: here
+// the channels are empty at a marker, as a worker has one push under way.)
+//
+// A worker's push that carries a marker is its last one in the cut. Until the markers of all
+// workers are in, what comes from those that are still to mark is applied to the training's shard
+// and to a copy of it, what comes from the others to the former alone. So nobody waits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/net/parameter_shard.h"
+
+namespace trainyard::runtime {
+
+// Weights and slots of one version, taken between two updates.
+struct Snapshot {
+  std::int64_t step = 0;  // its name
+  std::int64_t version = 0;
+  std::vector<std::int64_t> rank_steps;
+  Weights weights;
+  std::vector<AlignedBuffer> slots;
+};
+
+class Cut {
+ public:
+  // From the first marker on: `shard`, `version` and `rank_steps` with that push in them.
+  Cut(std::int64_t step, ParameterShard shard, std::int64_t version,
+      std::vector<std::int64_t> rank_steps);
+
+  [[nodiscard]] std::int64_t step() const { return step_; }
+  [[nodiscard]] std::int64_t version() const { return version_; }
+  // The rank's next push still belongs to it.
+  [[nodiscard]] bool wants(std::int64_t rank) const;
+
+  // A push of a rank that it wants, number `rank_step`; makes version() + 1.
+  void apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
+             const ParameterShard::Update& update);
+  // No more of the rank: it has marked, or is gone.
+  void close(std::int64_t rank);
+  [[nodiscard]] bool is_complete() const;
+  Snapshot take() &&;
+
+ private:
+  std::int64_t step_;
+  ParameterShard shard_;
+  std::int64_t version_;
+  std::vector<std::int64_t> rank_steps_;
+  std::vector<bool> open_;  // by rank
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,71 @@
+#include "schemas/files/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace trainyard {
+
+Error system_error(const std::string& what) {
+  const int number = errno;
+  const std::string message = what + ": " + std::generic_category().message(number);
+  return number == ENOENT || number == ENOTDIR ? not_found(message) : unavailable(message);
+}
+
+File::File(std::string path, Descriptor descriptor)
+    : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+Result<File> File::open(const std::string& path, int flags, unsigned mode) {
+  Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC, mode));
+  if (!descriptor) return system_error("cannot open " + path);
+  return File(path, std::move(descriptor));
+}
+
+Result<std::int64_t> File::size() const {
+  struct stat status {};
+  if (::fstat(descriptor(), &status) != 0) return system_error("cannot look at " + path_);
+  return std::int64_t{status.st_size};
+}
+
+Result<std::size_t> File::read_at(std::int64_t offset, std::span<char> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t count = ::pread(descriptor(), into.data() + done, into.size() - done,
+                                  offset + static_cast<std::int64_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("cannot read " + path_);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+Status File::read_exactly(std::int64_t offset, std::span<std::byte> into) const {
+  const std::span<char> chars(reinterpret_cast<char*>(into.data()), into.size());
+  TRY_ASSIGN(const std::size_t count, read_at(offset, chars));
+  if (count == into.size()) return ok();
+  return invalid(path_ + " ends at byte " +
+                 std::to_string(offset + static_cast<std::int64_t>(count)));
+}
+
+Status File::write_at(std::int64_t offset, std::string_view data) const {
+  while (!data.empty()) {
+    const ssize_t count = ::pwrite(descriptor(), data.data(), data.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("cannot write " + path_);
+    offset += count;
+    data.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return ok();
+}
+
+Status File::sync() const {
+  if (::fdatasync(descriptor()) != 0) return system_error("cannot make " + path_ + " durable");
+  return ok();
+}
+
+}  // namespace trainyard

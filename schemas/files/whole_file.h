@@ -1,0 +1,17 @@
+// Small files, read and written whole: a crash leaves either the old content or the new.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schemas/base/result.h"
+
+namespace trainyard {
+
+// Also of files that do not know their size, as those of /proc.
+Result<std::string> read_file(const std::string& path);
+
+// Written aside, synced, renamed, and its folder synced. For the user alone: mode 0600.
+Status write_file_durably(const std::string& path, std::string_view content);
+
+}  // namespace trainyard

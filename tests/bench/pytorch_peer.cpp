@@ -1,0 +1,53 @@
+#include "tests/bench/pytorch_peer.h"
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "schemas/base/check.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* python = "/usr/bin/python3";  // Debian's, which has Debian's torch
+constexpr int features = 784;
+constexpr int classes = 10;
+
+bool has_pytorch() {
+  const std::string command = std::string(python) + " -c 'import torch' 2>/dev/null";
+  static const bool found = std::system(command.c_str()) == 0;
+  return found;
+}
+
+std::string script() {
+  const fs::path build = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  return build.parent_path() / "tests/bench/pytorch_mlp.py";
+}
+
+}  // namespace
+
+std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
+                                                  std::int64_t batch_size) {
+  if (!has_pytorch()) return std::nullopt;
+  std::string command = std::string(python) + " " + script();
+  command += mode == PytorchMode::one_process ? " one " : " ddp ";
+  command += std::to_string(batch_size) + " " +
+             std::string(find_name(activation_names, model.activation)) + " " +
+             std::to_string(features);
+  for (const std::int64_t width : model.hidden) command += " " + std::to_string(width);
+  command += " " + std::to_string(classes) + " 2>/dev/null";
+  FILE* const output = ::popen(command.c_str(), "r");
+  ENSURE(output != nullptr);
+  double rate = 0;
+  const bool is_number = std::fscanf(output, "%lf", &rate) == 1;
+  ENSURE(::pclose(output) == 0 && is_number);
+  return rate;
+}
+
+}  // namespace trainyard::bench

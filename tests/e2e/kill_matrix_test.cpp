@@ -1,0 +1,90 @@
+// Sync training whose tasks are killed by chance, on any number of ps and workers: the model's
+// bytes are always the same. KILL_SEEDS=n runs that many, KILL_SEED=k one.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <random>
+
+#include "tests/e2e/yard.h"
+
+using namespace trainyard;
+using namespace trainyard::e2e;
+
+namespace {
+
+constexpr int steps = long_run(6000);
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// A step of eight micro-batches, whoever computes them.
+nlohmann::json job_of(int ps, int workers) {
+  nlohmann::json spec = small_job(steps);
+  spec["training"].erase("batch_size");
+  spec["training"]["global_batch_size"] = 64;
+  spec["training"]["micro_batch_size"] = 8;
+  spec["training"]["optimizer"] = "momentum";
+  spec["checkpoint"]["every_steps"] = steps / 20;
+  if (ps == 0) {
+    spec["training"]["strategy"] = "all_reduce";
+    spec["roles"] = {{"worker", workers}};
+  } else {
+    spec["roles"] = {{"ps", ps}, {"worker", workers}};
+  }
+  return spec;
+}
+
+struct Seeded {
+  std::mt19937_64 random;
+  int below(int limit) { return static_cast<int>(random() % static_cast<std::uint64_t>(limit)); }
+};
+
+// Some task of the job, at whatever it does just then. It may have ended by itself meanwhile.
+void kill_any_task(Yard& yard, const std::string& id, Seeded& seeded) {
+  std::vector<pid_t> alive;
+  for (const auto& task : yard.tasks(id)) {
+    const auto pid = task.at("pid");
+    if (pid.is_number() && is_alive(pid.get<pid_t>())) alive.push_back(pid.get<pid_t>());
+  }
+  if (!alive.empty()) ::kill(alive[seeded.random() % alive.size()], SIGKILL);
+}
+
+std::string trained_under_fire(Yard& yard, std::uint64_t seed) {
+  Seeded seeded{std::mt19937_64(seed)};
+  const int ps = seeded.below(4);
+  const int workers = 1 + seeded.below(4);
+  const std::string id = yard.submit(job_of(ps, workers));
+  for (int kills = 1 + seeded.below(4); kills > 0; --kills) {
+    const int at = seeded.below(steps);
+    // A step that is not reached because the job was set back is reached later.
+    const auto job = yard.wait_for(id, [at](const nlohmann::json& now) {
+      const auto& status = now.at("status");
+      return status.at("step") >= at || status.at("state") == "succeeded";
+    });
+    if (job.at("status").at("state") == "succeeded") break;
+    kill_any_task(yard, id, seeded);
+  }
+  yard.wait_for_state(id, "succeeded", 300);
+  return yard.model_sha256(id);
+}
+
+}  // namespace
+
+TEST_CASE("tasks killed by chance change no byte of a sync job's model", "[e2e]") {
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string undisturbed = yard.submit(job_of(1, 2));
+  yard.wait_for_state(undisturbed, "succeeded");
+  const std::string expected = yard.model_sha256(undisturbed);
+
+  const std::uint64_t one = from_environment("KILL_SEED", 0);
+  const std::uint64_t last = one != 0 ? one : from_environment("KILL_SEEDS", 3);
+  for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
+    INFO("replay with KILL_SEED=" << seed);
+    CHECK(trained_under_fire(yard, seed) == expected);
+  }
+}
