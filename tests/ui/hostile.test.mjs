@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {appendFileSync} from 'node:fs';
 import path from 'node:path';
-import {after, before, test} from 'node:test';
+import {after, afterEach, before, test} from 'node:test';
 
 import {Browser, sees} from './browser.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
@@ -17,6 +17,7 @@ before(async () => {
   yard = await Yard.start();
   browser = await Browser.start();
 });
+afterEach(() => yard.cancelAll());
 after(async () => {
   await browser?.close();
   await yard?.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
-import {after, before, test} from 'node:test';
+import {after, afterEach, before, test} from 'node:test';
 
 import {Browser, sees} from './browser.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
@@ -15,6 +15,7 @@ before(async () => {
   yard = await Yard.start();
   browser = await Browser.start();
 });
+afterEach(() => yard.cancelAll());
 after(async () => {
   await browser?.close();
   await yard?.close();

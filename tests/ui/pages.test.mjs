@@ -46,28 +46,21 @@ async function someJobs() {
   await yard.untilState(done.id, 'succeeded');
   const failed = await yard.submit(aFailingJob({name: 'mnist-from-files'}));
   await yard.untilState(failed.id, 'failed');
-  const roles = {
+  const workers = (replicas, gpus) => ({
     ps: 1,
-    worker: {replicas: 2, resources: {memory_mb: 512, gpus: 1}},
-  };
-  const running = await yard.submit(aLongJob({name: 'digits-mlp-overnight', labels, roles}));
-  await yard.untilState(running.id, 'running');
-  const waiting = await yard.submit(
-    aLongJob({
-      name: 'waits-for-gpus',
-      roles: {
-        ps: 1,
-        worker: {replicas: 6, resources: {memory_mb: 512, gpus: 1}},
-      },
-    }),
+    worker: {replicas, resources: {memory_mb: 512, gpus}},
+  });
+  const running = await yard.submit(
+    aLongJob({name: 'digits-mlp-overnight', labels, roles: workers(1, 2)}),
   );
+  await yard.untilState(running.id, 'running');
+  const sweep = await yard.submit(aLongJob({name: 'sweep-learning-rate', roles: workers(1, 1)}));
+  await yard.untilState(sweep.id, 'running');
+  const waiting = await yard.submit(aLongJob({name: 'waits-for-gpus', roles: workers(4, 1)}));
   await until(
     'the job has a checkpoint',
     async () => (await yard.get(`/v1/jobs/${running.id}`)).status.latest_checkpoint !== null,
   );
-  // It stops here: what is looked at should stand still, and the others have the machine.
-  await fetch(`${yard.url}/v1/jobs/${running.id}/suspend`, {method: 'POST'});
-  await yard.untilState(running.id, 'suspended');
   return {done, failed, running, waiting};
 }
 
@@ -105,7 +98,7 @@ const PAGES = [
   [
     'overview-waiting',
     () => `jobs/${jobs.waiting.id}`,
-    (page) => sees(page.locator('.job-reason')),
+    (page) => sees(page.locator('.shortages')),
   ],
   [
     'metrics',
@@ -124,7 +117,7 @@ const PAGES = [
     (page) => sees(page.locator('.tag-best')),
   ],
   ['spec', () => `jobs/${jobs.done.id}/spec`, (page) => sees(page.locator('.json'))],
-  ['cluster', () => 'cluster', (page) => sees(page.locator('.slot.large').first())],
+  ['cluster', () => 'cluster', (page) => sees(page.locator('.waiting .shortages'))],
   ['no-such-job', () => 'jobs/j-none', (page) => sees(page.getByText('There is no job'))],
 ];
 

@@ -18,10 +18,14 @@ export function aJob(change = {}) {
   };
 }
 
-// Goes on for hours, with little work in each second.
+// Goes on for hours. Of few tasks: each takes what it gets of a processor.
 export function aLongJob(change = {}) {
   return aJob({
     name: 'long',
+    roles: {
+      ps: {replicas: 1, resources: {memory_mb: 256}},
+      worker: {replicas: 1, resources: {memory_mb: 256}},
+    },
     model: {name: 'mlp', hidden: [64]},
     training: {
       max_steps: 100_000_000,

@@ -1,7 +1,7 @@
 // The tabs of a job's page, and the cluster.
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
-import {after, before, test} from 'node:test';
+import {after, afterEach, before, test} from 'node:test';
 
 import {Browser, sees} from './browser.mjs';
 import {aJob, aLongJob} from './specs.mjs';
@@ -20,6 +20,7 @@ before(async () => {
   done = await yard.submit(aJob({name: 'reference'}));
   await yard.untilState(done.id, 'succeeded');
 });
+afterEach(() => yard.cancelAll());
 after(async () => {
   await browser?.close();
   await yard?.close();

@@ -1,7 +1,7 @@
 // Waiting for a condition, until a deadline.
 import {setTimeout as rest} from 'node:timers/promises';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 const BETWEEN_TWO_LOOKS_MS = 50;
 
 export async function until(what, isSo, deadlineMs = DEADLINE_MS) {

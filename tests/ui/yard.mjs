@@ -13,8 +13,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const bin = process.env.TRAINYARD_BIN ?? path.join(root, 'build/bin');
 export const uiFolder = process.env.TRAINYARD_UI ?? path.join(root, 'build/ui');
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 const END_MS = 20_000;
+const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 const running = new Set();
 
 // Whatever happens to the test, no program outlives it.
@@ -118,6 +119,16 @@ export class Yard {
       },
       deadlineMs,
     );
+  }
+
+  // So that what a test leaves behind does not slow the next one.
+  async cancelAll() {
+    const {items} = await this.get('/v1/jobs?limit=500');
+    const active = items.filter(({status}) => !ENDED.has(status.state));
+    for (const {id} of active) {
+      await fetch(`${this.url}/v1/jobs/${id}/cancel`, {method: 'POST'});
+    }
+    for (const {id} of active) await this.untilState(id, 'cancelled');
   }
 
   async close() {

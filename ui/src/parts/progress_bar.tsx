@@ -2,7 +2,7 @@
 import type {JSX} from 'preact';
 
 import type {Job} from '../api/types';
-import {formatCount, formatPercent} from '../format/numbers';
+import {formatCount, formatPercent, formatRate} from '../format/numbers';
 
 export function ProgressBar({job}: {job: Job}): JSX.Element {
   const {progress, state} = job.status;
@@ -21,7 +21,10 @@ export function ProgressBar({job}: {job: Job}): JSX.Element {
   );
 }
 
+const LONG = 10_000_000; // steps, from where on the end is only named
+
 export function stepsOf(job: Job): string {
   const {step, max_steps: most} = job.status;
-  return most === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(most)}`;
+  if (most === null) return formatCount(step);
+  return `${formatCount(step)} / ${most < LONG ? formatCount(most) : formatRate(most)}`;
 }

@@ -72,7 +72,7 @@ function labelOf(name: string, names: string[], job: ComparedJob | null): string
         : names.length === 2 && names.some((one) => one.startsWith('test_'))
           ? 'train'
           : name;
-  return job === null ? which || name.replaceAll('_', ' ') : `${job.name} ${which}`.trim();
+  return job === null ? which : `${job.name} ${which}`.trim();
 }
 
 function trainFirst(a: string, b: string): number {

@@ -8,6 +8,7 @@ import {formatBytes, plural} from '../../format/numbers';
 import {Empty} from '../../parts/notices';
 import {Icon} from '../../parts/icons';
 import {linkTo} from '../../route';
+import {LogLine} from './log_line';
 import type {LiveJob} from './live_job';
 import {restartMarks} from './restarts';
 import {Timeline} from './timeline';
@@ -80,9 +81,21 @@ function FirstFailure({job, failure}: {job: Job; failure: Failure}): JSX.Element
         {ended && failure.message && <span class="muted"> {ended}</span>}
       </p>
       {failure.log_tail && (
-        <pre class="log-tail" tabIndex={0} aria-label="The end of its log">
-          {failure.log_tail}
-        </pre>
+        <div class="log-tail" tabIndex={0} role="region" aria-label="The end of its log">
+          {failure.log_tail
+            .trimEnd()
+            .split('\n')
+            .map((line, index) => (
+              <LogLine
+                key={index}
+                number={index + 1}
+                text={line}
+                query=""
+                isRaw={false}
+                isCurrent={false}
+              />
+            ))}
+        </div>
       )}
       <p>
         <a href={href}>The whole log</a>

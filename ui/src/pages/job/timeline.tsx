@@ -2,23 +2,24 @@
 import type {JSX} from 'preact';
 import {useState} from 'preact/hooks';
 
-import {JOB_STATES, type Job, type JobEvent, type JobState} from '../../api/types';
+import type {Job, JobEvent} from '../../api/types';
 import {Icon} from '../../parts/icons';
 import {Moment} from '../../parts/moments';
 import {StateShape} from '../../parts/state_badge';
+import {entriesOf, type TimelineEntry} from './timeline_entries';
 
 const SHOWN_AT_FIRST = 30;
 
 export function Timeline({job, events}: {job: Job; events: JobEvent[]}): JSX.Element {
   const [isWhole, setWhole] = useState(false);
-  const newest = [...events].reverse();
+  const newest = entriesOf(events).reverse();
   const shown = isWhole ? newest : newest.slice(0, SHOWN_AT_FIRST);
   return (
     <section class="panel" aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
       <ol class="timeline">
-        {shown.map((event) => (
-          <Entry key={event.id} event={event} />
+        {shown.map((entry) => (
+          <Entry key={entry.id} entry={entry} />
         ))}
         {events.length === 0 && (
           <li class="muted">
@@ -35,43 +36,36 @@ export function Timeline({job, events}: {job: Job; events: JobEvent[]}): JSX.Ele
   );
 }
 
-function Entry({event}: {event: JobEvent}): JSX.Element {
-  const state = event.kind === 'transition' ? stateIn(event.message) : null;
-  const isAgainst = event.reason_class === 'USER' || event.reason_class === 'INFRA';
-  const words = state ? event.message.slice(state.length).replace(/^:\s*/, '') : event.message;
+function Entry({entry}: {entry: TimelineEntry}): JSX.Element {
   return (
-    <li class={isAgainst ? 'entry against' : 'entry'}>
+    <li class={entry.isAgainst ? 'entry against' : 'entry'}>
       <span class="entry-mark">
-        {state ? (
-          <StateShape state={state} />
-        ) : event.kind === 'checkpoint' ? (
-          <span class="entry-flag">
-            <Icon name="flag" size={12} />
-          </span>
-        ) : (
-          <span class="entry-dot" />
-        )}
+        <Mark entry={entry} />
       </span>
       <span class="entry-words">
-        {state && <b>{state} </b>}
-        {event.task && <b>{event.task} </b>}
-        {words}
-        {event.reason && isAgainst && (
+        {entry.subject && <b>{entry.subject} </b>}
+        {entry.words}
+        {entry.reason && (
           <>
             {' '}
-            <code class="reason">{event.reason}</code>
+            <code class="reason">{entry.reason}</code>
           </>
         )}
       </span>
       <span class="entry-time">
-        {event.attempt > 1 && <span class="muted">attempt {event.attempt} · </span>}
-        <Moment time={event.time} />
+        {entry.attempt > 1 && <span class="muted">attempt {entry.attempt} · </span>}
+        <Moment time={entry.time} />
       </span>
     </li>
   );
 }
 
-// "running: all tasks are running" begins with the state that the job went into.
-function stateIn(message: string): JobState | null {
-  return JOB_STATES.find((state) => message === state || message.startsWith(`${state}:`)) ?? null;
+function Mark({entry}: {entry: TimelineEntry}): JSX.Element {
+  if (entry.state) return <StateShape state={entry.state} />;
+  if (!entry.isCheckpoint) return <span class="entry-dot" />;
+  return (
+    <span class="entry-flag">
+      <Icon name="flag" size={12} />
+    </span>
+  );
 }

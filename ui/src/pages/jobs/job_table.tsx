@@ -130,7 +130,7 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
       <td class="number cell-rate" data-name="examples/s">
         {formatRate(status.examples_per_second)}
       </td>
-      <td class="number cell-eta" data-name={job.status.eta_seconds === null ? '' : 'ETA'}>
+      <td class="number cell-eta" data-name={job.status.finished_at === null ? 'ETA' : ''}>
         {etaOf(job)}
       </td>
       <td class="number cell-age" data-name="age">
