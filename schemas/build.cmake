@@ -44,16 +44,12 @@ if(TRAINYARD_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
-  if(TRAINYARD_SANITIZE MATCHES undefined)
-    # Half of the time of a build goes into these two. The address sanitizer reports what goes through null, and
-    # x86-64 reads at any address.
-    target_compile_options(trainyard_options INTERFACE -fno-sanitize=null,alignment)
-  endif()
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (ARCHITECTURE.md,
-# "Decisions"); what uses more says so function by function (ops/cpu/gemm_tile.cpp). Nobody reads errno or floating-point traps of
-# arithmetic, and without them loops with sqrt and selections are vectorised; the values are the same.
+# "Decisions"); what uses more says so function by function (ops/cpu/gemm_tile.cpp). Nobody reads errno or
+# floating-point traps of arithmetic, and without them loops with sqrt and selections are vectorised; the values are
+# the same.
 set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
 
 function(trainyard_target_name folder out)

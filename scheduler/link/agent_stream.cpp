@@ -7,6 +7,14 @@
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::scheduler {
+namespace {
+
+std::string words_of(const AgentStart& start) {
+  return start.agent.text + " (epoch " + std::to_string(start.epoch) + ", instance " +
+         start.instance + ")";
+}
+
+}  // namespace
 
 // --- ConnectedAgents ----------------------------------------------------------------------------
 
@@ -58,15 +66,6 @@ AgentStream* AgentStream::start(grpc::CallbackServerContext& context, ConnectedA
   stream->StartRead(&stream->incoming_);
   return stream.get();
 }
-
-namespace {
-
-std::string words_of(const AgentStart& start) {
-  return start.agent.text + " (epoch " + std::to_string(start.epoch) + ", instance " +
-         start.instance + ")";
-}
-
-}  // namespace
 
 Status AgentStream::take_in(const proto::AgentReport& message) {
   TRY_ASSIGN(AgentReport report, from_proto(message));

@@ -3,10 +3,10 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <random>
 
 #include "tests/e2e/yard.h"
+#include "tests/environment.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -14,11 +14,6 @@ using namespace trainyard::e2e;
 namespace {
 
 constexpr int steps = long_run(6000);
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // A step of eight micro-batches, whoever computes them.
 nlohmann::json job_of(int ps, int workers) {
@@ -81,8 +76,8 @@ TEST_CASE("tasks killed by chance change no byte of a sync job's model", "[e2e]"
   yard.wait_for_state(undisturbed, "succeeded");
   const std::string expected = yard.model_sha256(undisturbed);
 
-  const std::uint64_t one = from_environment("KILL_SEED", 0);
-  const std::uint64_t last = one != 0 ? one : from_environment("KILL_SEEDS", 3);
+  const std::uint64_t one = number_from_environment("KILL_SEED", 0);
+  const std::uint64_t last = one != 0 ? one : number_from_environment("KILL_SEEDS", 3);
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
     INFO("replay with KILL_SEED=" << seed);
     CHECK(trained_under_fire(yard, seed) == expected);

@@ -1,17 +1,12 @@
 // Many small clusters in trouble. SIM_SEEDS=n runs that many, SIM_SEED=k runs one and prints what
 // happens.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
+#include "tests/environment.h"
 #include "tests/sim/world.h"
 
 namespace trainyard::sim {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 WorldOutcome simulate(std::uint64_t seed, Journal::Echo echo = Journal::Echo::off) {
   return World({seed, {}, {}, echo}).run();
@@ -25,10 +20,10 @@ void expect_no_fault(std::uint64_t seed, const WorldOutcome& outcome) {
 }  // namespace
 
 TEST_CASE("in trouble, what must never happen does not, and afterwards every job ends", "[sim]") {
-  if (const std::uint64_t seed = from_environment("SIM_SEED", 0)) {
+  if (const std::uint64_t seed = number_from_environment("SIM_SEED", 0)) {
     return expect_no_fault(seed, simulate(seed, Journal::Echo::on));
   }
-  const std::uint64_t seeds = from_environment("SIM_SEEDS", 500);
+  const std::uint64_t seeds = number_from_environment("SIM_SEEDS", 500);
   std::int64_t attempts = 0;
   std::int64_t hours = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

@@ -1,21 +1,12 @@
 // The server goes away and comes back: the page says so, keeps what it shows, and goes on.
-import {after, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {Browser, sees} from './browser.mjs';
+import {sees} from './browser.mjs';
 import {aLongJob} from './specs.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
-import {Yard} from './yard.mjs';
 
-let yard;
-let browser;
-before(async () => {
-  yard = await Yard.start();
-  browser = await Browser.start();
-});
-after(async () => {
-  await browser?.close();
-  await yard?.close();
-});
+setStage();
 
 test('a job page, its log and the list live through the loss of the server', async () => {
   const job = await yard.submit(aLongJob());

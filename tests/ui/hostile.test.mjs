@@ -2,26 +2,16 @@
 import assert from 'node:assert/strict';
 import {appendFileSync} from 'node:fs';
 import path from 'node:path';
-import {after, afterEach, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {Browser, sees} from './browser.mjs';
+import {sees} from './browser.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
-import {Yard} from './yard.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const labels = {note: HOSTILE, other: '"><script>alert(2)</script>'};
 
-let yard;
-let browser;
-before(async () => {
-  yard = await Yard.start();
-  browser = await Browser.start();
-});
-afterEach(() => yard.cancelAll());
-after(async () => {
-  await browser?.close();
-  await yard?.close();
-});
+setStage();
 
 // Nothing of it became an element, and all of it is to be read.
 async function isText(page) {

@@ -2,24 +2,14 @@
 import assert from 'node:assert/strict';
 import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
-import {after, afterEach, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {Browser, sees} from './browser.mjs';
+import {sees} from './browser.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
-import {Yard} from './yard.mjs';
 
-let yard;
-let browser;
-before(async () => {
-  yard = await Yard.start();
-  browser = await Browser.start();
-});
-afterEach(() => yard.cancelAll());
-after(async () => {
-  await browser?.close();
-  await yard?.close();
-});
+setStage();
 
 test('an empty list says what to do, and three clicks make a first job', async () => {
   const {page, close} = await browser.open(yard.url);

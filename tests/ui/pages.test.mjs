@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import {mkdirSync} from 'node:fs';
 import path from 'node:path';
-import {after, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {axeSource, Browser, sees} from './browser.mjs';
+import {axeSource, sees} from './browser.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
-import {uiFolder, Yard} from './yard.mjs';
+import {uiFolder} from './yard.mjs';
 
 const pictures = path.join(path.dirname(uiFolder), 'ui-screenshots');
 const VIEWS = [
@@ -18,21 +19,17 @@ const VIEWS = [
   {name: 'dark-390', width: 390, height: 844, theme: 'dark'},
 ];
 
-let yard;
-let browser;
 let jobs;
-before(async () => {
-  mkdirSync(pictures, {recursive: true});
-  yard = await Yard.start([
+setStage({
+  agents: [
     {name: 'box-1', gpus: 4},
     {name: 'box-2', gpus: 2, cpus: 6},
-  ]);
-  browser = await Browser.start();
-  jobs = await someJobs();
-});
-after(async () => {
-  await browser?.close();
-  await yard?.close();
+  ],
+  prepare: async () => {
+    mkdirSync(pictures, {recursive: true});
+    jobs = await someJobs();
+  },
+  sharesJobs: true,
 });
 
 async function someJobs() {

@@ -1,32 +1,27 @@
 // Much of everything: what a page shows is there and right. How long the first view takes, and
 // how long the frames of scrolling are, is printed, not judged: that depends on the machine.
 import assert from 'node:assert/strict';
-import {after, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {Browser, sees} from './browser.mjs';
+import {sees} from './browser.mjs';
 import {framesOf} from './frames.mjs';
 import {JOBS, LINES, POINTS, seed, TASKS} from './seed.mjs';
 import {aJob} from './specs.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
-import {Yard} from './yard.mjs';
 
-let yard;
-let browser;
 let job;
-before(async () => {
-  yard = await Yard.start();
-  browser = await Browser.start();
-  ({id: job} = await yard.submit(
-    aJob({name: 'seed', training: {epochs: 20, report_every_steps: 1}}),
-  ));
-  await yard.untilState(job, 'succeeded');
-  await yard.stopServer();
-  seed(yard.stateFolder, job);
-  await yard.startServer();
-});
-after(async () => {
-  await browser?.close();
-  await yard?.close();
+setStage({
+  prepare: async () => {
+    ({id: job} = await yard.submit(
+      aJob({name: 'seed', training: {epochs: 20, report_every_steps: 1}}),
+    ));
+    await yard.untilState(job, 'succeeded');
+    await yard.stopServer();
+    seed(yard.stateFolder, job);
+    await yard.startServer();
+  },
+  sharesJobs: true,
 });
 
 // From the begin of the navigation until this is on the screen.

@@ -1,29 +1,23 @@
 // The tabs of a job's page, and the cluster.
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
-import {after, afterEach, before, test} from 'node:test';
+import {test} from 'node:test';
 
-import {Browser, sees} from './browser.mjs';
+import {sees} from './browser.mjs';
 import {aJob, aLongJob} from './specs.mjs';
+import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
-import {Yard} from './yard.mjs';
 
-let yard;
-let browser;
 let done;
-before(async () => {
-  yard = await Yard.start([
+setStage({
+  agents: [
     {name: 'box-1', gpus: 4},
     {name: 'box-2', cpus: 4},
-  ]);
-  browser = await Browser.start();
-  done = await yard.submit(aJob({name: 'reference'}));
-  await yard.untilState(done.id, 'succeeded');
-});
-afterEach(() => yard.cancelAll());
-after(async () => {
-  await browser?.close();
-  await yard?.close();
+  ],
+  prepare: async () => {
+    done = await yard.submit(aJob({name: 'reference'}));
+    await yard.untilState(done.id, 'succeeded');
+  },
 });
 
 test('metrics are zoomed, smoothed, put on other scales and saved', async () => {

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "tests/api/http/raw_client.h"
 #include "tests/api/http/test_server.h"
+#include "tests/environment.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
@@ -22,12 +22,12 @@ constexpr int client_count = 32;
 // STRESS_REQUESTS says how many; fewer by default where a sanitizer makes each cost ten times as
 // much.
 long requests_wanted() {
-  if (const char* text = std::getenv("STRESS_REQUESTS")) return std::atol(text);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 20'000;
+  constexpr long otherwise = 20'000;
 #else
-  return 200'000;
+  constexpr long otherwise = 200'000;
 #endif
+  return static_cast<long>(number_from_environment("STRESS_REQUESTS", otherwise));
 }
 
 struct Tally {

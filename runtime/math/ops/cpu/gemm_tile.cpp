@@ -95,8 +95,10 @@ template <int rows, int vectors>
   }
 }
 
-// A row of sums, added to a row of the base.
-void store_row(const float* sums, const float* base, std::int64_t columns, float* to) {
+// A row of sums, added to a row of the base. Inline, so that the loops of a whole row have a length
+// which the compiler knows.
+[[gnu::always_inline]] inline void store_row(const float* sums, const float* base,
+                                             std::int64_t columns, float* to) {
   if (base == nullptr) {
     for (std::int64_t column = 0; column < columns; ++column) to[column] = sums[column];
   } else {
@@ -104,12 +106,6 @@ void store_row(const float* sums, const float* base, std::int64_t columns, float
       to[column] = base[column] + sums[column];
     }
   }
-}
-
-// The same for a whole row, whose number of columns the compiler knows.
-template <int columns>
-void store_whole_row(const float* sums, const float* base, float* to) {
-  store_row(sums, base, columns, to);
 }
 
 template <int columns>
@@ -120,7 +116,7 @@ void store(const Sums& sums, const Target& target) {
         target.base == nullptr ? nullptr : target.base + row * target.base_stride;
     float* const to = target.data + row * target.stride;
     if (target.columns == columns) {
-      store_whole_row<columns>(from, base, to);
+      store_row(from, base, columns, to);
     } else {
       store_row(from, base, target.columns, to);
     }

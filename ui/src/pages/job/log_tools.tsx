@@ -1,6 +1,7 @@
 // The tools above a log.
 import type {JSX} from 'preact';
 
+import {Check} from '../../parts/check';
 import {Icon} from '../../parts/icons';
 import {AttemptPicker} from './attempt_picker';
 
@@ -47,30 +48,15 @@ export function LogTools(props: LogToolsProps): JSX.Element {
         onPick={(attempt) => props.onShow({attempt})}
       />
       <SearchField {...props} />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={props.isOnlyHits}
-          onChange={(event) => props.onOnlyHits(event.currentTarget.checked)}
-        />
+      <Check isOn={props.isOnlyHits} onChange={props.onOnlyHits}>
         Only matches
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={props.follows}
-          onChange={(event) => props.onFollow(event.currentTarget.checked)}
-        />
+      </Check>
+      <Check isOn={props.follows} onChange={props.onFollow}>
         Follow
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={props.isRaw}
-          onChange={(event) => props.onRaw(event.currentTarget.checked)}
-        />
+      </Check>
+      <Check isOn={props.isRaw} onChange={props.onRaw}>
         Raw
-      </label>
+      </Check>
       <a
         class="button push"
         href={props.download}

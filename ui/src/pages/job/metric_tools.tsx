@@ -2,6 +2,7 @@
 import type {JSX} from 'preact';
 
 import type {Axis} from '../../charts/curve';
+import {Check} from '../../parts/check';
 import {Icon} from '../../parts/icons';
 
 export interface MetricView {
@@ -46,14 +47,9 @@ export function MetricTools(props: MetricToolsProps): JSX.Element {
         />
         <output>{view.smoothing.toFixed(2)}</output>
       </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={view.isLog}
-          onChange={(event) => onView({isLog: event.currentTarget.checked})}
-        />
+      <Check isOn={view.isLog} onChange={(isLog) => onView({isLog})}>
         Log scale
-      </label>
+      </Check>
       {props.isZoomed ? (
         <button type="button" onClick={props.onShowAll}>
           Show all
