@@ -18,18 +18,30 @@ namespace trainyard::runtime {
 struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
-  std::int64_t snapshot_step = 0;  // not 0: the name of a checkpoint; as in Push
+  std::int64_t snapshot_step = 0;       // not 0: the name of a checkpoint; as in Push
+  std::int64_t announced_snapshot = 0;  // as in Push
+  // Onebit: what the encoding has lost is sent too, for a checkpoint of what this push makes.
+  bool residuals = false;
+  // Onebit: what the gradients before this one counted for in an update, beside this one.
+  float residual_scale = 1;
   // Of the whole arena, for each part one after another; unchanged until the answer is there, and
   // held while the network may read it.
   std::shared_ptr<const AlignedBuffer> gradient;
+};
+
+// Bytes of tensors, whichever way they took.
+struct Traffic {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
 };
 
 struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
   BatchSums sums;              // all that was applied since this worker's last answer
-  // Async, not 0: a checkpoint is being made, and this rank's next push is to carry its name.
+  // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
+  Traffic traffic = {};  // of this exchange
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull.
   std::span<const float> parameters;
@@ -47,6 +59,8 @@ class ParamsChannel {
   // The parameters of version `at_least` or newer. `unavailable` when a ps is gone or the caller
   // was asked to stop.
   virtual Result<Pulled> pull(std::int64_t at_least) = 0;
+  // The same, as the ps have them: not rounded, whatever the wire.
+  virtual Result<Pulled> pull_master(std::int64_t at_least) { return pull(at_least); }
 
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
   // made.

@@ -5,6 +5,14 @@
 
 namespace trainyard::runtime {
 
+void Progress::add(const Pulled& pulled) {
+  sums_ += pulled.sums;
+  if (pulled.traffic.sent == 0) return;
+  traffic_.sent += pulled.traffic.sent;
+  traffic_.received += pulled.traffic.received;
+  ++pushes_;
+}
+
 std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
@@ -22,6 +30,12 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   if (kind_.staleness) {
     const auto updates = static_cast<double>(std::max<std::int64_t>(version - version_, 1));
     values["staleness"] = static_cast<double>(sums_.staleness) / updates;
+  }
+
+  if (pushes_ > 0) {
+    const auto pushes = static_cast<double>(pushes_);
+    values["wire_bytes_sent_per_step"] = static_cast<double>(traffic_.sent) / pushes;
+    values["wire_bytes_received_per_step"] = static_cast<double>(traffic_.received) / pushes;
   }
 
   *this = Progress(kind_, version);

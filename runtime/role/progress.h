@@ -22,7 +22,7 @@ class Progress {
 
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
 
-  void add(const Pulled& pulled) { sums_ += pulled.sums; }
+  void add(const Pulled& pulled);
 
   // The metrics of the interval that ends at `version`, and starts the next one.
   std::map<std::string, double> take(std::int64_t version);
@@ -30,6 +30,8 @@ class Progress {
  private:
   Kind kind_;
   BatchSums sums_;
+  Traffic traffic_;  // of this worker's own pushes
+  std::int64_t pushes_ = 0;
   std::int64_t version_;
   Clock::time_point since_ = Clock::now();
 };

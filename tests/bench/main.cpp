@@ -107,7 +107,9 @@ int main(int argc, char** argv) {
   if (argc < 2) return usage();
 
   trainyard::runtime::pin_malloc();
-  if (argc == 3 && std::string_view(argv[1]) == "--ps") return run_ps_process(std::atoll(argv[2]));
+  if (argc == 4 && std::string_view(argv[1]) == "--ps") {
+    return run_ps_process(std::atoll(argv[2]), argv[3]);
+  }
   const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
   if (argc > 3 || (argc == 3 && !json)) return usage();
   for (const auto& [name, function] : benches) {

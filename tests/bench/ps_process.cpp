@@ -12,18 +12,20 @@
 
 #include "runtime/net/ps_server.h"
 #include "schemas/base/check.h"
+#include "schemas/wire/spec_names.h"
 #include "tests/bench/bench.h"
 
 extern char** environ;
 
 namespace trainyard::bench {
 
-PsProcess::PsProcess(std::int64_t elements) {
+PsProcess::PsProcess(std::int64_t elements, Wire wire) {
   int in[2];
   int out[2];
   ENSURE(::pipe2(in, O_CLOEXEC) == 0 && ::pipe2(out, O_CLOEXEC) == 0);
   const std::string count = std::to_string(elements);
-  const char* arguments[] = {"trainyard-bench", "--ps", count.c_str(), nullptr};
+  const std::string name(find_name(wire_names, wire));
+  const char* arguments[] = {"trainyard-bench", "--ps", count.c_str(), name.c_str(), nullptr};
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
@@ -49,11 +51,14 @@ PsProcess::~PsProcess() {
 
 double PsProcess::cpu_seconds() const { return cpu_seconds_of(pid_); }
 
-int run_ps_process(std::int64_t elements) {
+int run_ps_process(std::int64_t elements, std::string_view wire) {
   using namespace trainyard::runtime;  // NOLINT: this function is about it
   auto server = PsServer::start(
       {.listen = "127.0.0.1:0", .token = "bench"},
-      {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX}, .optimizer = {}},
+      {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
+                 .optimizer = {},
+                 .wire = find_value(wire_names, wire).value(),
+                 .share = {}},
        .share = plan_shares(elements, 1).front(),
        .arena_elements = elements,
        .shard = ParameterShard({}, AlignedBuffer(static_cast<std::size_t>(elements)), {}),

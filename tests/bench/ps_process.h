@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "schemas/types/job_spec.h"
 
 namespace trainyard::bench {
 
 class PsProcess {
  public:
   // One rank, sgd, sync, for ever; parameters of zeros.
-  explicit PsProcess(std::int64_t elements);
+  PsProcess(std::int64_t elements, Wire wire);
   ~PsProcess();  // ends it
   PsProcess(const PsProcess&) = delete;
   PsProcess& operator=(const PsProcess&) = delete;
@@ -27,6 +30,6 @@ class PsProcess {
 };
 
 // What that process does: prints its port and serves until standard input ends. An exit code.
-int run_ps_process(std::int64_t elements);
+int run_ps_process(std::int64_t elements, std::string_view wire);
 
 }  // namespace trainyard::bench

@@ -20,9 +20,9 @@ AlignedBuffer filled(float first) {
   return buffer;
 }
 
-Payload over(const AlignedBuffer& buffer) {
-  return payload_of(buffer.span(), Share{.ranges = {{0, static_cast<std::int64_t>(count)}}});
-}
+const Share whole{.ranges = {{0, static_cast<std::int64_t>(count)}}};
+
+Payload over(const AlignedBuffer& buffer) { return payload_of(buffer.span(), whole); }
 
 // An update by the sum of gradients, in the order of the reduction tree.
 void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradients,
@@ -34,8 +34,8 @@ void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradi
     nodes.push_back({std::ssize(nodes), std::ssize(nodes) + 1});
   }
   const std::vector<std::int64_t> order = addition_order(nodes, std::ssize(nodes));
-  std::vector<PayloadReader> parts;
-  for (const Payload& payload : payloads) parts.emplace_back(payload);
+  std::vector<GradientReader> parts;
+  for (const Payload& payload : payloads) parts.emplace_back(Wire::float32, whole, payload);
   shard.apply({std::move(parts), order}, update);
 }
 
