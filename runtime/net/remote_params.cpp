@@ -19,7 +19,8 @@
 namespace trainyard::runtime {
 namespace {
 
-using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
+using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock,
+    std::chrono::system_clock;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
@@ -76,6 +77,7 @@ struct RemoteParams::Ps {
                        .correct = header.correct(),
                        .staleness = header.staleness()},
               .asked_snapshot = header.asked_snapshot(),
+              .times = {.apply = Seconds(header.apply_seconds())},
               .parameters = {}};
   }
   [[nodiscard]] Error explain(const Error& error) const {
@@ -209,6 +211,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   if (arena_ && arena_->span().data() != contribution.gradient->data()) {
     std::ranges::copy(contribution.gradient->span(), arena_->buffer().data());
   }
+  const auto start = steady_clock::now();
   for (const auto& ps : ps_) {
     proto::PushFrame header;
     header.set_step(contribution.step);
@@ -221,7 +224,10 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     payload.owner = contribution.gradient;
     TRY(send(*ps, header, payload));
   }
-  return receive_all();
+  const Seconds push = steady_clock::now() - start;
+  TRY_ASSIGN(Pulled pulled, receive_all());
+  pulled.times.push = push;
+  return pulled;
 }
 
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
@@ -252,6 +258,7 @@ std::span<float> RemoteParams::assembled() {
 
 Result<Pulled> RemoteParams::receive_all() {
   usable_ = false;  // until all is well again
+  scattering_ = {};
   const auto deadline = system_clock::now() + options_.exchange_limit;
   // gRPC moves only while somebody waits on its queue; packets come by themselves.
   for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
@@ -266,8 +273,18 @@ Result<Pulled> RemoteParams::receive_all() {
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+    pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }
+  pulled.times.pull = scattering_;
   return pulled;
+}
+
+// Into the arena, from where the network left them.
+std::span<const float> RemoteParams::assemble(const Ps& ps, const Payload& payload) {
+  const auto start = steady_clock::now();
+  scatter(payload, ps.share, assembled());
+  scattering_ += steady_clock::now() - start;
+  return assembled();
 }
 
 Status RemoteParams::receive(Ps& ps) {
@@ -279,9 +296,8 @@ Status RemoteParams::receive(Ps& ps) {
     return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
                               " bytes, not " + std::to_string(bytes)));
   }
-  scatter(frame->payload, ps.share, assembled());
   ps.note(frame->header);
-  ps.pulled.parameters = assembled();
+  ps.pulled.parameters = assemble(ps, frame->payload);
   return ok();
 }
 
@@ -295,8 +311,7 @@ Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
     return ok();
   }
   const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
-  scatter(payload, ps.share, assembled());
-  ps.pulled.parameters = assembled();
+  ps.pulled.parameters = assemble(ps, payload);
   return ok();
 }
 

@@ -67,6 +67,7 @@ class RemoteParams final : public ParamsChannel {
   Status receive(Ps& ps);
   Status receive_shared(Ps& ps, WallClock::time_point deadline);
   std::span<float> assembled();
+  std::span<const float> assemble(const Ps& ps, const Payload& payload);
   [[nodiscard]] std::size_t stream_count() const;
 
   // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
@@ -80,6 +81,7 @@ class RemoteParams final : public ParamsChannel {
   std::vector<std::unique_ptr<Ps>> ps_;
   std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
   AlignedBuffer assembled_;            // parameters of several ps, or that came by gRPC
+  Seconds scattering_{};               // of the exchange under way
   bool usable_ = false;                // streams are open, and no exchange has failed
 };
 

@@ -109,6 +109,7 @@ class Training {
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
     while (pulled_.version < plan_.max_steps) {
+      times_ = {};
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
@@ -118,11 +119,13 @@ class Training {
 
   // The gradients of a step's roots, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
+    const auto start = StepTimes::Clock::now();
     BatchSums sums;
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       const auto sum = gradient_->span().subspan(i * elements_, elements_);
       if (!add_up(roots_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
     }
+    times_.compute = StepTimes::Clock::now() - start - times_.input;
     if (!std::isfinite(sums.loss_sum)) {
       return task_.cause
           .of(Reason::nan_loss, Status(invalid("the loss of step " + std::to_string(next_step()) +
@@ -136,7 +139,9 @@ class Training {
   bool add_up(Leaves node, std::size_t depth, std::span<float> sum, Prefetcher& batches,
               BatchSums& sums) {
     if (node.count() == 1) {
+      const auto start = StepTimes::Clock::now();
       const Batch* const batch = batches.next();
+      times_.input += StepTimes::Clock::now() - start;
       if (batch == nullptr) return false;
       const BatchResult result = plan_.model.gradient(pulled_.parameters, *batch, sum);
       sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
@@ -166,11 +171,13 @@ class Training {
     // Once for each: a ps that had not heard of it yet is told by the same push as the others.
     if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
     marked_ = std::max(marked_, contribution.snapshot_step);
+    const auto start = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
+    times_.add_exchange(StepTimes::Clock::now() - start, pulled_.times);
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_);
+    return chief->after_step(pulled_, times_);
   }
 
   const Task& task_;
@@ -182,6 +189,7 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
+  StepTimes times_;          // of the step under way
   std::int64_t marked_ = 0;  // the newest checkpoint that a push of ours has carried
 };
 
@@ -189,7 +197,8 @@ class Training {
 
 Result<TaskEnd> run_worker(const Task& task) {
   const JobSpec& spec = task.context.spec;
-  TRY(task.phase(PhaseEvent::Phase::starting));
+  TRY(task.phase(PhaseEvent::Phase::starting,
+                 task.events.goes_on() ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),
