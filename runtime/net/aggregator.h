@@ -57,6 +57,7 @@ struct Answer {
   // Not 0: a snapshot of this name is to be made (sync) or being made (async), and waits for the
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
+  double apply_seconds = 0;  // how long summing and updating took for this version
 };
 
 class Aggregator {
@@ -97,6 +98,10 @@ class Aggregator {
   // go on.
   void lose(std::int64_t rank, const std::string& why);
 
+  // The same where the rank may come back: in sync the step waits for it. A rank that is back pulls
+  // first, as at its start.
+  void miss(std::int64_t rank);
+
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
@@ -122,10 +127,11 @@ class Aggregator {
     std::int64_t at_least = 0;
   };
 
+  void welcome_back(std::size_t rank);
   void accept(Push push, Reply reply);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
-  [[nodiscard]] TreeSum sum_of_pending() const;
+  [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
@@ -144,6 +150,7 @@ class Aggregator {
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
   std::vector<std::int64_t> order_;           // in which the parts of a step are added
+  double apply_seconds_ = 0;                  // of the newest version
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
   std::vector<Waiting> waiting_;              // by rank
   std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started

@@ -46,7 +46,7 @@ class Cut {
   [[nodiscard]] bool wants(std::int64_t rank) const;
 
   // A push of a rank that it wants, number `rank_step`; makes version() + 1.
-  void apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
+  void apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard::SumFrom& gradient,
              const ParameterShard::Update& update);
   // No more of the rank: it has marked, with these residuals, or is gone.
   void close(std::int64_t rank, const LeafResiduals& residuals = {});

@@ -2,6 +2,7 @@
 // process (LocalParams). The worker's code is the same for both.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,6 +36,15 @@ struct Traffic {
   std::int64_t received = 0;
 };
 
+using Seconds = std::chrono::duration<double>;
+
+// Parts of the time that an exchange took; the rest was waiting.
+struct ExchangeTimes {
+  Seconds push{};   // encoding, and handing frames to the transport
+  Seconds pull{};   // bringing parameters to where they are read
+  Seconds apply{};  // summing and updating on the ps: of the slowest one
+};
+
 struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
@@ -42,6 +52,7 @@ struct Pulled {
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
   Traffic traffic = {};  // of this exchange
+  ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull.
   std::span<const float> parameters;

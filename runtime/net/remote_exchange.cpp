@@ -58,6 +58,7 @@ Payload RemoteParams::payload_for(const Ps& ps, const Contribution& contribution
 Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
+  const auto start = std::chrono::steady_clock::now();
   prepare(contribution);
   for (const auto& ps : ps_) {
     proto::PushFrame header;
@@ -73,7 +74,10 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     ps->wanted = parameter_encoding(options_.wire);
     TRY(send(*ps, header, payload_for(*ps, contribution)));
   }
-  return receive_all();
+  const Seconds push = std::chrono::steady_clock::now() - start;
+  TRY_ASSIGN(Pulled pulled, receive_all());
+  pulled.times.push = push;
+  return pulled;
 }
 
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
@@ -106,6 +110,7 @@ std::span<float> RemoteParams::assembled() {
 
 Result<Pulled> RemoteParams::receive_all() {
   usable_ = false;  // until all is well again
+  assembling_ = {};
   const auto deadline = std::chrono::system_clock::now() + options_.exchange_limit;
   // gRPC moves only while somebody waits on its queue; packets come by themselves.
   for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
@@ -120,7 +125,9 @@ Result<Pulled> RemoteParams::receive_all() {
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+    pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }
+  pulled.times.pull = assembling_;
   pulled.traffic = std::exchange(traffic_, {});
   return pulled;
 }
@@ -146,6 +153,7 @@ Status RemoteParams::receive(Ps& ps) {
 
 // Copies the parameters to their place in the arena, as what they were rounded to.
 void RemoteParams::take(Ps& ps, const Payload& parameters) {
+  const auto start = std::chrono::steady_clock::now();
   traffic_.received += parameters.bytes();
   GradientReader reader(wire_of(ps.wanted), ps.share, parameters);
   for (const Range& range : ps.share.ranges) {
@@ -153,6 +161,7 @@ void RemoteParams::take(Ps& ps, const Payload& parameters) {
                                     static_cast<std::size_t>(range.size())));
   }
   ps.pulled.parameters = assembled();
+  assembling_ += std::chrono::steady_clock::now() - start;
 }
 
 Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {

@@ -21,7 +21,8 @@
 namespace trainyard::runtime {
 namespace {
 
-using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
+using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock,
+    std::chrono::system_clock;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
@@ -167,6 +168,8 @@ Status RemoteParams::make_encoder() {
     for (std::int64_t part = 0; part < options_.parts; ++part) {
       const Status read = read_residual(*ps->control, caller(), options_.first_leaf + part,
                                         options_.exchange_limit, values.span());
+      // A rank that had pushed already was lost with what it knew: async goes on without.
+      if (!read.has_value() && read.error().code == Code::not_found) continue;
       if (!read.has_value()) return ps->explain(read.error());
       scatter({.pieces = {std::as_bytes(values.span())}, .owner = nullptr}, ps->share,
               encoder_->residual(part));

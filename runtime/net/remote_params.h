@@ -92,7 +92,8 @@ class RemoteParams final : public ParamsChannel {
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
   AlignedBuffer assembled_;  // parameters of several ps, or that were decoded or came by gRPC
-  Traffic traffic_;          // of the exchange under way
+  Seconds assembling_{};     // of the exchange under way
+  Traffic traffic_;          // likewise
   bool usable_ = false;      // streams are open, and no exchange has failed
 };
 

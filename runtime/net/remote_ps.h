@@ -55,6 +55,7 @@ struct RemoteParams::Ps {
                        .staleness = header.staleness()},
               .asked_snapshot = header.asked_snapshot(),
               .traffic = {},
+              .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};
   }
   [[nodiscard]] Error explain(const Error& error) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
@@ -48,18 +49,21 @@ void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& shar
   }
 }
 
+// Of a range in a payload.
+std::int64_t onebit_bytes(const Range& range) {
+  if (range.size() == 0) return 0;
+  const std::int64_t blocks = block_of(range.end - 1) - block_of(range.begin) + 1;
+  return blocks * kHeadBytes + divide_up(range.size(), kSigns);
+}
+
 }  // namespace
 
 std::int64_t gradient_bytes(Wire wire, const Share& share) {
   if (wire == Wire::float32) return share.elements() * float_bytes;
   if (wire == Wire::bfloat16) return share.elements() * float_bytes / 2;
-  std::int64_t bytes = 0;
-  for (const Range& range : share.ranges) {
-    if (range.size() == 0) continue;
-    const std::int64_t blocks = block_of(range.end - 1) - block_of(range.begin) + 1;
-    bytes += blocks * kHeadBytes + divide_up(range.size(), kSigns);
-  }
-  return bytes;
+  return std::accumulate(
+      share.ranges.begin(), share.ranges.end(), std::int64_t{0},
+      [](std::int64_t sum, const Range& range) { return sum + onebit_bytes(range); });
 }
 
 std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements) {
@@ -98,8 +102,43 @@ std::vector<Leaves> sent_nodes(Wire wire, Leaves owned, std::int64_t leaves) {
 }
 
 GradientReader::GradientReader(Wire wire, const Share& share, const Payload& payload,
-                               std::int64_t begin)
-    : wire_(wire), share_(&share), bytes_(payload, begin) {}
+                               std::int64_t begin, std::int64_t first)
+    : wire_(wire),
+      share_(&share),
+      bytes_(payload,
+             wire == Wire::onebit
+                 ? begin
+                 : begin + first * (wire == Wire::float32 ? float_bytes : float_bytes / 2)) {
+  if (wire == Wire::onebit && first > 0) seek_onebit(payload, begin, first);
+}
+
+// To the element's sign, with the means of its block.
+void GradientReader::seek_onebit(const Payload& payload, std::int64_t begin, std::int64_t first) {
+  ENSURE(first % kSigns == 0);
+  while (range_ < share_->ranges.size() && first >= share_->ranges[range_].size()) {
+    begin += onebit_bytes(share_->ranges[range_]);
+    first -= share_->ranges[range_++].size();
+  }
+  if (range_ == share_->ranges.size() || first == 0) {
+    bytes_ = PayloadReader(payload, begin);
+    return;
+  }
+  const Range& range = share_->ranges[range_];
+  at_ = range.begin + first;
+  const std::int64_t block_begin =
+      std::max(range.begin, block_of(at_) * onebit_block_elements);  // of what the range has of it
+  begin += onebit_bytes({range.begin, block_begin});
+  bytes_ = PayloadReader(payload, begin);
+  if (at_ % onebit_block_elements == 0) return;  // the means are read with the first sign
+  read_means();
+  bytes_ = PayloadReader(payload, begin + kHeadBytes + (at_ - block_begin) / kSigns);
+}
+
+void GradientReader::read_means() {
+  std::array<float, 2> head;
+  bytes_.read(head);
+  means_ = {.positive = head[0], .negative = head[1]};
+}
 
 void GradientReader::read(std::span<float> out) {
   switch (wire_) {
@@ -131,11 +170,7 @@ void GradientReader::read_onebit(std::span<float> out) {
       at_ = -1;
       continue;
     }
-    if (enters || at_ % onebit_block_elements == 0) {
-      std::array<float, 2> head;
-      bytes_.read(head);
-      means_ = {.positive = head[0], .negative = head[1]};
-    }
+    if (enters || at_ % onebit_block_elements == 0) read_means();
     const std::int64_t end = std::min(range.end, (block_of(at_) + 1) * onebit_block_elements);
     const std::size_t count = std::min(out.size(), static_cast<std::size_t>(end - at_));
     ENSURE(count % kSigns == 0 || count == static_cast<std::size_t>(end - at_));

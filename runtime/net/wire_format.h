@@ -44,15 +44,19 @@ std::vector<Leaves> sent_nodes(Wire wire, Leaves owned, std::int64_t leaves);
 // Walks one gradient of a share once, from its first element to its last, decoding it.
 class GradientReader {
  public:
-  // From byte `begin` of the payload on. Both outlive the reader.
-  GradientReader(Wire wire, const Share& share, const Payload& payload, std::int64_t begin = 0);
+  // The gradient begins at byte `begin` of the payload, the reader at element `first` of the share:
+  // with onebit a multiple of 8. Both outlive the reader.
+  GradientReader(Wire wire, const Share& share, const Payload& payload, std::int64_t begin = 0,
+                 std::int64_t first = 0);
 
   // The next out.size() elements; with onebit a multiple of 8, but for the last of the arena.
   void read(std::span<float> out);
 
  private:
+  void seek_onebit(const Payload& payload, std::int64_t begin, std::int64_t first);
   void read_bfloat16(std::span<float> out);
   void read_onebit(std::span<float> out);
+  void read_means();
 
   Wire wire_;
   const Share* share_;

@@ -117,6 +117,7 @@ class Training {
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
     while (pulled_.version < plan_.max_steps) {
+      times_ = {};
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
@@ -126,11 +127,13 @@ class Training {
 
   // The gradients of a step's nodes, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
+    const auto start = StepTimes::Clock::now();
     BatchSums sums;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto sum = gradient_->span().subspan(i * elements_, elements_);
       if (!add_up(nodes_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
     }
+    times_.compute = StepTimes::Clock::now() - start - times_.input;
     if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
     // A sign or a rounded number would hide it, and a residual would keep it for ever.
     const bool exact = plan_.wire == Wire::float32;
@@ -150,7 +153,9 @@ class Training {
   bool add_up(Leaves node, std::size_t depth, std::span<float> sum, Prefetcher& batches,
               BatchSums& sums) {
     if (node.count() == 1) {
+      const auto start = StepTimes::Clock::now();
       const Batch* const batch = batches.next();
+      times_.input += StepTimes::Clock::now() - start;
       if (batch == nullptr) return false;
       const BatchResult result = plan_.model.gradient(pulled_.parameters, *batch, sum);
       sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
@@ -203,11 +208,13 @@ class Training {
     if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
     marked_ = std::max(marked_, contribution.snapshot_step);
     add_residuals(contribution);
+    const auto start = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
+    times_.add_exchange(StepTimes::Clock::now() - start, pulled_.times);
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_);
+    return chief->after_step(pulled_, times_);
   }
 
   const Task& task_;
@@ -219,6 +226,7 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
+  StepTimes times_;                 // of the step under way
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
   std::int64_t marked_ = 0;         // the newest checkpoint that a push of ours has carried
 };
@@ -227,7 +235,8 @@ class Training {
 
 Result<TaskEnd> run_worker(const Task& task) {
   const JobSpec& spec = task.context.spec;
-  TRY(task.phase(PhaseEvent::Phase::starting));
+  TRY(task.phase(PhaseEvent::Phase::starting,
+                 task.events.goes_on() ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),

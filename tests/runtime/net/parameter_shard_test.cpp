@@ -34,9 +34,14 @@ void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradi
     nodes.push_back({std::ssize(nodes), std::ssize(nodes) + 1});
   }
   const std::vector<std::int64_t> order = addition_order(nodes, std::ssize(nodes));
-  std::vector<GradientReader> parts;
-  for (const Payload& payload : payloads) parts.emplace_back(Wire::float32, whole, payload);
-  shard.apply({std::move(parts), order}, update);
+  const auto sum_from = [&](std::size_t begin) -> TreeSum {
+    std::vector<GradientReader> parts;
+    for (const Payload& payload : payloads) {
+      parts.emplace_back(Wire::float32, whole, payload, 0, static_cast<std::int64_t>(begin));
+    }
+    return {std::move(parts), order};
+  };
+  shard.apply(sum_from, update);
 }
 
 bool same(std::span<const float> a, std::span<const float> b) { return std::ranges::equal(a, b); }

@@ -116,6 +116,10 @@ TEST_CASE("a share of a gradient is decoded to its part of the whole, however it
             const std::int64_t step = part == 0 ? 4096 : 1'000;
             REQUIRE(read_all({wire, share, torn.torn, part * one}, share.elements(), step) ==
                     expected);
+            const std::int64_t first =
+                static_cast<std::int64_t>(random() % (expected.size() / 8 + 1)) * 8;
+            REQUIRE(read_all({wire, share, torn.torn, part * one, first}, share.elements() - first,
+                             step) == std::vector<float>(expected.begin() + first, expected.end()));
           }
         }
       }
