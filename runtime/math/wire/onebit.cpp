@@ -40,17 +40,25 @@ struct Sums {
   }
 };
 
+// Bit i of a word.
+struct Bits {
+  alignas(64) std::array<std::uint32_t, kWord> at{};
+  constexpr Bits() {
+    for (std::size_t i = 0; i < kWord; ++i) at[i] = 1U << i;
+  }
+};
+constexpr Bits kBits;
+
 std::uint32_t signs_of(const float* values, std::size_t count) {
   std::uint32_t word = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    word |= static_cast<std::uint32_t>(values[i] < 0.0F) << i;
-  }
+  for (std::size_t i = 0; i < count; ++i) word |= values[i] < 0.0F ? kBits.at[i] : 0U;
   return word;
 }
 
-void pick(std::uint32_t word, const OneBitMeans& means, float* out, std::size_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    out[i] = ((word >> i) & 1U) != 0 ? means.negative : means.positive;
+void pick(std::uint32_t word, OneBitMeans means, float* out, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = (word & kBits.at[i]) != 0 ? means.negative : means.positive;
   }
 }
 

@@ -52,6 +52,21 @@ TEST_CASE("worker 0 is the chief, unless there is a chief of its own", "[types]"
   CHECK(training_rank(context) == 0);
 }
 
+TEST_CASE("a worker returns alone unless it takes something along that is nowhere else",
+          "[types]") {
+  const TaskKey worker{JobId{"j"}, 1, Role::worker, 1};
+  JobSpec spec;
+  CHECK(returns_alone(spec, worker));
+  CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::worker, 0}));  // the chief
+  CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::ps, 1}));
+  spec.training.wire = Wire::bfloat16;
+  CHECK(returns_alone(spec, worker));
+  spec.training.wire = Wire::onebit;
+  CHECK_FALSE(returns_alone(spec, worker));
+  spec.mode = Mode::async;  // it loses a little, as async does
+  CHECK(returns_alone(spec, worker));
+}
+
 TEST_CASE("training replicas count the workers and the chief, not the ps", "[types]") {
   JobSpec spec;
   spec.ps.replicas = 5;
