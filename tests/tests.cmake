@@ -45,6 +45,7 @@ target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
+  find_package(Gloo REQUIRED)  # a peer
   add_executable(trainyard-bench ${bench_sources})
   trainyard_link(trainyard-bench PRIVATE DEPS runtime/role scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)

@@ -154,9 +154,10 @@ void Agent::take(const TaskStartFailed& event, Moment& moment) {
 
 // Who was killed by a signal that nobody sent on purpose said nothing of why, and may do better the
 // next time. Who ended by itself knew why, and would do it again.
-bool Agent::may_return(const HostedTask& task, const TaskExited& event) const {
+bool Agent::may_return(const HostedTask& task, const TaskExited& event, Time now) const {
   const JobSpec& spec = task.wanted.task.spec;
-  const bool was_told = !task.is_wanted || task.kill_at || task.was_killed || leaving_;
+  const bool was_told = !task.is_wanted || task.kill_at || task.was_killed || leaving_ ||
+                        lease_has_expired(now);
   return returns_alone(spec, event.key) && event.exit.signal && event.reason == Reason::none &&
          !was_told && task.returns < spec.run_policy.max_restarts;
 }
@@ -165,7 +166,7 @@ void Agent::take(const TaskExited& event, Moment& moment) {
   const auto found = tasks_.find(event.key);
   if (found == tasks_.end()) return;
   moment.report_soon();
-  if (may_return(found->second, event)) {
+  if (may_return(found->second, event, moment.now.steady)) {
     begin_again(found->second);
     return moment.act(RestartTask{event.key});
   }

@@ -29,7 +29,7 @@ void ThreadTeam::run(std::size_t parts, const Part& part) {
   done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-void ThreadTeam::take_parts() {
+void ThreadTeam::take_parts() noexcept {
   for (std::size_t i = next_++; i < parts_; i = next_++) (*part_)(i);
 }
 

@@ -14,7 +14,7 @@ namespace trainyard::runtime {
 
 class ThreadTeam {
  public:
-  // `threads` counts the caller: with 1 it is alone.
+  // `threads` counts the caller: with 1 it is alone. They are there from now on, asleep.
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -22,13 +22,13 @@ class ThreadTeam {
 
   using Part = std::function<void(std::size_t)>;
   // Calls part(i) once for each i in [0, parts), on any thread of the team, and returns when all
-  // are done. Parts are taken one by one: a thread that gets no processor holds up one at most. One
-  // thread calls it at a time.
+  // are done. A part must not throw: the program would end. Parts are taken one by one: a thread
+  // that gets no processor holds up one at most. One thread calls it at a time.
   void run(std::size_t parts, const Part& part);
 
  private:
   void serve();
-  void take_parts();
+  void take_parts() noexcept;
 
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -38,7 +38,8 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   TaskKey worker = context.key;
   worker.role = Role::worker;
   worker.index = 1;  // one that is not the chief
-  const bool waits = context.workers_return && returns_alone(context.spec, worker);
+  const bool waits = context.workers_return && context.spec.run_policy.max_restarts > 0 &&
+                     returns_alone(context.spec, worker);
   const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,

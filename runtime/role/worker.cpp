@@ -235,8 +235,9 @@ class Training {
 
 Result<TaskEnd> run_worker(const Task& task) {
   const JobSpec& spec = task.context.spec;
+  const bool again = task.context.workers_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
-                 task.events.goes_on() ? "its process died and was started again" : ""));
+                 again ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),

@@ -37,13 +37,15 @@ TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
 // States only go forward: a task that was asked to stop does not become `running` again because its
 // agent has not heard of it yet, and a report that was under way while the server restarted takes
 // nothing back.
-void advance(Turn& turn, const LiveJob& job, LiveTask& task, const TaskReport& report) {
+void advance(Turn& turn, LiveJob& job, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
   const bool further = report.state > row.state && !is_terminal(report.state);
   const bool has_new_process = report.pid != 0 && report.pid != row.pid;
   if (!further && !has_new_process && !row.agent_silent) return;
   if (further) row.state = report.state;
   if (has_new_process) {
+    // Whoever was started again has to read its data first, as at its first start.
+    if (row.pid != 0) note_progress(turn, job);
     row.pid = report.pid;
     row.started_at = report.started_at;
   }

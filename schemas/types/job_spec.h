@@ -127,7 +127,9 @@ struct RunPolicySpec {
   std::optional<std::int64_t> max_run_seconds;
   std::int64_t no_progress_timeout_seconds = 600;
   std::int64_t grace_period_seconds = 30;
-  std::int64_t max_restarts = 3;  // of failures that are the user's; infrastructure's do not count
+  // Of failures that are the user's; infrastructure's do not count. Also: how often an agent starts
+  // a worker again in an attempt.
+  std::int64_t max_restarts = 3;
   BackoffSpec backoff;
   bool operator==(const RunPolicySpec&) const = default;
 };

@@ -70,15 +70,15 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
   std::array<Samples, peers.size()> peer_examples;
   std::vector<Samples> steps(settings.size());
   std::vector<Samples> examples(settings.size());
-  std::vector<Samples> overlaps(settings.size());
+  std::vector<Samples> longest_parts(settings.size());
   for (int i = 0; i < kRuns; ++i) {
     for (std::size_t which = 0; which < settings.size(); ++which) {
       const Setting& setting = settings[which];
       const double cpu = cpu_seconds_children();
-      const auto [rate, overlap] = TrainingRun(job_of(workload, setting), folder).rates();
+      const auto [rate, longest_part] = TrainingRun(job_of(workload, setting), folder).rates();
       const auto per_step = static_cast<double>(setting.batches_per_step() * workload.batch_size);
       steps[which].add(rate);
-      overlaps[which].add(overlap);
+      longest_parts[which].add(longest_part);
       examples[which].add(rate * per_step);
       examples[which].cpu_seconds += cpu_seconds_children() - cpu;
       examples[which].units += static_cast<double>(workload.batches * workload.batch_size);
@@ -103,11 +103,11 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
       }
       results.push_back(result);
     }
-    BenchResult overlap = summary_of(overlaps[which]);
-    overlap.bench = workload.name;
-    overlap.case_name = settings[which].name + ", overlap";
-    overlap.unit = "of a step";
-    results.push_back(overlap);
+    BenchResult longest_part = summary_of(longest_parts[which]);
+    longest_part.bench = workload.name;
+    longest_part.case_name = settings[which].name + ", longest part";
+    longest_part.unit = "of a step";
+    results.push_back(longest_part);
   }
   for (std::size_t which = 0; which < peers.size(); ++which) {
     if (peer_examples.at(which).values.empty()) continue;

@@ -43,7 +43,7 @@ std::vector<std::string> free_addresses(std::int64_t count) {
 
 const MetricEvent& metric_of(const RunEvent& event) { return std::get<MetricEvent>(event.what); }
 
-double overlap_of(const MetricEvent& metric) {
+double longest_part_of(const MetricEvent& metric) {
   const auto seconds = [&metric](const char* part) {
     return metric.values.at(part + std::string("_seconds"));
   };
@@ -85,7 +85,8 @@ TrainingRates TrainingRun::rates() {
   rates.steps_per_second = static_cast<double>(metric_of(last).step - metric_of(first).step) *
                            1000.0 / static_cast<double>((last.time - first.time).count);
   for (std::size_t i = 1; i < events.size(); ++i) {
-    rates.overlap += overlap_of(metric_of(events[i])) / static_cast<double>(events.size() - 1);
+    rates.longest_part +=
+        longest_part_of(metric_of(events[i])) / static_cast<double>(events.size() - 1);
   }
   return rates;
 }

@@ -16,8 +16,9 @@ namespace trainyard::bench {
 // in them.
 struct TrainingRates {
   double steps_per_second = 0;  // global steps
-  // How much of a step is hidden behind its longest part: max(computing, exchanging) of their sum.
-  double overlap = 0;
+  // max(computing, exchanging) as part of a step of the chief's; 1: the shorter one is hidden. What
+  // it waits for others is exchanging.
+  double longest_part = 0;
 };
 
 class TrainingRun {

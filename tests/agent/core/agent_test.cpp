@@ -215,6 +215,9 @@ TEST_CASE("who knew why it ended, was told to, or takes something along is not s
   CHECK_FALSE(is_restarted(worker, killed, Reason::none, [](Yard& yard) { yard.step(Leaving{}); }));
   CHECK_FALSE(
       is_restarted(worker, killed, Reason::none, [](Yard& yard) { yard.pass(Millis{60'000}); }));
+  CHECK_FALSE(is_restarted(worker, killed, Reason::none, [](Yard& yard) {
+    yard.now.steady = yard.now.steady + Millis{60'000};  // before any tick
+  }));
   CHECK_FALSE(is_restarted(worker, killed, Reason::none, [&](Yard& yard) {
     WantedTask stopped = worker;
     stopped.stop = true;

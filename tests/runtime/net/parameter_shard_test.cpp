@@ -77,6 +77,48 @@ TEST_CASE("an update is that of the whole range at once, in the order of the sum
   CHECK(same(shard.slots()[1].span(), v.span()));
 }
 
+TEST_CASE("a large update has the same bits whoever shares it", "[parameter_shard]") {
+  constexpr std::size_t large = 3 * 262'144 + 17;  // several parts and a rest
+  const auto waves = [](float first) {
+    AlignedBuffer buffer(large);
+    for (std::size_t i = 0; i < large; ++i) {
+      buffer.span()[i] = first + std::sin(static_cast<float>(i));
+    }
+    return buffer;
+  };
+  const AlignedBuffer gradient = waves(0.3F);
+  // In pieces that end in the middle of floats, as a network leaves them.
+  Payload torn;
+  const auto bytes = std::as_bytes(gradient.span());
+  for (std::size_t at = 0; at < bytes.size(); at += 65'535) {
+    torn.pieces.push_back(bytes.subspan(at, std::min<std::size_t>(65'535, bytes.size() - at)));
+  }
+  const Share all{.ranges = {{0, static_cast<std::int64_t>(large)}}};
+  const std::vector<std::int64_t> order = addition_order({{0, 1}}, 1);
+  const OptimizerConfig momentum{.kind = OptimizerKind::momentum};
+
+  AlignedBuffer expected = waves(1.0F);
+  AlignedBuffer velocity(large);
+  const std::vector<std::span<float>> slots{velocity.span()};
+  apply_update(momentum, 0.1, 1, 0.5F, gradient.span(), expected.span(), expected.span(), slots);
+
+  for (const int threads : {0, 1, 4}) {
+    std::vector<AlignedBuffer> own;
+    own.emplace_back(large);
+    ParameterShard shard(momentum, waves(1.0F), std::move(own));
+    if (threads > 0) shard.share_out(std::make_unique<ThreadTeam>(threads));
+    shard.apply(
+        [&](std::size_t begin) -> TreeSum {
+          const auto first = static_cast<std::int64_t>(begin);
+          return {{GradientReader(Wire::float32, all, torn, 0, first)}, order};
+        },
+        {.learning_rate = 0.1, .step = 1, .gradient_scale = 0.5F});
+    INFO(threads << " threads");
+    CHECK(same(shard.weights()->span(), expected.span()));
+    CHECK(same(shard.slots()[0].span(), velocity.span()));
+  }
+}
+
 TEST_CASE("weights that somebody still reads never change", "[parameter_shard]") {
   ParameterShard shard({}, filled(1.0F), {});
   const AlignedBuffer gradient = filled(1.0F);

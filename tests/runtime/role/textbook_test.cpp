@@ -1,5 +1,5 @@
 // A distributed job beside what a textbook says: one loop over the whole batch, in double
-// precision, that shares nothing with the runtime but its data and its first weights.
+// precision, that shares nothing with the runtime but its data, their order and its first weights.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

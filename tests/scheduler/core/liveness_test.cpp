@@ -222,4 +222,26 @@ TEST_CASE("a task that is shown with another process is the same task", "[schedu
   CHECK(yard.job("j").attempt == before.key.attempt);
 }
 
+TEST_CASE("a task that is started again has the whole time to make progress", "[scheduler]") {
+  JobSpec spec = a_spec();
+  spec.run_policy.no_progress_timeout_seconds = 50;
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j", spec));
+  yard.obey("a");
+  const auto wait = [&yard](std::int64_t time) {
+    for (; time > 0; time -= 5) {
+      yard.pass(seconds(5));
+      yard.speak("a");
+    }
+  };
+  wait(40);
+  yard.shown("a", "worker/1").pid += 1;
+  yard.speak("a");
+  wait(45);
+  CHECK(yard.job("j").state == JobState::running);
+  wait(10);
+  CHECK(yard.job("j").state == JobState::stopping);
+}
+
 }  // namespace trainyard::scheduler

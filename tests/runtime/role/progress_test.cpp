@@ -1,0 +1,51 @@
+// What the chief reports of an interval.
+#include "runtime/role/progress.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainyard::runtime {
+namespace {
+
+StepTimes times_of(double unit) {
+  return {.input = Seconds(1 * unit),
+          .compute = Seconds(2 * unit),
+          .push = Seconds(3 * unit),
+          .wait = Seconds(4 * unit),
+          .pull = Seconds(5 * unit),
+          .apply = Seconds(6 * unit)};
+}
+
+}  // namespace
+
+TEST_CASE("the parts of a step are means of the interval's steps", "[progress]") {
+  Progress progress({}, 0);
+  progress.add(times_of(1));
+  progress.add(times_of(3));
+
+  const auto values = progress.take(2);
+  CHECK(values.at("input_seconds") == Approx(2));
+  CHECK(values.at("compute_seconds") == Approx(4));
+  CHECK(values.at("push_seconds") == Approx(6));
+  CHECK(values.at("wait_seconds") == Approx(8));
+  CHECK(values.at("pull_seconds") == Approx(10));
+  CHECK(values.at("apply_seconds") == Approx(12));
+
+  progress.add(times_of(5));  // the next interval begins at nothing
+  CHECK(progress.take(3).at("compute_seconds") == Approx(10));
+  CHECK_FALSE(progress.take(4).contains("compute_seconds"));
+}
+
+TEST_CASE("what an exchange does not tell of was waiting, and never less than nothing",
+          "[progress]") {
+  const ExchangeTimes parts{.push = Seconds(1), .pull = Seconds(2), .apply = Seconds(3)};
+  StepTimes times;
+  times.add_exchange(Seconds(10), parts);
+  CHECK(times.wait == Seconds(4));
+  times.add_exchange(Seconds(5), parts);
+  CHECK(times.wait == Seconds(4));
+  CHECK(times.push == Seconds(2));
+  CHECK(times.pull == Seconds(4));
+  CHECK(times.apply == Seconds(6));
+}
+
+}  // namespace trainyard::runtime
