@@ -25,4 +25,18 @@ std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Sh
   return parts;
 }
 
+std::vector<Range> gaps_of(std::span<const Variable> variables, std::int64_t arena_elements) {
+  std::vector<Range> gaps;
+  std::int64_t at = 0;
+  const auto up_to = [&](std::int64_t begin) {
+    if (at < begin) gaps.push_back({at, begin});
+  };
+  for (const Variable& variable : variables) {
+    up_to(variable.offset);
+    at = variable.offset + variable.elements;
+  }
+  up_to(arena_elements);
+  return gaps;
+}
+
 }  // namespace trainyard::runtime

@@ -23,4 +23,7 @@ struct VariablePart {
 // In the order of the arena. Padding between variables is in no part.
 std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Share& share);
 
+// The elements of the arena that no variable has, ascending: padding.
+std::vector<Range> gaps_of(std::span<const Variable> variables, std::int64_t arena_elements);
+
 }  // namespace trainyard::runtime

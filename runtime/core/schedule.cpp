@@ -16,6 +16,10 @@ double cosine_factor(double final_fraction, std::int64_t steps_done, std::int64_
   return final_fraction + (1.0 - final_fraction) * 0.5 * (1.0 + cos_of_turns(progress * 0.5));
 }
 
+bool uses_velocity(OptimizerName name) {
+  return name == OptimizerName::momentum || name == OptimizerName::nesterov;
+}
+
 }  // namespace
 
 double learning_rate_at(const OptimizerSpec& optimizer, std::int64_t step, std::int64_t max_steps) {
@@ -36,6 +40,15 @@ double learning_rate_at(const OptimizerSpec& optimizer, std::int64_t step, std::
              cosine_factor(schedule.final_fraction, steps_done, max_steps - schedule.warmup_steps);
   }
   return optimizer.learning_rate;
+}
+
+float residual_scale(const OptimizerSpec& optimizer, std::int64_t before, std::int64_t step,
+                     std::int64_t max_steps) {
+  const bool linear = optimizer.name == OptimizerName::sgd || uses_velocity(optimizer.name);
+  if (!linear || before < 1) return 1.0F;
+  const double then = learning_rate_at(optimizer, before, max_steps);
+  const double now = learning_rate_at(optimizer, step, max_steps);
+  return then == 0.0 || now == 0.0 ? 1.0F : static_cast<float>(then / now);
 }
 
 }  // namespace trainyard::runtime

@@ -1,4 +1,5 @@
-// Tensors go into the file in the order of parts: weights first, then slot by slot.
+// Tensors go into the file in the order of parts: weights first, then slot by slot, then the
+// residuals.
 #include "runtime/files/shard_file.h"
 
 #include <fcntl.h>
@@ -7,6 +8,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "runtime/files/durable_file.h"
@@ -38,12 +41,33 @@ struct Wanted {
 // By variable and slot ("" = the weights).
 using WantedByName = std::map<std::pair<std::string, std::string>, std::vector<Wanted>>;
 
-void want(WantedByName& wanted, const RestoreRequest& request, const std::string& slot,
+constexpr std::string_view kResidual = "residual.";
+
+std::string residual_slot(std::int64_t leaf) {
+  return std::string(kResidual) + std::to_string(leaf);
+}
+
+bool is_residual(std::string_view slot) { return slot.starts_with(kResidual); }
+
+// What is looked for, and whether there was more of it.
+struct Search {
+  WantedByName wanted;
+  std::set<std::string> wanted_slots;
+  bool other_residuals = false;  // of leaves that are not wanted
+};
+
+bool is_complete(const std::vector<Wanted>& parts) {
+  return std::ranges::all_of(
+      parts, [](const Wanted& part) { return part.found == part.end - part.begin; });
+}
+
+void want(Search& search, const RestoreRequest& request, const std::string& slot,
           AlignedBuffer& out) {
+  search.wanted_slots.insert(slot);
   for (const VariablePart& part : parts_of(request.variables, request.share)) {
     const auto values = out.span().subspan(static_cast<std::size_t>(part.in_share),
                                            static_cast<std::size_t>(part.end - part.begin));
-    wanted[{request.variables[part.variable].name, slot}].push_back(
+    search.wanted[{request.variables[part.variable].name, slot}].push_back(
         {.begin = part.begin, .end = part.end, .out = values});
   }
 }
@@ -69,7 +93,7 @@ Result<std::string> beginning_of(const File& file, std::int64_t bytes) {
   return text;
 }
 
-Status read_shard(const std::string& folder, const ArtifactFile& about, WantedByName& wanted) {
+Status read_shard(const std::string& folder, const ArtifactFile& about, Search& search) {
   TRY_ASSIGN(const File file, File::open(folder + "/" + about.name, O_RDONLY));
   TRY_ASSIGN(const std::string hash, sha256_of_file(file.path()));
   if (hash != about.sha256) {
@@ -83,8 +107,12 @@ Status read_shard(const std::string& folder, const ArtifactFile& about, WantedBy
 
   for (const SafetensorsEntry& entry : header.entries) {
     TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
-    const auto found = wanted.find({range.variable, range.slot});
-    if (found == wanted.end()) continue;
+    const auto found = search.wanted.find({range.variable, range.slot});
+    if (found == search.wanted.end()) {
+      search.other_residuals |=
+          is_residual(range.slot) && !search.wanted_slots.contains(range.slot);
+      continue;
+    }
     const std::int64_t bytes = (range.end - range.begin) * kFloatBytes;
     if (entry.dtype != "F32" || entry.end - entry.begin != bytes) {
       return invalid(file.path() + ": " + entry.name + " is not of the size its name says");
@@ -127,6 +155,7 @@ Result<ArtifactFile> write_shard(const std::string& folder, const std::string& n
   };
   add("", view.weights);
   for (std::size_t i = 0; i < view.slots.size(); ++i) add(view.slot_names[i], view.slots[i]);
+  for (const ResidualView& each : view.residuals) add(residual_slot(each.leaf), each.values);
 
   TRY_ASSIGN(DurableFile file, DurableFile::create(folder, name));
   TRY(file.add(encode_safetensors_header(header)));
@@ -136,22 +165,30 @@ Result<ArtifactFile> write_shard(const std::string& folder, const std::string& n
 
 Result<RestoredShare> restore_share(const RestoreRequest& request) {
   const auto elements = static_cast<std::size_t>(request.share.elements());
-  RestoredShare restored{.weights = AlignedBuffer(elements), .slots = {}};
+  RestoredShare restored{.weights = AlignedBuffer(elements), .slots = {}, .residuals = {}};
   for (std::size_t i = 0; i < request.slot_names.size(); ++i) restored.slots.emplace_back(elements);
+  const auto leaves = static_cast<std::size_t>(request.residual_leaves);
+  for (std::size_t leaf = 0; leaf < leaves; ++leaf) restored.residuals.emplace_back(elements);
 
-  WantedByName wanted;
-  want(wanted, request, "", restored.weights);
+  Search search;
+  want(search, request, "", restored.weights);
   for (std::size_t i = 0; i < request.slot_names.size(); ++i) {
-    want(wanted, request, request.slot_names[i], restored.slots[i]);
+    want(search, request, request.slot_names[i], restored.slots[i]);
   }
-  for (const ArtifactFile& file : request.files) TRY(read_shard(request.folder, file, wanted));
+  for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+    want(search, request, residual_slot(static_cast<std::int64_t>(leaf)), restored.residuals[leaf]);
+  }
+  for (const ArtifactFile& file : request.files) TRY(read_shard(request.folder, file, search));
 
-  for (const auto& [name, parts] : wanted) {
-    for (const Wanted& part : parts) {
-      if (part.found == part.end - part.begin) continue;
-      return invalid("the checkpoint in " + request.folder + " lacks elements of " + name.first +
-                     (name.second.empty() ? "" : "#" + name.second));
+  if (search.other_residuals) restored.residuals.clear();
+  for (const auto& [name, parts] : search.wanted) {
+    if (is_complete(parts)) continue;
+    if (is_residual(name.second)) {
+      restored.residuals.clear();
+      continue;
     }
+    return invalid("the checkpoint in " + request.folder + " lacks elements of " + name.first +
+                   (name.second.empty() ? "" : "#" + name.second));
   }
   return restored;
 }

@@ -21,13 +21,22 @@ std::string shard_name(std::int64_t step, std::int64_t index, std::int64_t count
 std::string manifest_name(std::int64_t step);  // "step-1000/manifest.json"
 std::string step_folder(std::int64_t step);    // "step-1000"
 
-// What a share is made of, in memory: `weights` and each of `slots` have share.elements() floats.
+// What the encoding of the gradients of a leaf of the reduction tree has lost: slot
+// "residual.<leaf>".
+struct ResidualView {
+  std::int64_t leaf = 0;
+  std::span<const float> values;
+};
+
+// What a share is made of, in memory: `weights`, each of `slots` and of `residuals` have
+// share.elements() floats.
 struct ShareView {
   std::span<const Variable> variables;
   const Share& share;
   std::span<const float> weights;
   std::span<const std::string> slot_names;
   std::span<const std::span<const float>> slots;
+  std::span<const ResidualView> residuals = {};
 };
 
 // Durable when it returns. `invalid` when a weight is not finite: such a state is never saved.
@@ -40,11 +49,14 @@ struct RestoreRequest {
   std::span<const Variable> variables;
   const Share& share;
   std::span<const std::string> slot_names;
+  std::int64_t residual_leaves = 0;  // of how many leaves residuals are wanted
 };
 
 struct RestoredShare {
   AlignedBuffer weights;
   std::vector<AlignedBuffer> slots;
+  // By leaf; none unless the checkpoint has those of exactly the leaves that were wanted.
+  std::vector<AlignedBuffer> residuals = {};
 };
 
 // Reads what the share needs and nothing else. `invalid` when a file's hash differs or elements are

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -27,17 +29,21 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       first_steps_(gate_.rank_steps()),
       lost_(pending_.size()),
       unseen_(pending_.size()),
-      told_(pending_.size()) {
+      told_(pending_.size()),
+      restored_(std::move(start.residuals)),
+      residual_leaves_(std::ssize(restored_)) {
   const std::int64_t ranks = rules_.gate.ranks;
-  const std::int64_t leaves = rules_.leaves == 0 ? ranks : rules_.leaves;
+  if (rules_.leaves == 0) rules_.leaves = ranks;
+  if (rules_.share.ranges.empty()) rules_.share.ranges = {{0, shard_.elements()}};
+  ENSURE(rules_.share.elements() == shard_.elements());
   std::vector<Leaves> nodes;
   for (std::int64_t rank = 0; rank < ranks && rules_.gate.mode == Mode::sync; ++rank) {
-    const std::vector<Leaves> roots = roots_of(leaves_of(rank, ranks, leaves), leaves);
-    nodes.insert(nodes.end(), roots.begin(), roots.end());
-    parts_.push_back(std::ssize(roots));
+    const auto sent = sent_nodes(rules_.wire, leaves_of_rank(rank), rules_.leaves);
+    nodes.insert(nodes.end(), sent.begin(), sent.end());
+    parts_.push_back(std::ssize(sent));
   }
   if (rules_.gate.mode == Mode::sync) {
-    order_ = addition_order(nodes, leaves);
+    order_ = addition_order(nodes, rules_.leaves);
   } else {
     parts_.assign(index_of(ranks), 1);
     order_ = {0};
@@ -48,18 +54,43 @@ std::int64_t Aggregator::parts_of(std::int64_t rank) const {
   return gate_.knows(rank) ? parts_[index_of(rank)] : 0;
 }
 
+Leaves Aggregator::leaves_of_rank(std::int64_t rank) const {
+  if (rules_.gate.mode == Mode::async) return {rank, rank + 1};
+  return leaves_of(rank, rules_.gate.ranks, rules_.leaves);
+}
+
+std::int64_t Aggregator::bytes_of(const Push& push) const {
+  const std::int64_t one = gradient_bytes(rules_.wire, rules_.share) +
+                           (push.residuals ? shard_.elements() * float_bytes : 0);
+  return parts_of(push.rank) * one;
+}
+
+std::int64_t Aggregator::frame_bytes_max() const {
+  const std::int64_t floats = elements() * float_bytes;
+  const std::int64_t one =
+      rules_.wire == Wire::onebit ? gradient_bytes(rules_.wire, rules_.share) + floats : floats;
+  return std::max(std::int64_t{1}, *std::ranges::max_element(parts_)) * one;
+}
+
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
-  constexpr std::int64_t float_bytes = sizeof(float);
-  const std::int64_t floats = shard_.elements() * parts_of(push.rank);
-  if (gate_.knows(push.rank) && push.gradient.bytes() != floats * float_bytes) {
-    return reply(invalid("a gradient of " + std::to_string(push.gradient.bytes() / float_bytes) +
-                         " floats for a share of " + std::to_string(floats)));
+  if (push.residuals && rules_.wire != Wire::onebit) {
+    return reply(invalid("residuals, where the wire has none"));
+  }
+  if (gate_.knows(push.rank) && push.gradient.bytes() != bytes_of(push)) {
+    return reply(invalid("a gradient of " + std::to_string(push.gradient.bytes()) + " bytes, not " +
+                         std::to_string(bytes_of(push))));
   }
 
   if (push.base_version < 0 || push.base_version > gate_.version()) {
     return reply(conflict("base version " + std::to_string(push.base_version) +
                           " never was: this ps is at version " + std::to_string(gate_.version())));
+  }
+
+  if (rules_.gate.mode == Mode::sync && push.base_version != push.step - 1) {
+    return reply(conflict("step " + std::to_string(push.step) + " needs a gradient of version " +
+                          std::to_string(push.step - 1) + ", not of " +
+                          std::to_string(push.base_version)));
   }
 
   using enum VersionGate::Verdict;
@@ -128,30 +159,57 @@ void Aggregator::accept(Push push, Reply reply) {
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
+  std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
+    return leaves.begin <= each->leaf && each->leaf < leaves.end;
+  });
   pending_[index_of(rank)] = std::move(push);
   if (gate_.complete()) commit();
 }
 
 TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
-  std::vector<PayloadReader> parts;
-  const auto first = static_cast<std::int64_t>(begin * sizeof(float));
-  const std::int64_t part_bytes = shard_.elements() * static_cast<std::int64_t>(sizeof(float));
+  std::vector<GradientReader> parts;
+  const std::int64_t part_bytes = gradient_bytes(rules_.wire, rules_.share);
   for (const auto& push : pending_) {
     if (!push) continue;
     for (std::int64_t part = 0; part < parts_of(push->rank); ++part) {
-      parts.emplace_back(push->gradient, part * part_bytes + first);
+      parts.emplace_back(rules_.wire, rules_.share, push->gradient, part * part_bytes,
+                         static_cast<std::int64_t>(begin));
     }
   }
   return {std::move(parts), order_};
 }
 
+LeafResiduals Aggregator::residuals_of(const Push& push) const {
+  LeafResiduals residuals;
+  if (!push.residuals) return residuals;
+  const std::int64_t parts = parts_of(push.rank);
+  PayloadReader reader(push.gradient, parts * gradient_bytes(rules_.wire, rules_.share));
+  for (std::int64_t part = 0; part < parts; ++part) {
+    LeafResidual residual{.leaf = leaves_of_rank(push.rank).begin + part,
+                          .values = AlignedBuffer(static_cast<std::size_t>(elements()))};
+    reader.read(residual.values.span());
+    residuals.push_back(std::make_shared<const LeafResidual>(std::move(residual)));
+  }
+  return residuals;
+}
+
+Result<std::shared_ptr<const LeafResidual>> Aggregator::residual_of(std::int64_t leaf) const {
+  const auto found = std::ranges::find_if(
+      restored_, [leaf](const auto& residual) { return residual->leaf == leaf; });
+  if (found == restored_.end()) return not_found("no residual of leaf " + std::to_string(leaf));
+  return *found;
+}
+
 void Aggregator::commit() {
   BatchSums sums;
   std::int64_t snapshot_step = 0;
+  residuals_.clear();
   for (const auto& push : pending_) {
     if (!push) continue;
     sums += push->sums;
     snapshot_step = std::max(snapshot_step, push->snapshot_step);
+    next_snapshot_ = std::max(next_snapshot_, push->announced_snapshot);
+    std::ranges::move(residuals_of(*push), std::back_inserter(residuals_));
   }
 
   const auto start = std::chrono::steady_clock::now();
@@ -192,7 +250,8 @@ void Aggregator::note_in_cut() {
       if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
     }
   }
-  if (cut_ && asked == cut_->step()) cut_->close(rank);
+  if (cut_ && asked == cut_->step()) cut_->close(rank, residuals_);
+  residuals_.clear();  // those of one rank are no snapshot's
   finish_cut_if_complete();
 }
 
@@ -217,7 +276,13 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .version = gate_.version(),
          .rank_steps = gate_.rank_steps(),
          .weights = shard_.weights(),
-         .slots = copy_of(shard_.slots())});
+         .slots = copy_of(shard_.slots()),
+         .residuals = residuals_});
+}
+
+std::int64_t Aggregator::asked_of(std::int64_t rank) const {
+  if (rules_.gate.mode == Mode::sync) return next_snapshot_ > gate_.version() ? next_snapshot_ : 0;
+  return cut_ && cut_->wants(rank) ? cut_->step() : 0;
 }
 
 void Aggregator::answer(std::int64_t rank, const Reply& reply) {
@@ -226,7 +291,7 @@ void Aggregator::answer(std::int64_t rank, const Reply& reply) {
                .version = gate_.version(),
                .rank_step = gate_.rank_steps()[index_of(rank)],
                .sums = std::exchange(unseen_[index_of(rank)], {}),
-               .asked_snapshot = cut_ && cut_->wants(rank) ? cut_->step() : 0,
+               .asked_snapshot = asked_of(rank),
                .apply_seconds = apply_seconds_});
 }
 

@@ -42,8 +42,10 @@ struct Push {
   // Not 0: the name of a snapshot. Sync: of the version that this makes. Async: the push is the
   // rank's last one in it.
   std::int64_t snapshot_step = 0;
-  // Of the sum of the batch's losses, over each of the rank's roots_of() the reduction tree, one
-  // after another.
+  // Sync, not 0: the snapshot_step that all pushes of the step after this one are to carry.
+  std::int64_t announced_snapshot = 0;
+  bool residuals = false;  // those of the rank's leaves lie behind the gradients, as float32
+  // Of the sum of the batch's losses, over each of the rank's sent_nodes(), one after another.
   Payload gradient;
 };
 
@@ -52,8 +54,8 @@ struct Answer {
   std::int64_t version = 0;
   std::int64_t rank_step = 0;  // newest step taken of the rank
   BatchSums sums;              // all that was applied since the rank's last answer
-  // Async, not 0: a snapshot of this name is being made, and waits for the rank's next push to
-  // carry it.
+  // Not 0: a snapshot of this name is to be made (sync) or being made (async), and waits for the
+  // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
   double apply_seconds = 0;  // how long summing and updating took for this version
 };
@@ -67,10 +69,13 @@ class Aggregator {
     // Async: how many steps a rank may be ahead of the slowest that is there; nothing = any number.
     std::optional<std::int64_t> max_staleness = {};
     OptimizerSpec optimizer;  // for the learning rate at a step
+    Wire wire = Wire::float32;
+    Share share = {};  // of the arena: what the shard holds; none = all of an arena
   };
   struct Start {
     std::int64_t version = 0;
     std::vector<std::int64_t> rank_steps;  // as VersionGate takes them
+    LeafResiduals residuals = {};          // of all leaves, or none
   };
   using Reply = std::function<void(Result<Answer>)>;
   using SnapshotSink = std::function<void(Snapshot)>;
@@ -100,12 +105,21 @@ class Aggregator {
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
+  // Of the largest tensors of a frame: a push, with its residuals, or an answer.
+  [[nodiscard]] std::int64_t frame_bytes_max() const;
+
+  // Of how many leaves the checkpoint that it started from has the residuals: all or none.
+  [[nodiscard]] std::int64_t residual_leaves() const { return residual_leaves_; }
+  // One of them, until the leaf's rank has pushed for the first time. `not_found` without one.
+  [[nodiscard]] Result<std::shared_ptr<const LeafResidual>> residual_of(std::int64_t leaf) const;
+
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
   // True when every rank was answered with the last version, or is lost: nobody will ask again.
   [[nodiscard]] bool all_told() const { return std::ranges::find(told_, false) == told_.end(); }
   [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
   [[nodiscard]] const Weights& weights() const { return shard_.weights(); }
+  [[nodiscard]] Wire wire() const { return rules_.wire; }
 
  private:
   struct Waiting {
@@ -118,11 +132,15 @@ class Aggregator {
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
+  [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
+  [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
+  [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
   void note_in_cut();
   void finish_cut_if_complete();
   void take_snapshot(std::int64_t step);
+  [[nodiscard]] std::int64_t asked_of(std::int64_t rank) const;
   void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
 
@@ -139,6 +157,10 @@ class Aggregator {
   std::vector<bool> lost_;                    // by rank
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()
+  LeafResiduals restored_;                    // of leaves whose ranks have not pushed yet
+  std::int64_t residual_leaves_;
+  LeafResiduals residuals_;         // sync: at this version, where its pushes carried them
+  std::int64_t next_snapshot_ = 0;  // sync: the name that was announced
   std::optional<std::int64_t> snapshot_at_;
   std::optional<Cut> cut_;  // async: being made
   std::optional<Error> broken_;

@@ -19,31 +19,29 @@ constexpr int kPingIntervalMinMillis = 5'000;
 constexpr int kReconnectFirstMillis = 50;
 constexpr int kReconnectLastMillis = 500;
 
-int message_bytes_max(std::int64_t elements) {
-  constexpr std::int64_t kFloatBytes = sizeof(float);
-  const std::int64_t bytes = elements * kFloatBytes + kFrameHeaderBytesMax;
+int message_bytes_max(std::int64_t tensor_bytes) {
   constexpr std::int64_t kGrpcMax = 2'000'000'000;
-  return static_cast<int>(std::min(bytes, kGrpcMax));
+  return static_cast<int>(std::min(tensor_bytes + kFrameHeaderBytesMax, kGrpcMax));
 }
 
 // A receiver lets several frames of the share come before it grants more: with a window of about
 // one frame, or HTTP/2's 64 KiB, a message waits half-way for window updates (seen with strace).
 // This is the stream's window; the connection's follows gRPC's own estimate (BDP probe), which must
 // stay on: without it that one stays at 64 KiB.
-int window_bytes(std::int64_t elements) {
+int window_bytes(std::int64_t tensor_bytes) {
   constexpr std::int64_t kWindowMin = 1 << 20;
   constexpr std::int64_t kWindowMax = 1 << 30;
   return static_cast<int>(
-      std::clamp(std::int64_t{4} * message_bytes_max(elements), kWindowMin, kWindowMax));
+      std::clamp(std::int64_t{4} * message_bytes_max(tensor_bytes), kWindowMin, kWindowMax));
 }
 constexpr int kFrameBytesMax = 4 << 20;
 
 }  // namespace
 
-void configure_server(grpc::ServerBuilder& builder, std::int64_t elements) {
-  builder.SetMaxReceiveMessageSize(message_bytes_max(elements));
-  builder.SetMaxSendMessageSize(message_bytes_max(elements));
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(elements));
+void configure_server(grpc::ServerBuilder& builder, std::int64_t tensor_bytes) {
+  builder.SetMaxReceiveMessageSize(message_bytes_max(tensor_bytes));
+  builder.SetMaxSendMessageSize(message_bytes_max(tensor_bytes));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(tensor_bytes));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytesMax);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
@@ -53,11 +51,11 @@ void configure_server(grpc::ServerBuilder& builder, std::int64_t elements) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error, not a share
 }
 
-grpc::ChannelArguments channel_arguments(std::int64_t elements) {
+grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(message_bytes_max(elements));
-  arguments.SetMaxSendMessageSize(message_bytes_max(elements));
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(elements));
+  arguments.SetMaxReceiveMessageSize(message_bytes_max(tensor_bytes));
+  arguments.SetMaxSendMessageSize(message_bytes_max(tensor_bytes));
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(tensor_bytes));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytesMax);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);

@@ -7,8 +7,8 @@
 
 namespace trainyard::runtime {
 
-// `elements` of a share: one frame of it, and nothing larger, fits a message.
-void configure_server(grpc::ServerBuilder& builder, std::int64_t elements);
-grpc::ChannelArguments channel_arguments(std::int64_t elements);
+// `tensor_bytes` of the largest frame: it, and nothing larger, fits a message.
+void configure_server(grpc::ServerBuilder& builder, std::int64_t tensor_bytes);
+grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes);
 
 }  // namespace trainyard::runtime

@@ -22,7 +22,10 @@ void Cut::apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard:
   rank_steps_[static_cast<std::size_t>(rank)] = rank_step;
 }
 
-void Cut::close(std::int64_t rank) { open_[static_cast<std::size_t>(rank)] = false; }
+void Cut::close(std::int64_t rank, const LeafResiduals& residuals) {
+  open_[static_cast<std::size_t>(rank)] = false;
+  residuals_.insert(residuals_.end(), residuals.begin(), residuals.end());
+}
 
 bool Cut::is_complete() const { return std::ranges::find(open_, true) == open_.end(); }
 
@@ -31,7 +34,8 @@ Snapshot Cut::take() && {
           .version = version_,
           .rank_steps = std::move(rank_steps_),
           .weights = shard_.weights(),
-          .slots = std::move(shard_).take_slots()};
+          .slots = std::move(shard_).take_slots(),
+          .residuals = std::move(residuals_)};
 }
 
 }  // namespace trainyard::runtime

@@ -9,11 +9,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "runtime/net/parameter_shard.h"
 
 namespace trainyard::runtime {
+
+// What the lossy encoding of the gradients of a leaf of the reduction tree had lost, of a share's
+// elements: the worker's state, and a part of a checkpoint.
+struct LeafResidual {
+  std::int64_t leaf = 0;
+  AlignedBuffer values;
+};
+using LeafResiduals = std::vector<std::shared_ptr<const LeafResidual>>;
 
 // Weights and slots of one version, taken between two updates.
 struct Snapshot {
@@ -22,6 +31,7 @@ struct Snapshot {
   std::vector<std::int64_t> rank_steps;
   Weights weights;
   std::vector<AlignedBuffer> slots;
+  LeafResiduals residuals = {};  // of the leaves whose workers have sent them
 };
 
 class Cut {
@@ -38,8 +48,8 @@ class Cut {
   // A push of a rank that it wants, number `rank_step`; makes version() + 1.
   void apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard::SumFrom& gradient,
              const ParameterShard::Update& update);
-  // No more of the rank: it has marked, or is gone.
-  void close(std::int64_t rank);
+  // No more of the rank: it has marked, with these residuals, or is gone.
+  void close(std::int64_t rank, const LeafResiduals& residuals = {});
   [[nodiscard]] bool is_complete() const;
   Snapshot take() &&;
 
@@ -49,6 +59,7 @@ class Cut {
   std::int64_t version_;
   std::vector<std::int64_t> rank_steps_;
   std::vector<bool> open_;  // by rank
+  LeafResiduals residuals_;
 };
 
 }  // namespace trainyard::runtime

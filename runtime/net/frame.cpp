@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/wire/spec_names.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -129,6 +131,26 @@ Result<Frame<proto::PushFrame>> decode_push(const grpc::ByteBuffer& bytes) {
 
 Result<Frame<proto::PullFrame>> decode_pull(const grpc::ByteBuffer& bytes) {
   return decode<proto::PullFrame>(bytes);
+}
+
+proto::Encoding gradient_encoding(Wire wire) {
+  switch (wire) {
+    case Wire::float32: break;
+    case Wire::bfloat16: return proto::BFLOAT16;
+    case Wire::onebit: return proto::ONEBIT;
+  }
+  return proto::FLOAT32;
+}
+
+proto::Encoding parameter_encoding(Wire wire) {
+  return wire == Wire::bfloat16 ? proto::BFLOAT16 : proto::FLOAT32;
+}
+
+std::string_view encoding_name(proto::Encoding encoding) {
+  for (const auto& [wire, name] : wire_names) {
+    if (gradient_encoding(wire) == encoding) return name;
+  }
+  return "an unknown encoding";
 }
 
 }  // namespace trainyard::runtime

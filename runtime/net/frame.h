@@ -6,10 +6,12 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <memory>
+#include <string_view>
 
 #include "runtime/net/payload.h"
 #include "schemas/base/result.h"
 #include "schemas/proto/params.pb.h"
+#include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
 
@@ -28,6 +30,12 @@ struct Frame {
 // to the end.
 Result<Frame<proto::PushFrame>> decode_push(const grpc::ByteBuffer& bytes);
 Result<Frame<proto::PullFrame>> decode_pull(const grpc::ByteBuffer& bytes);
+
+// How the gradients of a job travel, and the parameters that are not asked for as float32.
+proto::Encoding gradient_encoding(Wire wire);
+proto::Encoding parameter_encoding(Wire wire);
+// "bfloat16"; "an unknown encoding".
+std::string_view encoding_name(proto::Encoding encoding);
 
 // What a frame may need besides its tensor: the bound of gRPC's message size is the share and this.
 constexpr int kFrameHeaderBytesMax = 4096;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
+#include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -18,76 +20,96 @@ constexpr std::int64_t kPartElements = 64 * TreeSum::block;
 
 }  // namespace
 
+void WeightsBuffer::round(std::size_t begin, std::size_t count) {
+  if (rounded_.size() == 0) return;
+  auto* const halves = reinterpret_cast<std::uint16_t*>(rounded_.data());
+  encode_bfloat16(span().subspan(begin, count), {halves + begin, count});
+}
+
+std::span<const std::byte> WeightsBuffer::rounded_bytes() const {
+  return std::as_bytes(rounded_.span()).first(size() * sizeof(std::uint16_t));
+}
+
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  BufferPool(std::size_t elements, ParameterShard::MakeBuffer make)
-      : elements_(elements), make_(std::move(make)) {}
+  BufferPool(std::size_t elements, ParameterShard::MakeBuffer make, Wire wire)
+      : elements_(elements), make_(std::move(make)), wire_(wire) {}
 
   // A buffer of any content, returned to the pool when the last reference to it goes.
-  std::shared_ptr<AlignedBuffer> take() { return give(spare()); }
+  std::shared_ptr<WeightsBuffer> take() { return give(spare()); }
 
-  std::shared_ptr<AlignedBuffer> give(AlignedBuffer buffer) {
-    auto give_back = [pool = weak_from_this()](AlignedBuffer* returned) {
+  std::shared_ptr<WeightsBuffer> give(WeightsBuffer buffer) {
+    auto give_back = [pool = weak_from_this()](WeightsBuffer* returned) {
       if (const auto alive = pool.lock()) alive->keep(std::move(*returned));
       delete returned;
     };
-    return {new AlignedBuffer(std::move(buffer)), std::move(give_back)};
+    return {new WeightsBuffer(std::move(buffer)), std::move(give_back)};
   }
 
  private:
-  AlignedBuffer spare() {
+  WeightsBuffer spare() {
     const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return make_(elements_);
-    AlignedBuffer buffer = std::move(spare_.back());
+    if (spare_.empty()) {
+      return {make_(elements_),
+              wire_ == Wire::bfloat16 ? make_((elements_ + 1) / 2) : AlignedBuffer()};
+    }
+    WeightsBuffer buffer = std::move(spare_.back());
     spare_.pop_back();
     return buffer;
   }
 
-  void keep(AlignedBuffer buffer) {
+  void keep(WeightsBuffer buffer) {
     const std::lock_guard lock(mutex_);
     spare_.push_back(std::move(buffer));
   }
 
   const std::size_t elements_;
   const ParameterShard::MakeBuffer make_;
+  const Wire wire_;
   std::mutex mutex_;
-  std::vector<AlignedBuffer> spare_;  // guarded by mutex_; as many as were ever in use at once
+  std::vector<WeightsBuffer> spare_;  // guarded by mutex_; as many as were ever in use at once
 };
+
+namespace {
+
+std::shared_ptr<BufferPool> plain_pool(std::size_t elements) {
+  return std::make_shared<BufferPool>(
+      elements, [](std::size_t count) { return AlignedBuffer(count); }, Wire::float32);
+}
+
+}  // namespace
 
 ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                                std::vector<AlignedBuffer> slots)
-    : optimizer_(optimizer),
-      pool_(std::make_shared<BufferPool>(
-          weights.size(), [](std::size_t elements) { return AlignedBuffer(elements); })),
-      slots_(std::move(slots)) {
+    : optimizer_(optimizer), pool_(plain_pool(weights.size())), slots_(std::move(slots)) {
   ENSURE(slots_.size() == slot_names(optimizer.kind).size());
   for (const AlignedBuffer& slot : slots_) ENSURE(slot.size() == weights.size());
-  weights_ = pool_->give(std::move(weights));
+  weights_ = pool_->give({std::move(weights), AlignedBuffer()});
 }
 
 ParameterShard::ParameterShard(const OptimizerConfig& optimizer, Weights weights,
                                std::vector<AlignedBuffer> slots)
     : optimizer_(optimizer),
-      pool_(std::make_shared<BufferPool>(
-          weights->size(), [](std::size_t elements) { return AlignedBuffer(elements); })),
+      pool_(plain_pool(weights->size())),
       weights_(std::move(weights)),
       slots_(std::move(slots)) {}
 
 ParameterShard ParameterShard::fork() const { return {optimizer_, weights_, copy_of(slots_)}; }
 
-void ParameterShard::move_to(MakeBuffer make) {
-  pool_ = std::make_shared<BufferPool>(weights_->size(), std::move(make));
-  std::shared_ptr<AlignedBuffer> here = pool_->take();
+void ParameterShard::move_to(MakeBuffer make, Wire wire) {
+  pool_ = std::make_shared<BufferPool>(weights_->size(), std::move(make), wire);
+  std::shared_ptr<WeightsBuffer> here = pool_->take();
   std::ranges::copy(weights_->span(), here->span().begin());
+  here->round(0, here->size());
   weights_ = std::move(here);
 }
 
 void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
-  const std::shared_ptr<AlignedBuffer> next = pool_->take();
+  const std::shared_ptr<WeightsBuffer> next = pool_->take();
   const auto part = [&](std::size_t i) {
     const auto begin = static_cast<std::int64_t>(i) * kPartElements;
     const Range range{begin, std::min(begin + kPartElements, elements())};
-    apply_range(gradient(static_cast<std::size_t>(begin)), update, range, next->span());
+    apply_range(gradient(static_cast<std::size_t>(begin)), update, range, *next);
   };
   const auto parts = static_cast<std::size_t>((elements() + kPartElements - 1) / kPartElements);
   if (team_ && parts > 1) {
@@ -99,7 +121,7 @@ void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
 }
 
 void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range range,
-                                 std::span<float> next) {
+                                 WeightsBuffer& next) {
   std::vector<std::span<float>> slots(slots_.size());
   alignas(64) std::array<float, TreeSum::block> block;
   const auto end = static_cast<std::size_t>(range.end);
@@ -111,7 +133,8 @@ void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range r
       slots[i] = slots_[i].span().subspan(begin, count);
     }
     apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, sum,
-                 weights_->span().subspan(begin, count), next.subspan(begin, count), slots);
+                 weights_->span().subspan(begin, count), next.span().subspan(begin, count), slots);
+    next.round(begin, count);
   }
 }
 

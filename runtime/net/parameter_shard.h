@@ -3,6 +3,7 @@
 // One thread owns a shard; the weights it hands out may be read and dropped on any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,10 +15,35 @@
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/thread_team.h"
 #include "runtime/net/tree_sum.h"
+#include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
 
-using Weights = std::shared_ptr<const AlignedBuffer>;
+// One version of them.
+class WeightsBuffer {
+ public:
+  // `rounded` holds a bfloat16 for each, two to a float, or nothing.
+  WeightsBuffer(AlignedBuffer master, AlignedBuffer rounded)
+      : master_(std::move(master)), rounded_(std::move(rounded)) {}
+
+  [[nodiscard]] const AlignedBuffer& master() const { return master_; }
+  [[nodiscard]] const AlignedBuffer& rounded() const { return rounded_; }
+  [[nodiscard]] std::span<float> span() { return master_.span(); }
+  [[nodiscard]] std::span<const float> span() const { return master_.span(); }
+  [[nodiscard]] const float* data() const { return master_.data(); }
+  [[nodiscard]] std::size_t size() const { return master_.size(); }
+
+  // Copies elements [begin, begin + count) of the master, rounded, where a rounded copy is kept.
+  void round(std::size_t begin, std::size_t count);
+  // The bytes of the rounded copy as a frame carries them.
+  [[nodiscard]] std::span<const std::byte> rounded_bytes() const;
+
+ private:
+  AlignedBuffer master_;
+  AlignedBuffer rounded_;
+};
+
+using Weights = std::shared_ptr<const WeightsBuffer>;
 
 // Buffers that come back when their last reader drops them.
 class BufferPool;
@@ -32,9 +58,9 @@ class ParameterShard {
   [[nodiscard]] ParameterShard fork() const;
 
   // From now on the weights lie in buffers that `make` gives; a buffer is used again once it is
-  // dropped, and is never freed before the shard.
+  // dropped, and is never freed before the shard. With bfloat16 a rounded copy is kept beside them.
   using MakeBuffer = std::function<AlignedBuffer(std::size_t elements)>;
-  void move_to(MakeBuffer make);
+  void move_to(MakeBuffer make, Wire wire = Wire::float32);
 
   // From now on updates of a large shard are shared out among the threads of a team.
   void share_out(std::unique_ptr<ThreadTeam> team) { team_ = std::move(team); }
@@ -61,7 +87,7 @@ class ParameterShard {
  private:
   ParameterShard(const OptimizerConfig& optimizer, Weights weights,
                  std::vector<AlignedBuffer> slots);
-  void apply_range(TreeSum gradient, const Update& update, Range range, std::span<float> next);
+  void apply_range(TreeSum gradient, const Update& update, Range range, WeightsBuffer& next);
 
   OptimizerConfig optimizer_;
   std::shared_ptr<BufferPool> pool_;

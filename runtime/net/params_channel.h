@@ -19,28 +19,42 @@ namespace trainyard::runtime {
 struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
-  std::int64_t snapshot_step = 0;  // not 0: the name of a checkpoint; as in Push
+  std::int64_t snapshot_step = 0;       // not 0: the name of a checkpoint; as in Push
+  std::int64_t announced_snapshot = 0;  // as in Push
+  // Onebit: what the encoding has lost is sent too, for a checkpoint of what this push makes.
+  bool residuals = false;
+  // Onebit: what the gradients before this one counted for in an update, beside this one.
+  float residual_scale = 1;
   // Of the whole arena, for each part one after another; unchanged until the answer is there, and
   // held while the network may read it.
   std::shared_ptr<const AlignedBuffer> gradient;
+};
+
+// Bytes of tensors, whichever way they took.
+struct Traffic {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
 };
 
 using Seconds = std::chrono::duration<double>;
 
 // Parts of the time that an exchange took; the rest was waiting.
 struct ExchangeTimes {
-  Seconds push{};   // handing frames to the transport
+  Seconds push{};   // encoding, and handing frames to the transport
   Seconds pull{};   // bringing parameters to where they are read
   Seconds apply{};  // summing and updating on the ps: of the slowest one
 };
 
 struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
-  std::int64_t rank_step = 0;  // newest step of this worker that was taken
+  std::int64_t oldest = 0;     // version of the ps that is furthest behind
+  std::int64_t newest = 0;     // and of the one that is furthest ahead
+  std::int64_t rank_step = 0;  // newest step of this worker that every ps has taken
   BatchSums sums;              // all that was applied since this worker's last answer
-  // Async, not 0: a checkpoint is being made, and this rank's next push is to carry its name.
+  // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
-  ExchangeTimes times;
+  Traffic traffic = {};  // of this exchange
+  ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull.
   std::span<const float> parameters;
@@ -58,6 +72,8 @@ class ParamsChannel {
   // The parameters of version `at_least` or newer. `unavailable` when a ps is gone or the caller
   // was asked to stop.
   virtual Result<Pulled> pull(std::int64_t at_least) = 0;
+  // The same, as the ps have them: not rounded, whatever the wire.
+  virtual Result<Pulled> pull_master(std::int64_t at_least) { return pull(at_least); }
 
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
   // made.

@@ -42,14 +42,13 @@ PayloadReader::PayloadReader(const Payload& payload, std::int64_t begin) : paylo
   at_ = left;
 }
 
-void PayloadReader::read(std::span<float> out) {
-  std::span<std::byte> left = std::as_writable_bytes(out);
-  while (!left.empty()) {
+void PayloadReader::read_bytes(std::span<std::byte> out) {
+  while (!out.empty()) {
     ENSURE(piece_ < payload_->pieces.size());
     const auto rest = payload_->pieces[piece_].subspan(at_);
-    const std::size_t count = std::min(rest.size(), left.size());
-    std::memcpy(left.data(), rest.data(), count);
-    left = left.subspan(count);
+    const std::size_t count = std::min(rest.size(), out.size());
+    std::memcpy(out.data(), rest.data(), count);
+    out = out.subspan(count);
     at_ += count;
     if (at_ == payload_->pieces[piece_].size()) {
       ++piece_;

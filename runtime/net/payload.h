@@ -31,8 +31,9 @@ class PayloadReader {
   // From byte `begin` on.
   explicit PayloadReader(const Payload& payload, std::int64_t begin = 0);
 
-  // Copies the next out.size() floats; the payload must still hold so many.
-  void read(std::span<float> out);
+  // Copies the next out.size() floats, or bytes; the payload must still hold so many.
+  void read(std::span<float> out) { read_bytes(std::as_writable_bytes(out)); }
+  void read_bytes(std::span<std::byte> out);
 
  private:
   const Payload* payload_;

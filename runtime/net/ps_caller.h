@@ -14,10 +14,11 @@ struct PsCaller {
   PsCaller(const PsCaller&) = delete;
   PsCaller& operator=(const PsCaller&) = delete;
 
-  std::int64_t rank = -1;  // of the first frame; later ones must carry the same
+  std::int64_t rank = -1;                   // of the first frame; later ones must carry the same
+  proto::Encoding wanted = proto::FLOAT32;  // of the answer to the newest frame
 };
 
 // All of a frame down but its parameters.
-proto::PullFrame pull_frame_of(const Answer& answer);
+proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
 
 }  // namespace trainyard::runtime

@@ -8,6 +8,7 @@
 
 #include "runtime/net/channel_options.h"
 #include "runtime/net/completion.h"
+#include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/push_stream.h"
 #include "runtime/net/shared_port.h"
@@ -35,19 +36,28 @@ Push push_of(const proto::PushFrame& header, Payload gradient) {
                    .loss_sum = header.loss_sum(),
                    .correct = header.correct()},
           .snapshot_step = header.snapshot_step(),
+          .announced_snapshot = header.announced_snapshot(),
+          .residuals = header.residuals(),
           .gradient = std::move(gradient)};
 }
 
 // The shard with its weights, from now on, where workers of this host can read them.
-ParameterShard at_home_in(SharedBuffers& buffers, ParameterShard shard) {
-  shard.move_to([&buffers](std::size_t elements) { return buffers.make(elements); });
+ParameterShard at_home_in(SharedBuffers& buffers, ParameterShard shard, Wire wire) {
+  shard.move_to([&buffers](std::size_t elements) { return buffers.make(elements); }, wire);
   return shard;
+}
+
+Aggregator::Rules rules_of(const PsServer::Parts& parts) {
+  Aggregator::Rules rules = parts.rules;
+  rules.share = parts.share;
+  return rules;
 }
 
 }  // namespace
 
-proto::PullFrame pull_frame_of(const Answer& answer) {
+proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   proto::PullFrame header;
+  header.set_encoding(encoding);
   header.set_version(answer.version);
   header.set_staleness(answer.sums.staleness);
   header.set_rank_step(answer.rank_step);
@@ -68,9 +78,10 @@ Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts
 PsServer::PsServer(PsServerOptions options, Parts parts)
     : options_(std::move(options)),
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
-      share_(std::move(parts.share)),
+      share_(parts.share),
       arena_elements_(parts.arena_elements),
-      aggregator_(std::move(parts.rules), at_home_in(shared_buffers_, std::move(parts.shard)),
+      aggregator_(rules_of(parts),
+                  at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
                   std::move(parts.start),
                   [this](Snapshot snapshot) {
                     if (desk_) desk_->take(std::move(snapshot));
@@ -81,7 +92,7 @@ PsServer::~PsServer() { drain(); }
 
 Status PsServer::listen() {
   grpc::ServerBuilder builder;
-  configure_server(builder, aggregator_.elements());
+  configure_server(builder, aggregator_.frame_bytes_max());
   int local_port = 0;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   builder.AddListeningPort(local_socket_address(local_socket_), grpc::InsecureServerCredentials(),
@@ -99,7 +110,7 @@ Status PsServer::listen() {
 // Where that cannot be, workers on this host are served by gRPC like all others.
 void PsServer::share_memory() {
   const bool possible = share_.elements() == aggregator_.elements() && share_.elements() > 0 &&
-                        shared_buffers_.find(*aggregator_.weights()).has_value();
+                        shared_buffers_.find(aggregator_.weights()->master()).has_value();
   if (!possible) return;
   const std::string name = new_local_socket_name();
   auto port = SharedPort::open(name, {share_, arena_elements_}, *this);
@@ -134,6 +145,17 @@ void PsServer::offer_control() {
         return true;
       },
       [this](const proto::Caller& caller, const Describe::Reply& reply) { reply(finish(caller)); });
+
+  using ReadResidual = UnaryCall<proto::ResidualRequest, proto::ResidualReply>;
+  ReadResidual::offer(
+      [this](auto* context, auto* request, auto* responder, void* tag) {
+        if (!accepting_) return false;
+        service_.RequestResidual(context, request, responder, queue_.get(), queue_.get(), tag);
+        return true;
+      },
+      [this](const proto::ResidualRequest& request, const ReadResidual::Reply& reply) {
+        reply(residual(request));
+      });
 
   using TakeSnapshot = UnaryCall<proto::SnapshotRequest, proto::SnapshotReply>;
   TakeSnapshot::offer(
@@ -217,7 +239,18 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_elements(aggregator_.elements());
   status.set_local_socket(local_socket_);
   status.set_shared_socket(shared_socket_);
+  status.set_encoding(gradient_encoding(aggregator_.wire()));
+  status.set_residual_leaves(aggregator_.residual_leaves());
   return status;
+}
+
+Result<proto::ResidualReply> PsServer::residual(const proto::ResidualRequest& request) const {
+  TRY(check_token(request.caller().token()));
+  TRY_ASSIGN(const auto residual, aggregator_.residual_of(request.leaf()));
+  const auto bytes = std::as_bytes(residual->values.span());
+  proto::ResidualReply reply;
+  reply.set_data(bytes.data(), bytes.size());
+  return reply;
 }
 
 Result<proto::PsStatus> PsServer::finish(const proto::Caller& caller) {
@@ -256,15 +289,37 @@ void PsServer::opened(std::shared_ptr<PsCaller> caller) {
   callers_.emplace(key, std::move(caller));
 }
 
+Status PsServer::check_encodings(const proto::PushFrame& header) const {
+  const proto::Encoding ours = gradient_encoding(aggregator_.wire());
+  const auto refuse = [ours](const std::string& what, proto::Encoding theirs) {
+    return invalid(what + " in " + std::string(encoding_name(theirs)) + ", but the job's wire is " +
+                   std::string(encoding_name(ours)));
+  };
+  if (header.examples() != 0 && header.encoding() != ours) {
+    return refuse("a gradient", header.encoding());
+  }
+  const proto::Encoding wanted = header.wanted();
+  if (wanted != proto::FLOAT32 && wanted != parameter_encoding(aggregator_.wire())) {
+    return refuse("parameters are wanted", wanted);
+  }
+  return ok();
+}
+
 Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
                       Aggregator::Reply reply) {
   TRY(check_token(header.token()));
+  TRY(check_encodings(header));
+  caller.wanted = header.wanted();
   if (caller.rank < 0) {
     caller.rank = header.rank();
     caller_of_rank_[caller.rank] = &caller;
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
   }
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
+  // What an earlier process of the task had under way may arrive after its successor has called.
+  if (caller_of_rank_[caller.rank] != &caller) {
+    return conflict("another process of this task has come");
+  }
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }

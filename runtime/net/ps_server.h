@@ -24,9 +24,9 @@ namespace trainyard::runtime {
 class PushStream;
 class SharedPort;
 
-using ParamsService = proto::Params::WithRawMethod_PushPull<
-    proto::Params::WithAsyncMethod_Describe<proto::Params::WithAsyncMethod_Snapshot<
-        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithAsyncMethod_Describe<
+    proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
+        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>>;
 
 struct PsServerOptions {
   std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
@@ -85,11 +85,13 @@ class PsServer {
   Status check_token(const std::string& token) const;
   Result<proto::PsStatus> describe(const proto::Caller& caller) const;
   Result<proto::PsStatus> finish(const proto::Caller& caller);
+  Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
   // From PushStream and SharedPort, under the lock. The error of take() ends the caller's side.
   void opened(std::shared_ptr<PsCaller> caller);
+  Status check_encodings(const proto::PushFrame& header) const;
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
   void closed(const PsCaller& caller, bool ended_well);

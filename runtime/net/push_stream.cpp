@@ -9,9 +9,11 @@
 namespace trainyard::runtime {
 namespace {
 
-grpc::ByteBuffer frame_of(const Answer& answer) {
-  return encode_frame(pull_frame_of(answer),
-                      {.pieces = {std::as_bytes(answer.weights->span())}, .owner = answer.weights});
+grpc::ByteBuffer frame_of(const Answer& answer, proto::Encoding encoding) {
+  const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
+                                                 : std::as_bytes(answer.weights->span());
+  return encode_frame(pull_frame_of(answer, encoding),
+                      {.pieces = {bytes}, .owner = answer.weights});
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ void PushStream::reply(Result<Answer> answer) {
   if (!answer.has_value()) return end(to_grpc(answer.error()));
   if (!server_.queue_open_) return;
   ++operations_;
-  stream_.Write(frame_of(*answer), &sent_);
+  stream_.Write(frame_of(*answer, wanted), &sent_);
 }
 
 void PushStream::frame_sent(bool good) {

@@ -1,4 +1,4 @@
-// Frames go to all ps before any answer is waited for; answers are copied in as they come.
+// Connecting to every ps the best way there is, and ending in good order.
 #include "runtime/net/remote_params.h"
 
 #include <algorithm>
@@ -8,13 +8,15 @@
 
 #include "runtime/core/chunk_plan.h"
 #include "runtime/net/channel_options.h"
+#include "runtime/net/control_calls.h"
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
-#include "runtime/net/shared_lane.h"
+#include "runtime/net/remote_ps.h"
 #include "runtime/net/snapshot_calls.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/grpc_status.h"
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -26,9 +28,6 @@ constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
 constexpr seconds kStallWarning{30};
 constexpr seconds kCloseLimit{1};
-constexpr seconds kFinishLimit{10};
-
-enum class Operation { started, sent, received, half_closed, ended };
 
 void close(grpc::CompletionQueue& queue) {
   queue.Shutdown();
@@ -40,63 +39,13 @@ void close(grpc::CompletionQueue& queue) {
 
 }  // namespace
 
-struct RemoteParams::Ps {
-  struct Tag {
-    Ps* ps;
-    Operation operation;
-  };
-
-  std::string address;
-  std::int64_t index = 0;
-  Share share;
-  std::unique_ptr<proto::Params::Stub> control;
-  std::shared_ptr<grpc::Channel> data;
-  bool local = false;              // data goes through the Unix socket
-  std::optional<SharedLane> lane;  // data goes through shared memory: no channel, no stream
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-  grpc::ByteBuffer incoming;
-  grpc::Status end;          // of the stream, once it has ended
-  std::int64_t version = 0;  // of the parameters last received
-  Pulled pulled;
-  Tag started{this, Operation::started};
-  Tag sent{this, Operation::sent};
-  Tag received{this, Operation::received};
-  Tag half_closed{this, Operation::half_closed};
-  Tag ended{this, Operation::ended};
-
-  [[nodiscard]] std::string name() const {
-    return "ps/" + std::to_string(index) + " at " + address;
-  }
-  void note(const proto::PullFrame& header) {
-    version = header.version();
-    pulled = {.version = header.version(),
-              .rank_step = header.rank_step(),
-              .sums = {.examples = header.examples(),
-                       .loss_sum = header.loss_sum(),
-                       .correct = header.correct(),
-                       .staleness = header.staleness()},
-              .asked_snapshot = header.asked_snapshot(),
-              .times = {.apply = Seconds(header.apply_seconds())},
-              .parameters = {}};
-  }
-  [[nodiscard]] Error explain(const Error& error) const {
-    return {error.code, name() + ": " + error.message};
-  }
-};
-
-struct RemoteParams::Completed {
-  Ps* ps;
-  Operation operation;
-  bool good;
-};
-
 Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions options) {
   std::unique_ptr<RemoteParams> params(new RemoteParams(std::move(options)));
   for (const auto& ps : params->ps_) TRY(params->connect_to(*ps));
   for (const auto& ps : params->ps_) {
     if (!ps->lane) TRY(params->open_stream(*ps));
   }
+  if (params->options_.wire != Wire::float32) TRY(params->make_encoder());
   params->usable_ = true;
   return params;
 }
@@ -118,51 +67,59 @@ RemoteParams::~RemoteParams() {
   close(queue_);
 }
 
+proto::Caller RemoteParams::caller() const {
+  proto::Caller caller;
+  caller.set_token(options_.token);
+  caller.set_rank(options_.rank);
+  return caller;
+}
+
 Status RemoteParams::connect_to(Ps& ps) {
-  const grpc::ChannelArguments arguments = channel_arguments(ps.share.elements());
+  const std::int64_t floats =
+      options_.parts * ps.share.elements() * (options_.wire == Wire::onebit ? 2 : 1);
+  const grpc::ChannelArguments arguments = channel_arguments(floats * float_bytes);
   const auto credentials = grpc::InsecureChannelCredentials();
   const auto control = grpc::CreateCustomChannel(ps.address, credentials, arguments);
   ps.control = proto::Params::NewStub(control);
 
-  proto::Caller caller;
-  caller.set_token(options_.token);
-  caller.set_rank(options_.rank);
-  proto::PsStatus status;
-  grpc::ClientContext context;
-  context.set_wait_for_ready(true);
-  context.set_deadline(system_clock::now() + options_.connect_limit);
-  const std::stop_callback on_stop(options_.stop, [&context] { context.TryCancel(); });
-  if (const auto answer = ps.control->Describe(&context, caller, &status); !answer.ok()) {
-    return ps.explain(from_grpc(answer));
-  }
-  if (status.elements() != ps.share.elements()) {
-    return ps.explain(conflict("holds " + std::to_string(status.elements()) + " floats, not " +
+  const auto status = describe_ps(*ps.control, caller(), options_.connect_limit, options_.stop);
+  if (!status.has_value()) return ps.explain(status.error());
+  if (status->elements() != ps.share.elements()) {
+    return ps.explain(conflict("holds " + std::to_string(status->elements()) + " floats, not " +
                                std::to_string(ps.share.elements())));
   }
+  if (status->encoding() != gradient_encoding(options_.wire)) {
+    return ps.explain(conflict("takes gradients in " +
+                               std::string(encoding_name(status->encoding())) + ", not " +
+                               std::string(find_name(wire_names, options_.wire))));
+  }
+  ps.residual_leaves = status->residual_leaves();
 
   using enum RemoteOptions::Transport;
-  if (options_.transport == shared_memory && !status.shared_socket().empty()) {
-    const Status shared = share_memory(ps, status.shared_socket());
+  if (options_.transport == shared_memory && !status->shared_socket().empty()) {
+    const Status shared = share_memory(ps, status->shared_socket());
     if (shared.has_value()) return ok();
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
   }
-  ps.local = options_.transport != tcp && answers_here(status.local_socket());
-  const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
+  ps.local = options_.transport != tcp && answers_here(status->local_socket());
+  const std::string address = ps.local ? local_socket_address(status->local_socket()) : ps.address;
   ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
   return ok();
 }
 
 Status RemoteParams::share_memory(Ps& ps, const std::string& socket) {
   if (!arena_) {
-    TRY_ASSIGN(arena_, SharedFloats::create(
-                           static_cast<std::size_t>(options_.arena_elements * options_.parts)));
+    TRY_ASSIGN(arena_, SharedFloats::create(static_cast<std::size_t>(push_memory_floats(
+                           options_.wire, options_.arena_elements, options_.parts))));
   }
   TRY_ASSIGN(ps.lane, SharedLane::connect(socket, ps.share.elements(), *arena_));
   return ok();
 }
 
 std::shared_ptr<AlignedBuffer> RemoteParams::gradient_buffer(std::size_t elements) {
-  if (!arena_ || arena_->span().size() != elements) return ParamsChannel::gradient_buffer(elements);
+  const bool in_place =
+      options_.wire == Wire::float32 && arena_ && arena_->span().size() == elements;
+  if (!in_place) return ParamsChannel::gradient_buffer(elements);
   return std::make_shared<AlignedBuffer>(arena_->buffer());
 }
 
@@ -195,123 +152,29 @@ Result<RemoteParams::Completed> RemoteParams::next_completion(WallClock::time_po
   }
 }
 
-Result<Pulled> RemoteParams::pull(std::int64_t at_least) {
-  if (!usable_) return unavailable("the streams to the ps are closed");
+// With what the ps know of earlier residuals.
+Status RemoteParams::make_encoder() {
+  const std::int64_t floats =
+      push_memory_floats(options_.wire, options_.arena_elements, options_.parts);
+  encoder_ = std::make_unique<GradientEncoder>(
+      GradientEncoder::Shape{.wire = options_.wire,
+                             .arena_elements = options_.arena_elements,
+                             .parts = options_.parts,
+                             .gaps = options_.gaps},
+      arena_ ? arena_->buffer() : AlignedBuffer(static_cast<std::size_t>(floats)));
   for (const auto& ps : ps_) {
-    proto::PushFrame header;
-    header.set_step(at_least);
-    TRY(send(*ps, header, {}));
+    if (ps->residual_leaves == 0) continue;
+    AlignedBuffer values(static_cast<std::size_t>(ps->share.elements()));
+    for (std::int64_t part = 0; part < options_.parts; ++part) {
+      const Status read = read_residual(*ps->control, caller(), options_.first_leaf + part,
+                                        options_.exchange_limit, values.span());
+      // A rank that had pushed already was lost with what it knew: async goes on without.
+      if (!read.has_value() && read.error().code == Code::not_found) continue;
+      if (!read.has_value()) return ps->explain(read.error());
+      scatter({.pieces = {std::as_bytes(values.span())}, .owner = nullptr}, ps->share,
+              encoder_->residual(part));
+    }
   }
-  return receive_all();
-}
-
-Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
-  if (!usable_) return unavailable("the streams to the ps are closed");
-  ENSURE(contribution.sums.examples > 0);
-  if (arena_ && arena_->span().data() != contribution.gradient->data()) {
-    std::ranges::copy(contribution.gradient->span(), arena_->buffer().data());
-  }
-  const auto start = steady_clock::now();
-  for (const auto& ps : ps_) {
-    proto::PushFrame header;
-    header.set_step(contribution.step);
-    header.set_base_version(ps->version);
-    header.set_examples(contribution.sums.examples);
-    header.set_loss_sum(contribution.sums.loss_sum);
-    header.set_correct(contribution.sums.correct);
-    header.set_snapshot_step(contribution.snapshot_step);
-    Payload payload = payload_of(contribution.gradient->span(), options_.arena_elements, ps->share);
-    payload.owner = contribution.gradient;
-    TRY(send(*ps, header, payload));
-  }
-  const Seconds push = steady_clock::now() - start;
-  TRY_ASSIGN(Pulled pulled, receive_all());
-  pulled.times.push = push;
-  return pulled;
-}
-
-Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
-  header.set_token(options_.token);
-  header.set_rank(options_.rank);
-  if (ps.lane) {
-    const Status sent = ps.lane->send(header);
-    usable_ = usable_ && sent.has_value();
-    if (!sent.has_value()) return ps.explain(sent.error());
-    return ok();
-  }
-  ps.stream->Write(encode_frame(header, payload), &ps.sent);
-  ps.stream->Read(&ps.incoming, &ps.received);
-  return ok();
-}
-
-std::size_t RemoteParams::stream_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(ps_, [](const auto& ps) { return !ps->lane; }));
-}
-
-// Made when it is first needed: one ps in shared memory needs none.
-std::span<float> RemoteParams::assembled() {
-  const auto elements = static_cast<std::size_t>(options_.arena_elements);
-  if (assembled_.size() != elements) assembled_ = AlignedBuffer(elements);
-  return assembled_.span();
-}
-
-Result<Pulled> RemoteParams::receive_all() {
-  usable_ = false;  // until all is well again
-  scattering_ = {};
-  const auto deadline = system_clock::now() + options_.exchange_limit;
-  // gRPC moves only while somebody waits on its queue; packets come by themselves.
-  for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
-    TRY_ASSIGN(const Completed completed, next_completion(deadline));
-    if (!completed.good) return why_broken(*completed.ps);
-    if (completed.operation == Operation::received) TRY(receive(*completed.ps));
-  }
-  for (const auto& ps : ps_) {
-    if (ps->lane) TRY(receive_shared(*ps, deadline));
-  }
-  usable_ = true;
-  Pulled pulled = ps_.front()->pulled;
-  for (const auto& ps : ps_) {
-    pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
-    pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
-  }
-  pulled.times.pull = scattering_;
-  return pulled;
-}
-
-// Into the arena, from where the network left them.
-std::span<const float> RemoteParams::assemble(const Ps& ps, const Payload& payload) {
-  const auto start = steady_clock::now();
-  scatter(payload, ps.share, assembled());
-  scattering_ += steady_clock::now() - start;
-  return assembled();
-}
-
-Status RemoteParams::receive(Ps& ps) {
-  auto frame = decode_pull(ps.incoming);
-  ps.incoming.Clear();
-  if (!frame.has_value()) return ps.explain(frame.error());
-  const auto bytes = ps.share.elements() * static_cast<std::int64_t>(sizeof(float));
-  if (frame->payload.bytes() != bytes) {
-    return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
-                              " bytes, not " + std::to_string(bytes)));
-  }
-  ps.note(frame->header);
-  ps.pulled.parameters = assemble(ps, frame->payload);
-  return ok();
-}
-
-Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
-  auto received = ps.lane->receive(deadline, options_.stop);
-  if (!received.has_value() && options_.stop.stop_requested()) return received.error();
-  if (!received.has_value()) return ps.explain(received.error());
-  ps.note(received->header);
-  if (ps_.size() == 1) {
-    ps.pulled.parameters = received->parameters;
-    return ok();
-  }
-  const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
-  ps.pulled.parameters = assemble(ps, payload);
   return ok();
 }
 
@@ -324,7 +187,7 @@ Error RemoteParams::why_broken(Ps& ps) {
       ps.context.TryCancel();
       return ps.explain(unavailable("the stream broke"));
     }
-    if (completed->ps == &ps && completed->operation == Operation::ended) break;
+    if (completed->ps == &ps && completed->operation == Ps::Operation::ended) break;
   }
   if (ps.end.ok()) return ps.explain(unavailable("ended the stream"));
   return ps.explain(from_grpc(ps.end));
@@ -347,8 +210,7 @@ void RemoteParams::close_streams() {
 
 Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Request& request) {
   proto::SnapshotRequest message;
-  message.mutable_caller()->set_token(options_.token);
-  message.mutable_caller()->set_rank(options_.rank);
+  *message.mutable_caller() = caller();
   message.set_step(request.step);
   for (const std::int64_t step : request.keep_steps) message.add_keep_steps(step);
   std::vector<proto::Params::Stub*> stubs;
@@ -364,16 +226,10 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
 }
 
 Status RemoteParams::finish() {
-  proto::Caller caller;
-  caller.set_token(options_.token);
-  caller.set_rank(options_.rank);
   std::optional<Error> first;
   for (const auto& ps : ps_) {
-    grpc::ClientContext context;
-    context.set_deadline(system_clock::now() + kFinishLimit);
-    proto::PsStatus status;
-    const grpc::Status answer = ps->control->Finish(&context, caller, &status);
-    if (!answer.ok() && !first) first = ps->explain(from_grpc(answer));
+    const Status said = say_finished(*ps->control, caller());
+    if (!said.has_value() && !first) first = ps->explain(said.error());
   }
   if (first) return *first;
   return ok();
@@ -384,6 +240,9 @@ std::string RemoteParams::routes() const {
   const std::vector<std::string> names = transports();
   for (std::size_t i = 0; i < names.size(); ++i) {
     words += (i == 0 ? "ps/" : ", ps/") + std::to_string(i) + " by " + names[i];
+  }
+  if (options_.wire != Wire::float32) {
+    words += ", in " + std::string(find_name(wire_names, options_.wire));
   }
   return words;
 }

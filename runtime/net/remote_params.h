@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/net/gradient_encoder.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/net/shared_floats.h"
 #include "schemas/proto/params.grpc.pb.h"
@@ -24,7 +25,10 @@ struct RemoteOptions {
   std::string token;
   std::int64_t rank = 0;
   std::int64_t arena_elements = 0;
-  std::int64_t parts = 1;  // gradients in a contribution: the rank's roots of the reduction tree
+  std::int64_t parts = 1;  // gradients in a contribution: the rank's sent_nodes()
+  Wire wire = Wire::float32;
+  std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
+  std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is
@@ -36,7 +40,7 @@ struct RemoteOptions {
 class RemoteParams final : public ParamsChannel {
  public:
   // Waits for every ps to be up. `unavailable` names the one that did not come; `conflict` one that
-  // refused the token or holds a share of another size.
+  // refused the token, holds a share of another size or speaks another wire.
   static Result<std::unique_ptr<RemoteParams>> connect(RemoteOptions options);
   // Ends the streams in good order where the ps still answer.
   ~RemoteParams() override;
@@ -45,6 +49,7 @@ class RemoteParams final : public ParamsChannel {
 
   std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
   Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> pull_master(std::int64_t at_least) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
@@ -62,13 +67,18 @@ class RemoteParams final : public ParamsChannel {
   Status connect_to(Ps& ps);
   Status share_memory(Ps& ps, const std::string& socket);
   Status open_stream(Ps& ps);
+  Status make_encoder();
+  Result<Pulled> pull(std::int64_t at_least, proto::Encoding wanted);
+  void prepare(const Contribution& contribution);
+  [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> receive_all();
   Status receive(Ps& ps);
+  void take(Ps& ps, const Payload& parameters);
   Status receive_shared(Ps& ps, WallClock::time_point deadline);
   std::span<float> assembled();
-  std::span<const float> assemble(const Ps& ps, const Payload& payload);
   [[nodiscard]] std::size_t stream_count() const;
+  [[nodiscard]] proto::Caller caller() const;
 
   // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
   struct Completed;
@@ -79,10 +89,12 @@ class RemoteParams final : public ParamsChannel {
   RemoteOptions options_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
-  std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
-  AlignedBuffer assembled_;            // parameters of several ps, or that came by gRPC
-  Seconds scattering_{};               // of the exchange under way
-  bool usable_ = false;                // streams are open, and no exchange has failed
+  std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
+  std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
+  AlignedBuffer assembled_;  // parameters of several ps, or that were decoded or came by gRPC
+  Seconds assembling_{};     // of the exchange under way
+  Traffic traffic_;          // likewise
+  bool usable_ = false;      // streams are open, and no exchange has failed
 };
 
 }  // namespace trainyard::runtime

@@ -49,7 +49,9 @@ Result<SharedLane::Received> SharedLane::receive(Clock::time_point deadline,
     return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
   }
   if (packet.passed) {
-    TRY_ASSIGN(SharedFloats floats, SharedFloats::open(std::move(packet.passed), share_elements_));
+    const bool halves = pull.frame().encoding() == proto::BFLOAT16;
+    const std::size_t size = halves ? (share_elements_ + 1) / 2 : share_elements_;
+    TRY_ASSIGN(SharedFloats floats, SharedFloats::open(std::move(packet.passed), size));
     buffers_.insert_or_assign(pull.buffer(), std::move(floats));
   }
   const auto buffer = buffers_.find(pull.buffer());

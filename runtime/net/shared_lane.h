@@ -25,7 +25,9 @@ class SharedLane {
 
   struct Received {
     proto::PullFrame header;
-    std::span<const float> parameters;  // of the ps' share; unchanged until the next send()
+    // Of the ps' share, as header.encoding says: bfloat16 two to a float. Unchanged until the next
+    // send().
+    std::span<const float> parameters;
   };
   using Clock = std::chrono::system_clock;
   // The answer. `unavailable` at the deadline, when asked to stop and when the ps is gone; else the

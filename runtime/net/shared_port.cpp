@@ -14,6 +14,7 @@
 
 #include "runtime/net/ps_server.h"
 #include "runtime/net/shared_floats.h"
+#include "runtime/net/wire_format.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
@@ -37,10 +38,12 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
 
   void answer(Result<Answer> given) {
     if (!given.has_value()) return refuse(given.error());
-    const auto place = server_.shared_buffers_.find(*given->weights);
+    const WeightsBuffer& weights = *given->weights;
+    const auto place = server_.shared_buffers_.find(wanted == proto::BFLOAT16 ? weights.rounded()
+                                                                              : weights.master());
     if (!place) return refuse(internal("parameters that are not in shared memory"));
     proto::SharedPull message;
-    *message.mutable_frame() = pull_frame_of(*given);
+    *message.mutable_frame() = pull_frame_of(*given, wanted);
     message.set_buffer(place->number);
     lent_ = given->weights;
     const bool is_new = known_.insert(place->number).second;
@@ -140,8 +143,10 @@ Status SharedPort::take(Caller& caller, Packet packet) {
     caller.well = true;
     return ok();
   }
-  const auto needed = static_cast<std::size_t>(held_.arena_elements *
-                                               server_.aggregator_.parts_of(push.frame().rank()));
+  const Wire wire = server_.aggregator_.wire();
+  const std::int64_t parts = server_.aggregator_.parts_of(push.frame().rank());
+  const auto needed =
+      static_cast<std::size_t>(push_memory_floats(wire, held_.arena_elements, parts));
   if (packet.passed) {
     TRY_ASSIGN(caller.arena, SharedFloats::open(std::move(packet.passed), needed));
   }
@@ -150,7 +155,9 @@ Status SharedPort::take(Caller& caller, Packet packet) {
     if (!caller.arena || caller.arena->span().size() != needed) {
       return invalid("a gradient without shared memory");
     }
-    gradient = payload_of(caller.arena->span(), held_.arena_elements, held_.share);
+    const bool residuals = push.frame().residuals() && wire == Wire::onebit;
+    gradient = push_payload(wire, caller.arena->span(), held_.arena_elements, held_.share, parts,
+                            residuals ? WithResiduals::yes : WithResiduals::no);
     gradient.owner = std::make_shared<SharedFloats>(*caller.arena);
   }
   return server_.take(caller, push.frame(), std::move(gradient),

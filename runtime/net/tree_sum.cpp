@@ -26,7 +26,7 @@ void add_to(std::span<float> sum, std::span<const float> more) {
 
 }  // namespace
 
-TreeSum::TreeSum(std::vector<PayloadReader> parts, std::span<const std::int64_t> order)
+TreeSum::TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order)
     : parts_(std::move(parts)), order_(order), stack_((depth_of(order) - 1) * block) {}
 
 void TreeSum::read(std::span<float> out) {

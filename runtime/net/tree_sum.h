@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
-#include "runtime/net/payload.h"
+#include "runtime/net/wire_format.h"
 
 namespace trainyard::runtime {
 
@@ -18,14 +18,14 @@ class TreeSum {
   static constexpr std::size_t block = 4096;
 
   // parts[i] is the sum of node i of `order` (see addition_order), which outlives the sum. The
-  // payloads do too, and hold equally many floats from where their readers stand.
-  TreeSum(std::vector<PayloadReader> parts, std::span<const std::int64_t> order);
+  // payloads do too, and hold equally many elements from where their readers stand.
+  TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order);
 
   // The next out.size() floats of the sum; at most `block`.
   void read(std::span<float> out);
 
  private:
-  std::vector<PayloadReader> parts_;
+  std::vector<GradientReader> parts_;
   std::span<const std::int64_t> order_;
   AlignedBuffer stack_;  // of blocks, but for the lowest, which is the caller's
 };

@@ -30,6 +30,10 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
   const auto write = [&task, &plan, index](const Snapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
     for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
+    std::vector<ResidualView> residuals;
+    for (const auto& each : snapshot.residuals) {
+      residuals.push_back({.leaf = each->leaf, .values = each->values.span()});
+    }
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));
     TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
@@ -37,7 +41,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .share = plan.shares[index],
                                                .weights = snapshot.weights->span(),
                                                .slot_names = plan.slot_names,
-                                               .slots = slots}));
+                                               .slots = slots,
+                                               .residuals = residuals}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step, .file = file}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;

@@ -52,21 +52,21 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
   const auto now = std::chrono::steady_clock::now();
   const bool by_time =
       saving_.every_seconds > 0 && now - saved_at_ >= std::chrono::seconds(saving_.every_seconds);
-  asked_ = 0;
   // The last step's checkpoint is the final one.
-  if (next >= parts_.plan.max_steps) return asked_;
-  if (!by_time && !crosses(saved_, next, saving_.every_steps)) return asked_;
+  if (next >= parts_.plan.max_steps) return 0;
+  if (!by_time && !crosses(saved_, next, saving_.every_steps)) return 0;
   // In async a checkpoint takes until the slowest worker has marked it; the chief's own batches are
   // not to wait for that, so this one comes with a later push.
   const bool sync = step_mode(parts_.task.context.spec) == Mode::sync;
   if (!sync && under_way_.valid() &&
       under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    return asked_;
+    return 0;
   }
   TRY(commit_under_way());
-  asked_ = saved_ = next;
+  asked_.push_back(next);
+  saved_ = next;
   saved_at_ = now;
-  return asked_;
+  return next;
 }
 
 Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
@@ -79,11 +79,11 @@ Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
       TRY(report(version, pulled.parameters, evaluate_too));
     }
   }
-  if (asked_ == 0) return ok();
-  under_way_ = std::async(std::launch::async,
-                          [this, checkpoint = Checkpoint{.step = asked_, .metrics = newest_}] {
-                            return commit(checkpoint);
-                          });
+  if (asked_.empty() || asked_.front() > version) return ok();
+  TRY(commit_under_way());
+  const Checkpoint checkpoint{.step = asked_.front(), .metrics = newest_};
+  asked_.pop_front();
+  under_way_ = std::async(std::launch::async, [this, checkpoint] { return commit(checkpoint); });
   return ok();
 }
 

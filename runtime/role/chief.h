@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <map>
 #include <span>
@@ -35,8 +36,9 @@ class Chief {
   Chief(const Chief&) = delete;
   Chief& operator=(const Chief&) = delete;
 
-  // The name of the checkpoint that the push which makes `next` is to carry; 0 = none. Waits for
-  // the checkpoint before it, so that there is never more than one under way.
+  // The name of the checkpoint that the push which makes `next` is to carry; 0 = none. Asked once
+  // for each push, with it or with the one before. Waits for the checkpoint before it, so that
+  // there is never more than one under way.
   Result<std::int64_t> snapshot_step(std::int64_t next);
 
   // After each answer to a push, whose step took `times`: reports, evaluates and commits what is
@@ -70,8 +72,8 @@ class Chief {
   std::map<std::string, double> newest_;  // metrics, by name
   std::int64_t reported_;                 // version of the last report
   std::int64_t evaluated_;
-  std::int64_t saved_;      // name of the last checkpoint
-  std::int64_t asked_ = 0;  // the push under way carries this name
+  std::int64_t saved_;              // name of the last checkpoint
+  std::deque<std::int64_t> asked_;  // names of pushes under way, and of the next: at most two
   std::chrono::steady_clock::time_point saved_at_;
   std::chrono::steady_clock::time_point logged_at_;
   std::future<Status> under_way_;

@@ -8,6 +8,7 @@
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
 #include "runtime/net/payload.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -44,14 +45,27 @@ Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& 
                                                     .files = restore.shards,
                                                     .variables = plan.model.variables(),
                                                     .share = share,
-                                                    .slot_names = plan.slot_names}));
+                                                    .slot_names = plan.slot_names,
+                                                    .residual_leaves = plan.residual_leaves()}));
+  if (std::ssize(restored.residuals) != plan.residual_leaves()) {
+    log_warning("residuals start at zero",
+                {{"step", manifest.step},
+                 {"leaves", plan.leaves},
+                 {"message", "the checkpoint has none of just these gradients"}});
+  }
+  LeafResiduals residuals;
+  for (AlignedBuffer& values : restored.residuals) {
+    residuals.push_back(std::make_shared<const LeafResidual>(
+        LeafResidual{.leaf = std::ssize(residuals), .values = std::move(values)}));
+  }
   const auto version = manifest.scalars.find(kVersionScalar);
   return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
                                                std::move(restored.slots)),
                        .start = {.version = version == manifest.scalars.end()
                                                 ? manifest.step
                                                 : static_cast<std::int64_t>(version->second),
-                                 .rank_steps = manifest.worker_steps}};
+                                 .rank_steps = manifest.worker_steps,
+                                 .residuals = std::move(residuals)}};
 }
 
 StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share& share) {
@@ -72,7 +86,9 @@ Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
   return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
           .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
           .max_staleness = spec.training.max_staleness,
-          .optimizer = spec.training.optimizer};
+          .optimizer = spec.training.optimizer,
+          .wire = wire,
+          .share = {}};
 }
 
 DataFacts facts_of(const Dataset& dataset) {
@@ -97,7 +113,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
                .slot_names = {},
                .ranks = training_replicas(spec),
                .leaves = step_leaves(spec),
-               .max_steps = step_count(spec, data.train_examples)};
+               .max_steps = step_count(spec, data.train_examples),
+               .wire = spec.training.wire};
   plan.shares = plan_shares(plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {
     plan.slot_names.emplace_back(name);

@@ -25,7 +25,10 @@ struct JobPlan {
   std::int64_t ranks = 1;   // tasks that compute gradients
   std::int64_t leaves = 1;  // gradients that a sync step adds up; async: one for each rank
   std::int64_t max_steps = 1;
+  Wire wire = Wire::float32;
 
+  // Leaves whose encoding has a residual; 0 where none has.
+  [[nodiscard]] std::int64_t residual_leaves() const { return wire == Wire::onebit ? leaves : 0; }
   [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec) const;
 };
 

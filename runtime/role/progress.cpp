@@ -5,6 +5,14 @@
 
 namespace trainyard::runtime {
 
+void Progress::add(const Pulled& pulled) {
+  sums_ += pulled.sums;
+  if (pulled.traffic.sent == 0) return;
+  traffic_.sent += pulled.traffic.sent;
+  traffic_.received += pulled.traffic.received;
+  ++pushes_;
+}
+
 std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
@@ -24,6 +32,11 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["staleness"] = static_cast<double>(sums_.staleness) / updates;
   }
 
+  if (pushes_ > 0) {
+    const auto pushes = static_cast<double>(pushes_);
+    values["wire_bytes_sent_per_step"] = static_cast<double>(traffic_.sent) / pushes;
+    values["wire_bytes_received_per_step"] = static_cast<double>(traffic_.received) / pushes;
+  }
   if (own_steps_ > 0) {
     const auto mean = [this](Seconds sum) { return sum.count() / static_cast<double>(own_steps_); };
     values["input_seconds"] = mean(times_.input);

@@ -22,7 +22,7 @@ class Progress {
 
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
 
-  void add(const Pulled& pulled) { sums_ += pulled.sums; }
+  void add(const Pulled& pulled);
   // Of a step of this task.
   void add(const StepTimes& times) {
     times_ += times;
@@ -35,6 +35,8 @@ class Progress {
  private:
   Kind kind_;
   BatchSums sums_;
+  Traffic traffic_;  // of this worker's own pushes
+  std::int64_t pushes_ = 0;
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_
   std::int64_t version_;

@@ -35,8 +35,11 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   const auto first_caller_limit =
       std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   // The agent starts a worker again that died, and the server ends the gang where that is no use.
+  TaskKey worker = context.key;
+  worker.role = Role::worker;
+  worker.index = 1;  // one that is not the chief
   const bool waits = context.workers_return && context.spec.run_policy.max_restarts > 0 &&
-                     context.spec.training.strategy == Strategy::parameter_server;
+                     returns_alone(context.spec, worker);
   const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,

@@ -7,8 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/core/arena_layout.h"
 #include "runtime/core/reduction_tree.h"
+#include "runtime/core/schedule.h"
 #include "runtime/data/prefetch.h"
+#include "runtime/math/wire/onebit.h"
 #include "runtime/net/local_params.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
@@ -27,10 +30,10 @@ Leaves leaves_of_rank(const Task& task, const JobPlan& plan) {
   if (step_mode(task.context.spec) == Mode::async) return {rank, rank + 1};
   return leaves_of(rank, plan.ranks, plan.leaves);
 }
-std::vector<Leaves> roots_of_rank(const Task& task, const JobPlan& plan) {
+std::vector<Leaves> nodes_of_rank(const Task& task, const JobPlan& plan) {
   const Leaves owned = leaves_of_rank(task, plan);
   if (step_mode(task.context.spec) == Mode::async) return {owned};
-  return roots_of(owned, plan.leaves);
+  return sent_nodes(plan.wire, owned, plan.leaves);
 }
 
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
@@ -52,7 +55,11 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .token = context.token,
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
-                                                  .parts = std::ssize(roots_of_rank(task, plan)),
+                                                  .parts = std::ssize(nodes_of_rank(task, plan)),
+                                                  .wire = plan.wire,
+                                                  .first_leaf = leaves_of_rank(task, plan).begin,
+                                                  .gaps = gaps_of(plan.model.variables(),
+                                                                  plan.model.arena_elements()),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
@@ -70,12 +77,13 @@ class Training {
         plan_(plan),
         dataset_(dataset),
         params_(params),
-        roots_(roots_of_rank(task, plan)),
+        nodes_(nodes_of_rank(task, plan)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
-        gradient_(params.gradient_buffer(elements_ * roots_.size())) {}
+        gradient_(params.gradient_buffer(elements_ * nodes_.size())) {}
 
   Result<TaskEnd> run() {
-    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0)));
+    TRY(task_.cause.of(Reason::peer_lost, pull_first()));
+    residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
 
@@ -94,6 +102,21 @@ class Training {
   [[nodiscard]] bool sync() const { return step_mode(task_.context.spec) == Mode::sync; }
   [[nodiscard]] std::int64_t next_step() const {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
+  }
+
+  // Parameters to begin with, in sync of one version. They can be of two where an earlier process of
+  // this task died: its push may have reached one ps and not another, or one ps was just waiting for
+  // another worker's.
+  Status pull_first() {
+    TRY_ASSIGN(pulled_, params_.pull(0));
+    if (!sync() || pulled_.oldest == pulled_.newest) return ok();
+    if (pulled_.rank_step < pulled_.newest) {
+      return unavailable("the ps are at versions " + std::to_string(pulled_.oldest) + " to " +
+                         std::to_string(pulled_.newest) +
+                         ", and the push that led there reached only some of them");
+    }
+    TRY_ASSIGN(pulled_, params_.pull(pulled_.newest));
+    return ok();
   }
 
   Status steps(Chief* chief) {
@@ -117,22 +140,28 @@ class Training {
     return ok();
   }
 
-  // The gradients of a step's roots, one after another; nothing when asked to stop.
+  // The gradients of a step's nodes, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
     const auto start = StepTimes::Clock::now();
     BatchSums sums;
-    for (std::size_t i = 0; i < roots_.size(); ++i) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto sum = gradient_->span().subspan(i * elements_, elements_);
-      if (!add_up(roots_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
+      if (!add_up(nodes_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
     }
     times_.compute = StepTimes::Clock::now() - start - times_.input;
-    if (!std::isfinite(sums.loss_sum)) {
-      return task_.cause
-          .of(Reason::nan_loss, Status(invalid("the loss of step " + std::to_string(next_step()) +
-                                               " is not a finite number")))
-          .error();
-    }
+    if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
+    // A sign or a rounded number would hide it, and a residual would keep it for ever.
+    const bool exact = plan_.wire == Wire::float32;
+    if (!exact && !all_finite(gradient_->span())) return not_finite("gradient");
     return std::optional(sums);
+  }
+
+  Error not_finite(const std::string& what) {
+    return task_.cause
+        .of(Reason::nan_loss,
+            Status(invalid("the " + what + " of step " + std::to_string(next_step()) +
+                           " is not a finite number")))
+        .error();
   }
 
   // The sum of a node of the reduction tree; leaves come in order. False when asked to stop.
@@ -159,18 +188,41 @@ class Training {
   // In async one ps may be at its last version before the others: what is evaluated must be what is
   // saved, on all of them.
   Status finish(Chief& chief) {
-    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(plan_.max_steps)));
+    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull_master(plan_.max_steps)));
     return chief.finish(pulled_);
+  }
+
+  // A checkpoint of sync training needs the residuals of all ranks: it is announced a step ahead,
+  // so that their pushes carry them. All know by themselves which step is the last.
+  [[nodiscard]] bool announces() const { return sync() && plan_.wire == Wire::onebit; }
+
+  Status ask(Chief& chief, Contribution& contribution) const {
+    const std::int64_t next = pulled_.version + 1;
+    if (announces()) {
+      TRY_ASSIGN(contribution.announced_snapshot, chief.snapshot_step(next + 1));
+    } else {
+      TRY_ASSIGN(contribution.snapshot_step, chief.snapshot_step(next));
+    }
+    return ok();
+  }
+
+  void add_residuals(Contribution& contribution) {
+    if (plan_.wire != Wire::onebit) return;
+    const std::int64_t next = pulled_.version + 1;
+    contribution.residuals =
+        contribution.snapshot_step > 0 || (announces() && next == plan_.max_steps);
+    contribution.residual_scale = residual_scale(task_.context.spec.training.optimizer,
+                                                 residual_step_, next, plan_.max_steps);
+    residual_step_ = next;
   }
 
   Status exchange(const BatchSums& sums, Chief* chief) {
     Contribution contribution{.step = next_step(), .sums = sums, .gradient = gradient_};
-    if (chief != nullptr) {
-      TRY_ASSIGN(contribution.snapshot_step, chief->snapshot_step(pulled_.version + 1));
-    }
+    if (chief != nullptr) TRY(ask(*chief, contribution));
     // Once for each: a ps that had not heard of it yet is told by the same push as the others.
     if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
     marked_ = std::max(marked_, contribution.snapshot_step);
+    add_residuals(contribution);
     const auto start = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
@@ -184,13 +236,14 @@ class Training {
   JobPlan& plan_;
   const Dataset& dataset_;
   ParamsChannel& params_;
-  const std::vector<Leaves> roots_;
+  const std::vector<Leaves> nodes_;
   const std::size_t elements_;               // of the arena
-  std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
+  std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
-  StepTimes times_;          // of the step under way
-  std::int64_t marked_ = 0;  // the newest checkpoint that a push of ours has carried
+  StepTimes times_;                 // of the step under way
+  std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
+  std::int64_t marked_ = 0;         // the newest checkpoint that a push of ours has carried
 };
 
 }  // namespace

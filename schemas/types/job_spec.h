@@ -14,6 +14,12 @@ namespace trainyard {
 
 enum class Mode { sync, async };
 enum class Strategy { parameter_server, all_reduce, local };
+// How gradients and parameters travel between workers and ps.
+enum class Wire {
+  float32,
+  bfloat16,  // both ways, rounded
+  onebit,    // gradients: a sign each, with error feedback; parameters: float32
+};
 enum class PlacementPolicy { spread, pack };
 enum class Activation { sigmoid, tanh, relu };
 
@@ -77,6 +83,7 @@ struct OptimizerSpec {
 
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
+  Wire wire = Wire::float32;
   std::int64_t batch_size = 100;  // examples per worker and step
   // Sync: instead of batch_size, the examples of a whole step, in micro-batches that any number of
   // workers computes and adds up to the same bits. Both or none.

@@ -64,9 +64,12 @@ inline bool holds_parameters(const JobSpec& spec, Role role) {
 
 // Whether a task that died can be started again beside its living gang: with a worker nothing is
 // lost but the batch that it had in hand. A ps takes parameters with it, a chief what it was about
-// to report and to save.
+// to report and to save, a worker whose gradients are sent as one bit what these have not said yet:
+// in sync the step would no longer be exact.
 inline bool returns_alone(const JobSpec& spec, const TaskKey& task) {
-  return task.role == Role::worker && !is_chief(spec, task) && !holds_parameters(spec, task.role);
+  const bool keeps_residuals = spec.training.wire == Wire::onebit && step_mode(spec) == Mode::sync;
+  return !keeps_residuals && task.role == Role::worker && !is_chief(spec, task) &&
+         !holds_parameters(spec, task.role);
 }
 
 // Position among all that compute gradients, which is the order of summation: the chief first where

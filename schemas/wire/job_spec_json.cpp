@@ -80,6 +80,14 @@ void check_staleness(const JobSpec& spec, const JsonPlace& place) {
   place.faults.push_back({place.pointer + "/training/max_staleness", "needs mode async"});
 }
 
+// Within one process nothing travels.
+void check_wire(const JobSpec& spec, const JsonPlace& place) {
+  if (spec.training.wire == Wire::float32 || spec.training.strategy != Strategy::local) return;
+  place.faults.push_back({place.pointer + "/training/wire",
+                          "must be float32 with strategy local, where no gradient travels, got " +
+                              std::string(find_name(wire_names, spec.training.wire))});
+}
+
 // Micro-batches are shared out among the workers of a sync step.
 void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
   if (!spec.training.global_batch_size || !spec.training.micro_batch_size) return;
@@ -166,6 +174,7 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
 
 json training_to_json(const TrainingSpec& training) {
   json object = {{"strategy", find_name(strategy_names, training.strategy)},
+                 {"wire", find_name(wire_names, training.wire)},
                  {"epochs", or_null(training.epochs)},
                  {"max_steps", or_null(training.max_steps)},
                  {"optimizer", optimizer_to_json(training.optimizer)},
@@ -244,6 +253,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
     settle_aggregate(spec, place);
     check_micro_batches(spec, place);
     check_staleness(spec, place);
+    check_wire(spec, place);
   }
 
   if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);

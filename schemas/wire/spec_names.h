@@ -11,6 +11,8 @@ inline constexpr NameTable<Strategy, 3> strategy_names{
     {{Strategy::parameter_server, "parameter_server"},
      {Strategy::all_reduce, "all_reduce"},
      {Strategy::local, "local"}}};
+inline constexpr NameTable<Wire, 3> wire_names{
+    {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}, {Wire::onebit, "onebit"}}};
 inline constexpr NameTable<PlacementPolicy, 2> placement_names{
     {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
 inline constexpr NameTable<Activation, 3> activation_names{

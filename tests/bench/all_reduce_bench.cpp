@@ -30,15 +30,15 @@ class Worker {
   Worker(std::int64_t rank, std::int64_t elements) : rank_(rank), elements_(elements) {
     const Share share = plan_shares(elements, 2)[static_cast<std::size_t>(rank)];
     const auto size = static_cast<std::size_t>(share.elements());
-    auto server = PsServer::start(
-        {.listen = "127.0.0.1:0", .token = "bench"},
-        {.rules = {.gate = {.mode = Mode::sync, .ranks = 2, .max_steps = INT64_MAX},
-                   .optimizer = {}},
-         .share = share,
-         .arena_elements = elements,
-         .shard = ParameterShard({}, AlignedBuffer(size), {}),
-         .start = {},
-         .files = {}});
+    auto server =
+        PsServer::start({.listen = "127.0.0.1:0", .token = "bench"},
+                        {.rules = {.gate = {.mode = Mode::sync, .ranks = 2, .max_steps = INT64_MAX},
+                                   .optimizer = {}},
+                         .share = share,
+                         .arena_elements = elements,
+                         .shard = ParameterShard({}, AlignedBuffer(size), {}),
+                         .start = {},
+                         .files = {}});
     ENSURE(server.has_value());
     server_ = std::move(*server);
     thread_ = std::jthread([ps = server_.get()](const std::stop_token& stop) {
@@ -92,8 +92,8 @@ class Pair {
     folder_ = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
     ENSURE(::mkdtemp(folder_.data()) != nullptr);
     for (const char* rank : {"0", "1"}) {
-      processes_.push_back(std::make_unique<SelfProcess>(std::vector<std::string>{
-          "--all-reduce", kind, rank, std::to_string(elements), folder_}));
+      processes_.push_back(std::make_unique<SelfProcess>(
+          std::vector<std::string>{"--all-reduce", kind, rank, std::to_string(elements), folder_}));
     }
     if (kind == "trainyard") introduce();
     for (const auto& process : processes_) ENSURE(process->read_line() == "ready");

@@ -109,7 +109,9 @@ int main(int argc, char** argv) {
   if (argc < 2) return usage();
 
   trainyard::runtime::pin_malloc();
-  if (argc == 3 && std::string_view(argv[1]) == "--ps") return run_ps_process(std::atoll(argv[2]));
+  if (argc == 4 && std::string_view(argv[1]) == "--ps") {
+    return run_ps_process(std::atoll(argv[2]), argv[3]);
+  }
   if (argc == 6 && std::string_view(argv[1]) == "--all-reduce") {
     return run_all_reduce_process(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), argv[5]);
   }

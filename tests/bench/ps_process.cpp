@@ -5,14 +5,22 @@
 
 #include "runtime/net/ps_server.h"
 #include "schemas/base/check.h"
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard::bench {
 
-int run_ps_process(std::int64_t elements) {
+PsProcess::PsProcess(std::int64_t elements, Wire wire)
+    : process_({"--ps", std::to_string(elements), std::string(find_name(wire_names, wire))}),
+      address_("127.0.0.1:" + process_.read_line()) {}
+
+int run_ps_process(std::int64_t elements, std::string_view wire) {
   using namespace trainyard::runtime;  // NOLINT: this function is about it
   auto server = PsServer::start(
       {.listen = "127.0.0.1:0", .token = "bench"},
-      {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX}, .optimizer = {}},
+      {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
+                 .optimizer = {},
+                 .wire = find_value(wire_names, wire).value(),
+                 .share = {}},
        .share = plan_shares(elements, 1).front(),
        .arena_elements = elements,
        .shard = ParameterShard({}, AlignedBuffer(static_cast<std::size_t>(elements)), {}),

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "schemas/types/job_spec.h"
 #include "tests/bench/self_process.h"
 
 namespace trainyard::bench {
@@ -12,9 +14,7 @@ namespace trainyard::bench {
 class PsProcess {
  public:
   // One rank, sgd, sync, for ever; parameters of zeros.
-  explicit PsProcess(std::int64_t elements)
-      : process_({"--ps", std::to_string(elements)}),
-        address_("127.0.0.1:" + process_.read_line()) {}
+  PsProcess(std::int64_t elements, Wire wire);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] double cpu_seconds() const { return process_.cpu_seconds(); }
@@ -25,6 +25,6 @@ class PsProcess {
 };
 
 // What that process does: prints its port and serves until standard input ends. An exit code.
-int run_ps_process(std::int64_t elements);
+int run_ps_process(std::int64_t elements, std::string_view wire);
 
 }  // namespace trainyard::bench

@@ -16,8 +16,9 @@ namespace {
 constexpr int steps = long_run(6000);
 
 // A step of eight micro-batches, whoever computes them.
-nlohmann::json job_of(int ps, int workers) {
+nlohmann::json job_of(int ps, int workers, const std::string& wire) {
   nlohmann::json spec = small_job(steps);
+  spec["training"]["wire"] = wire;
   spec["training"].erase("batch_size");
   spec["training"]["global_batch_size"] = 64;
   spec["training"]["micro_batch_size"] = 8;
@@ -47,11 +48,11 @@ void kill_any_task(Yard& yard, const std::string& id, Seeded& seeded) {
   if (!alive.empty()) ::kill(alive[seeded.random() % alive.size()], SIGKILL);
 }
 
-std::string trained_under_fire(Yard& yard, std::uint64_t seed) {
+std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string& wire) {
   Seeded seeded{std::mt19937_64(seed)};
   const int ps = seeded.below(4);
   const int workers = 1 + seeded.below(4);
-  const std::string id = yard.submit(job_of(ps, workers));
+  const std::string id = yard.submit(job_of(ps, workers, wire));
   for (int kills = 1 + seeded.below(4); kills > 0; --kills) {
     const int at = seeded.below(steps);
     // A step that is not reached because the job was set back is reached later.
@@ -66,20 +67,28 @@ std::string trained_under_fire(Yard& yard, std::uint64_t seed) {
   return yard.model_sha256(id);
 }
 
-}  // namespace
-
-TEST_CASE("tasks killed by chance change no byte of a sync job's model", "[e2e]") {
+void check_under_fire(const std::string& wire, std::uint64_t seeds) {
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
-  const std::string undisturbed = yard.submit(job_of(1, 2));
+  const std::string undisturbed = yard.submit(job_of(1, 2, wire));
   yard.wait_for_state(undisturbed, "succeeded");
   const std::string expected = yard.model_sha256(undisturbed);
 
   const std::uint64_t one = number_from_environment("KILL_SEED", 0);
-  const std::uint64_t last = one != 0 ? one : number_from_environment("KILL_SEEDS", 3);
+  const std::uint64_t last = one != 0 ? one : number_from_environment("KILL_SEEDS", seeds);
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
     INFO("replay with KILL_SEED=" << seed);
-    CHECK(trained_under_fire(yard, seed) == expected);
+    CHECK(trained_under_fire(yard, seed, wire) == expected);
   }
+}
+
+}  // namespace
+
+TEST_CASE("tasks killed by chance change no byte of a sync job's model", "[e2e]") {
+  check_under_fire("float32", 3);
+}
+
+TEST_CASE("tasks killed by chance change no byte of a sync job's model of one bit", "[e2e]") {
+  check_under_fire("onebit", 2);
 }

@@ -138,6 +138,19 @@ def schedule_case(name, steps, warmup, make):
             "rates": rates}
 
 
+def bfloat16_cases():
+    """Bits of float32 and what PyTorch rounds them to. NaN is left out: PyTorch makes all one."""
+    special = [0x00000000, 0x80000000, 0x3F800000, 0x3F808000, 0x3F818000, 0x3F807FFF, 0x3F808001,
+               0xBF808000, 0x7F7FFFFF, 0x7F7F7FFF, 0x7F7F8000, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
+               0x00000001, 0x00008000, 0x00018000, 0x007FFFFF, 0x807F8000, 0x00800000]
+    random = torch.randint(-2**31, 2**31, (500,), dtype=torch.int64).tolist()
+    bits = special + [one & 0xFFFFFFFF for one in random if one & 0x7F800000 != 0x7F800000]
+    signed = [one - 2**32 if one >= 2**31 else one for one in bits]
+    values = torch.tensor(signed, dtype=torch.int64).to(torch.int32).view(torch.float32)
+    rounded = values.to(torch.bfloat16).view(torch.int16).tolist()
+    return {"float32": bits, "bfloat16": [one & 0xFFFF for one in rounded]}
+
+
 def main():
     torch.manual_seed(20171)
     write("ops.json", {
@@ -159,6 +172,7 @@ def main():
         schedule_case("cosine", 20, 5,
                       lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=14,
                                                                            eta_min=0.02))])
+    write("bfloat16.json", bfloat16_cases())
 
 
 if __name__ == "__main__":

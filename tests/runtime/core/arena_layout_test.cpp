@@ -34,4 +34,13 @@ TEST_CASE("padding between variables is in no part", "[arena_layout]") {
   CHECK(parts_of(two_variables, Share{.ranges = {{20, 32}}}).empty());
 }
 
+TEST_CASE("gaps are what no variable has", "[arena_layout]") {
+  const std::vector<Variable> variables{{.name = "a", .shape = {}, .offset = 0, .elements = 32},
+                                        {.name = "b", .shape = {}, .offset = 32, .elements = 5},
+                                        {.name = "c", .shape = {}, .offset = 48, .elements = 10}};
+  CHECK(gaps_of(variables, 64) == std::vector<Range>{{37, 48}, {58, 64}});
+  CHECK(gaps_of(variables, 58) == std::vector<Range>{{37, 48}});
+  CHECK(gaps_of({}, 7) == std::vector<Range>{{0, 7}});
+}
+
 }  // namespace trainyard::runtime

@@ -61,4 +61,24 @@ TEST_CASE("the last step of a warm-up reaches the whole rate", "[schedule]") {
   REQUIRE(learning_rate_at(spec, 5, 100) == 0.4);
 }
 
+TEST_CASE("a residual counts for as much when the learning rate changes", "[schedule]") {
+  OptimizerSpec optimizer;
+  optimizer.learning_rate = 0.5;
+  optimizer.schedule = {.name = ScheduleName::step, .step_size = 10, .gamma = 0.5};
+  for (const OptimizerName name :
+       {OptimizerName::sgd, OptimizerName::momentum, OptimizerName::nesterov}) {
+    optimizer.name = name;
+    CHECK(residual_scale(optimizer, 9, 10, 100) == 1.0F);
+    CHECK(residual_scale(optimizer, 10, 11, 100) == 2.0F);
+    CHECK(residual_scale(optimizer, 8, 25, 100) == 4.0F);  // async: others pushed in between
+    CHECK(residual_scale(optimizer, 0, 1, 100) == 1.0F);   // there is none yet
+  }
+  optimizer.name = OptimizerName::adam;
+  CHECK(residual_scale(optimizer, 10, 11, 100) == 1.0F);
+  optimizer.name = OptimizerName::sgd;
+  optimizer.schedule = {.name = ScheduleName::cosine, .final_fraction = 0};
+  CHECK(learning_rate_at(optimizer, 100, 100) == 0);
+  CHECK(residual_scale(optimizer, 99, 100, 100) == 1.0F);
+}
+
 }  // namespace trainyard::runtime

@@ -93,6 +93,72 @@ TEST_CASE("what some ps wrote any number of ps can read", "[checkpoint]") {
   }
 }
 
+namespace {
+
+// The residuals of a leaf, and zeros where there is padding: it is in no file.
+std::vector<float> residual_arena(std::int64_t leaf) {
+  return arena_of(0.25F * static_cast<float>(leaf + 1));
+}
+
+std::vector<ArtifactFile> write_with_residuals(const std::string& folder, std::int64_t ps,
+                                               std::int64_t leaves) {
+  std::vector<ArtifactFile> files;
+  for (const Share& share : plan_shares(arena_elements, ps)) {
+    const auto weights = share_of(arena_of(1), share);
+    std::vector<std::vector<float>> values;
+    for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+      values.push_back(share_of(residual_arena(leaf), share));
+    }
+    std::vector<ResidualView> residuals;
+    for (const auto& each : values) residuals.push_back({std::ssize(residuals), each});
+    auto file = write_shard(folder, shard_name(40, std::ssize(files) + 1, ps),
+                            {.variables = variables,
+                             .share = share,
+                             .weights = weights,
+                             .slot_names = {},
+                             .slots = {},
+                             .residuals = residuals});
+    REQUIRE(file.has_value());
+    files.push_back(*file);
+  }
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("residuals restore onto any number of ps, for just the leaves that they are of",
+          "[checkpoint]") {
+  constexpr std::int64_t leaves = 3;
+  for (const std::int64_t written : {1, 2, 5}) {
+    const Folder folder;
+    const auto files = write_with_residuals(folder.path(), written, leaves);
+    for (const std::int64_t read : {1, 3}) {
+      for (const Share& share : plan_shares(arena_elements, read)) {
+        const auto restored_for = [&](std::int64_t wanted) {
+          auto restored = restore_share({.folder = folder.path(),
+                                         .files = files,
+                                         .variables = variables,
+                                         .share = share,
+                                         .slot_names = {},
+                                         .residual_leaves = wanted});
+          REQUIRE(restored.has_value());
+          CHECK(same(restored->weights, share_of(arena_of(1), share)));
+          return std::move(restored->residuals);
+        };
+        const auto residuals = restored_for(leaves);
+        REQUIRE(residuals.size() == leaves);
+        for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+          CHECK(same(residuals[static_cast<std::size_t>(leaf)],
+                     share_of(residual_arena(leaf), share)));
+        }
+        CHECK(restored_for(0).empty());
+        CHECK(restored_for(leaves - 1).empty());
+        CHECK(restored_for(leaves + 1).empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("one state gives one sha256", "[checkpoint]") {
   const Folder one;
   const Folder two;

@@ -250,7 +250,7 @@ TEST_CASE("what cannot be is refused with a message that names it", "[aggregator
   CHECK(desk.answers[0].back().error() == invalid("rank 2 is not one of 2"));
   desk.aggregator.push({.rank = 0, .step = 1, .sums = {.examples = 1}, .gradient = {}},
                        desk.note(0));
-  CHECK(desk.answers[0].back().error() == invalid("a gradient of 0 floats for a share of 64"));
+  CHECK(desk.answers[0].back().error() == invalid("a gradient of 0 bytes, not 256"));
   CHECK(desk.aggregator.version() == 0);
 }
 

@@ -24,6 +24,8 @@ struct GangSpec {
   std::int64_t max_steps = 10;
   std::int64_t elements = 100'003;  // several chunks, the last one short
   OptimizerConfig optimizer{.kind = OptimizerKind::adam};
+  Wire wire = Wire::float32;
+  std::int64_t leaves = 0;  // sync: micro-batches of a step; 0 = one for each worker
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
@@ -72,10 +74,17 @@ class Gang {
   using Transport = RemoteOptions::Transport;
   [[nodiscard]] RemoteOptions options(std::int64_t rank,
                                       Transport transport = Transport::shared_memory) const {
+    const Leaves owned =
+        spec_.leaves == 0 ? Leaves{rank, rank + 1} : leaves_of(rank, spec_.workers, spec_.leaves);
+    const std::int64_t leaves = spec_.leaves == 0 ? spec_.workers : spec_.leaves;
     return {.ps = addresses_,
             .token = "token",
             .rank = rank,
             .arena_elements = spec_.elements,
+            .parts = rank < leaves ? std::ssize(sent_nodes(spec_.wire, owned, leaves)) : 1,
+            .wire = spec_.wire,
+            .first_leaf = owned.begin,
+            .gaps = {},
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
             .transport = transport,
@@ -112,7 +121,10 @@ class Gang {
         {.rules = {.gate = {.mode = spec_.mode,
                             .ranks = spec_.workers,
                             .max_steps = spec_.max_steps},
-                   .optimizer = learning()},
+                   .leaves = spec_.leaves,
+                   .optimizer = learning(),
+                   .wire = spec_.wire,
+                   .share = {}},
          .share = share,
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),

@@ -20,9 +20,9 @@ AlignedBuffer filled(float first) {
   return buffer;
 }
 
-Payload over(const AlignedBuffer& buffer) {
-  return payload_of(buffer.span(), Share{.ranges = {{0, static_cast<std::int64_t>(count)}}});
-}
+const Share whole{.ranges = {{0, static_cast<std::int64_t>(count)}}};
+
+Payload over(const AlignedBuffer& buffer) { return payload_of(buffer.span(), whole); }
 
 // An update by the sum of gradients, in the order of the reduction tree.
 void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradients,
@@ -35,9 +35,10 @@ void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradi
   }
   const std::vector<std::int64_t> order = addition_order(nodes, std::ssize(nodes));
   const auto sum_from = [&](std::size_t begin) -> TreeSum {
-    std::vector<PayloadReader> parts;
-    const auto first = static_cast<std::int64_t>(begin * sizeof(float));
-    for (const Payload& payload : payloads) parts.emplace_back(payload, first);
+    std::vector<GradientReader> parts;
+    for (const Payload& payload : payloads) {
+      parts.emplace_back(Wire::float32, whole, payload, 0, static_cast<std::int64_t>(begin));
+    }
     return {std::move(parts), order};
   };
   shard.apply(sum_from, update);

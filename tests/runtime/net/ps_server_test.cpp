@@ -2,7 +2,9 @@
 #include "runtime/net/ps_server.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 
+#include "runtime/math/wire/bfloat16.h"
 #include "runtime/net/frame.h"
 #include "tests/runtime/net/gang.h"
 
@@ -130,11 +132,79 @@ TEST_CASE("frames that make no sense end their stream and nothing else", "[ps_se
   CHECK(refused([](auto& frame) { frame.set_base_version(7); }) ==
         "base version 7 never was: this ps is at version 0");
   CHECK(refused([](auto& frame) { frame.mutable_data()->resize(8); }) ==
-        "a gradient of 2 floats for a share of 1000");
+        "a gradient of 8 bytes, not 4000");
   CHECK_FALSE(refused([](auto& frame) { frame.set_data(std::string(1 << 20, 'x')); }).empty());
 
   StockStream client(address);
   CHECK(client.exchange(client.push(0, 1)).has_value());
+}
+
+TEST_CASE("a frame in another encoding than the job's is refused, and told so", "[ps_server]") {
+  const auto refused = [](Wire wire, const std::function<void(proto::PushFrame&)>& change) {
+    GangSpec spec = alone();
+    spec.wire = wire;
+    const Gang gang(spec);
+    StockStream client(gang.addresses().front());
+    proto::PushFrame frame = client.push(0, 1);
+    change(frame);
+    const auto answer = client.exchange(frame);
+    return answer.has_value() ? std::string() : answer.error().message;
+  };
+  CHECK(refused(Wire::bfloat16, [](auto&) {}) ==
+        "a gradient in float32, but the job's wire is bfloat16");
+  CHECK(refused(Wire::float32, [](auto& frame) { frame.set_encoding(proto::ONEBIT); }) ==
+        "a gradient in onebit, but the job's wire is float32");
+  CHECK(refused(Wire::float32, [](auto& frame) {
+          frame.set_encoding(static_cast<proto::Encoding>(9));
+        }) == "a gradient in an unknown encoding, but the job's wire is float32");
+  CHECK(refused(Wire::onebit, [](auto& frame) {
+          frame.set_encoding(proto::ONEBIT);
+          frame.set_wanted(proto::BFLOAT16);
+        }) == "parameters are wanted in bfloat16, but the job's wire is onebit");
+  CHECK(refused(Wire::bfloat16, [](auto& frame) { frame.set_encoding(proto::BFLOAT16); }) ==
+        "a gradient of 4000 bytes, not 2000");
+  CHECK(refused(Wire::onebit, [](auto& frame) {
+          frame.set_encoding(proto::ONEBIT);
+          frame.set_residuals(true);
+        }) == "a gradient of 4000 bytes, not 4133");
+  CHECK(refused(Wire::float32, [](auto& frame) { frame.set_residuals(true); }) ==
+        "residuals, where the wire has none");
+
+  Gang gang(alone());
+  RemoteOptions options = gang.options(0);
+  options.wire = Wire::onebit;
+  const auto params = RemoteParams::connect(std::move(options));
+  REQUIRE_FALSE(params.has_value());
+  CHECK(params.error().message.ends_with("takes gradients in float32, not onebit"));
+}
+
+TEST_CASE("a stock protobuf client can train in bfloat16 and ask for the master", "[ps_server]") {
+  GangSpec spec = alone();
+  spec.wire = Wire::bfloat16;
+  const Gang gang(spec);
+  StockStream client(gang.addresses().front());
+  proto::PushFrame frame = client.push(0, 1);
+  frame.set_encoding(proto::BFLOAT16);
+  frame.mutable_data()->resize(2 * elements);
+  frame.set_wanted(proto::BFLOAT16);
+  const auto rounded = client.exchange(frame);
+  REQUIRE(rounded.has_value());
+  CHECK(rounded->encoding() == proto::BFLOAT16);
+  CHECK(rounded->data().size() == 2 * elements);
+  proto::PushFrame pull = client.push(0, 1);
+  pull.set_examples(0);
+  pull.clear_data();
+  const auto master = client.exchange(pull);
+  REQUIRE(master.has_value());
+  CHECK(master->encoding() == proto::FLOAT32);
+  REQUIRE(master->data().size() == 4 * elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    float whole = 0;
+    std::uint16_t half = 0;
+    std::memcpy(&whole, master->data().data() + 4 * i, 4);
+    std::memcpy(&half, rounded->data().data() + 2 * i, 2);
+    REQUIRE(half == to_bfloat16(whole));
+  }
 }
 
 TEST_CASE("a sync worker that vanishes ends the wait of the others", "[ps_server]") {

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "runtime/math/wire/bfloat16.h"
+#include "runtime/math/wire/onebit.h"
 #include "tests/runtime/net/gang.h"
 
 namespace trainyard::runtime {
@@ -17,9 +19,27 @@ std::shared_ptr<AlignedBuffer> arena(std::int64_t elements) {
   return std::make_shared<AlignedBuffer>(static_cast<std::size_t>(elements));
 }
 
+void round(std::span<float> values) {
+  for (float& value : values) value = from_bfloat16(to_bfloat16(value));
+}
+
+// What a gradient is decoded to; `residual` is that of its rank.
+void pass(Wire wire, std::span<float> gradient, std::span<float> residual) {
+  if (wire == Wire::bfloat16) round(gradient);
+  for (std::size_t at = 0; wire == Wire::onebit && at < gradient.size(); at += onebit_block) {
+    const auto block = gradient.subspan(at, std::min(onebit_block, gradient.size() - at));
+    std::vector<std::uint8_t> signs(onebit_sign_bytes(block.size()));
+    const OneBitMeans means = encode_onebit(block, 1, residual.subspan(at, block.size()), signs);
+    decode_onebit(signs, means, block);
+  }
+}
+
 // What a sync gang must compute: gradients in rank order, one update of the whole arena.
 std::vector<float> plain_loop(const GangSpec& spec) {
   AlignedBuffer weights = test::first_parameters(spec.elements);
+  AlignedBuffer pulled(weights.size());
+  std::vector<AlignedBuffer> residuals;
+  for (std::int64_t rank = 0; rank < spec.workers; ++rank) residuals.emplace_back(weights.size());
   AlignedBuffer sum(weights.size());
   AlignedBuffer gradient(weights.size());
   std::vector<AlignedBuffer> slots;
@@ -28,8 +48,11 @@ std::vector<float> plain_loop(const GangSpec& spec) {
     views.push_back(slots.emplace_back(weights.size()).span());
   }
   for (std::int64_t step = 1; step <= spec.max_steps; ++step) {
+    std::ranges::copy(weights.span(), pulled.data());
+    if (spec.wire == Wire::bfloat16) round(pulled.span());
     for (std::int64_t rank = 0; rank < spec.workers; ++rank) {
-      test::fake_gradient(weights.span(), rank, step, gradient.span());
+      test::fake_gradient(pulled.span(), rank, step, gradient.span());
+      pass(spec.wire, gradient.span(), residuals[static_cast<std::size_t>(rank)].span());
       for (std::size_t i = 0; i < weights.size(); ++i) {
         sum.span()[i] = rank == 0 ? gradient.span()[i] : sum.span()[i] + gradient.span()[i];
       }
@@ -45,6 +68,7 @@ struct WorkerEnd {
   std::vector<float> parameters;
   Pulled pulled;
   std::int64_t pushes = 0;
+  Traffic traffic;  // of the last push
   std::vector<std::string> transports;
 };
 
@@ -70,7 +94,9 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
     TRY_ASSIGN(end.pulled, params->push_pull(contribution));
     ++end.pushes;
+    end.traffic = end.pulled.traffic;
   }
+  TRY_ASSIGN(end.pulled, params->pull_master(end.pulled.version));
   end.parameters.assign(end.pulled.parameters.begin(), end.pulled.parameters.end());
   end.pulled.parameters = {};  // of memory that goes with the channel
   return end;
@@ -106,6 +132,77 @@ TEST_CASE("workers over gRPC compute the bits of a plain loop, on any number of 
       const Gang gang(spec);
       const std::vector<float> expected = plain_loop(spec);
       for (const WorkerEnd& end : train_all(gang, 11)) CHECK(end.parameters == expected);
+    }
+  }
+}
+
+TEST_CASE("a wire that loses bits loses the same on every transport and any number of ps",
+          "[training]") {
+  for (const Wire wire : {Wire::bfloat16, Wire::onebit}) {
+    for (const std::int64_t workers : {1, 3}) {
+      for (const std::int64_t ps : {1, 2, 3}) {
+        INFO("wire " << static_cast<int>(wire) << ", " << workers << " workers, " << ps << " ps");
+        const GangSpec spec{.ps = ps, .workers = workers, .max_steps = 12, .wire = wire};
+        const Gang gang(spec);
+        const std::vector<float> expected = plain_loop(spec);
+        for (const WorkerEnd& end : train_all(gang, 11)) CHECK(end.parameters == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the transports of a lossy wire are those of float32, with fewer bytes", "[training]") {
+  constexpr std::int64_t elements = 100'000;
+  for (const std::uint64_t seed : {0U, 1U, 2U}) {  // by another way each
+    const auto traffic_of = [seed](Wire wire) {
+      const Gang gang({.ps = 2, .max_steps = 2, .elements = elements, .wire = wire});
+      return train_all(gang, seed).front().traffic;
+    };
+    const Traffic whole = traffic_of(Wire::float32);
+    CHECK(whole.sent == elements * 4);
+    CHECK(whole.received == elements * 4);
+    const Traffic halves = traffic_of(Wire::bfloat16);
+    CHECK(halves.sent * 2 == whole.sent);
+    CHECK(halves.received * 2 == whole.received);
+    const Traffic bits = traffic_of(Wire::onebit);
+    CHECK(bits.sent * 25 < whole.sent);
+    CHECK(bits.received == whole.received);
+  }
+}
+
+TEST_CASE("a push of several gradients, with residuals, takes every transport", "[training]") {
+  for (const Wire wire : {Wire::float32, Wire::bfloat16, Wire::onebit}) {
+    std::vector<float> expected;
+    for (const auto transport :
+         {Gang::Transport::shared_memory, Gang::Transport::unix_socket, Gang::Transport::tcp}) {
+      const GangSpec spec{.ps = 2, .workers = 2, .max_steps = 1, .wire = wire, .leaves = 5};
+      const Gang gang(spec);
+      std::array<Result<std::vector<float>>, 2> ends{internal("never ran"), internal("never ran")};
+      const auto push = [&](std::int64_t rank) -> Result<std::vector<float>> {
+        const RemoteOptions options = gang.options(rank, transport);
+        TRY_ASSIGN(const auto params, RemoteParams::connect(options));
+        TRY(params->pull(0));
+        const auto gradient = arena(spec.elements * options.parts);
+        for (std::size_t i = 0; i < gradient->size(); ++i) {
+          gradient->span()[i] = std::sin(static_cast<float>(i) + static_cast<float>(rank));
+        }
+        TRY(params->push_pull({.step = 1,
+                               .sums = {.examples = 10},
+                               .residuals = wire == Wire::onebit,
+                               .gradient = gradient}));
+        TRY_ASSIGN(const Pulled pulled, params->pull_master(1));
+        return std::vector<float>(pulled.parameters.begin(), pulled.parameters.end());
+      };
+      {
+        const std::jthread other([&] { ends[0] = push(0); });
+        ends[1] = push(1);
+      }
+      for (const auto& end : ends) {
+        INFO((end.has_value() ? "" : end.error().message));
+        REQUIRE(end.has_value());
+        if (expected.empty()) expected = *end;
+        CHECK(*end == expected);
+      }
     }
   }
 }

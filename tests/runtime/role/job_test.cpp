@@ -1,72 +1,17 @@
 // Whole jobs by hand: real processes, killed and resumed, to the same bytes.
-#include "tests/runtime/role/job.h"
-
 #include <signal.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "tests/runtime/role/job_runs.h"
+
 namespace trainyard::runtime {
 namespace {
 
-using test::Job, test::small_job;
-
-using Codes = std::map<std::string, int>;
-
-bool all_completed(const Codes& codes) {
-  return std::ranges::all_of(codes, [](const auto& code) { return code.second == 0; });
-}
-
-template <class What>
-std::vector<What> all_of(const Job& job, const std::string& task) {
-  std::vector<What> found;
-  for (const RunEvent& event : job.events(task)) {
-    if (const auto* what = std::get_if<What>(&event.what)) found.push_back(*what);
-  }
-  return found;
-}
-
-template <class What>
-What last_of(const Job& job, const std::string& task) {
-  const auto found = all_of<What>(job, task);
-  REQUIRE_FALSE(found.empty());
-  return found.back();
-}
-
-void run(Job& job) {
-  job.start();
-  const Codes codes = job.wait_all();
-  for (const auto& [name, code] : codes) {
-    INFO(name << ": " << code << "\n" << job.task(name).output());
-    REQUIRE(code == 0);
-  }
-}
-
-std::vector<ArtifactFile> final_shards(const Job& job) {
-  return last_of<ManifestEvent>(job, "worker/0").shards;
-}
-
-// Steps of 12 micro-batches; no ps: an all-reduce.
-JobSpec micro_batch_job(std::int64_t workers, std::int64_t ps) {
-  JobSpec spec = small_job();
-  spec.training.global_batch_size = 48;
-  spec.training.micro_batch_size = 4;
-  spec.training.strategy = ps == 0 ? Strategy::all_reduce : Strategy::parameter_server;
-  spec.ps.replicas = ps;
-  spec.worker.replicas = workers;
-  return spec;
-}
-
-// Long enough to be interrupted, with slots, on two ps.
-JobSpec long_job() {
-  JobSpec spec = small_job();
-  spec.ps.replicas = 2;
-  spec.training.max_steps = 1500;
-  spec.training.evaluate_every_steps = 500;
-  spec.checkpoint.every_steps = 100;
-  return spec;
-}
+using test::Job, test::small_job, test::micro_batch_job, test::long_job, test::run, test::Codes,
+    test::all_completed, test::all_of, test::last_of, test::final_shards;
 
 }  // namespace
 

@@ -1,0 +1,61 @@
+#include "runtime/net/control_calls.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstring>
+#include <string>
+
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using std::chrono::system_clock;
+
+constexpr std::chrono::seconds kFinishLimit{10};
+
+}  // namespace
+
+Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller& caller,
+                                    std::chrono::milliseconds limit, const std::stop_token& stop) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(system_clock::now() + limit);
+  const std::stop_callback on_stop(stop, [&context] { context.TryCancel(); });
+  proto::PsStatus status;
+  if (const auto answer = ps.Describe(&context, caller, &status); !answer.ok()) {
+    return from_grpc(answer);
+  }
+  return status;
+}
+
+Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::int64_t leaf,
+                     std::chrono::milliseconds limit, std::span<float> out) {
+  proto::ResidualRequest request;
+  *request.mutable_caller() = caller;
+  request.set_leaf(leaf);
+  grpc::ClientContext context;
+  context.set_deadline(system_clock::now() + limit);
+  proto::ResidualReply reply;
+  if (const auto answer = ps.Residual(&context, request, &reply); !answer.ok()) {
+    return from_grpc(answer);
+  }
+  if (reply.data().size() != out.size_bytes()) {
+    return invalid("a residual of " + std::to_string(reply.data().size()) + " bytes, not " +
+                   std::to_string(out.size_bytes()));
+  }
+  if (!out.empty()) std::memcpy(out.data(), reply.data().data(), out.size_bytes());
+  return ok();
+}
+
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller) {
+  grpc::ClientContext context;
+  context.set_deadline(system_clock::now() + kFinishLimit);
+  proto::PsStatus status;
+  if (const auto answer = ps.Finish(&context, caller, &status); !answer.ok()) {
+    return from_grpc(answer);
+  }
+  return ok();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,24 @@
+// A worker's calls on a ps' control channel, where they never queue behind gradients.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <stop_token>
+
+#include "schemas/base/result.h"
+#include "schemas/proto/params.grpc.pb.h"
+
+namespace trainyard::runtime {
+
+// Waits for the ps to be up, until the limit or until `stop`.
+Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller& caller,
+                                    std::chrono::milliseconds limit, const std::stop_token& stop);
+
+// The residual of a leaf, of the ps' share; `invalid` where it has another size than `out`.
+Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::int64_t leaf,
+                     std::chrono::milliseconds limit, std::span<float> out);
+
+// Training is over.
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,74 @@
+// One ps as RemoteParams sees it: for its own source files.
+#pragma once
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/net/remote_params.h"
+#include "runtime/net/shared_lane.h"
+
+namespace trainyard::runtime {
+
+struct RemoteParams::Ps {
+  enum class Operation { started, sent, received, half_closed, ended };
+  struct Tag {
+    Ps* ps;
+    Operation operation;
+  };
+
+  std::string address;
+  std::int64_t index = 0;
+  Share share;
+  std::unique_ptr<proto::Params::Stub> control;
+  std::shared_ptr<grpc::Channel> data;
+  bool local = false;              // data goes through the Unix socket
+  std::optional<SharedLane> lane;  // data goes through shared memory: no channel, no stream
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  grpc::ByteBuffer incoming;
+  grpc::Status end;                         // of the stream, once it has ended
+  std::int64_t version = 0;                 // of the parameters last received
+  proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
+  std::int64_t residual_leaves = 0;         // that it has residuals of
+  Pulled pulled;
+  Tag started{this, Operation::started};
+  Tag sent{this, Operation::sent};
+  Tag received{this, Operation::received};
+  Tag half_closed{this, Operation::half_closed};
+  Tag ended{this, Operation::ended};
+
+  [[nodiscard]] std::string name() const {
+    return "ps/" + std::to_string(index) + " at " + address;
+  }
+  void note(const proto::PullFrame& header) {
+    version = header.version();
+    pulled = {.version = header.version(),
+              .oldest = header.version(),
+              .newest = header.version(),
+              .rank_step = header.rank_step(),
+              .sums = {.examples = header.examples(),
+                       .loss_sum = header.loss_sum(),
+                       .correct = header.correct(),
+                       .staleness = header.staleness()},
+              .asked_snapshot = header.asked_snapshot(),
+              .traffic = {},
+              .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
+              .parameters = {}};
+  }
+  [[nodiscard]] Error explain(const Error& error) const {
+    return {error.code, name() + ": " + error.message};
+  }
+};
+
+struct RemoteParams::Completed {
+  Ps* ps;
+  Ps::Operation operation;
+  bool good;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,69 @@
+// How gradients lie on the wire, by training.wire: in a worker's memory as a whole arena, and of
+// that the runs that make a ps' share. Encodings are laid out by position in the arena, never by
+// share, so that what an element is decoded to does not depend on the number of ps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/chunk_plan.h"
+#include "runtime/core/reduction_tree.h"
+#include "runtime/math/wire/onebit.h"
+#include "runtime/net/payload.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+constexpr std::int64_t float_bytes = sizeof(float);
+// In an arena: the means, then the signs of all its elements.
+constexpr std::int64_t onebit_block_elements = onebit_block;
+constexpr std::int64_t onebit_block_bytes =
+    2 * float_bytes + static_cast<std::int64_t>(onebit_sign_bytes(onebit_block));
+
+// Bytes of one gradient of a share.
+std::int64_t gradient_bytes(Wire wire, const Share& share);
+
+// Bytes of one gradient of a whole arena, of which a share's payload is made.
+std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements);
+
+// Floats that a worker's memory must have for its pushes: `parts` encoded gradients one after
+// another, then for onebit as many residuals.
+std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int64_t parts);
+
+// Of such memory, what goes to a ps: its share of each gradient, and of each residual behind them.
+enum class WithResiduals { no, yes };
+Payload push_payload(Wire wire, std::span<const float> memory, std::int64_t arena_elements,
+                     const Share& share, std::int64_t parts, WithResiduals residuals);
+
+// The nodes of the reduction tree whose sums a worker sends that has computed the leaves `owned`.
+// What loses bits on the way goes leaf by leaf: how much is lost must not depend on who computes.
+std::vector<Leaves> sent_nodes(Wire wire, Leaves owned, std::int64_t leaves);
+
+// Walks one gradient of a share once, from its first element to its last, decoding it.
+class GradientReader {
+ public:
+  // The gradient begins at byte `begin` of the payload, the reader at element `first` of the share:
+  // with onebit a multiple of 8. Both outlive the reader.
+  GradientReader(Wire wire, const Share& share, const Payload& payload, std::int64_t begin = 0,
+                 std::int64_t first = 0);
+
+  // The next out.size() elements; with onebit a multiple of 8, but for the last of the arena.
+  void read(std::span<float> out);
+
+ private:
+  void seek_onebit(const Payload& payload, std::int64_t begin, std::int64_t first);
+  void read_bfloat16(std::span<float> out);
+  void read_onebit(std::span<float> out);
+  void read_means();
+
+  Wire wire_;
+  const Share* share_;
+  PayloadReader bytes_;
+  std::size_t range_ = 0;   // onebit: where it is
+  std::int64_t at_ = -1;    // element of the arena; -1: the range is not entered yet
+  OneBitMeans means_ = {};  // of the block it is in
+};
+
+}  // namespace trainyard::runtime

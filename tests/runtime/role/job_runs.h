@@ -1,0 +1,72 @@
+// What tests of whole jobs do and ask again and again.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/runtime/role/job.h"
+
+namespace trainyard::runtime::test {
+
+using Codes = std::map<std::string, int>;
+
+inline bool all_completed(const Codes& codes) {
+  return std::ranges::all_of(codes, [](const auto& code) { return code.second == 0; });
+}
+
+template <class What>
+std::vector<What> all_of(const Job& job, const std::string& task) {
+  std::vector<What> found;
+  for (const RunEvent& event : job.events(task)) {
+    if (const auto* what = std::get_if<What>(&event.what)) found.push_back(*what);
+  }
+  return found;
+}
+
+template <class What>
+What last_of(const Job& job, const std::string& task) {
+  const auto found = all_of<What>(job, task);
+  REQUIRE_FALSE(found.empty());
+  return found.back();
+}
+
+inline void run(Job& job) {
+  job.start();
+  const Codes codes = job.wait_all();
+  for (const auto& [name, code] : codes) {
+    INFO(name << ": " << code << "\n" << job.task(name).output());
+    REQUIRE(code == 0);
+  }
+}
+
+inline std::vector<ArtifactFile> final_shards(const Job& job) {
+  return last_of<ManifestEvent>(job, "worker/0").shards;
+}
+
+// Steps of 12 micro-batches; no ps: an all-reduce.
+inline JobSpec micro_batch_job(std::int64_t workers, std::int64_t ps) {
+  JobSpec spec = small_job();
+  spec.training.global_batch_size = 48;
+  spec.training.micro_batch_size = 4;
+  spec.training.strategy = ps == 0 ? Strategy::all_reduce : Strategy::parameter_server;
+  spec.ps.replicas = ps;
+  spec.worker.replicas = workers;
+  return spec;
+}
+
+// Long enough to be interrupted, with slots, on two ps.
+inline JobSpec long_job() {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 2;
+  spec.training.max_steps = 1500;
+  spec.training.evaluate_every_steps = 500;
+  spec.checkpoint.every_steps = 100;
+  return spec;
+}
+
+}  // namespace trainyard::runtime::test
