@@ -87,6 +87,12 @@ void Aggregator::push(Push push, Reply reply) {
                           " never was: this ps is at version " + std::to_string(gate_.version())));
   }
 
+  if (rules_.gate.mode == Mode::sync && push.base_version != push.step - 1) {
+    return reply(conflict("step " + std::to_string(push.step) + " needs a gradient of version " +
+                          std::to_string(push.step - 1) + ", not of " +
+                          std::to_string(push.base_version)));
+  }
+
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
     case accept: return this->accept(std::move(push), std::move(reply));

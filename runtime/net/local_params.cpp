@@ -46,6 +46,8 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer) {
   lent_ = std::move(given.weights);
   version_ = given.version;
   return Pulled{.version = given.version,
+                .oldest = given.version,
+                .newest = given.version,
                 .rank_step = given.rank_step,
                 .sums = given.sums,
                 .times = {.apply = Seconds(given.apply_seconds)},

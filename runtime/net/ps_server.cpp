@@ -316,6 +316,10 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
   }
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
+  // What an earlier process of the task had under way may arrive after its successor has called.
+  if (caller_of_rank_[caller.rank] != &caller) {
+    return conflict("another process of this task has come");
+  }
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }

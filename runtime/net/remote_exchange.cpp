@@ -124,6 +124,9 @@ Result<Pulled> RemoteParams::receive_all() {
   usable_ = true;
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
+    pulled.oldest = std::min(pulled.oldest, ps->version);
+    pulled.newest = std::max(pulled.newest, ps->version);
+    pulled.rank_step = std::min(pulled.rank_step, ps->pulled.rank_step);
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }

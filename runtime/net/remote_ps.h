@@ -48,6 +48,8 @@ struct RemoteParams::Ps {
   void note(const proto::PullFrame& header) {
     version = header.version();
     pulled = {.version = header.version(),
+              .oldest = header.version(),
+              .newest = header.version(),
               .rank_step = header.rank_step(),
               .sums = {.examples = header.examples(),
                        .loss_sum = header.loss_sum(),

@@ -82,7 +82,7 @@ class Training {
         gradient_(params.gradient_buffer(elements_ * nodes_.size())) {}
 
   Result<TaskEnd> run() {
-    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull(0)));
+    TRY(task_.cause.of(Reason::peer_lost, pull_first()));
     residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
@@ -102,6 +102,21 @@ class Training {
   [[nodiscard]] bool sync() const { return step_mode(task_.context.spec) == Mode::sync; }
   [[nodiscard]] std::int64_t next_step() const {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
+  }
+
+  // Parameters to begin with, in sync of one version. They can be of two where an earlier process of
+  // this task died: its push may have reached one ps and not another, or one ps was just waiting for
+  // another worker's.
+  Status pull_first() {
+    TRY_ASSIGN(pulled_, params_.pull(0));
+    if (!sync() || pulled_.oldest == pulled_.newest) return ok();
+    if (pulled_.rank_step < pulled_.newest) {
+      return unavailable("the ps are at versions " + std::to_string(pulled_.oldest) + " to " +
+                         std::to_string(pulled_.newest) +
+                         ", and the push that led there reached only some of them");
+    }
+    TRY_ASSIGN(pulled_, params_.pull(pulled_.newest));
+    return ok();
   }
 
   Status steps(Chief* chief) {
