@@ -104,9 +104,9 @@ class Training {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }
 
-  // Parameters to begin with, in sync of one version. They can be of two where an earlier process of
-  // this task died: its push may have reached one ps and not another, or one ps was just waiting for
-  // another worker's.
+  // Parameters to begin with, in sync of one version. They can be of two where an earlier process
+  // of this task died: its push may have reached one ps and not another, or one ps was just waiting
+  // for another worker's.
   Status pull_first() {
     TRY_ASSIGN(pulled_, params_.pull(0));
     if (!sync() || pulled_.oldest == pulled_.newest) return ok();
