@@ -6,60 +6,15 @@
 
 #include "runtime/math/wire/bfloat16.h"
 #include "runtime/net/frame.h"
-#include "tests/runtime/net/gang.h"
+#include "tests/runtime/net/stock_stream.h"
 
 namespace trainyard::runtime {
 namespace {
 
-using test::Gang, test::GangSpec;
-
-constexpr std::int64_t elements = 1000;
-const GangSpec small{.workers = 2, .max_steps = 3, .elements = elements};
-
-// A stock protobuf client: what any language can write.
-struct StockStream {
-  explicit StockStream(const std::string& address)
-      : stub(proto::Params::NewStub(
-            grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    stream = stub->PushPull(&context);
-  }
-
-  proto::PushFrame push(std::int64_t rank, std::int64_t step) const {
-    proto::PushFrame frame;
-    frame.set_token("token");
-    frame.set_rank(rank);
-    frame.set_step(step);
-    frame.set_base_version(step - 1);
-    frame.set_examples(1);
-    const std::vector<float> gradient(elements, 1.0F);
-    frame.set_data(std::string(reinterpret_cast<const char*>(gradient.data()), elements * 4));
-    return frame;
-  }
-
-  proto::PushFrame pull(std::int64_t rank) const {
-    proto::PushFrame frame = push(rank, 0);
-    frame.set_examples(0);
-    frame.clear_data();
-    return frame;
-  }
-
-  // The answer, or the status the stream ended with.
-  Result<proto::PullFrame> exchange(const proto::PushFrame& frame) {
-    proto::PullFrame answer;
-    stream->Write(frame);
-    if (stream->Read(&answer)) return answer;
-    const grpc::Status status = stream->Finish();
-    return Error{Code::internal, status.error_message()};
-  }
-
-  std::unique_ptr<proto::Params::Stub> stub;
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<proto::PushFrame, proto::PullFrame>> stream;
-};
+using test::elements, test::Gang, test::GangSpec, test::small_gang, test::StockStream;
 
 GangSpec alone() {
-  GangSpec spec = small;
+  GangSpec spec = small_gang;
   spec.workers = 1;
   return spec;
 }
@@ -126,7 +81,7 @@ TEST_CASE("frames that make no sense end their stream and nothing else", "[ps_se
   };
   CHECK(refused([](auto& frame) { frame.set_rank(7); }) == "rank 7 is not one of 1");
   CHECK(refused([](auto& frame) { frame.set_step(9); }) ==
-        "step 9 of rank 0 cannot follow version 0");
+        "step 9 needs a gradient of version 8, not of 0");
   CHECK(refused([](auto& frame) { frame.set_examples(-1); }) ==
         "examples must be 0 to 1099511627776");
   CHECK(refused([](auto& frame) { frame.set_base_version(7); }) ==
@@ -207,51 +162,8 @@ TEST_CASE("a stock protobuf client can train in bfloat16 and ask for the master"
   }
 }
 
-TEST_CASE("a sync worker that vanishes ends the wait of the others", "[ps_server]") {
-  GangSpec spec = small;
-  for (const int return_limit : {0, 50}) {
-    spec.return_limit = std::chrono::milliseconds(return_limit);
-    const Gang gang(spec);
-    StockStream lost(gang.addresses().front());
-    REQUIRE(lost.exchange(lost.pull(1)).has_value());
-
-    StockStream waiting(gang.addresses().front());
-    waiting.stream->Write(waiting.push(0, 1));
-    lost.context.TryCancel();
-    proto::PullFrame answer;
-    CHECK_FALSE(waiting.stream->Read(&answer));
-    const grpc::Status status = waiting.stream->Finish();
-    CHECK(status.error_code() == grpc::StatusCode::UNAVAILABLE);
-    CHECK(status.error_message() == "the worker of rank 1 is gone");
-  }
-}
-
-TEST_CASE("a sync step waits for a worker that vanishes and comes back", "[ps_server]") {
-  GangSpec spec = small;
-  spec.return_limit = std::chrono::seconds(60);
-  const Gang gang(spec);
-  StockStream waiting(gang.addresses().front());
-  waiting.stream->Write(waiting.push(0, 1));
-  for (int process = 0; process < 3; ++process) {
-    StockStream lost(gang.addresses().front());
-    const auto pulled = lost.exchange(lost.pull(1));
-    REQUIRE(pulled.has_value());
-    CHECK(pulled->version() == 0);
-    lost.context.TryCancel();
-  }
-
-  StockStream last(gang.addresses().front());
-  REQUIRE(last.exchange(last.pull(1)).has_value());
-  const auto pushed = last.exchange(last.push(1, 1));
-  REQUIRE(pushed.has_value());
-  proto::PullFrame answer;
-  REQUIRE(waiting.stream->Read(&answer));
-  CHECK(answer.version() == 1);
-  CHECK(answer.data() == pushed->data());
-}
-
 TEST_CASE("a ps that everybody left does not live for ever", "[ps_server]") {
-  GangSpec spec = small;
+  GangSpec spec = small_gang;
   spec.no_caller_limit = std::chrono::milliseconds(50);
   Gang gang(spec);
   {
@@ -328,7 +240,7 @@ TEST_CASE("a ps that never comes is an error that names it", "[ps_server]") {
 }
 
 TEST_CASE("a worker that is asked to stop does not wait for the others", "[ps_server]") {
-  const Gang gang(small);
+  const Gang gang(small_gang);
   std::stop_source stop;
   RemoteOptions options = gang.options(0);
   options.stop = stop.get_token();
