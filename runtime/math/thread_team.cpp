@@ -23,14 +23,14 @@ void ThreadTeam::run(std::size_t parts, const Part& part) {
     ++loop_;
   }
   woken_.notify_all();
-  take_parts();
+  take_parts(parts, part);
   std::unique_lock lock(mutex_);
   part_ = nullptr;  // who wakes up now has come too late
   done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-void ThreadTeam::take_parts() noexcept {
-  for (std::size_t i = next_++; i < parts_; i = next_++) (*part_)(i);
+void ThreadTeam::take_parts(std::size_t parts, const Part& part) noexcept {
+  for (std::size_t i = next_++; i < parts; i = next_++) part(i);
 }
 
 void ThreadTeam::serve() {
@@ -41,8 +41,10 @@ void ThreadTeam::serve() {
     if (ending_) return;
     seen = loop_;
     ++busy_;
+    const Part& part = *part_;  // it lives until nobody is busy
+    const std::size_t parts = parts_;
     lock.unlock();
-    take_parts();
+    take_parts(parts, part);
     lock.lock();
     if (--busy_ == 0) done_.notify_all();
   }

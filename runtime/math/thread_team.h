@@ -28,13 +28,13 @@ class ThreadTeam {
 
  private:
   void serve();
-  void take_parts() noexcept;
+  void take_parts(std::size_t parts, const Part& part) noexcept;
 
   std::mutex mutex_;
   std::condition_variable woken_;
   std::condition_variable done_;
-  const Part* part_ = nullptr;  // guarded by mutex_ but for who is `busy_`; null: nothing to do
-  std::size_t parts_ = 0;       // as part_
+  const Part* part_ = nullptr;  // guarded by mutex_; null: nothing to do
+  std::size_t parts_ = 0;       // guarded by mutex_
   std::uint64_t loop_ = 0;      // guarded by mutex_: number of the loop
   int busy_ = 0;                // guarded by mutex_: threads in the loop, without the caller
   bool ending_ = false;         // guarded by mutex_
