@@ -10,15 +10,17 @@
 
 namespace trainyard::runtime {
 
-// Waits for the ps to be up, until the limit or until `stop`.
+// Waits for the ps to be up, until the limit or until `stop`: then `unavailable`. `conflict` where it
+// refuses the token.
 Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller& caller,
                                     std::chrono::milliseconds limit, const std::stop_token& stop);
 
-// The residual of a leaf, of the ps' share; `invalid` where it has another size than `out`.
+// The residual of a leaf: the floats of the ps' share, into `out`. `invalid` where it has another
+// size, `not_found` where the ps has none.
 Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::int64_t leaf,
                      std::chrono::milliseconds limit, std::span<float> out);
 
-// Training is over.
+// Tells the ps that training is over: it may exit once every rank knows. `unavailable` after 10 s.
 Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller);
 
 }  // namespace trainyard::runtime
