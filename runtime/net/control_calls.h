@@ -10,8 +10,8 @@
 
 namespace trainyard::runtime {
 
-// Waits for the ps to be up, until the limit or until `stop`: then `unavailable`. `conflict` where it
-// refuses the token.
+// Waits for the ps to be up, until the limit or until `stop`: then `unavailable`. `conflict` where
+// it refuses the token.
 Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller& caller,
                                     std::chrono::milliseconds limit, const std::stop_token& stop);
 

@@ -21,8 +21,7 @@
 namespace trainyard::runtime {
 namespace {
 
-using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock,
-    std::chrono::system_clock;
+using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
