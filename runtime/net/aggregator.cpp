@@ -16,7 +16,14 @@ std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank);
 
 }  // namespace
 
-Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink)
+RowTable::Update row_update(const ParameterShard::Update& update) {
+  return {.learning_rate = update.learning_rate,
+          .step = update.step,
+          .gradient_scale = update.gradient_scale};
+}
+
+Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
+                       std::optional<RowTable> rows)
     : rules_(std::move(rules)),
       gate_(rules_.gate, start.version, std::move(start.rank_steps)),
       shard_(std::move(shard)),
@@ -28,6 +35,7 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       unseen_(pending_.size()),
       told_(pending_.size()) {
   const std::int64_t ranks = rules_.gate.ranks;
+  if (rows) rows_.emplace(*std::move(rows), ranks);
   const std::int64_t leaves = rules_.leaves == 0 ? ranks : rules_.leaves;
   std::vector<Leaves> nodes;
   for (std::int64_t rank = 0; rank < ranks && rules_.gate.mode == Mode::sync; ++rank) {
@@ -63,7 +71,12 @@ void Aggregator::push(Push push, Reply reply) {
 
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
-    case accept: return this->accept(std::move(push), std::move(reply));
+    case accept:
+      if (rows_ && !rows_->has(push.rank, push.step)) {
+        return reply(conflict("step " + std::to_string(push.step) + " of rank " +
+                              std::to_string(push.rank) + " has no gradients of rows"));
+      }
+      return this->accept(std::move(push), std::move(reply));
     case duplicate: {
       const bool sync = rules_.gate.mode == Mode::sync;
       return pull(push.rank, sync ? push.step : 0, std::move(reply));
@@ -87,6 +100,25 @@ void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
   if (gate_.version() >= at_least && may_go_on(index_of(rank))) return answer(rank, reply);
   if (broken_) return reply(*broken_);
   waiting_[index_of(rank)] = {std::move(reply), at_least};
+}
+
+Result<std::vector<float>> Aggregator::read_rows(std::span<const std::int64_t> ids) const {
+  if (!rows_) return invalid("this job has no embedding table");
+  std::vector<float> rows(ids.size() * static_cast<std::size_t>(rows_->width()));
+  TRY(rows_->read(ids, rows));
+  return rows;
+}
+
+Status Aggregator::stage_rows(std::int64_t rank, std::int64_t step,
+                              std::vector<RowGradients> parts) {
+  if (!rows_) return invalid("this job has no embedding table");
+  if (parts_of(rank) != std::ssize(parts)) {
+    return invalid(std::to_string(parts.size()) + " parts of rows from rank " +
+                   std::to_string(rank) + ", which has " + std::to_string(parts_of(rank)));
+  }
+  // What else may be wrong with the step the push that follows is told.
+  if (gate_.judge(rank, step) != VersionGate::Verdict::accept) return ok();
+  return rows_->stage(rank, step, std::move(parts));
 }
 
 // Steps since this ps started, so that a rank that is new after a restore starts with the others.
@@ -137,15 +169,29 @@ void Aggregator::commit() {
     snapshot_step = std::max(snapshot_step, push->snapshot_step);
   }
 
-  shard_.apply(sum_of_pending(), update_to(gate_.version() + 1, sums.examples));
+  const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
+  shard_.apply(sum_of_pending(), update);
+  const RowGradients rows = apply_rows(update);
   gate_.commit();
-  if (rules_.gate.mode == Mode::async) note_in_cut();
+  if (rules_.gate.mode == Mode::async) note_in_cut(rows);
   for (auto& push : pending_) push.reset();
   for (BatchSums& unseen : unseen_) unseen += sums;
 
   if (snapshot_step > 0 && rules_.gate.mode == Mode::sync) take_snapshot(snapshot_step);
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
+}
+
+// The sum of what was applied to the table's rows; nothing where there is no table.
+RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
+  if (!rows_) return {};
+  std::vector<std::int64_t> ranks;
+  for (const auto& push : pending_) {
+    if (push) ranks.push_back(push->rank);
+  }
+  RowGradients sum = rows_->take_sum(ranks, order_);
+  rows_->table().apply(sum, row_update(update));
+  return sum;
 }
 
 ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
@@ -155,17 +201,19 @@ ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t 
 }
 
 // The one push of this commit, in the snapshot that is being made or that it asks for.
-void Aggregator::note_in_cut() {
+void Aggregator::note_in_cut(const RowGradients& rows) {
   const auto push =
       std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
   const std::int64_t rank = (*push)->rank;
   if (cut_ && cut_->wants(rank)) {
-    cut_->apply(rank, (*push)->step, sum_of_pending(),
-                update_to(cut_->version() + 1, (*push)->sums.examples));
+    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums.examples);
+    if (rows_) cut_->apply_rows(rows, row_update(update));
+    cut_->apply(rank, (*push)->step, sum_of_pending(), update);
   }
   const std::int64_t asked = (*push)->snapshot_step;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
     cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
+    if (rows_) cut_->keep_rows(rows_->table().fork());
     for (std::size_t other = 0; other < lost_.size(); ++other) {
       if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
     }
@@ -195,7 +243,8 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .version = gate_.version(),
          .rank_steps = gate_.rank_steps(),
          .weights = shard_.weights(),
-         .slots = copy_of(shard_.slots())});
+         .slots = copy_of(shard_.slots()),
+         .rows = rows_ ? std::optional(rows_->table().fork()) : std::nullopt});
 }
 
 void Aggregator::answer(std::int64_t rank, const Reply& reply) {

@@ -22,6 +22,10 @@ void Cut::apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
   rank_steps_[static_cast<std::size_t>(rank)] = rank_step;
 }
 
+void Cut::apply_rows(const RowGradients& gradients, const RowTable::Update& update) {
+  if (rows_) rows_->apply(gradients, update);
+}
+
 void Cut::close(std::int64_t rank) { open_[static_cast<std::size_t>(rank)] = false; }
 
 bool Cut::is_complete() const { return std::ranges::find(open_, true) == open_.end(); }
@@ -31,7 +35,8 @@ Snapshot Cut::take() && {
           .version = version_,
           .rank_steps = std::move(rank_steps_),
           .weights = shard_.weights(),
-          .slots = std::move(shard_).take_slots()};
+          .slots = std::move(shard_).take_slots(),
+          .rows = std::move(rows_)};
 }
 
 }  // namespace trainyard::runtime

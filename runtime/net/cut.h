@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "runtime/math/rows/row_table.h"
 #include "runtime/net/parameter_shard.h"
 
 namespace trainyard::runtime {
@@ -22,6 +24,7 @@ struct Snapshot {
   std::vector<std::int64_t> rank_steps;
   Weights weights;
   std::vector<AlignedBuffer> slots;
+  std::optional<RowTable> rows{};  // of the embedding table, where there is one
 };
 
 class Cut {
@@ -38,6 +41,10 @@ class Cut {
   // A push of a rank that it wants, number `rank_step`; makes version() + 1.
   void apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
              const ParameterShard::Update& update);
+  // The same of the embedding table: its share at the first marker, and the gradients of each push
+  // that belongs to the cut, before its apply().
+  void keep_rows(RowTable rows) { rows_ = std::move(rows); }
+  void apply_rows(const RowGradients& gradients, const RowTable::Update& update);
   // No more of the rank: it has marked, or is gone.
   void close(std::int64_t rank);
   [[nodiscard]] bool is_complete() const;
@@ -49,6 +56,7 @@ class Cut {
   std::int64_t version_;
   std::vector<std::int64_t> rank_steps_;
   std::vector<bool> open_;  // by rank
+  std::optional<RowTable> rows_;
 };
 
 }  // namespace trainyard::runtime

@@ -18,6 +18,8 @@ namespace trainyard::runtime {
 grpc::ByteBuffer encode_frame(const proto::PushFrame& header, const Payload& payload);
 grpc::ByteBuffer encode_frame(const proto::PullFrame& header, const Payload& payload);
 
+grpc::ByteBuffer encode_frame(const proto::RowFrame& header, const Payload& payload);
+
 template <class Header>
 struct Frame {
   Header header;    // without `data`
@@ -28,6 +30,7 @@ struct Frame {
 // to the end.
 Result<Frame<proto::PushFrame>> decode_push(const grpc::ByteBuffer& bytes);
 Result<Frame<proto::PullFrame>> decode_pull(const grpc::ByteBuffer& bytes);
+Result<Frame<proto::RowFrame>> decode_row_frame(const grpc::ByteBuffer& bytes);
 
 // What a frame may need besides its tensor: the bound of gRPC's message size is the share and this.
 constexpr int kFrameHeaderBytesMax = 4096;

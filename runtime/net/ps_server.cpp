@@ -10,6 +10,7 @@
 #include "runtime/net/completion.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/push_stream.h"
+#include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
 #include "runtime/net/unary_call.h"
 #include "schemas/base/log.h"
@@ -69,18 +70,21 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(std::move(parts.share)),
       arena_elements_(parts.arena_elements),
-      aggregator_(std::move(parts.rules), at_home_in(shared_buffers_, std::move(parts.shard)),
-                  std::move(parts.start),
-                  [this](Snapshot snapshot) {
-                    if (desk_) desk_->take(std::move(snapshot));
-                  }),
+      aggregator_(
+          std::move(parts.rules), at_home_in(shared_buffers_, std::move(parts.shard)),
+          std::move(parts.start),
+          [this](Snapshot snapshot) {
+            if (desk_) desk_->take(std::move(snapshot));
+          },
+          std::move(parts.rows)),
       local_socket_(new_local_socket_name()) {}
 
 PsServer::~PsServer() { drain(); }
 
 Status PsServer::listen() {
   grpc::ServerBuilder builder;
-  configure_server(builder, aggregator_.elements());
+  const std::int64_t row_floats = aggregator_.has_rows() ? row_message_floats_max : 0;
+  configure_server(builder, std::max(aggregator_.elements(), row_floats));
   int local_port = 0;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   builder.AddListeningPort(local_socket_address(local_socket_), grpc::InsecureServerCredentials(),
@@ -91,6 +95,7 @@ Status PsServer::listen() {
   if (!server_ || port_ == 0) return unavailable("cannot listen on " + options_.listen);
   offer_stream();
   offer_control();
+  if (aggregator_.has_rows()) offer_rows();
   share_memory();
   return ok();
 }

@@ -95,6 +95,7 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   for (const auto& ps : params->ps_) {
     if (!ps->lane) TRY(params->open_stream(*ps));
   }
+  params->prepare_rows();
   params->usable_ = true;
   return params;
 }
@@ -139,13 +140,19 @@ Status RemoteParams::connect_to(Ps& ps) {
   }
 
   using enum RemoteOptions::Transport;
+  const bool here = options_.transport != tcp && answers_here(status.local_socket());
+  const std::string address = here ? local_socket_address(status.local_socket()) : ps.address;
+  if (options_.row_width > 0) {
+    row_peers_.push_back(
+        {grpc::CreateCustomChannel(address, credentials, channel_arguments(row_message_floats_max)),
+         ps.name()});
+  }
   if (options_.transport == shared_memory && !status.shared_socket().empty()) {
     const Status shared = share_memory(ps, status.shared_socket());
     if (shared.has_value()) return ok();
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
   }
-  ps.local = options_.transport != tcp && answers_here(status.local_socket());
-  const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
+  ps.local = here;
   ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
   return ok();
 }

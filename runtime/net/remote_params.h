@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/net/params_channel.h"
+#include "runtime/net/row_calls.h"
 #include "runtime/net/shared_floats.h"
 #include "schemas/proto/params.grpc.pb.h"
 
@@ -25,6 +26,7 @@ struct RemoteOptions {
   std::int64_t rank = 0;
   std::int64_t arena_elements = 0;
   std::int64_t parts = 1;  // gradients in a contribution: the rank's roots of the reduction tree
+  std::int64_t row_width = 0;  // of the embedding table; 0: the model has none
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is
@@ -46,6 +48,8 @@ class RemoteParams final : public ParamsChannel {
   std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
   Result<Pulled> pull(std::int64_t at_least) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
+  Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
@@ -61,6 +65,7 @@ class RemoteParams final : public ParamsChannel {
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
   Status share_memory(Ps& ps, const std::string& socket);
+  void prepare_rows();
   Status open_stream(Ps& ps);
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> receive_all();
@@ -78,6 +83,8 @@ class RemoteParams final : public ParamsChannel {
   RemoteOptions options_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
+  std::vector<RowCalls::Peer> row_peers_;  // by ps, where there is a table
+  std::optional<RowCalls> rows_;
   std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
   AlignedBuffer assembled_;            // parameters of several ps, or that came by gRPC
   bool usable_ = false;                // streams are open, and no exchange has failed
