@@ -37,7 +37,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .share = plan.shares[index],
                                                .weights = snapshot.weights->span(),
                                                .slot_names = plan.slot_names,
-                                               .slots = slots}));
+                                               .slots = slots,
+                                               .rows = snapshot.rows ? &*snapshot.rows : nullptr}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step, .file = file}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;
