@@ -28,6 +28,7 @@ find_package(Eigen3 REQUIRED)
 find_package(Boost REQUIRED COMPONENTS filesystem)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(Catch2 2 REQUIRED)
+find_package(Gloo REQUIRED)  # a peer of the benchmarks
 pkg_check_modules(PISTACHE REQUIRED IMPORTED_TARGET libpistache)
 add_library(Pistache::Pistache ALIAS PkgConfig::PISTACHE)
 

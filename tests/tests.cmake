@@ -47,7 +47,7 @@ file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
   add_executable(trainyard-bench ${bench_sources})
   trainyard_link(trainyard-bench PRIVATE DEPS runtime/role scheduler/loop schemas/wire
-                 OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen)
+                 OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)
   # Eigen is a peer here: it is given what the runtime is compiled for.
   set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
 endif()

@@ -147,15 +147,30 @@ void Agent::take(const TaskStartFailed& event, Moment& moment) {
   const auto found = tasks_.find(event.key);
   if (found == tasks_.end()) return;
   fail_to_begin(found->second, event, moment.now.wall);
+  if (!found->second.output_delivered) moment.act(DeliverOutput{event.key});
   moment.report_soon();
   forget_if_done(event.key, moment);
+}
+
+// Who was killed by a signal that nobody sent on purpose said nothing of why, and may do better the
+// next time. Who ended by itself knew why, and would do it again.
+bool Agent::may_return(const HostedTask& task, const TaskExited& event) const {
+  const JobSpec& spec = task.wanted.task.spec;
+  const bool was_told = !task.is_wanted || task.kill_at || task.was_killed || leaving_;
+  return returns_alone(spec, event.key) && event.exit.signal && event.reason == Reason::none &&
+         !was_told && task.returns < spec.run_policy.max_restarts;
 }
 
 void Agent::take(const TaskExited& event, Moment& moment) {
   const auto found = tasks_.find(event.key);
   if (found == tasks_.end()) return;
-  end(found->second, event);
   moment.report_soon();
+  if (may_return(found->second, event)) {
+    begin_again(found->second);
+    return moment.act(RestartTask{event.key});
+  }
+  end(found->second, event);
+  moment.act(DeliverOutput{event.key});
   forget_if_done(event.key, moment);
 }
 

@@ -63,6 +63,7 @@ class Agent {
   void want(const WantedTask& wanted, Moment& moment);
   void ask_to_stop(HostedTask& task, Moment& moment);
   void kill(HostedTask& task, Moment& moment);
+  [[nodiscard]] bool may_return(const HostedTask& task, const TaskExited& event) const;
   void forget_if_done(const TaskKey& key, Moment& moment);
   [[nodiscard]] bool lease_has_expired(Time now) const;
 

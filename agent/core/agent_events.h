@@ -51,8 +51,8 @@ struct RunEventsRead {
   std::vector<RunEvent> events;
   std::int64_t end = 0;  // offset after the last
 };
-// Everything the task wrote has been read (to the end of its file) and shipped, its announced files
-// and log too.
+// After a DeliverOutput: everything the task wrote has been read (to the end of its file) and
+// shipped, its announced files and log too.
 struct TaskOutputDelivered {
   TaskKey key;
 };
@@ -67,6 +67,14 @@ using AgentEvent =
 struct StartTask {
   WantedTask task;
 };
+// The process of the task is gone, and another is to go on in its folder.
+struct RestartTask {
+  TaskKey key;
+};
+// The task is over: what it has written is to be brought to the server to the last byte.
+struct DeliverOutput {
+  TaskKey key;
+};
 enum class StopSignal { terminate, kill };  // to the whole process group
 struct StopTask {
   TaskKey key;
@@ -79,6 +87,7 @@ struct ForgetTask {
 // Something changed that the server should know at once (coalesced by the shell).
 struct ReportSoon {};
 
-using Action = std::variant<StartTask, StopTask, ForgetTask, ReportSoon>;
+using Action =
+    std::variant<StartTask, RestartTask, DeliverOutput, StopTask, ForgetTask, ReportSoon>;
 
 }  // namespace trainyard::agent

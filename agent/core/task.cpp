@@ -35,13 +35,18 @@ void show_events(const HostedTask& task, TaskReport& report, ReportRoom& room) {
 
 void begin(HostedTask& task, const TaskStarted& event) {
   task.process = Process::alive;
+  if (task.pid == 0) task.started_at = event.time;
   task.pid = event.pid;
-  task.started_at = event.time;
+}
+
+void begin_again(HostedTask& task) {
+  task.process = Process::preparing;
+  ++task.returns;
 }
 
 void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now) {
   task.process = Process::gone;
-  task.output_delivered = true;
+  task.output_delivered = task.pid == 0;  // no process, no output
   const bool was_told = event.reason == Reason::stopped_with_gang;
   task.ended_as = was_told ? TaskState::killed : TaskState::failed;
   task.reason = task.outlived_lease ? Reason::agent_lost : event.reason;

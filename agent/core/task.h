@@ -12,7 +12,7 @@
 namespace trainyard::agent {
 
 // The process of a task:  preparing ──► alive ──► gone. A task that could not be started is gone at
-// once.
+// once; one that is started again is preparing once more, and shown as what it was.
 enum class Process { preparing, alive, gone };
 
 struct HostedTask {
@@ -26,7 +26,8 @@ struct HostedTask {
 
   TaskState lived_as = TaskState::starting;  // starting, or running once it has said so
   std::optional<TaskState> ended_as;         // terminal; shown once nothing more will come
-  std::int64_t pid = 0;
+  std::int64_t pid = 0;                      // of the newest process; 0 = there was none
+  std::int64_t returns = 0;                  // how often it was started again
   ExitStatus exit;
   Reason reason = Reason::none;
   std::string message;
@@ -42,6 +43,7 @@ struct HostedTask {
 
 void begin(HostedTask& task, const TaskStarted& event);
 void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now);
+void begin_again(HostedTask& task);
 void end(HostedTask& task, const TaskExited& event);
 void read(HostedTask& task, const RunEventsRead& event);
 // The server has the events up to `offset`.

@@ -128,6 +128,10 @@ class Daemon::Session {
   void perform(const StartTask& action, const Now& now) {
     apply_all(runner_.start(action.task, now), now);
   }
+  void perform(const RestartTask& action, const Now& now) {
+    apply_all(runner_.restart(action.key, now), now);
+  }
+  void perform(const DeliverOutput& action, const Now&) { runner_.deliver(action.key); }
   void perform(const StopTask& action, const Now& now) { apply_all(runner_.stop(action), now); }
   void perform(const ForgetTask& action, const Now&) { runner_.forget(action.key); }
   void perform(const ReportSoon&, const Now& now) {

@@ -69,9 +69,7 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
   ENSURE(added);  // the core starts an attempt of a task at most once
   Task& task = entry->second;
   task.wanted = wanted;
-  if (shutting_down_) {
-    return {start_failed(task, Reason::agent_restarted, "the agent is shutting down")};
-  }
+  if (shutting_down_) return {start_failed_in_shutdown(task)};
   Result<std::string> folder = workdir_.make_task_folder(key);
   if (!folder) return {start_failed(task, Reason::start_failed, folder.error().message)};
   task.files = {.key = key, .token = wanted.task.token, .folder = std::move(folder).value()};
@@ -79,6 +77,12 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
 
   fetcher_.add({.key = key, .checkpoint = *wanted.restore, .folder = workdir_.restore_folder(key)});
   return {};
+}
+
+std::vector<AgentEvent> TaskRunner::restart(const TaskKey& key, const Now& now) {
+  Task& task = tasks_.at(key);
+  if (shutting_down_) return {start_failed_in_shutdown(task)};
+  return launch(task, now);
 }
 
 std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
@@ -112,6 +116,10 @@ AgentEvent TaskRunner::start_failed(Task& task, Reason reason, std::string messa
   return TaskStartFailed{.key = key, .reason = reason, .message = std::move(message)};
 }
 
+AgentEvent TaskRunner::start_failed_in_shutdown(Task& task) {
+  return start_failed(task, Reason::agent_restarted, "the agent is shutting down");
+}
+
 std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
   const auto found = tasks_.find(order.key);
   if (found == tasks_.end()) return {};
@@ -143,10 +151,7 @@ std::vector<AgentEvent> TaskRunner::handle(const RunnerEvent& event, const Now& 
 
 AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) {
   Task& task = tasks_.at(gone.key);  // forgotten only once it is gone
-  task.stage = Task::Stage::delivering;
-  task.undelivered = {Part::events, Part::files, Part::log};
-  event_tail_.finish(gone.key);
-  log_shipper_.finish(gone.key);
+  task.stage = Task::Stage::ended;
   log_info("task_exited", {{"task", to_string(gone.key)}, {"with", describe(gone.end.exit)}});
 
   Reason reason = gone.end.out_of_memory ? Reason::oom_killed : Reason::none;
@@ -156,6 +161,14 @@ AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) 
                     .reason = reason,
                     .log_tail = to_valid_utf8(last_lines(task.files.log(), log_tail_lines)),
                     .time = now.wall};
+}
+
+void TaskRunner::deliver(const TaskKey& key) {
+  Task& task = tasks_.at(key);
+  task.stage = Task::Stage::delivering;
+  task.undelivered = {Part::events, Part::files, Part::log};
+  event_tail_.finish(key);
+  log_shipper_.finish(key);
 }
 
 std::vector<AgentEvent> TaskRunner::on_delivered(const PartDelivered& delivered) {

@@ -60,6 +60,8 @@ class TaskRunner {
 
   // Each returns what the core is to be told at once; the rest comes through `handle`.
   std::vector<AgentEvent> start(const WantedTask& wanted, const Now& now);
+  std::vector<AgentEvent> restart(const TaskKey& key, const Now& now);
+  void deliver(const TaskKey& key);  // of a task whose process is gone
   std::vector<AgentEvent> stop(const StopTask& order);
   std::vector<AgentEvent> handle(const RunnerEvent& event, const Now& now);
 
@@ -77,7 +79,7 @@ class TaskRunner {
   struct Task {
     WantedTask wanted;
     TaskFiles files;
-    enum class Stage { fetching, running, delivering, done };
+    enum class Stage { fetching, running, ended, delivering, done };
     Stage stage = Stage::fetching;
     std::int64_t pid = 0;
     std::set<Part> undelivered;
@@ -86,6 +88,7 @@ class TaskRunner {
 
   std::vector<AgentEvent> launch(Task& task, const Now& now);
   static AgentEvent start_failed(Task& task, Reason reason, std::string message);
+  static AgentEvent start_failed_in_shutdown(Task& task);
   AgentEvent on_process_gone(const ProcessGone& gone, const Now& now);
   std::vector<AgentEvent> on_delivered(const PartDelivered& delivered);
   bool pass_on(const TailedEvents& events);  // on the event tail's thread

@@ -27,10 +27,15 @@ Result<EventLog> EventLog::open(const std::string& folder) {
   const std::string path = folder + "/events.jsonl";
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return failed("cannot open " + path);
-  return EventLog(fd);
+  EventLog log(fd);
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) return failed("cannot look at " + path);
+  log.goes_on_ = found.st_size > 0;
+  return log;
 }
 
-EventLog::EventLog(EventLog&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+EventLog::EventLog(EventLog&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), goes_on_(other.goes_on_) {}
 
 EventLog::~EventLog() {
   if (fd_ >= 0) ::close(fd_);

@@ -20,6 +20,9 @@ class EventLog {
   EventLog(EventLog&& other) noexcept;
   EventLog& operator=(EventLog&&) = delete;
 
+  // Whether there were events when it was opened: an earlier process of the task wrote them.
+  [[nodiscard]] bool goes_on() const { return goes_on_; }
+
   // One write of one whole line, stamped with the time, from any thread.
   Status append(const What& what) const;
 
@@ -27,6 +30,7 @@ class EventLog {
   explicit EventLog(int fd) : fd_(fd) {}
 
   int fd_ = -1;
+  bool goes_on_ = false;
 };
 
 }  // namespace trainyard::runtime

@@ -3,6 +3,7 @@
 #include "runtime/net/aggregator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -97,6 +98,7 @@ void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
     return reply(invalid("rank " + std::to_string(rank) + " is not one of " +
                          std::to_string(rules_.gate.ranks)));
   }
+  if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   if (gate_.version() >= at_least && may_go_on(index_of(rank))) return answer(rank, reply);
   if (broken_) return reply(*broken_);
   waiting_[index_of(rank)] = {std::move(reply), at_least};
@@ -138,23 +140,38 @@ bool Aggregator::may_go_on(std::size_t rank) const {
   return clock_of(rank) - slowest <= *rules_.max_staleness;
 }
 
+// Its clock goes on beside the slowest of the others, which would else wait until it has made all
+// the steps that it missed.
+void Aggregator::welcome_back(std::size_t rank) {
+  lost_[rank] = false;
+  told_[rank] = false;
+  std::optional<std::int64_t> slowest;
+  for (std::size_t other = 0; other < lost_.size(); ++other) {
+    if (lost_[other] || other == rank) continue;
+    slowest = std::min(slowest.value_or(clock_of(other)), clock_of(other));
+  }
+  const std::int64_t missed = slowest ? *slowest - clock_of(rank) : 0;
+  if (missed > 0) first_steps_[rank] -= missed;
+}
+
 void Aggregator::accept(Push push, Reply reply) {
   const std::int64_t rank = push.rank;
   gate_.accept(rank, push.step);
-  lost_[index_of(rank)] = false;  // it has come back
+  if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
   pending_[index_of(rank)] = std::move(push);
   if (gate_.complete()) commit();
 }
 
-TreeSum Aggregator::sum_of_pending() const {
+TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
   std::vector<PayloadReader> parts;
+  const auto first = static_cast<std::int64_t>(begin * sizeof(float));
   const std::int64_t part_bytes = shard_.elements() * static_cast<std::int64_t>(sizeof(float));
   for (const auto& push : pending_) {
     if (!push) continue;
     for (std::int64_t part = 0; part < parts_of(push->rank); ++part) {
-      parts.emplace_back(push->gradient, part * part_bytes);
+      parts.emplace_back(push->gradient, part * part_bytes + first);
     }
   }
   return {std::move(parts), order_};
@@ -169,9 +186,12 @@ void Aggregator::commit() {
     snapshot_step = std::max(snapshot_step, push->snapshot_step);
   }
 
+  const auto start = std::chrono::steady_clock::now();
   const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
-  shard_.apply(sum_of_pending(), update);
+  shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
   const RowGradients rows = apply_rows(update);
+  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
+  apply_seconds_ = lasted.count();
   gate_.commit();
   if (rules_.gate.mode == Mode::async) note_in_cut(rows);
   for (auto& push : pending_) push.reset();
@@ -208,7 +228,8 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
   if (cut_ && cut_->wants(rank)) {
     const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums.examples);
     if (rows_) cut_->apply_rows(rows, row_update(update));
-    cut_->apply(rank, (*push)->step, sum_of_pending(), update);
+    cut_->apply(
+        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);
   }
   const std::int64_t asked = (*push)->snapshot_step;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
@@ -253,7 +274,8 @@ void Aggregator::answer(std::int64_t rank, const Reply& reply) {
                .version = gate_.version(),
                .rank_step = gate_.rank_steps()[index_of(rank)],
                .sums = std::exchange(unseen_[index_of(rank)], {}),
-               .asked_snapshot = cut_ && cut_->wants(rank) ? cut_->step() : 0});
+               .asked_snapshot = cut_ && cut_->wants(rank) ? cut_->step() : 0,
+               .apply_seconds = apply_seconds_});
 }
 
 void Aggregator::answer_waiting() {
@@ -265,7 +287,7 @@ void Aggregator::answer_waiting() {
   }
 }
 
-void Aggregator::lose(std::int64_t rank, const std::string& why) {
+void Aggregator::miss(std::int64_t rank) {
   if (gate_.knows(rank)) {
     waiting_[index_of(rank)] = {};
     told_[index_of(rank)] = true;
@@ -273,7 +295,12 @@ void Aggregator::lose(std::int64_t rank, const std::string& why) {
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
   }
-  if (rules_.gate.mode != Mode::sync) return answer_waiting();  // nobody waits for who is gone
+  if (rules_.gate.mode != Mode::sync) answer_waiting();  // nobody waits for who is gone
+}
+
+void Aggregator::lose(std::int64_t rank, const std::string& why) {
+  miss(rank);
+  if (rules_.gate.mode != Mode::sync) return;
   if (gate_.finished() || broken_) return;
   broken_ = unavailable(why);
   for (Waiting& waiting : waiting_) {

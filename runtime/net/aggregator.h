@@ -56,6 +56,7 @@ struct Answer {
   // Async, not 0: a snapshot of this name is being made, and waits for the rank's next push to
   // carry it.
   std::int64_t asked_snapshot = 0;
+  double apply_seconds = 0;  // how long summing and updating took for this version
 };
 
 class Aggregator {
@@ -103,6 +104,10 @@ class Aggregator {
   // go on.
   void lose(std::int64_t rank, const std::string& why);
 
+  // The same where the rank may come back: in sync the step waits for it. A rank that is back pulls
+  // first, as at its start.
+  void miss(std::int64_t rank);
+
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
@@ -119,10 +124,11 @@ class Aggregator {
     std::int64_t at_least = 0;
   };
 
+  void welcome_back(std::size_t rank);
   void accept(Push push, Reply reply);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
-  [[nodiscard]] TreeSum sum_of_pending() const;
+  [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
   RowGradients apply_rows(const ParameterShard::Update& update);
@@ -139,6 +145,7 @@ class Aggregator {
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
   std::vector<std::int64_t> order_;           // in which the parts of a step are added
+  double apply_seconds_ = 0;                  // of the newest version
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
   std::vector<Waiting> waiting_;              // by rank
   std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started

@@ -15,9 +15,9 @@ Cut::Cut(std::int64_t step, ParameterShard shard, std::int64_t version,
 
 bool Cut::wants(std::int64_t rank) const { return open_[static_cast<std::size_t>(rank)]; }
 
-void Cut::apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
+void Cut::apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard::SumFrom& gradient,
                 const ParameterShard::Update& update) {
-  shard_.apply(std::move(gradient), update);
+  shard_.apply(gradient, update);
   ++version_;
   rank_steps_[static_cast<std::size_t>(rank)] = rank_step;
 }

@@ -39,7 +39,7 @@ class Cut {
   [[nodiscard]] bool wants(std::int64_t rank) const;
 
   // A push of a rank that it wants, number `rank_step`; makes version() + 1.
-  void apply(std::int64_t rank, std::int64_t rank_step, TreeSum gradient,
+  void apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard::SumFrom& gradient,
              const ParameterShard::Update& update);
   // The same of the embedding table: its share at the first marker, and the gradients of each push
   // that belongs to the cut, before its apply().

@@ -62,6 +62,7 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer) {
   return Pulled{.version = given.version,
                 .rank_step = given.rank_step,
                 .sums = given.sums,
+                .times = {.apply = Seconds(given.apply_seconds)},
                 .parameters = lent_->span()};
 }
 

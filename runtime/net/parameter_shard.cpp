@@ -11,6 +11,12 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// What a thread takes at a time, in floats: 1 MiB of weights, some 100 us of work.
+constexpr std::int64_t kPartElements = 64 * TreeSum::block;
+
+}  // namespace
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
@@ -76,22 +82,37 @@ void ParameterShard::move_to(MakeBuffer make) {
   weights_ = std::move(here);
 }
 
-void ParameterShard::apply(TreeSum gradient, const Update& update) {
-  std::shared_ptr<AlignedBuffer> next = pool_->take();
+void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
+  const std::shared_ptr<AlignedBuffer> next = pool_->take();
+  const auto part = [&](std::size_t i) {
+    const auto begin = static_cast<std::int64_t>(i) * kPartElements;
+    const Range range{begin, std::min(begin + kPartElements, elements())};
+    apply_range(gradient(static_cast<std::size_t>(begin)), update, range, next->span());
+  };
+  const auto parts = static_cast<std::size_t>((elements() + kPartElements - 1) / kPartElements);
+  if (team_ && parts > 1) {
+    team_->run(parts, part);
+  } else {
+    for (std::size_t i = 0; i < parts; ++i) part(i);
+  }
+  weights_ = next;
+}
+
+void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range range,
+                                 std::span<float> next) {
   std::vector<std::span<float>> slots(slots_.size());
   alignas(64) std::array<float, TreeSum::block> block;
-  const std::size_t elements = weights_->size();
-  for (std::size_t begin = 0; begin < elements; begin += block.size()) {
-    const std::size_t count = std::min(block.size(), elements - begin);
+  const auto end = static_cast<std::size_t>(range.end);
+  for (auto begin = static_cast<std::size_t>(range.begin); begin < end; begin += block.size()) {
+    const std::size_t count = std::min(block.size(), end - begin);
     const auto sum = std::span(block).first(count);
     gradient.read(sum);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i] = slots_[i].span().subspan(begin, count);
     }
     apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, sum,
-                 weights_->span().subspan(begin, count), next->span().subspan(begin, count), slots);
+                 weights_->span().subspan(begin, count), next.subspan(begin, count), slots);
   }
-  weights_ = std::move(next);
 }
 
 std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers) {

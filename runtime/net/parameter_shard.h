@@ -12,6 +12,7 @@
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/math/thread_team.h"
 #include "runtime/net/tree_sum.h"
 
 namespace trainyard::runtime {
@@ -35,14 +36,20 @@ class ParameterShard {
   using MakeBuffer = std::function<AlignedBuffer(std::size_t elements)>;
   void move_to(MakeBuffer make);
 
+  // From now on updates of a large shard are shared out among the threads of a team.
+  void share_out(std::unique_ptr<ThreadTeam> team) { team_ = std::move(team); }
+
   struct Update {
     double learning_rate = 0;
     std::int64_t step = 1;  // the optimizer's: committed updates with this one
     float gradient_scale = 1;
   };
 
-  // Reads the sum of the step's gradients, applies it and flips to the new weights, in one pass.
-  void apply(TreeSum gradient, const Update& update);
+  // The sum of a step's gradients, to be read from element `begin` on.
+  using SumFrom = std::function<TreeSum(std::size_t begin)>;
+  // Reads the sum, applies it and flips to the new weights, in one pass. The bits do not depend on
+  // the number of threads: every element is updated for itself.
+  void apply(const SumFrom& gradient, const Update& update);
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
@@ -54,11 +61,13 @@ class ParameterShard {
  private:
   ParameterShard(const OptimizerConfig& optimizer, Weights weights,
                  std::vector<AlignedBuffer> slots);
+  void apply_range(TreeSum gradient, const Update& update, Range range, std::span<float> next);
 
   OptimizerConfig optimizer_;
   std::shared_ptr<BufferPool> pool_;
   Weights weights_;
   std::vector<AlignedBuffer> slots_;
+  std::unique_ptr<ThreadTeam> team_;  // none: the caller updates alone
 };
 
 // A copy of the slots, to be written while training goes on.

@@ -2,6 +2,7 @@
 // process (LocalParams). The worker's code is the same for both.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,12 +26,22 @@ struct Contribution {
   std::shared_ptr<const AlignedBuffer> gradient;
 };
 
+using Seconds = std::chrono::duration<double>;
+
+// Parts of the time that an exchange took; the rest was waiting.
+struct ExchangeTimes {
+  Seconds push{};   // handing frames to the transport
+  Seconds pull{};   // bringing parameters to where they are read
+  Seconds apply{};  // summing and updating on the ps: of the slowest one
+};
+
 struct Pulled {
   std::int64_t version = 0;    // with several ps in async mode: that of ps 0
   std::int64_t rank_step = 0;  // newest step of this worker that was taken
   BatchSums sums;              // all that was applied since this worker's last answer
   // Async, not 0: a checkpoint is being made, and this rank's next push is to carry its name.
   std::int64_t asked_snapshot = 0;
+  ExchangeTimes times;
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull.
   std::span<const float> parameters;

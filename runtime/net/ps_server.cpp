@@ -56,6 +56,7 @@ proto::PullFrame pull_frame_of(const Answer& answer) {
   header.set_loss_sum(answer.sums.loss_sum);
   header.set_correct(answer.sums.correct);
   header.set_asked_snapshot(answer.asked_snapshot);
+  header.set_apply_seconds(answer.apply_seconds);
   return header;
 }
 
@@ -161,6 +162,7 @@ Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
     if (stop.stop_requested()) return Ended::stopped;
     const std::lock_guard lock(mutex_);
     if (over()) return Ended::finished;
+    give_up_missing();
     if (busy || finished_) continue;
     const auto limit = had_callers_ ? options_.no_caller_limit : options_.first_caller_limit;
     if (callers_.empty() && Clock::now() - lonely_since_ > limit) {
@@ -265,6 +267,7 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   if (caller.rank < 0) {
     caller.rank = header.rank();
     caller_of_rank_[caller.rank] = &caller;
+    if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
   }
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
@@ -278,14 +281,27 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
+void PsServer::give_up_missing() {
+  for (auto missing = missing_since_.begin(); missing != missing_since_.end();) {
+    const auto [rank, since] = *missing;
+    if (Clock::now() - since < options_.return_limit) {
+      ++missing;
+      continue;
+    }
+    aggregator_.lose(rank, "the worker of rank " + std::to_string(rank) + " is gone");
+    missing = missing_since_.erase(missing);
+  }
+}
+
 void PsServer::closed(const PsCaller& caller, bool ended_well) {
   const auto newest = caller_of_rank_.find(caller.rank);
   if (newest != caller_of_rank_.end() && newest->second == &caller) {
     caller_of_rank_.erase(newest);
     if (!ended_well) {
       log_warning("worker lost", {{"rank", caller.rank}, {"version", aggregator_.version()}});
-      aggregator_.lose(caller.rank,
-                       "the worker of rank " + std::to_string(caller.rank) + " is gone");
+      missing_since_[caller.rank] = Clock::now();
+      aggregator_.miss(caller.rank);
+      give_up_missing();
     }
   }
   callers_.erase(&caller);  // frees it, where nobody else holds it

@@ -37,6 +37,9 @@ struct PsServerOptions {
   // and for one to come back when all are gone.
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
+  // Sync: how long a step waits for a worker that is gone and may come back. 0 = it does not: then
+  // no step can be made any more.
+  std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   // In async the last step can be made before a slow starter has connected: how long the ps stays
   // to tell it so after Finish.
   std::chrono::milliseconds late_caller_limit = std::chrono::minutes(1);
@@ -96,6 +99,7 @@ class PsServer {
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
   void closed(const PsCaller& caller, bool ended_well);
+  void give_up_missing();  // who has been away for too long
 
   PsServerOptions options_;
   std::mutex mutex_;  // guards all below but the gRPC objects: gRPC's events and packets take turns
@@ -111,8 +115,9 @@ class PsServer {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
-  std::map<std::int64_t, const PsCaller*> caller_of_rank_;  // the newest of each
-  Clock::time_point lonely_since_ = Clock::now();           // meaningful while callers_ is empty
+  std::map<std::int64_t, const PsCaller*> caller_of_rank_;   // the newest of each
+  std::map<std::int64_t, Clock::time_point> missing_since_;  // ranks that may come back
+  Clock::time_point lonely_since_ = Clock::now();            // meaningful while callers_ is empty
   bool had_callers_ = false;
   bool finished_ = false;
   Clock::time_point end_by_;                 // once finished_

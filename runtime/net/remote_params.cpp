@@ -19,7 +19,8 @@
 namespace trainyard::runtime {
 namespace {
 
-using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
+using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock,
+    std::chrono::system_clock;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
@@ -76,6 +77,7 @@ struct RemoteParams::Ps {
                        .correct = header.correct(),
                        .staleness = header.staleness()},
               .asked_snapshot = header.asked_snapshot(),
+              .times = {.apply = Seconds(header.apply_seconds())},
               .parameters = {}};
   }
   [[nodiscard]] Error explain(const Error& error) const {
@@ -95,7 +97,6 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   for (const auto& ps : params->ps_) {
     if (!ps->lane) TRY(params->open_stream(*ps));
   }
-  params->prepare_rows();
   params->usable_ = true;
   return params;
 }
@@ -139,20 +140,15 @@ Status RemoteParams::connect_to(Ps& ps) {
                                std::to_string(ps.share.elements())));
   }
 
+  add_row_peer(ps.name(), ps.address, status.local_socket());
   using enum RemoteOptions::Transport;
-  const bool here = options_.transport != tcp && answers_here(status.local_socket());
-  const std::string address = here ? local_socket_address(status.local_socket()) : ps.address;
-  if (options_.row_width > 0) {
-    row_peers_.push_back(
-        {grpc::CreateCustomChannel(address, credentials, channel_arguments(row_message_floats_max)),
-         ps.name()});
-  }
   if (options_.transport == shared_memory && !status.shared_socket().empty()) {
     const Status shared = share_memory(ps, status.shared_socket());
     if (shared.has_value()) return ok();
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
   }
-  ps.local = here;
+  ps.local = options_.transport != tcp && answers_here(status.local_socket());
+  const std::string address = ps.local ? local_socket_address(status.local_socket()) : ps.address;
   ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
   return ok();
 }
@@ -216,6 +212,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   if (arena_ && arena_->span().data() != contribution.gradient->data()) {
     std::ranges::copy(contribution.gradient->span(), arena_->buffer().data());
   }
+  const auto start = steady_clock::now();
   for (const auto& ps : ps_) {
     proto::PushFrame header;
     header.set_step(contribution.step);
@@ -228,7 +225,10 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     payload.owner = contribution.gradient;
     TRY(send(*ps, header, payload));
   }
-  return receive_all();
+  const Seconds push = steady_clock::now() - start;
+  TRY_ASSIGN(Pulled pulled, receive_all());
+  pulled.times.push = push;
+  return pulled;
 }
 
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
@@ -259,6 +259,7 @@ std::span<float> RemoteParams::assembled() {
 
 Result<Pulled> RemoteParams::receive_all() {
   usable_ = false;  // until all is well again
+  scattering_ = {};
   const auto deadline = system_clock::now() + options_.exchange_limit;
   // gRPC moves only while somebody waits on its queue; packets come by themselves.
   for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
@@ -273,8 +274,18 @@ Result<Pulled> RemoteParams::receive_all() {
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+    pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }
+  pulled.times.pull = scattering_;
   return pulled;
+}
+
+// Into the arena, from where the network left them.
+std::span<const float> RemoteParams::assemble(const Ps& ps, const Payload& payload) {
+  const auto start = steady_clock::now();
+  scatter(payload, ps.share, assembled());
+  scattering_ += steady_clock::now() - start;
+  return assembled();
 }
 
 Status RemoteParams::receive(Ps& ps) {
@@ -286,9 +297,8 @@ Status RemoteParams::receive(Ps& ps) {
     return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
                               " bytes, not " + std::to_string(bytes)));
   }
-  scatter(frame->payload, ps.share, assembled());
   ps.note(frame->header);
-  ps.pulled.parameters = assembled();
+  ps.pulled.parameters = assemble(ps, frame->payload);
   return ok();
 }
 
@@ -302,8 +312,7 @@ Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
     return ok();
   }
   const Payload payload{.pieces = {std::as_bytes(received->parameters)}, .owner = nullptr};
-  scatter(payload, ps.share, assembled());
-  ps.pulled.parameters = assembled();
+  ps.pulled.parameters = assemble(ps, payload);
   return ok();
 }
 

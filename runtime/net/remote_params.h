@@ -65,13 +65,16 @@ class RemoteParams final : public ParamsChannel {
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
   Status share_memory(Ps& ps, const std::string& socket);
-  void prepare_rows();
+  // Where there is a table: a ps that its calls go to.
+  void add_row_peer(std::string name, const std::string& address, const std::string& local_socket);
+  RowCalls& row_calls();
   Status open_stream(Ps& ps);
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> receive_all();
   Status receive(Ps& ps);
   Status receive_shared(Ps& ps, WallClock::time_point deadline);
   std::span<float> assembled();
+  std::span<const float> assemble(const Ps& ps, const Payload& payload);
   [[nodiscard]] std::size_t stream_count() const;
 
   // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
@@ -84,10 +87,11 @@ class RemoteParams final : public ParamsChannel {
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
   std::vector<RowCalls::Peer> row_peers_;  // by ps, where there is a table
-  std::optional<RowCalls> rows_;
-  std::optional<SharedFloats> arena_;  // of gradients; once a ps shares memory
-  AlignedBuffer assembled_;            // parameters of several ps, or that came by gRPC
-  bool usable_ = false;                // streams are open, and no exchange has failed
+  std::optional<RowCalls> rows_;           // made by the first call
+  std::optional<SharedFloats> arena_;      // of gradients; once a ps shares memory
+  AlignedBuffer assembled_;                // parameters of several ps, or that came by gRPC
+  Seconds scattering_{};                   // of the exchange under way
+  bool usable_ = false;                    // streams are open, and no exchange has failed
 };
 
 }  // namespace trainyard::runtime

@@ -70,7 +70,8 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
   return asked_;
 }
 
-Status Chief::after_step(const Pulled& pulled) {
+Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
+  progress_.add(times);
   progress_.add(pulled);
   const std::int64_t version = pulled.version;
   if (version < parts_.plan.max_steps) {  // finish() reports the end

@@ -39,8 +39,9 @@ class Chief {
   // the checkpoint before it, so that there is never more than one under way.
   Result<std::int64_t> snapshot_step(std::int64_t next);
 
-  // After each answer to a push: reports, evaluates and commits what is due.
-  Status after_step(const Pulled& pulled);
+  // After each answer to a push, whose step took `times`: reports, evaluates and commits what is
+  // due.
+  Status after_step(const Pulled& pulled, const StepTimes& times);
 
   // After the last step: evaluates the `parameters` of the last version, which `last` brought,
   // commits the final checkpoint, tells the ps to exit.

@@ -24,6 +24,16 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["staleness"] = static_cast<double>(sums_.staleness) / updates;
   }
 
+  if (own_steps_ > 0) {
+    const auto mean = [this](Seconds sum) { return sum.count() / static_cast<double>(own_steps_); };
+    values["input_seconds"] = mean(times_.input);
+    values["compute_seconds"] = mean(times_.compute);
+    values["push_seconds"] = mean(times_.push);
+    values["wait_seconds"] = mean(times_.wait);
+    values["pull_seconds"] = mean(times_.pull);
+    values["apply_seconds"] = mean(times_.apply);
+  }
+
   *this = Progress(kind_, version);
   return values;
 }

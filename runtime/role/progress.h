@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/net/params_channel.h"
+#include "runtime/role/step_times.h"
 
 namespace trainyard::runtime {
 
@@ -23,6 +23,11 @@ class Progress {
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
 
   void add(const Pulled& pulled) { sums_ += pulled.sums; }
+  // Of a step of this task.
+  void add(const StepTimes& times) {
+    times_ += times;
+    ++own_steps_;
+  }
 
   // The metrics of the interval that ends at `version`, and starts the next one.
   std::map<std::string, double> take(std::int64_t version);
@@ -30,6 +35,8 @@ class Progress {
  private:
   Kind kind_;
   BatchSums sums_;
+  StepTimes times_;
+  std::int64_t own_steps_ = 0;  // in times_
   std::int64_t version_;
   Clock::time_point since_ = Clock::now();
 };

@@ -1,11 +1,28 @@
 #include "runtime/role/serve.h"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// While a ps of a sync job updates, its workers wait: what they compute on is free where they are
+// on its host. In async, and where workers update their own shares, it is not.
+void share_out(ParameterShard& shard, const JobSpec& spec) {
+  constexpr std::int64_t kElementsMin = 1 << 20;
+  constexpr unsigned kThreadsMax = 4;  // memory's speed is reached with fewer
+  const bool workers_wait =
+      step_mode(spec) == Mode::sync && spec.training.strategy == Strategy::parameter_server;
+  if (!workers_wait || shard.elements() < kElementsMin) return;
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kThreadsMax);
+  shard.share_out(std::make_unique<ThreadTeam>(static_cast<int>(threads)));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& plan,
                                              std::size_t index) {
@@ -13,14 +30,20 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   TRY_ASSIGN(StartingShare share,
              task.cause.of(Reason::checkpoint_lost, starting_share(context, plan, index)));
   const std::int64_t version = share.start.version;
+  share_out(share.shard, context.spec);
   // A worker reads or draws its data before it calls: that may take as long as the job allows.
   const auto first_caller_limit =
       std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
+  // The agent starts a worker again that died, and the server ends the gang where that is no use.
+  const bool waits =
+      context.workers_return && context.spec.training.strategy == Strategy::parameter_server;
+  const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,
                            PsServer::start({.listen = context.listen,
                                             .token = context.token,
-                                            .first_caller_limit = first_caller_limit},
+                                            .first_caller_limit = first_caller_limit,
+                                            .return_limit = return_limit},
                                            {.rules = plan.rules(context.spec),
                                             .share = plan.shares[index],
                                             .arena_elements = plan.model.arena_elements(),

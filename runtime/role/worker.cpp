@@ -113,6 +113,7 @@ class Training {
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
     while (pulled_.version < plan_.max_steps) {
+      times_ = {};
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
@@ -128,6 +129,7 @@ class Training {
 
   // The gradients of a step's roots, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
+    const auto start = StepTimes::Clock::now();
     BatchSums sums;
     row_parts_.assign(roots_.size(), {});
     for (std::size_t i = 0; i < roots_.size(); ++i) {
@@ -135,6 +137,7 @@ class Training {
       TRY_ASSIGN(const bool done, add_up(roots_[i], 0, sum, batches, sums));
       if (!done) return std::optional<BatchSums>();
     }
+    times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
     if (!std::isfinite(sums.loss_sum)) {
       return task_.cause
           .of(Reason::nan_loss, Status(invalid("the loss of step " + std::to_string(next_step()) +
@@ -148,7 +151,9 @@ class Training {
   Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, Prefetcher& batches,
                       BatchSums& sums) {
     if (node.count() == 1) {
+      const auto start = StepTimes::Clock::now();
       const Batch* const batch = batches.next();
+      times_.input += StepTimes::Clock::now() - start;
       if (batch == nullptr) return false;
       return leaf_gradient(*batch, sum, sums);
     }
@@ -171,7 +176,9 @@ class Training {
     if (row_width_ > 0) {
       rows = &rows_;
       rows_.assign(batch.sparse);
+      const auto start = StepTimes::Clock::now();
       Status read = params_.read_rows(rows_.ids(), rows_.rows());
+      times_.pull += StepTimes::Clock::now() - start;
       if (!read.has_value() && task_.stop.stop_requested()) return false;
       TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
     }
@@ -196,16 +203,20 @@ class Training {
     // Once for each: a ps that had not heard of it yet is told by the same push as the others.
     if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
     marked_ = std::max(marked_, contribution.snapshot_step);
+    const auto start = StepTimes::Clock::now();
     if (row_width_ > 0) {
       Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
       if (!pushed.has_value() && task_.stop.stop_requested()) return ok();
       TRY(task_.cause.of(Reason::peer_lost, std::move(pushed)));
+      times_.push = StepTimes::Clock::now() - start;
     }
+    const auto rows_are_there = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
+    times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_);
+    return chief->after_step(pulled_, times_);
   }
 
   const Task& task_;
@@ -220,6 +231,7 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each root; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
+  StepTimes times_;          // of the step under way
   std::int64_t marked_ = 0;  // the newest checkpoint that a push of ours has carried
 };
 
@@ -227,7 +239,8 @@ class Training {
 
 Result<TaskEnd> run_worker(const Task& task) {
   const JobSpec& spec = task.context.spec;
-  TRY(task.phase(PhaseEvent::Phase::starting));
+  TRY(task.phase(PhaseEvent::Phase::starting,
+                 task.events.goes_on() ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),

@@ -40,10 +40,10 @@ TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
 void advance(Turn& turn, const LiveJob& job, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
   const bool further = report.state > row.state && !is_terminal(report.state);
-  const bool started = row.pid == 0 && report.pid != 0;
-  if (!further && !started && !row.agent_silent) return;
+  const bool has_new_process = report.pid != 0 && report.pid != row.pid;
+  if (!further && !has_new_process && !row.agent_silent) return;
   if (further) row.state = report.state;
-  if (started) {
+  if (has_new_process) {
     row.pid = report.pid;
     row.started_at = report.started_at;
   }

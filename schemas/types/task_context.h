@@ -44,6 +44,8 @@ struct TaskContext {
   std::optional<RestoreFrom> restore;
   bool keep_files =
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
+  // An agent starts a worker again that died by itself (see returns_alone): its peers wait for it.
+  bool workers_return = false;
   bool operator==(const TaskContext&) const = default;
 };
 
@@ -58,6 +60,13 @@ inline bool is_chief(const TaskContext& context) { return is_chief(context.spec,
 // is restored. The others, the chief too, get what they need from these.
 inline bool holds_parameters(const JobSpec& spec, Role role) {
   return role == Role::ps || spec.training.strategy != Strategy::parameter_server;
+}
+
+// Whether a task that died can be started again beside its living gang: with a worker nothing is
+// lost but the batch that it had in hand. A ps takes parameters with it, a chief what it was about
+// to report and to save.
+inline bool returns_alone(const JobSpec& spec, const TaskKey& task) {
+  return task.role == Role::worker && !is_chief(spec, task) && !holds_parameters(spec, task.role);
 }
 
 // Position among all that compute gradients, which is the order of summation: the chief first where

@@ -181,7 +181,8 @@ Result<Checkpoint> checkpoint_from(const proto::RestoreFiles& message) {
 bool share_context(const TaskContext& a, const TaskContext& b) {
   return a.key.job == b.key.job && a.key.attempt == b.key.attempt && a.token == b.token &&
          a.spec_hash == b.spec_hash && a.cluster == b.cluster && a.folder == b.folder &&
-         a.restore == b.restore && a.keep_files == b.keep_files && a.spec == b.spec;
+         a.restore == b.restore && a.keep_files == b.keep_files &&
+         a.workers_return == b.workers_return && a.spec == b.spec;
 }
 
 bool are_same_files(const Checkpoint& a, const Checkpoint& b) {

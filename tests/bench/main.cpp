@@ -16,15 +16,17 @@
 
 #include "runtime/net/pin_malloc.h"
 #include "schemas/base/log.h"
+#include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 6> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 7> benches{
     {{"gemm", bench_gemm},
      {"ps_pushpull", bench_ps_pushpull},
+     {"all_reduce", bench_all_reduce},
      {"train_mlp", bench_train_mlp},
      {"train_big_mlp", bench_train_big_mlp},
      {"submit", bench_submit},
@@ -108,6 +110,9 @@ int main(int argc, char** argv) {
 
   trainyard::runtime::pin_malloc();
   if (argc == 3 && std::string_view(argv[1]) == "--ps") return run_ps_process(std::atoll(argv[2]));
+  if (argc == 6 && std::string_view(argv[1]) == "--all-reduce") {
+    return run_all_reduce_process(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), argv[5]);
+  }
   const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
   if (argc > 3 || (argc == 3 && !json)) return usage();
   for (const auto& [name, function] : benches) {

@@ -9,7 +9,13 @@ namespace trainyard::sim {
 
 void World::check_start(Host& host, const Process& process) {
   const TaskKey& key = process.key();
-  if (!started_.insert(key).second) journal_.fault(to_string(key) + " starts a second time");
+  const JobSpec& spec = process.wanted.task.spec;
+  const bool may_return =
+      returns_alone(spec, key) && process.returns <= spec.run_policy.max_restarts;
+  const bool is_new = started_.insert(key).second;
+  if (is_new != (process.returns == 0) || (!is_new && !may_return)) {
+    journal_.fault(to_string(key) + " starts a second time");
+  }
   for (const auto& each : hosts_) {
     for (const auto& [other, peer] : each->processes()) {
       if (peer.is_alive && other.job == key.job && other.attempt != key.attempt) {
@@ -26,7 +32,7 @@ void World::check_capacity(Host& host, const Process& process) {
   std::set<int> slots(process.wanted.gpus.begin(), process.wanted.gpus.end());
   std::set<std::string> ports{process.wanted.task.listen};
   for (const auto& [key, peer] : host.processes()) {
-    if (!peer.is_alive) continue;
+    if (!peer.is_alive || key == process.key()) continue;
     used = used + peer.wanted.resources;
     for (const int slot : peer.wanted.gpus) {
       if (!slots.insert(slot).second)

@@ -59,7 +59,10 @@ void Database::save(const SaveTask& change) {
   if (ended && row.state != change.task.state) {
     journal_.fault("task " + to_string(row.key) + " changed after it was terminal");
   }
-  if (row.pid != 0 && change.task.pid != row.pid) {
+  const bool has_another = row.pid != 0 && change.task.pid != row.pid;
+  const bool may_return =
+      change.task.pid != 0 && returns_alone(jobs_.at(row.key.job).spec, row.key);
+  if (has_another && !may_return) {
     journal_.fault("task " + to_string(row.key) + " forgot its process");
   }
   if (row.state != change.task.state) {

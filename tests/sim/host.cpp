@@ -89,9 +89,37 @@ void Host::launch(const WantedTask& wanted) {
   const TaskKey key = wanted.task.key;
   world_.journal.say("start " + to_string(key) + " on " + name());
   world_.on_process_start(*this, process);
-  const auto [entry, is_new] = processes_.insert_or_assign(key, std::move(process));
-  apply(TaskStarted{key, entry->second.pid, world_.clock.wall()});
+  processes_.insert_or_assign(key, std::move(process));
+  begin(key);
+}
+
+void Host::begin(const TaskKey& key) {
+  apply(TaskStarted{key, processes_.at(key).pid, world_.clock.wall()});
   later(world_.random.millis(50, 200), [this, key] { live(key); });
+}
+
+void Host::perform(const RestartTask& action) {
+  const TaskKey key = action.key;
+  if (world_.random.chance(2)) {
+    apply(TaskStartFailed{key, Reason::start_failed, "no such program"});
+    return;
+  }
+  later(world_.random.millis(5, 600), [this, key] { relaunch(key); });
+}
+
+void Host::relaunch(const TaskKey& key) {
+  Process& died = processes_.at(key);  // forgotten only once it is over
+  if (died.is_alive) world_.journal.fault(to_string(key) + " goes on beside itself");
+  died = make_successor(std::move(died), world_.random, world_.clock.now());
+  world_.journal.say("start again " + to_string(key) + " on " + name());
+  world_.on_process_start(*this, died);
+  begin(key);
+}
+
+void Host::perform(const DeliverOutput& action) {
+  processes_.at(action.key).is_over = true;
+  read_events(action.key);
+  deliver(action.key);
 }
 
 void Host::live(const TaskKey& key) {
@@ -130,7 +158,6 @@ void Host::after_death(const TaskKey& key) {
     const ExitStatus exit = found->second.exit;
     apply(TaskExited{key, exit, Reason::none, "the last lines", world_.clock.wall()});
     read_events(key);
-    deliver(key);
   });
 }
 
@@ -150,7 +177,7 @@ void Host::deliver(const TaskKey& key) {
   if (found == processes_.end()) return;
   Process& process = found->second;
   const bool done =
-      !process.is_alive && process.files.empty() && process.events_read == process.events.size();
+      process.is_over && process.files.empty() && process.events_read == process.events.size();
   if (!done || std::exchange(process.output_delivered, true)) return;
   apply(TaskOutputDelivered{key});
 }

@@ -47,11 +47,15 @@ class Host {
   [[nodiscard]] Now now() const;
   void apply(const agent::AgentEvent& event);
   void perform(const agent::StartTask& action);
+  void perform(const agent::RestartTask& action);
+  void perform(const agent::DeliverOutput& action);
   void perform(const agent::StopTask& action);
   void perform(const agent::ForgetTask& action);
   void perform(const agent::ReportSoon& action);
 
   void launch(const WantedTask& wanted);
+  void relaunch(const TaskKey& key);
+  void begin(const TaskKey& key);
   void live(const TaskKey& key);
   void die(const TaskKey& key, ExitStatus exit);
   void after_death(const TaskKey& key);

@@ -29,6 +29,15 @@ bool meets_its_fate(Process& process, const Now& now) {
   return true;
 }
 
+// Of what they hold nobody else has the newest; workers may come back.
+bool has_lost_parameters(const Process& process, const Gang& gang) {
+  const JobSpec& spec = process.wanted.task.spec;
+  const auto holds = [&spec](const Process* each) {
+    return holds_parameters(spec, each->key().role);
+  };
+  return std::ranges::count_if(gang.members, holds) < parameter_holders(spec);
+}
+
 bool is_chief_of(const Process& process) { return is_chief(process.wanted.task); }
 
 ArtifactFile write_file(Process& process, const std::string& name) {
@@ -92,6 +101,15 @@ Process make_process(const WantedTask& wanted, Random& random, Time now) {
   return process;
 }
 
+Process make_successor(Process died, Random& random, Time now) {
+  Process process = make_process(died.wanted, random, now);
+  process.returns = died.returns + 1;
+  process.events = std::move(died.events);
+  process.events_read = died.events_read;
+  process.files = std::move(died.files);
+  return process;
+}
+
 Work live(Process& process, Gang& gang, Random& random, const Now& now) {
   if (meets_its_fate(process, now)) return Work::goes_on;
   if (gang.chief_is_done) {
@@ -103,8 +121,10 @@ Work live(Process& process, Gang& gang, Random& random, const Now& now) {
     process.serves = true;
   }
   const bool all_here = gang.members.size() == size_of_gang(process.wanted.task.spec);
-  const bool waited_long = now.steady - process.started_at > seconds(15);
-  if (!all_here && (process.has_met_all || waited_long)) {
+  if (all_here) process.missing_since.reset();
+  if (!all_here && !process.missing_since) process.missing_since = now.steady;
+  const bool waited_long = !all_here && now.steady - *process.missing_since > seconds(15);
+  if (waited_long || (process.has_met_all && has_lost_parameters(process, gang))) {
     if (random.chance(40)) fail(process, "PEER_LOST", now.wall);
     return Work::goes_on;
   }

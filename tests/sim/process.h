@@ -24,10 +24,13 @@ struct Process {
   bool ignores_terminate = false;
 
   bool is_alive = true;
-  ExitStatus exit;           // once it is not
-  bool serves = false;       // has said `running`
-  bool has_met_all = false;  // peers
-  std::int64_t step = 0;     // chief
+  bool is_over = false;               // and no other process goes on in its place
+  std::int64_t returns = 0;           // processes of this task before it
+  ExitStatus exit;                    // once it is not
+  bool serves = false;                // has said `running`
+  bool has_met_all = false;           // peers
+  std::optional<Time> missing_since;  // some of them
+  std::int64_t step = 0;              // chief
 
   std::vector<RunEvent> events;  // written; the agent reads them a little later
   std::size_t events_read = 0;
@@ -49,6 +52,8 @@ struct Gang {
 std::size_t size_of_gang(const JobSpec& spec);
 
 Process make_process(const WantedTask& wanted, Random& random, Time now);
+// Another process goes on where `died` has left its files.
+Process make_successor(Process died, Random& random, Time now);
 
 // One moment of its life; afterwards it may have ended. Returns true when the whole training is
 // done.

@@ -58,6 +58,10 @@ void World::add_host(int number, const std::string& instance, agent::Fences fenc
   HostInfo info;
   info.address = "10.0.0." + std::to_string(number);
   info.capacity = {random_.between(3, 6), 16'000, random_.between(0, 2)};
+  // A twin that had less would leave jobs waiting for ever that were accepted for the first.
+  for (const auto& host : hosts_) {
+    if (host->id() == id) info = host->info();
+  }
   info.first_port = 20'000;
   info.last_port = 20'011;
   hosts_.push_back(std::make_unique<Host>(host_world(id), info,

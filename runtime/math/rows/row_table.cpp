@@ -42,10 +42,10 @@ RowTable::RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& 
     : layout_(std::move(layout)),
       seed_(seed),
       optimizer_(optimizer),
-      width_(layout_.width()),
-      stride_(static_cast<std::size_t>(width_) * (1 + slot_names(optimizer.kind).size())),
+      width_(static_cast<std::uint32_t>(layout_.width())),
+      stride_(std::size_t{width_} * (1 + slot_names(optimizer.kind).size())),
       index_{std::make_shared<RowIndex>()} {
-  ENSURE(width_ >= 1);
+  ENSURE(layout_.width() >= 1 && layout_.width() == std::int64_t{width_});
 }
 
 RowTable RowTable::fork() {
@@ -78,7 +78,7 @@ const float* RowTable::row(std::uint32_t number) const {
 // In two passes over some rows at a time: while the second copies, memory has fetched what the
 // first has asked for.
 void RowTable::read(std::span<const std::int64_t> ids, std::span<float> rows) const {
-  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t width = width_;
   ENSURE(rows.size() == ids.size() * width);
   std::array<const float*, rows_at_once> found{};
   for (std::size_t begin = 0; begin < ids.size(); begin += rows_at_once) {
@@ -124,12 +124,12 @@ float* RowTable::row_to_change(std::int64_t id) {
   }
   Block& block = blocks_[number / block_rows].own();
   float* const row = block.floats.data() + number % block_rows * stride_;
-  if (!known) start_row(id, {row, static_cast<std::size_t>(width_)});
+  if (!known) start_row(id, {row, width_});
   return row;
 }
 
 void RowTable::apply(const RowGradients& gradients, const Update& update) {
-  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t width = width_;
   ENSURE(gradients.rows.size() == gradients.ids.size() * width);
   const std::span<const std::int64_t> ids(gradients.ids);
   std::vector<float> gathered(rows_at_once * stride_);
@@ -144,7 +144,7 @@ void RowTable::apply(const RowGradients& gradients, const Update& update) {
 // Rows are gathered into one range, updated as any other range, and put back.
 void RowTable::apply_to_some(std::span<const std::int64_t> ids, std::span<const float> gradients,
                              const Update& update, std::span<float> gathered) {
-  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t width = width_;
   const std::size_t slot_count = stride_ / width - 1;
   const auto part = [&](std::size_t slot) {
     return gathered.subspan(slot * gradients.size(), gradients.size());

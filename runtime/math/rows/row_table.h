@@ -84,7 +84,7 @@ class RowTable {
   RowLayout layout_;
   std::uint64_t seed_;
   OptimizerConfig optimizer_;
-  std::int64_t width_;
+  std::uint32_t width_;  // unsigned, so that the compiler knows it for a size
   std::size_t stride_;
   std::size_t size_ = 0;
   Lent<RowIndex> index_;

@@ -1,6 +1,7 @@
 #include "agent/core/agent.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <string>
 
 namespace trainyard::agent {
@@ -39,10 +40,14 @@ struct Yard {
     REQUIRE(report.tasks.size() == 1);
     return report.tasks[0];
   }
-  void run() {
-    want({wanted()});
-    step(TaskStarted{key, 42, now.wall});
-    step(RunEventsRead{key, {{now.wall, 0, PhaseEvent{PhaseEvent::Phase::running, ""}}}, 80});
+  void run(const WantedTask& task = wanted()) {
+    want({task});
+    step(TaskStarted{task.task.key, 42, now.wall});
+    step(RunEventsRead{
+        task.task.key, {{now.wall, 0, PhaseEvent{PhaseEvent::Phase::running, ""}}}, 80});
+  }
+  std::vector<Action> die(const TaskKey& task, ExitStatus exit, Reason reason = Reason::none) {
+    return step(TaskExited{task, exit, reason, "", now.wall});
   }
 };
 
@@ -162,6 +167,82 @@ TEST_CASE("a report is bounded whatever many tasks have to say, and each gets it
     CHECK(bytes <= report_bytes_max);
     yard.want(all);
   }
+}
+
+TEST_CASE("a worker that was killed is started again, as often as its job allows", "[agent]") {
+  WantedTask worker = wanted();
+  worker.task.key.index = 1;  // worker/0 is the chief
+  worker.task.spec.run_policy.max_restarts = 2;
+  const TaskKey& task = worker.task.key;
+  Yard yard;
+  yard.run(worker);
+  for (int again = 1; again <= 2; ++again) {
+    const auto actions = yard.die(task, {{}, 9});
+    CHECK(count<RestartTask>(actions) == 1);
+    CHECK(count<DeliverOutput>(actions) == 0);
+    CHECK(yard.shown().state == TaskState::running);
+    yard.step(TaskStarted{task, 42 + again, yard.now.wall});
+    CHECK(yard.shown().pid == 42 + again);
+  }
+  const auto actions = yard.die(task, {{}, 9});
+  CHECK(count<RestartTask>(actions) == 0);
+  CHECK(count<DeliverOutput>(actions) == 1);
+  yard.step(TaskOutputDelivered{task});
+  CHECK(yard.shown().state == TaskState::failed);
+}
+
+TEST_CASE("who knew why it ended, was told to, or takes something along is not started again",
+          "[agent]") {
+  WantedTask worker = wanted();
+  worker.task.key.index = 1;
+  const auto is_restarted = [](WantedTask task, ExitStatus exit, Reason reason,
+                               const std::function<void(Yard&)>& before) {
+    Yard yard;
+    yard.run(task);
+    before(yard);
+    const auto actions = yard.die(task.task.key, exit, reason);
+    CHECK(count<RestartTask>(actions) + count<DeliverOutput>(actions) == 1);
+    return count<RestartTask>(actions) == 1;
+  };
+  const auto nothing = [](Yard&) {};
+  const ExitStatus killed{{}, 9};
+  CHECK(is_restarted(worker, killed, Reason::none, nothing));
+
+  CHECK_FALSE(is_restarted(worker, {1, {}}, Reason::none, nothing));
+  CHECK_FALSE(is_restarted(worker, {0, {}}, Reason::none, nothing));
+  CHECK_FALSE(is_restarted(worker, killed, Reason::oom_killed, nothing));
+  CHECK_FALSE(is_restarted(worker, killed, Reason::none, [](Yard& yard) { yard.want({}); }));
+  CHECK_FALSE(is_restarted(worker, killed, Reason::none, [](Yard& yard) { yard.step(Leaving{}); }));
+  CHECK_FALSE(
+      is_restarted(worker, killed, Reason::none, [](Yard& yard) { yard.pass(Millis{60'000}); }));
+  CHECK_FALSE(is_restarted(worker, killed, Reason::none, [&](Yard& yard) {
+    WantedTask stopped = worker;
+    stopped.stop = true;
+    yard.want({stopped});
+  }));
+
+  CHECK_FALSE(is_restarted(wanted(), killed, Reason::none, nothing));  // the chief
+  WantedTask ps = worker;
+  ps.task.key.role = Role::ps;
+  CHECK_FALSE(is_restarted(ps, killed, Reason::none, nothing));
+  WantedTask holder = worker;
+  holder.task.spec.training.strategy = Strategy::all_reduce;
+  CHECK_FALSE(is_restarted(holder, killed, Reason::none, nothing));
+}
+
+TEST_CASE("a worker that cannot be started again fails, with all that it wrote", "[agent]") {
+  WantedTask worker = wanted();
+  worker.task.key.index = 1;
+  const TaskKey& task = worker.task.key;
+  Yard yard;
+  yard.run(worker);
+  yard.die(task, {{}, 9});
+  const auto actions = yard.step(TaskStartFailed{task, Reason::start_failed, "no such program"});
+  CHECK(count<DeliverOutput>(actions) == 1);
+  CHECK(yard.shown().state == TaskState::running);
+  yard.step(TaskOutputDelivered{task});
+  CHECK(yard.shown().state == TaskState::failed);
+  CHECK(yard.shown().message == "no such program");
 }
 
 TEST_CASE("a task is asked to stop, and killed after its grace", "[agent]") {

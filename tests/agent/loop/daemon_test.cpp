@@ -133,6 +133,26 @@ TEST_CASE("a task that ignores its grace is killed after it", "[agent]") {
   CHECK(end->exit.signal == SIGKILL);
 }
 
+TEST_CASE("a worker that was killed goes on in its folder, and nothing it wrote is lost",
+          "[agent]") {
+  Yard yard(
+      "phase running; metric $(wc -l < events.jsonl); echo process $(wc -l < events.jsonl);"
+      "[ $(wc -l < events.jsonl) -ge 6 ] || kill -9 $$; exit 0");
+  WantedTask wanted = a_wanted_task("j-1");
+  wanted.task.key.index = 1;  // worker/0 is the chief
+  wanted.task.spec.worker.replicas = 2;
+  wanted.task.spec.training.replicas_to_aggregate = 2;
+  wanted.task.cluster.worker.emplace_back("127.0.0.1:0");
+  yard.server.want(wanted);
+
+  const auto end = yard.server.wait_for_end(wanted.task.key);
+
+  REQUIRE(end);
+  CHECK(end->state == TaskState::succeeded);
+  CHECK(yard.server.events_of(wanted.task.key).size() == 6);
+  CHECK(yard.server.log_of(wanted.task.key) == "process 2\nprocess 4\nprocess 6\n");
+}
+
 TEST_CASE("several tasks run side by side and are told apart", "[agent]") {
   Yard yard("phase running; echo $TRAINYARD_JOB; case $TRAINYARD_JOB in j-3) exit 7;; esac");
   for (const char* job : {"j-1", "j-2", "j-3", "j-4"}) yard.server.want(a_wanted_task(job));

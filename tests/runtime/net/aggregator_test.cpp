@@ -264,6 +264,62 @@ TEST_CASE("when a sync rank is gone everybody is told", "[aggregator]") {
   CHECK(desk.answers[1][0].error().message == "the worker of rank 2 is gone");
 }
 
+TEST_CASE("a sync step waits for a rank that is missed, and is the same when it is back",
+          "[aggregator]") {
+  Desk undisturbed(sync_of(2));
+  undisturbed.push(0, 1);
+  undisturbed.push(1, 1);
+
+  Desk desk(sync_of(2));
+  desk.push(0, 1);
+  desk.aggregator.miss(1);
+  CHECK(desk.answers[0].empty());
+  desk.aggregator.pull(1, 0, desk.note(1));  // another process of the task: where are we?
+  REQUIRE(desk.answers[1].size() == 1);
+  CHECK(desk.answers[1][0]->version == 0);
+  desk.push(1, 1);
+  REQUIRE(desk.answers[0].size() == 1);
+  CHECK(desk.weights(0) == undisturbed.weights(0));
+}
+
+TEST_CASE("a push that came before its rank was missed counts, and counts once", "[aggregator]") {
+  Desk desk(sync_of(2));
+  desk.push(1, 1);
+  desk.aggregator.miss(1);
+  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.push(1, 1);  // the same batch again
+  CHECK(desk.aggregator.version() == 0);
+  desk.push(0, 1);
+  CHECK(desk.aggregator.version() == 1);
+  CHECK(desk.answers[0].back()->sums.examples == 20);
+  CHECK(desk.answers[1].back()->version == 1);
+}
+
+TEST_CASE("a rank that is back is told of the end before the ps may go", "[aggregator]") {
+  Desk desk({.mode = Mode::sync, .ranks = 2, .max_steps = 1});
+  desk.aggregator.miss(1);
+  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.push(0, 1);
+  CHECK_FALSE(desk.aggregator.all_told());
+  desk.push(1, 1);
+  CHECK(desk.aggregator.all_told());
+}
+
+TEST_CASE("a rank that is back goes on beside the slowest of the others", "[aggregator]") {
+  Desk desk(async_of(2), {}, 1);
+  desk.push(1, 1, 0);
+  desk.aggregator.lose(1, "gone");
+  for (std::int64_t step = 1; step <= 5; ++step) desk.push(0, step, step);
+  desk.aggregator.pull(1, 0, desk.note(1));
+  CHECK(desk.answers[1].back()->rank_step == 1);
+  desk.push(0, 6, 6);
+  CHECK(desk.answers[0].size() == 6);  // one step ahead
+  desk.push(0, 7, 7);
+  CHECK(desk.answers[0].size() == 6);  // two
+  desk.push(1, 2, 6);
+  CHECK(desk.answers[0].size() == 7);
+}
+
 TEST_CASE("when an async rank is gone the others go on", "[aggregator]") {
   Desk desk(async_of(2));
   desk.aggregator.lose(1, "gone");

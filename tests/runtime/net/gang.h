@@ -27,6 +27,7 @@ struct GangSpec {
   OptimizerConfig optimizer{.kind = OptimizerKind::adam};
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
+  std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
 };
 
@@ -116,6 +117,7 @@ class Gang {
         {.listen = "127.0.0.1:0",
          .token = "token",
          .no_caller_limit = spec_.no_caller_limit,
+         .return_limit = spec_.return_limit,
          .late_caller_limit = spec_.late_caller_limit},
         {.rules = {.gate = {.mode = spec_.mode,
                             .ranks = spec_.workers,

@@ -34,9 +34,13 @@ void apply(ParameterShard& shard, const std::vector<const AlignedBuffer*>& gradi
     nodes.push_back({std::ssize(nodes), std::ssize(nodes) + 1});
   }
   const std::vector<std::int64_t> order = addition_order(nodes, std::ssize(nodes));
-  std::vector<PayloadReader> parts;
-  for (const Payload& payload : payloads) parts.emplace_back(payload);
-  shard.apply({std::move(parts), order}, update);
+  const auto sum_from = [&](std::size_t begin) -> TreeSum {
+    std::vector<PayloadReader> parts;
+    const auto first = static_cast<std::int64_t>(begin * sizeof(float));
+    for (const Payload& payload : payloads) parts.emplace_back(payload, first);
+    return {std::move(parts), order};
+  };
+  shard.apply(sum_from, update);
 }
 
 bool same(std::span<const float> a, std::span<const float> b) { return std::ranges::equal(a, b); }

@@ -35,6 +35,13 @@ struct StockStream {
     return frame;
   }
 
+  proto::PushFrame pull(std::int64_t rank) const {
+    proto::PushFrame frame = push(rank, 0);
+    frame.set_examples(0);
+    frame.clear_data();
+    return frame;
+  }
+
   // The answer, or the status the stream ended with.
   Result<proto::PullFrame> exchange(const proto::PushFrame& frame) {
     proto::PullFrame answer;
@@ -131,21 +138,46 @@ TEST_CASE("frames that make no sense end their stream and nothing else", "[ps_se
 }
 
 TEST_CASE("a sync worker that vanishes ends the wait of the others", "[ps_server]") {
-  const Gang gang(small);
-  auto lost = std::make_unique<StockStream>(gang.addresses().front());
-  proto::PushFrame pull = lost->push(1, 0);
-  pull.set_examples(0);
-  pull.clear_data();
-  REQUIRE(lost->exchange(pull).has_value());
+  GangSpec spec = small;
+  for (const int return_limit : {0, 50}) {
+    spec.return_limit = std::chrono::milliseconds(return_limit);
+    const Gang gang(spec);
+    StockStream lost(gang.addresses().front());
+    REQUIRE(lost.exchange(lost.pull(1)).has_value());
 
+    StockStream waiting(gang.addresses().front());
+    waiting.stream->Write(waiting.push(0, 1));
+    lost.context.TryCancel();
+    proto::PullFrame answer;
+    CHECK_FALSE(waiting.stream->Read(&answer));
+    const grpc::Status status = waiting.stream->Finish();
+    CHECK(status.error_code() == grpc::StatusCode::UNAVAILABLE);
+    CHECK(status.error_message() == "the worker of rank 1 is gone");
+  }
+}
+
+TEST_CASE("a sync step waits for a worker that vanishes and comes back", "[ps_server]") {
+  GangSpec spec = small;
+  spec.return_limit = std::chrono::seconds(60);
+  const Gang gang(spec);
   StockStream waiting(gang.addresses().front());
   waiting.stream->Write(waiting.push(0, 1));
-  lost->context.TryCancel();
+  for (int process = 0; process < 3; ++process) {
+    StockStream lost(gang.addresses().front());
+    const auto pulled = lost.exchange(lost.pull(1));
+    REQUIRE(pulled.has_value());
+    CHECK(pulled->version() == 0);
+    lost.context.TryCancel();
+  }
+
+  StockStream last(gang.addresses().front());
+  REQUIRE(last.exchange(last.pull(1)).has_value());
+  const auto pushed = last.exchange(last.push(1, 1));
+  REQUIRE(pushed.has_value());
   proto::PullFrame answer;
-  CHECK_FALSE(waiting.stream->Read(&answer));
-  const grpc::Status status = waiting.stream->Finish();
-  CHECK(status.error_code() == grpc::StatusCode::UNAVAILABLE);
-  CHECK(status.error_message() == "the worker of rank 1 is gone");
+  REQUIRE(waiting.stream->Read(&answer));
+  CHECK(answer.version() == 1);
+  CHECK(answer.data() == pushed->data());
 }
 
 TEST_CASE("a ps that everybody left does not live for ever", "[ps_server]") {

@@ -209,4 +209,17 @@ TEST_CASE("a quiet heartbeat saves nothing", "[scheduler]") {
   CHECK(yard.step(Tick{}).save.empty());
 }
 
+TEST_CASE("a task that is shown with another process is the same task", "[scheduler]") {
+  Yard yard = running_job();
+  const TaskAttempt before = yard.task("j", "worker/1");
+
+  yard.shown("a", "worker/1").pid = before.pid + 1;
+  yard.speak("a");
+
+  TaskAttempt expected = before;
+  expected.pid = before.pid + 1;
+  CHECK(yard.task("j", "worker/1") == expected);
+  CHECK(yard.job("j").attempt == before.key.attempt);
+}
+
 }  // namespace trainyard::scheduler

@@ -4,7 +4,7 @@ import type {JSX} from 'preact';
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 
-import {formatValue} from '../format/numbers';
+import {formatTick, formatValue} from '../format/numbers';
 import {formatDuration} from '../format/times';
 import {paints} from '../theme';
 import {chartPng} from './chart_png';
@@ -193,7 +193,7 @@ function optionsOf(
       {
         ...axes,
         size: 56,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : formatValue(tick))),
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : formatTick(tick))),
       },
     ],
     series: [

@@ -2,6 +2,12 @@
 
 export const NOTHING = '–';
 
+const UNITS = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
 type Maybe = number | null | undefined;
 
 // 0.0672432 -> "0.0672", 12345.6 -> "12,346", 1e-9 -> "1.00e-9": four digits that mean something.
@@ -24,14 +30,17 @@ export function formatCount(value: Maybe): string {
 // 166274.5 -> "166 k"
 export function formatRate(value: Maybe): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NOTHING;
-  for (const [size, unit] of [
-    [1e9, 'G'],
-    [1e6, 'M'],
-    [1e3, 'k'],
-  ] as const) {
+  for (const [size, unit] of UNITS) {
     if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;
   }
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+// A tick of an axis, where there is little room: 1500000 -> "1.5 M", 0.25 -> "0.25"
+export function formatTick(value: number): string {
+  const unit = UNITS.find(([size]) => Math.abs(value) >= size);
+  if (!unit || Math.abs(value) < 1e5) return formatValue(value);
+  return `${Number((value / unit[0]).toPrecision(4))} ${unit[1]}`;
 }
 
 export function formatPercent(share: number): string {

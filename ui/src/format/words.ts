@@ -1,5 +1,9 @@
-// The server's messages begin in lower case, to stand behind a colon.
+// The server's messages begin in lower case, to stand behind a colon. The name of a task that one
+// begins with stays as it is.
+
+const TASK = /^(ps|worker)\/\d/;
 
 export function sentence(message: string): string {
-  return message === '' ? '' : `${message[0]?.toUpperCase()}${message.slice(1)}`;
+  if (message === '' || TASK.test(message)) return message;
+  return `${message[0]?.toUpperCase()}${message.slice(1)}`;
 }

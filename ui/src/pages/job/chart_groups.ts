@@ -22,7 +22,7 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Accuracy', takes: (name) => /^(test_)?accuracy$/.test(name)},
   {title: 'Examples per second', takes: (name) => name === 'examples_per_second'},
   {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
-  {title: 'Step split', takes: (name) => /_(milli)?seconds$/.test(name)},
+  {title: 'Step split (seconds)', takes: (name) => /_seconds$/.test(name)},
   {title: 'Staleness', takes: (name) => name.startsWith('staleness')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
 ];
@@ -71,7 +71,7 @@ function labelOf(name: string, names: string[], job: ComparedJob | null): string
         ? 'test'
         : names.length === 2 && names.some((one) => one.startsWith('test_'))
           ? 'train'
-          : name;
+          : name.replace(/_seconds$/, '');
   return job === null ? which : `${job.name} ${which}`.trim();
 }
 

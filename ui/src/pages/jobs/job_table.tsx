@@ -130,7 +130,7 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
       <td class="number cell-rate" data-name="examples/s">
         {formatRate(status.examples_per_second)}
       </td>
-      <td class="number cell-eta" data-name={job.status.finished_at === null ? 'ETA' : ''}>
+      <td class="number cell-eta" data-name={hasRun(job) ? '' : 'ETA'}>
         {etaOf(job)}
       </td>
       <td class="number cell-age" data-name="age">
@@ -154,7 +154,12 @@ function needsWords(job: Job): boolean {
   return job.status.state === 'failed' || job.status.state === 'queued';
 }
 
-// Of a job that has ended: how long it ran.
+// It has ended, and not before it began.
+function hasRun({status}: Job): boolean {
+  return status.started_at !== null && status.finished_at !== null;
+}
+
+// Of a job that has run: how long.
 function etaOf({status}: Job): JSX.Element | string {
   if (status.eta_seconds !== null) return formatDuration(status.eta_seconds);
   if (status.started_at === null || status.finished_at === null) return NOTHING;

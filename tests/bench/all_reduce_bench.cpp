@@ -1,0 +1,195 @@
+// An all-reduce of two processes by size, beside Gloo's. Ours is what a job does in a step: it adds
+// up, updates the parameters, and both have the new ones.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <stop_token>
+#include <thread>
+
+#include "runtime/net/ps_server.h"
+#include "runtime/net/remote_params.h"
+#include "schemas/base/check.h"
+#include "tests/bench/all_reduce_process.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/self_process.h"
+
+namespace trainyard::bench {
+namespace {
+
+using namespace trainyard::runtime;  // NOLINT: this file is about it
+namespace fs = std::filesystem;
+
+constexpr int kRuns = 9;
+constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 20;
+constexpr std::int64_t kTimesMax = 2000;
+
+// A worker of an all-reduce: it holds the share of its rank.
+class Worker {
+ public:
+  Worker(std::int64_t rank, std::int64_t elements) : rank_(rank), elements_(elements) {
+    const Share share = plan_shares(elements, 2)[static_cast<std::size_t>(rank)];
+    const auto size = static_cast<std::size_t>(share.elements());
+    auto server = PsServer::start(
+        {.listen = "127.0.0.1:0", .token = "bench"},
+        {.rules = {.gate = {.mode = Mode::sync, .ranks = 2, .max_steps = INT64_MAX},
+                   .optimizer = {}},
+         .share = share,
+         .arena_elements = elements,
+         .shard = ParameterShard({}, AlignedBuffer(size), {}),
+         .start = {},
+         .files = {}});
+    ENSURE(server.has_value());
+    server_ = std::move(*server);
+    thread_ = std::jthread([ps = server_.get()](const std::stop_token& stop) {
+      static_cast<void>(ps->serve(stop));  // the other rank may be gone before
+    });
+  }
+
+  [[nodiscard]] int port() const { return server_->port(); }
+
+  void connect(std::vector<std::string> addresses) {
+    auto params = RemoteParams::connect({.ps = std::move(addresses),
+                                         .token = "bench",
+                                         .rank = rank_,
+                                         .arena_elements = elements_,
+                                         .stop = {}});
+    ENSURE(params.has_value());
+    params_ = std::move(*params);
+    gradient_ = params_->gradient_buffer(static_cast<std::size_t>(elements_));
+    ENSURE(params_->pull(0).has_value());
+  }
+
+  void step() {
+    const auto pulled =
+        params_->push_pull({.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_});
+    ENSURE(pulled.has_value());
+  }
+
+ private:
+  std::int64_t rank_;
+  std::int64_t elements_;
+  std::int64_t step_ = 0;
+  std::unique_ptr<PsServer> server_;
+  std::jthread thread_;
+  std::shared_ptr<AlignedBuffer> gradient_;
+  std::unique_ptr<RemoteParams> params_;
+};
+
+std::function<void()> connect_ours(std::int64_t rank, std::int64_t elements) {
+  const auto worker = std::make_shared<Worker>(rank, elements);
+  write_line(std::to_string(worker->port()));
+  std::vector<std::string> addresses(2);
+  for (std::string& address : addresses) ENSURE(read_line(address));
+  worker->connect(addresses);
+  return [worker] { worker->step(); };
+}
+
+// Both processes of one kind.
+class Pair {
+ public:
+  Pair(const std::string& kind, std::int64_t elements) : kind_(kind) {
+    folder_ = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
+    ENSURE(::mkdtemp(folder_.data()) != nullptr);
+    for (const char* rank : {"0", "1"}) {
+      processes_.push_back(std::make_unique<SelfProcess>(std::vector<std::string>{
+          "--all-reduce", kind, rank, std::to_string(elements), folder_}));
+    }
+    if (kind == "trainyard") introduce();
+    for (const auto& process : processes_) ENSURE(process->read_line() == "ready");
+  }
+  ~Pair() {
+    processes_.clear();
+    fs::remove_all(folder_);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  // Seconds, of the slower process.
+  double run(std::int64_t times) {
+    for (const auto& process : processes_) process->write_line(std::to_string(times));
+    double slowest = 0;
+    for (const auto& process : processes_) {
+      slowest = std::max(slowest, std::stod(process->read_line()));
+    }
+    return slowest;
+  }
+
+  [[nodiscard]] double cpu_seconds() const {
+    double sum = 0;
+    for (const auto& process : processes_) sum += process->cpu_seconds();
+    return sum;
+  }
+
+ private:
+  void introduce() {
+    std::vector<std::string> ports;
+    for (const auto& process : processes_) ports.push_back(process->read_line());
+    for (const auto& process : processes_) {
+      for (const std::string& port : ports) process->write_line("127.0.0.1:" + port);
+    }
+  }
+
+  std::string kind_;
+  std::string folder_;
+  std::vector<std::unique_ptr<SelfProcess>> processes_;
+};
+
+std::vector<BenchResult> bench_size(std::int64_t bytes) {
+  const std::int64_t elements = bytes / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t times = std::clamp<std::int64_t>(kBytesPerRun / bytes, 3, kTimesMax);
+  const double gigabytes = 1e-9 * static_cast<double>(bytes * times);
+  std::vector<BenchResult> results;
+  Pair ours("trainyard", elements);
+  Pair gloo("gloo", elements);
+  Samples our_samples;
+  Samples gloo_samples;
+  for (int run = -1; run < kRuns; ++run) {  // the first is to warm up
+    for (auto [pair, samples] : {std::pair{&gloo, &gloo_samples}, {&ours, &our_samples}}) {
+      const double cpu = pair->cpu_seconds();
+      const double seconds = pair->run(times);
+      if (run < 0) continue;
+      samples->add(gigabytes / seconds);
+      samples->cpu_seconds += pair->cpu_seconds() - cpu;
+      samples->units += gigabytes;
+    }
+  }
+  const std::string size = bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MiB"
+                                              : std::to_string(bytes >> 10) + " KiB";
+  for (const auto& [name, samples] :
+       {std::pair{" gloo halving-doubling", &gloo_samples}, {" all-reduce", &our_samples}}) {
+    BenchResult result = summary_of(*samples);
+    result.bench = "all_reduce";
+    result.case_name = size + name;
+    result.unit = "GB/s";
+    results.push_back(result);
+  }
+  results[1].limit = results[0].value;
+  results[1].limit_of = "Gloo over TCP";
+  return results;
+}
+
+}  // namespace
+
+int run_all_reduce_process(const std::string& kind, std::int64_t rank, std::int64_t elements,
+                           const std::string& folder) {
+  const std::function<void()> all_reduce =
+      kind == "gloo" ? connect_gloo(rank, elements, folder) : connect_ours(rank, elements);
+  write_line("ready");
+  for (std::string line; read_line(line);) {
+    const double start = seconds_now();
+    for (std::int64_t times = std::stoll(line); times > 0; --times) all_reduce();
+    write_line(std::to_string(seconds_now() - start));
+  }
+  return 0;
+}
+
+std::vector<BenchResult> bench_all_reduce() {
+  std::vector<BenchResult> results;
+  for (const std::int64_t kib : {4, 256, 4 << 10, 64 << 10}) {
+    for (BenchResult& result : bench_size(kib << 10)) results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace trainyard::bench

@@ -1,0 +1,130 @@
+#include "tests/bench/training_run.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "schemas/base/check.h"
+#include "schemas/wire/run_event_json.h"
+#include "schemas/wire/task_json.h"
+
+extern char** environ;
+
+namespace trainyard::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t length = sizeof address;
+  ENSURE(::bind(fd, generic, length) == 0 && ::getsockname(fd, generic, &length) == 0);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::vector<std::string> free_addresses(std::int64_t count) {
+  std::vector<std::string> addresses;
+  for (std::int64_t i = 0; i < count; ++i) {
+    addresses.push_back("127.0.0.1:" + std::to_string(free_port()));
+  }
+  return addresses;
+}
+
+const MetricEvent& metric_of(const RunEvent& event) { return std::get<MetricEvent>(event.what); }
+
+double overlap_of(const MetricEvent& metric) {
+  const auto seconds = [&metric](const char* part) {
+    return metric.values.at(part + std::string("_seconds"));
+  };
+  const double exchange = seconds("push") + seconds("wait") + seconds("pull") + seconds("apply");
+  const double compute = seconds("input") + seconds("compute");
+  return std::max(compute, exchange) / (compute + exchange);
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(JobSpec spec, fs::path folder)
+    : spec_(std::move(spec)), folder_(std::move(folder)) {
+  fs::remove_all(folder_);
+  fs::create_directories(folder_);
+  cluster_.ps = free_addresses(spec_.ps.replicas);
+  cluster_.worker = free_addresses(spec_.worker.replicas);
+}
+
+TrainingRun::~TrainingRun() { fs::remove_all(folder_); }
+
+TrainingRates TrainingRun::rates() {
+  std::vector<pid_t> children;
+  for (std::int64_t i = 0; i < spec_.ps.replicas; ++i) children.push_back(start(Role::ps, i));
+  for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
+    children.push_back(start(Role::worker, i));
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ENSURE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+
+  std::vector<RunEvent> events = reports();
+  ENSURE(events.size() >= 3);
+  events.pop_back();  // it comes after the final evaluation
+  const RunEvent& first = events.front();
+  const RunEvent& last = events.back();
+  TrainingRates rates;
+  rates.steps_per_second = static_cast<double>(metric_of(last).step - metric_of(first).step) *
+                           1000.0 / static_cast<double>((last.time - first.time).count);
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    rates.overlap += overlap_of(metric_of(events[i])) / static_cast<double>(events.size() - 1);
+  }
+  return rates;
+}
+
+pid_t TrainingRun::start(Role role, std::int64_t index) const {
+  TaskContext context;
+  context.key = {.job = JobId{"bench"}, .attempt = 1, .role = role, .index = index};
+  context.token = "bench";
+  context.spec = spec_;
+  context.cluster = cluster_;
+  const auto& peers = role == Role::ps ? cluster_.ps : cluster_.worker;
+  if (holds_parameters(spec_, role)) context.listen = peers[static_cast<std::size_t>(index)];
+  const std::string name = std::string(name_of(role)) + "-" + std::to_string(index);
+  context.folder = folder_ / name;
+  const std::string path = folder_ / (name + ".json");
+  std::ofstream(path) << to_json(context);
+
+  std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "trainyard-runtime";
+  std::string argument = path;
+  char* argv[] = {program.data(), argument.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  ENSURE(::posix_spawn(&child, program.c_str(), &actions, nullptr, argv, environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  return child;
+}
+
+std::vector<RunEvent> TrainingRun::reports() const {
+  std::ifstream lines(folder_ / "worker-0" / "events.jsonl");
+  std::vector<RunEvent> reports;
+  for (std::string line; std::getline(lines, line);) {
+    auto event = parse_run_event(line, 0);
+    if (event.has_value() && std::holds_alternative<MetricEvent>(event->what)) {
+      reports.push_back(std::move(*event));
+    }
+  }
+  return reports;
+}
+
+}  // namespace trainyard::bench

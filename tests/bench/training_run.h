@@ -1,0 +1,43 @@
+// A job of real processes of trainyard-runtime, beside this program, without a server.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "schemas/types/run_event.h"
+#include "schemas/types/task_context.h"
+
+namespace trainyard::bench {
+
+// Of the chief's own reports, between the first and the last, so that starting and ending are not
+// in them.
+struct TrainingRates {
+  double steps_per_second = 0;  // global steps
+  // How much of a step is hidden behind its longest part: max(computing, exchanging) of their sum.
+  double overlap = 0;
+};
+
+class TrainingRun {
+ public:
+  // In a folder of its own.
+  TrainingRun(JobSpec spec, std::filesystem::path folder);
+  ~TrainingRun();
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // Once; every task must end well.
+  TrainingRates rates();
+
+ private:
+  [[nodiscard]] pid_t start(Role role, std::int64_t index) const;
+  [[nodiscard]] std::vector<RunEvent> reports() const;
+
+  JobSpec spec_;
+  std::filesystem::path folder_;
+  ClusterSpec cluster_;
+};
+
+}  // namespace trainyard::bench
