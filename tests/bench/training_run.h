@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct TrainingRates {
   double steps_per_second = 0;  // global steps
   // How much of a step is hidden behind its longest part: max(computing, exchanging) of their sum.
   double overlap = 0;
+  std::int64_t worker_bytes_max = 0;  // the most memory that any worker ever had resident
+  std::int64_t ps_bytes_max = 0;      // and any ps
 };
 
 class TrainingRun {
