@@ -19,7 +19,14 @@ std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank);
 
 }  // namespace
 
-Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink)
+RowTable::Update row_update(const ParameterShard::Update& update) {
+  return {.learning_rate = update.learning_rate,
+          .step = update.step,
+          .gradient_scale = update.gradient_scale};
+}
+
+Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
+                       std::optional<RowTable> rows)
     : rules_(std::move(rules)),
       gate_(rules_.gate, start.version, std::move(start.rank_steps)),
       shard_(std::move(shard)),
@@ -33,6 +40,7 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       restored_(std::move(start.residuals)),
       residual_leaves_(std::ssize(restored_)) {
   const std::int64_t ranks = rules_.gate.ranks;
+  if (rows) rows_.emplace(*std::move(rows), ranks);
   if (rules_.leaves == 0) rules_.leaves = ranks;
   if (rules_.share.ranges.empty()) rules_.share.ranges = {{0, shard_.elements()}};
   ENSURE(rules_.share.elements() == shard_.elements());
@@ -95,7 +103,12 @@ void Aggregator::push(Push push, Reply reply) {
 
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
-    case accept: return this->accept(std::move(push), std::move(reply));
+    case accept:
+      if (rows_ && !rows_->has(push.rank, push.step)) {
+        return reply(conflict("step " + std::to_string(push.step) + " of rank " +
+                              std::to_string(push.rank) + " has no gradients of rows"));
+      }
+      return this->accept(std::move(push), std::move(reply));
     case duplicate: {
       const bool sync = rules_.gate.mode == Mode::sync;
       return pull(push.rank, sync ? push.step : 0, std::move(reply));
@@ -120,6 +133,25 @@ void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
   if (gate_.version() >= at_least && may_go_on(index_of(rank))) return answer(rank, reply);
   if (broken_) return reply(*broken_);
   waiting_[index_of(rank)] = {std::move(reply), at_least};
+}
+
+Result<std::vector<float>> Aggregator::read_rows(std::span<const std::int64_t> ids) const {
+  if (!rows_) return invalid("this job has no embedding table");
+  std::vector<float> rows(ids.size() * static_cast<std::size_t>(rows_->width()));
+  TRY(rows_->read(ids, rows));
+  return rows;
+}
+
+Status Aggregator::stage_rows(std::int64_t rank, std::int64_t step,
+                              std::vector<RowGradients> parts) {
+  if (!rows_) return invalid("this job has no embedding table");
+  if (parts_of(rank) != std::ssize(parts)) {
+    return invalid(std::to_string(parts.size()) + " parts of rows from rank " +
+                   std::to_string(rank) + ", which has " + std::to_string(parts_of(rank)));
+  }
+  // What else may be wrong with the step the push that follows is told.
+  if (gate_.judge(rank, step) != VersionGate::Verdict::accept) return ok();
+  return rows_->stage(rank, step, std::move(parts));
 }
 
 // Steps since this ps started, so that a rank that is new after a restore starts with the others.
@@ -213,18 +245,31 @@ void Aggregator::commit() {
   }
 
   const auto start = std::chrono::steady_clock::now();
-  shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); },
-               update_to(gate_.version() + 1, sums.examples));
+  const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
+  shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
+  const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
   apply_seconds_ = lasted.count();
   gate_.commit();
-  if (rules_.gate.mode == Mode::async) note_in_cut();
+  if (rules_.gate.mode == Mode::async) note_in_cut(rows);
   for (auto& push : pending_) push.reset();
   for (BatchSums& unseen : unseen_) unseen += sums;
 
   if (snapshot_step > 0 && rules_.gate.mode == Mode::sync) take_snapshot(snapshot_step);
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
+}
+
+// The sum of what was applied to the table's rows; nothing where there is no table.
+RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
+  if (!rows_) return {};
+  std::vector<std::int64_t> ranks;
+  for (const auto& push : pending_) {
+    if (push) ranks.push_back(push->rank);
+  }
+  RowGradients sum = rows_->take_sum(ranks, order_);
+  rows_->table().apply(sum, row_update(update));
+  return sum;
 }
 
 ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
@@ -234,18 +279,20 @@ ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t 
 }
 
 // The one push of this commit, in the snapshot that is being made or that it asks for.
-void Aggregator::note_in_cut() {
+void Aggregator::note_in_cut(const RowGradients& rows) {
   const auto push =
       std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
   const std::int64_t rank = (*push)->rank;
   if (cut_ && cut_->wants(rank)) {
+    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums.examples);
+    if (rows_) cut_->apply_rows(rows, row_update(update));
     cut_->apply(
-        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); },
-        update_to(cut_->version() + 1, (*push)->sums.examples));
+        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);
   }
   const std::int64_t asked = (*push)->snapshot_step;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
     cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
+    if (rows_) cut_->keep_rows(rows_->table().fork());
     for (std::size_t other = 0; other < lost_.size(); ++other) {
       if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
     }
@@ -277,7 +324,8 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .rank_steps = gate_.rank_steps(),
          .weights = shard_.weights(),
          .slots = copy_of(shard_.slots()),
-         .residuals = residuals_});
+         .residuals = residuals_,
+         .rows = rows_ ? std::optional(rows_->table().fork()) : std::nullopt});
 }
 
 std::int64_t Aggregator::asked_of(std::int64_t rank) const {

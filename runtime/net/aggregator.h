@@ -13,6 +13,7 @@
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
+#include "runtime/net/row_shard.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
@@ -80,7 +81,9 @@ class Aggregator {
   using Reply = std::function<void(Result<Answer>)>;
   using SnapshotSink = std::function<void(Snapshot)>;
 
-  Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink);
+  // `rows`: this ps' share of the embedding table, where the model has one.
+  Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
+             std::optional<RowTable> rows = {});
 
   // `reply` is called once, now or in a later call: sync answers when the step has committed. A
   // rank has one reply outstanding; a newer call of the same rank takes the place of an older one.
@@ -88,6 +91,14 @@ class Aggregator {
   void push(Push push, Reply reply);
   // Answers as soon as the version is `at_least` or newer.
   void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
+
+  // The rows [ids, width] as the newest version has them.
+  [[nodiscard]] Result<std::vector<float>> read_rows(std::span<const std::int64_t> ids) const;
+  // Gradients of rows, one for each of the rank's parts, for the push of `step` that follows: with
+  // a table a push is not taken without them. Those of a step that is made already change nothing.
+  Status stage_rows(std::int64_t rank, std::int64_t step, std::vector<RowGradients> parts);
+  [[nodiscard]] bool has_rows() const { return rows_.has_value(); }
+  [[nodiscard]] std::int64_t row_width() const { return rows_ ? rows_->width() : 0; }
 
   // Takes a snapshot named `step` as soon as the version is that or newer, unless one is being
   // made.
@@ -138,7 +149,8 @@ class Aggregator {
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
-  void note_in_cut();
+  RowGradients apply_rows(const ParameterShard::Update& update);
+  void note_in_cut(const RowGradients& rows);
   void finish_cut_if_complete();
   void take_snapshot(std::int64_t step);
   [[nodiscard]] std::int64_t asked_of(std::int64_t rank) const;
@@ -148,6 +160,7 @@ class Aggregator {
   Rules rules_;
   VersionGate gate_;
   ParameterShard shard_;
+  std::optional<RowShard> rows_;
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
   std::vector<std::int64_t> order_;           // in which the parts of a step are added

@@ -11,10 +11,11 @@
 namespace trainyard::runtime {
 
 LocalParams::LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
-                         SnapshotFiles files)
+                         SnapshotFiles files, std::optional<RowTable> rows)
     : desk_(std::move(files)),
-      aggregator_(std::move(rules), std::move(shard), std::move(start),
-                  [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }),
+      aggregator_(
+          std::move(rules), std::move(shard), std::move(start),
+          [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }, std::move(rows)),
       whole_{plan_shares(aggregator_.elements(), 1).front()} {}
 
 Result<Pulled> LocalParams::pull(std::int64_t at_least) {
@@ -39,6 +40,19 @@ Result<Pulled> LocalParams::push_pull(const Contribution& contribution) {
        .gradient = payload_of(contribution.gradient->span(), aggregator_.elements(), whole_)},
       [&answer](Result<Answer> given) { answer = std::move(given); });
   return keep(std::move(answer));
+}
+
+Status LocalParams::read_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+  const std::lock_guard lock(mutex_);
+  TRY_ASSIGN(const std::vector<float> found, aggregator_.read_rows(ids));
+  ENSURE(found.size() == rows.size());
+  std::ranges::copy(found, rows.begin());
+  return ok();
+}
+
+Status LocalParams::push_rows(std::int64_t step, std::vector<RowGradients> parts) {
+  const std::lock_guard lock(mutex_);
+  return aggregator_.stage_rows(0, step, std::move(parts));
 }
 
 Result<Pulled> LocalParams::keep(Result<Answer> answer) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/rows/row_gradients.h"
 #include "runtime/net/snapshot_desk.h"
 #include "schemas/base/result.h"
 
@@ -78,6 +79,12 @@ class ParamsChannel {
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
   // made.
   virtual Result<Pulled> push_pull(const Contribution& contribution) = 0;
+
+  // The rows [ids, width] of the embedding table, of distinct ids. Sync: of the version that was
+  // pulled last.
+  virtual Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) = 0;
+  // Gives the table's gradients of a step, one for each part, ahead of its push_pull.
+  virtual Status push_rows(std::int64_t step, std::vector<RowGradients> parts) = 0;
 
   // How each ps is reached, for people; empty where there is none.
   [[nodiscard]] virtual std::string routes() const { return ""; }

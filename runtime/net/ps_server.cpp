@@ -11,6 +11,7 @@
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/push_stream.h"
+#include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
 #include "runtime/net/unary_call.h"
 #include "schemas/base/log.h"
@@ -80,19 +81,21 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(parts.share),
       arena_elements_(parts.arena_elements),
-      aggregator_(rules_of(parts),
-                  at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
-                  std::move(parts.start),
-                  [this](Snapshot snapshot) {
-                    if (desk_) desk_->take(std::move(snapshot));
-                  }),
+      aggregator_(
+          rules_of(parts), at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
+          std::move(parts.start),
+          [this](Snapshot snapshot) {
+            if (desk_) desk_->take(std::move(snapshot));
+          },
+          std::move(parts.rows)),
       local_socket_(new_local_socket_name()) {}
 
 PsServer::~PsServer() { drain(); }
 
 Status PsServer::listen() {
   grpc::ServerBuilder builder;
-  configure_server(builder, aggregator_.frame_bytes_max());
+  const std::int64_t row_bytes = aggregator_.has_rows() ? row_message_floats_max * float_bytes : 0;
+  configure_server(builder, std::max(aggregator_.frame_bytes_max(), row_bytes));
   int local_port = 0;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   builder.AddListeningPort(local_socket_address(local_socket_), grpc::InsecureServerCredentials(),
@@ -103,6 +106,7 @@ Status PsServer::listen() {
   if (!server_ || port_ == 0) return unavailable("cannot listen on " + options_.listen);
   offer_stream();
   offer_control();
+  if (aggregator_.has_rows()) offer_rows();
   share_memory();
   return ok();
 }

@@ -24,9 +24,11 @@ namespace trainyard::runtime {
 class PushStream;
 class SharedPort;
 
-using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithAsyncMethod_Describe<
+using ParamsControl = proto::Params::WithAsyncMethod_Describe<
     proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
-        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>>;
+        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<
+    proto::Params::WithRawMethod_ReadRows<proto::Params::WithRawMethod_PushRows<ParamsControl>>>;
 
 struct PsServerOptions {
   std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
@@ -53,6 +55,7 @@ class PsServer {
     ParameterShard shard;
     Aggregator::Start start;
     SnapshotFiles files;
+    std::optional<RowTable> rows{};  // its share of the embedding table, where the model has one
   };
 
   // Listens when this returns. `unavailable` when the address cannot be bound.
@@ -77,6 +80,7 @@ class PsServer {
   Status listen();
   void offer_stream();
   void offer_control();
+  void offer_rows();
   void share_memory();
   [[nodiscard]] bool over() const;
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
@@ -86,6 +90,8 @@ class PsServer {
   Result<proto::PsStatus> describe(const proto::Caller& caller) const;
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
+  Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request) const;
+  Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 

@@ -52,7 +52,8 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
                                             .arena_elements = plan.model.arena_elements(),
                                             .shard = std::move(share.shard),
                                             .start = std::move(share.start),
-                                            .files = shard_files(task, plan, index)})));
+                                            .files = shard_files(task, plan, index),
+                                            .rows = std::move(share.rows)})));
   log_info("ps serves", {{"listen", context.listen},
                          {"port", server->port()},
                          {"elements", plan.shares[index].elements()},

@@ -12,6 +12,7 @@
 #include "runtime/core/schedule.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/math/wire/onebit.h"
+#include "runtime/model/row_batch.h"
 #include "runtime/net/local_params.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
@@ -39,9 +40,9 @@ std::vector<Leaves> nodes_of_rank(const Task& task, const JobPlan& plan) {
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
   TRY_ASSIGN(StartingShare share,
              task.cause.of(Reason::checkpoint_lost, starting_share(task.context, plan, 0)));
-  return std::unique_ptr<ParamsChannel>(
-      std::make_unique<LocalParams>(plan.rules(task.context.spec), std::move(share.shard),
-                                    std::move(share.start), shard_files(task, plan, 0)));
+  return std::unique_ptr<ParamsChannel>(std::make_unique<LocalParams>(
+      plan.rules(task.context.spec), std::move(share.shard), std::move(share.start),
+      shard_files(task, plan, 0), std::move(share.rows)));
 }
 
 Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const JobPlan& plan) {
@@ -60,6 +61,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .first_leaf = leaves_of_rank(task, plan).begin,
                                                   .gaps = gaps_of(plan.model.variables(),
                                                                   plan.model.arena_elements()),
+                                                  .row_width = plan.model.rows().width(),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
@@ -79,6 +81,8 @@ class Training {
         params_(params),
         nodes_(nodes_of_rank(task, plan)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
+        row_width_(plan.model.rows().width()),
+        rows_(row_width_),
         gradient_(params.gradient_buffer(elements_ * nodes_.size())) {}
 
   Result<TaskEnd> run() {
@@ -140,15 +144,23 @@ class Training {
     return ok();
   }
 
+  // Of a node of the reduction tree: the arena's gradient, and the table's rows'.
+  struct NodeSum {
+    std::span<float> dense;
+    RowGradients& rows;
+  };
+
   // The gradients of a step's nodes, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
     const auto start = StepTimes::Clock::now();
     BatchSums sums;
+    row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto sum = gradient_->span().subspan(i * elements_, elements_);
-      if (!add_up(nodes_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
+      const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
+      TRY_ASSIGN(const bool done, add_up(nodes_[i], 0, sum, batches, sums));
+      if (!done) return std::optional<BatchSums>();
     }
-    times_.compute = StepTimes::Clock::now() - start - times_.input;
+    times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
     if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
     // A sign or a rounded number would hide it, and a residual would keep it for ever.
     const bool exact = plan_.wire == Wire::float32;
@@ -165,23 +177,43 @@ class Training {
   }
 
   // The sum of a node of the reduction tree; leaves come in order. False when asked to stop.
-  bool add_up(Leaves node, std::size_t depth, std::span<float> sum, Prefetcher& batches,
-              BatchSums& sums) {
+  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, Prefetcher& batches,
+                      BatchSums& sums) {
     if (node.count() == 1) {
       const auto start = StepTimes::Clock::now();
       const Batch* const batch = batches.next();
       times_.input += StepTimes::Clock::now() - start;
       if (batch == nullptr) return false;
-      const BatchResult result = plan_.model.gradient(pulled_.parameters, *batch, sum);
-      sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
-      return true;
+      return leaf_gradient(*batch, sum, sums);
     }
     const std::int64_t middle = divide(node);
-    if (!add_up({node.begin, middle}, depth + 1, sum, batches, sums)) return false;
+    TRY_ASSIGN(const bool left_done, add_up({node.begin, middle}, depth + 1, sum, batches, sums));
+    if (!left_done) return false;
     while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
-    const std::span<float> right = scratch_[depth].span();
-    if (!add_up({middle, node.end}, depth + 1, right, batches, sums)) return false;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += right[i];
+    RowGradients right_rows;
+    const NodeSum right{scratch_[depth].span(), right_rows};
+    TRY_ASSIGN(const bool right_done, add_up({middle, node.end}, depth + 1, right, batches, sums));
+    if (!right_done) return false;
+    for (std::size_t i = 0; i < elements_; ++i) sum.dense[i] += right.dense[i];
+    if (row_width_ > 0) sum.rows = add_rows(sum.rows, right_rows, row_width_);
+    return true;
+  }
+
+  // False when asked to stop while it waits for rows.
+  Result<bool> leaf_gradient(const Batch& batch, NodeSum sum, BatchSums& sums) {
+    RowBatch* rows = nullptr;
+    if (row_width_ > 0) {
+      rows = &rows_;
+      rows_.assign(batch.sparse);
+      const auto start = StepTimes::Clock::now();
+      Status read = params_.read_rows(rows_.ids(), rows_.rows());
+      times_.pull += StepTimes::Clock::now() - start;
+      if (!read.has_value() && task_.stop.stop_requested()) return false;
+      TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
+    }
+    const BatchResult result = plan_.model.gradient(pulled_.parameters, batch, sum.dense, {}, rows);
+    if (rows != nullptr) sum.rows = rows->gradients();
+    sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
     return true;
   }
 
@@ -224,10 +256,17 @@ class Training {
     marked_ = std::max(marked_, contribution.snapshot_step);
     add_residuals(contribution);
     const auto start = StepTimes::Clock::now();
+    if (row_width_ > 0) {
+      Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
+      if (!pushed.has_value() && task_.stop.stop_requested()) return ok();
+      TRY(task_.cause.of(Reason::peer_lost, std::move(pushed)));
+      times_.push = StepTimes::Clock::now() - start;
+    }
+    const auto rows_are_there = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
-    times_.add_exchange(StepTimes::Clock::now() - start, pulled_.times);
+    times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
     if (chief == nullptr) return ok();
     return chief->after_step(pulled_, times_);
   }
@@ -238,6 +277,9 @@ class Training {
   ParamsChannel& params_;
   const std::vector<Leaves> nodes_;
   const std::size_t elements_;               // of the arena
+  const std::int64_t row_width_;             // of the embedding table; 0: the model has none
+  RowBatch rows_;                            // of the leaf that is computed
+  std::vector<RowGradients> row_parts_;      // of each node
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   Pulled pulled_;
