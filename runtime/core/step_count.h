@@ -9,8 +9,8 @@
 namespace trainyard::runtime {
 
 // Of epochs and max_steps the first reached ends the job. A sync step sees a batch of every leaf,
-// an async step is one batch; what is left of the last epoch and fills no step is left out. At
-// least 1.
+// an async step is one batch; what is left of the last epoch and fills no step is left out. With
+// backup workers the batches that are dropped are of the epoch too. At least 1.
 inline std::int64_t step_count(const JobSpec& spec, std::int64_t train_examples) {
   const TrainingSpec& training = spec.training;
   const std::int64_t batches = step_mode(spec) == Mode::sync ? step_leaves(spec) : 1;

@@ -1,6 +1,7 @@
 // The rules themselves: each a line or two, tested as a table.
 #include "runtime/core/version_gate.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -40,6 +41,12 @@ void VersionGate::commit() {
   ENSURE(complete());
   accepted_ = 0;
   ++version_;
+}
+
+void VersionGate::commit_decided() {
+  ENSURE(rules_.mode == Mode::sync && accepted_ == 0);
+  ++version_;
+  std::ranges::fill(rank_steps_, version_);
 }
 
 }  // namespace trainyard::runtime

@@ -42,6 +42,9 @@ class VersionGate {
   // True when what was accepted makes the next version; the caller applies it and calls commit().
   [[nodiscard]] bool complete() const;
   void commit();
+  // Sync, where others decide of whose contributions: the next version is made, and every rank's
+  // step that led there is over.
+  void commit_decided();
 
   [[nodiscard]] std::int64_t version() const { return version_; }
   [[nodiscard]] bool finished() const { return version_ >= rules_.max_steps; }

@@ -1,5 +1,7 @@
 #include "runtime/data/prefetch.h"
 
+#include <algorithm>
+
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -29,6 +31,14 @@ const Batch* Prefetcher::next() {
   return &slot(taken_ - 1);
 }
 
+void Prefetcher::skip_to(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t batch = (step - plan_.first_step) * plan_.leaf_count;
+  ENSURE(batch >= taken_);
+  taken_ = batch;
+  changed_.notify_all();
+}
+
 void Prefetcher::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
@@ -43,6 +53,7 @@ void Prefetcher::read_ahead() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopped_ || batch - taken_ < slot_count() - 1; });
       if (stopped_) return;
+      batch = std::max(batch, taken_);
     }
     const std::int64_t step = plan_.first_step + batch / plan_.leaf_count;
     const std::int64_t leaf = plan_.first_leaf + batch % plan_.leaf_count;

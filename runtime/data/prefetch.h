@@ -40,6 +40,10 @@ class Prefetcher {
   // the next call. nullptr once stopped. One caller.
   const Batch* next();
 
+  // next() goes on with the first batch of `step`, which is not before that of the batch it is at.
+  // What lies between is not read, or thrown away. Between two calls of next().
+  void skip_to(std::int64_t step);
+
   // Ends the thread and wakes next(). From any thread, any number of times.
   void stop();
 
@@ -55,8 +59,8 @@ class Prefetcher {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t read_ = 0;   // guarded by mutex_: batches ready since the start
-  std::int64_t taken_ = 0;  // guarded by mutex_: handed out by next()
+  std::int64_t read_ = 0;   // guarded by mutex_: batches before this one are ready or skipped
+  std::int64_t taken_ = 0;  // guarded by mutex_: those before this one were handed out, or skipped
   bool stopped_ = false;    // guarded by mutex_
   std::thread thread_;
 };

@@ -50,6 +50,10 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
     nodes.insert(nodes.end(), sent.begin(), sent.end());
     parts_.push_back(std::ssize(sent));
   }
+  if (rules_.backups) {
+    ENSURE(rules_.gate.mode == Mode::sync && rules_.leaves == ranks && rules_.wire != Wire::onebit);
+    backups_.emplace(*rules_.backups, gate_.version());
+  }
   if (rules_.gate.mode == Mode::sync) {
     order_ = addition_order(nodes, rules_.leaves);
   } else {
@@ -101,6 +105,10 @@ void Aggregator::push(Push push, Reply reply) {
                           std::to_string(push.base_version)));
   }
 
+  if (backups_ && gate_.knows(push.rank)) {
+    return push_among_backups(std::move(push), std::move(reply));
+  }
+
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
     case accept:
@@ -150,7 +158,7 @@ Status Aggregator::stage_rows(std::int64_t rank, std::int64_t step,
                    std::to_string(rank) + ", which has " + std::to_string(parts_of(rank)));
   }
   // What else may be wrong with the step the push that follows is told.
-  if (gate_.judge(rank, step) != VersionGate::Verdict::accept) return ok();
+  if (!would_take(rank, step)) return ok();
   return rows_->stage(rank, step, std::move(parts));
 }
 
@@ -176,6 +184,7 @@ bool Aggregator::may_go_on(std::size_t rank) const {
 void Aggregator::welcome_back(std::size_t rank) {
   lost_[rank] = false;
   told_[rank] = false;
+  if (backups_) backups_->back(static_cast<std::int64_t>(rank));
   std::optional<std::int64_t> slowest;
   for (std::size_t other = 0; other < lost_.size(); ++other) {
     if (lost_[other] || other == rank) continue;
@@ -250,7 +259,11 @@ void Aggregator::commit() {
   const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
   apply_seconds_ = lasted.count();
-  gate_.commit();
+  if (backups_) {
+    gate_.commit_decided();
+  } else {
+    gate_.commit();
+  }
   if (rules_.gate.mode == Mode::async) note_in_cut(rows);
   for (auto& push : pending_) push.reset();
   for (BatchSums& unseen : unseen_) unseen += sums;
@@ -340,7 +353,8 @@ void Aggregator::answer(std::int64_t rank, const Reply& reply) {
                .rank_step = gate_.rank_steps()[index_of(rank)],
                .sums = std::exchange(unseen_[index_of(rank)], {}),
                .asked_snapshot = asked_of(rank),
-               .apply_seconds = apply_seconds_});
+               .apply_seconds = apply_seconds_,
+               .made = backups_ ? backups_->newest() : MadeStep()});
 }
 
 void Aggregator::answer_waiting() {
@@ -359,13 +373,15 @@ void Aggregator::miss(std::int64_t rank) {
     lost_[index_of(rank)] = true;
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
+    if (backups_) backups_->gone(rank);
   }
+  if (backups_) return commit_if_decided();
   if (rules_.gate.mode != Mode::sync) answer_waiting();  // nobody waits for who is gone
 }
 
 void Aggregator::lose(std::int64_t rank, const std::string& why) {
   miss(rank);
-  if (rules_.gate.mode != Mode::sync) return;
+  if (rules_.gate.mode != Mode::sync || backups_) return;
   if (gate_.finished() || broken_) return;
   broken_ = unavailable(why);
   for (Waiting& waiting : waiting_) {

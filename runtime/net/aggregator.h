@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/backup_steps.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
@@ -24,12 +25,14 @@ struct BatchSums {
   double loss_sum = 0;
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
+  std::int64_t dropped = 0;    // sync with backup workers: contributions that came too late
 
   BatchSums& operator+=(const BatchSums& more) {
     examples += more.examples;
     loss_sum += more.loss_sum;
     correct += more.correct;
     staleness += more.staleness;
+    dropped += more.dropped;
     return *this;
   }
   bool operator==(const BatchSums&) const = default;
@@ -51,6 +54,7 @@ struct Push {
 };
 
 struct Answer {
+  // None: the ps holds the push, and so far that is all.
   Weights weights;
   std::int64_t version = 0;
   std::int64_t rank_step = 0;  // newest step taken of the rank
@@ -59,6 +63,7 @@ struct Answer {
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
   double apply_seconds = 0;  // how long summing and updating took for this version
+  MadeStep made = {};        // sync with backup workers: how this version was made
 };
 
 class Aggregator {
@@ -72,6 +77,8 @@ class Aggregator {
     OptimizerSpec optimizer;  // for the learning rate at a step
     Wire wire = Wire::float32;
     Share share = {};  // of the arena: what the shard holds; none = all of an arena
+    // Sync: where a step does not wait for every rank. Each rank then has one leaf.
+    std::optional<BackupSteps::Rules> backups = {};
   };
   struct Start {
     std::int64_t version = 0;
@@ -92,6 +99,14 @@ class Aggregator {
   // Answers as soon as the version is `at_least` or newer.
   void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
 
+  // With backup workers (see BackupSteps) and several ps a push is answered as soon as it is held.
+  // For ps 0: so it is on every ps. Answers as soon as the step is made, of whomever.
+  void ready(std::int64_t rank, std::int64_t step, Reply reply);
+  // For the other ps: how a version was made, which may be their next. `conflict` where it cannot
+  // be.
+  Status tell(MadeStep made);
+  [[nodiscard]] const std::optional<BackupSteps>& backups() const { return backups_; }
+
   // The rows [ids, width] as the newest version has them.
   [[nodiscard]] Result<std::vector<float>> read_rows(std::span<const std::int64_t> ids) const;
   // Gradients of rows, one for each of the rank's parts, for the push of `step` that follows: with
@@ -105,8 +120,8 @@ class Aggregator {
   void snapshot_at(std::int64_t step);
 
   // The rank's caller is gone before training was over: in sync no step can commit any more, so
-  // everybody who waits or comes later is told `unavailable` with this reason. In async the others
-  // go on.
+  // everybody who waits or comes later is told `unavailable` with this reason. In async, and with
+  // backup workers, the others go on.
   void lose(std::int64_t rank, const std::string& why);
 
   // The same where the rank may come back: in sync the step waits for it. A rank that is back pulls
@@ -141,6 +156,10 @@ class Aggregator {
 
   void welcome_back(std::size_t rank);
   void accept(Push push, Reply reply);
+  [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step) const;
+  void push_among_backups(Push push, Reply reply);
+  void commit_if_decided();
+  void commit(MadeStep made);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
@@ -161,6 +180,7 @@ class Aggregator {
   VersionGate gate_;
   ParameterShard shard_;
   std::optional<RowShard> rows_;
+  std::optional<BackupSteps> backups_;
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
   std::vector<std::int64_t> order_;           // in which the parts of a step are added

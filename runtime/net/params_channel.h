@@ -54,6 +54,10 @@ struct Pulled {
   BatchSums sums;              // all that was applied since this worker's last answer
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
+  // With backup workers: the newest version that was made to be a checkpoint, 0: none yet; and
+  // whether this worker's push is part of the step that it was for.
+  std::int64_t made_snapshot = 0;
+  bool contributed = true;
   Traffic traffic = {};  // of this exchange
   ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or

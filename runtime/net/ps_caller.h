@@ -18,7 +18,7 @@ struct PsCaller {
   proto::Encoding wanted = proto::FLOAT32;  // of the answer to the newest frame
 };
 
-// All of a frame down but its parameters.
+// All of a frame down but its parameters, which it has none of where the push is held.
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
 
 }  // namespace trainyard::runtime

@@ -10,6 +10,7 @@
 #include "runtime/net/completion.h"
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
+#include "runtime/net/made_step.h"
 #include "runtime/net/push_stream.h"
 #include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
@@ -58,6 +59,10 @@ Aggregator::Rules rules_of(const PsServer::Parts& parts) {
 
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   proto::PullFrame header;
+  if (!answer.weights) {
+    header.set_held(true);
+    return header;
+  }
   header.set_encoding(encoding);
   header.set_version(answer.version);
   header.set_staleness(answer.sums.staleness);
@@ -67,6 +72,8 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_correct(answer.sums.correct);
   header.set_asked_snapshot(answer.asked_snapshot);
   header.set_apply_seconds(answer.apply_seconds);
+  if (answer.made.version > 0) *header.mutable_made() = message_of(answer.made);
+  header.set_dropped(answer.sums.dropped);
   return header;
 }
 
@@ -190,6 +197,12 @@ Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
       return unavailable(had_callers_ ? "all workers are gone" : "no worker ever came");
     }
   }
+}
+
+std::vector<std::int64_t> PsServer::dropped() const {
+  const auto& backups = aggregator_.backups();
+  if (!backups || backups->rules().part == BackupSteps::Part::follows) return {};
+  return backups->dropped();
 }
 
 bool PsServer::over() const {
@@ -327,7 +340,10 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }
-  if (header.examples() == 0) {
+  if (header.has_made()) TRY(aggregator_.tell(made_step_of(header.made())));
+  if (header.ready()) {
+    aggregator_.ready(caller.rank, header.step(), std::move(reply));
+  } else if (header.examples() == 0) {
     aggregator_.pull(caller.rank, header.step(), std::move(reply));
   } else {
     aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
@@ -351,6 +367,7 @@ void PsServer::closed(const PsCaller& caller, bool ended_well) {
   const auto newest = caller_of_rank_.find(caller.rank);
   if (newest != caller_of_rank_.end() && newest->second == &caller) {
     caller_of_rank_.erase(newest);
+    if (ended_well && aggregator_.backups()) aggregator_.miss(caller.rank);
     if (!ended_well) {
       log_warning("worker lost", {{"rank", caller.rank}, {"version", aggregator_.version()}});
       missing_since_[caller.rank] = Clock::now();

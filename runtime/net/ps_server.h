@@ -12,6 +12,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "runtime/net/aggregator.h"
 #include "runtime/net/ps_caller.h"
@@ -70,6 +71,10 @@ class PsServer {
   // Serves until the chief has called Finish and every rank knows that training is over, or `stop`
   // is requested; `unavailable` when nobody is left to serve.
   Result<Ended> serve(const std::stop_token& stop);
+
+  // With backup workers, on ps 0: how many contributions came too late, by rank. Else empty. Not
+  // while it serves.
+  [[nodiscard]] std::vector<std::int64_t> dropped() const;
 
  private:
   friend class PushStream;

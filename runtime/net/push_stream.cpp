@@ -10,6 +10,7 @@ namespace trainyard::runtime {
 namespace {
 
 grpc::ByteBuffer frame_of(const Answer& answer, proto::Encoding encoding) {
+  if (!answer.weights) return encode_frame(pull_frame_of(answer, encoding), {});
   const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
                                                  : std::as_bytes(answer.weights->span());
   return encode_frame(pull_frame_of(answer, encoding),

@@ -27,13 +27,15 @@ Result<Pulled> RemoteParams::pull_master(std::int64_t at_least) {
 
 Result<Pulled> RemoteParams::pull(std::int64_t at_least, proto::Encoding wanted) {
   if (!usable_) return unavailable("the streams to the ps are closed");
+  proto::PushFrame header;
+  header.set_step(at_least);
+  if (takes_turns()) return pull_in_turn(std::move(header), wanted);
   for (const auto& ps : ps_) {
-    proto::PushFrame header;
-    header.set_step(at_least);
     ps->wanted = wanted;
     TRY(send(*ps, header, {}));
   }
-  return receive_all();
+  TRY(receive_sent());
+  return together();
 }
 
 // The gradients are where all ps can have them.
@@ -75,8 +77,24 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     TRY(send(*ps, header, payload_for(*ps, contribution)));
   }
   const Seconds push = std::chrono::steady_clock::now() - start;
-  TRY_ASSIGN(Pulled pulled, receive_all());
+  TRY_ASSIGN(Pulled pulled, answer_to(contribution));
   pulled.times.push = push;
+  return pulled;
+}
+
+Result<Pulled> RemoteParams::answer_to(const Contribution& contribution) {
+  if (takes_turns()) {
+    TRY(wait_until_held());
+    proto::PushFrame header;
+    header.set_step(contribution.step);
+    header.set_ready(true);
+    return pull_in_turn(std::move(header), parameter_encoding(options_.wire));
+  }
+  TRY(receive_sent());
+  Pulled pulled = together();
+  if (options_.backup_workers) {
+    pulled.contributed = ps_.front()->made_of(contribution.step, options_.rank);
+  }
   return pulled;
 }
 
@@ -84,6 +102,7 @@ Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& paylo
   header.set_token(options_.token);
   header.set_rank(options_.rank);
   header.set_wanted(ps.wanted);
+  ps.awaited = true;
   traffic_.sent += payload.bytes();
   if (ps.lane) {
     const Status sent = ps.lane->send(header);
@@ -108,20 +127,26 @@ std::span<float> RemoteParams::assembled() {
   return assembled_.span();
 }
 
-Result<Pulled> RemoteParams::receive_all() {
+Status RemoteParams::receive_sent() {
   usable_ = false;  // until all is well again
-  assembling_ = {};
   const auto deadline = std::chrono::system_clock::now() + options_.exchange_limit;
   // gRPC moves only while somebody waits on its queue; packets come by themselves.
-  for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
+  const auto streams =
+      std::ranges::count_if(ps_, [](const auto& ps) { return ps->awaited && !ps->lane; });
+  for (auto outstanding = 2 * streams; outstanding > 0; --outstanding) {
     TRY_ASSIGN(const Completed completed, next_completion(deadline));
     if (!completed.good) return why_broken(*completed.ps);
     if (completed.operation == Ps::Operation::received) TRY(receive(*completed.ps));
   }
   for (const auto& ps : ps_) {
-    if (ps->lane) TRY(receive_shared(*ps, deadline));
+    if (ps->awaited && ps->lane) TRY(receive_shared(*ps, deadline));
+    ps->awaited = false;
   }
   usable_ = true;
+  return ok();
+}
+
+Pulled RemoteParams::together() {
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
     pulled.oldest = std::min(pulled.oldest, ps->version);
@@ -130,7 +155,7 @@ Result<Pulled> RemoteParams::receive_all() {
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }
-  pulled.times.pull = assembling_;
+  pulled.times.pull = std::exchange(assembling_, {});
   pulled.traffic = std::exchange(traffic_, {});
   return pulled;
 }
@@ -139,6 +164,10 @@ Status RemoteParams::receive(Ps& ps) {
   auto frame = decode_pull(ps.incoming);
   ps.incoming.Clear();
   if (!frame.has_value()) return ps.explain(frame.error());
+  if (frame->header.held()) {
+    ps.note(frame->header);
+    return ok();
+  }
   if (frame->header.encoding() != ps.wanted) {
     return ps.explain(invalid("answered in " +
                               std::string(encoding_name(frame->header.encoding())) + ", not " +
@@ -172,6 +201,7 @@ Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
   if (!received.has_value() && options_.stop.stop_requested()) return received.error();
   if (!received.has_value()) return ps.explain(received.error());
   ps.note(received->header);
+  if (ps.holds) return ok();
   const auto bytes =
       std::as_bytes(received->parameters)
           .first(static_cast<std::size_t>(gradient_bytes(wire_of(ps.wanted), ps.share)));

@@ -31,6 +31,7 @@ struct RemoteOptions {
   std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
   std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
   std::int64_t row_width = 0;    // of the embedding table; 0: the model has none
+  bool backup_workers = false;   // sync: a step does not wait for every rank (BackupSteps)
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is
@@ -79,7 +80,14 @@ class RemoteParams final : public ParamsChannel {
   void prepare(const Contribution& contribution);
   [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
-  Result<Pulled> receive_all();
+  Result<Pulled> answer_to(const Contribution& contribution);
+  Status receive_sent();  // the answers to all frames that were sent
+  [[nodiscard]] Pulled together();
+  // With backup workers and several ps.
+  [[nodiscard]] bool takes_turns() const;
+  Status wait_until_held();
+  Result<Pulled> pull_in_turn(proto::PushFrame first, proto::Encoding wanted);
+  Status receive_turn();
   Status receive(Ps& ps);
   void take(Ps& ps, const Payload& parameters);
   Status receive_shared(Ps& ps, WallClock::time_point deadline);

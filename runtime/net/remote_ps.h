@@ -4,6 +4,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,9 @@ struct RemoteParams::Ps {
   std::int64_t version = 0;                 // of the parameters last received
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
+  bool awaited = false;                     // a frame was sent, its answer is to come
+  bool holds = false;                       // the answer was that it holds the push, and no more
+  proto::MadeStep made{};                   // with backup workers: how `version` was made
   Pulled pulled;
   Tag started{this, Operation::started};
   Tag sent{this, Operation::sent};
@@ -45,7 +49,14 @@ struct RemoteParams::Ps {
   [[nodiscard]] std::string name() const {
     return "ps/" + std::to_string(index) + " at " + address;
   }
+  // Whether the version that it answered with is of the rank's contribution to it.
+  [[nodiscard]] bool made_of(std::int64_t step, std::int64_t rank) const {
+    return made.version() == step && std::ranges::binary_search(made.ranks(), rank);
+  }
   void note(const proto::PullFrame& header) {
+    holds = header.held();
+    if (holds) return;
+    made = header.made();
     version = header.version();
     pulled = {.version = header.version(),
               .oldest = header.version(),
@@ -54,8 +65,10 @@ struct RemoteParams::Ps {
               .sums = {.examples = header.examples(),
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
-                       .staleness = header.staleness()},
+                       .staleness = header.staleness(),
+                       .dropped = header.dropped()},
               .asked_snapshot = header.asked_snapshot(),
+              .made_snapshot = header.made().snapshot(),
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};

@@ -48,6 +48,9 @@ Result<SharedLane::Received> SharedLane::receive(Clock::time_point deadline,
   if (pull.status() != 0) {
     return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
   }
+  if (pull.frame().held()) {
+    return Received{.header = std::move(*pull.mutable_frame()), .parameters = {}};
+  }
   if (packet.passed) {
     const bool halves = pull.frame().encoding() == proto::BFLOAT16;
     const std::size_t size = halves ? (share_elements_ + 1) / 2 : share_elements_;

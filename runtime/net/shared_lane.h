@@ -26,7 +26,7 @@ class SharedLane {
   struct Received {
     proto::PullFrame header;
     // Of the ps' share, as header.encoding says: bfloat16 two to a float. Unchanged until the next
-    // send().
+    // send(). None where the push is held.
     std::span<const float> parameters;
   };
   using Clock = std::chrono::system_clock;

@@ -38,6 +38,7 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
 
   void answer(Result<Answer> given) {
     if (!given.has_value()) return refuse(given.error());
+    if (!given->weights) return tell_held(*given);
     const WeightsBuffer& weights = *given->weights;
     const auto place = server_.shared_buffers_.find(wanted == proto::BFLOAT16 ? weights.rounded()
                                                                               : weights.master());
@@ -49,6 +50,12 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
     const bool is_new = known_.insert(place->number).second;
     // A worker that is gone is noticed by its socket's end.
     static_cast<void>(socket_.send(message.SerializeAsString(), is_new ? place->descriptor : -1));
+  }
+
+  void tell_held(const Answer& given) {
+    proto::SharedPull message;
+    *message.mutable_frame() = pull_frame_of(given, wanted);
+    static_cast<void>(socket_.send(message.SerializeAsString()));
   }
 
   void refuse(const Error& error) {

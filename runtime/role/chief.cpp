@@ -38,7 +38,8 @@ Chief::Chief(Parts parts, std::int64_t start)
       training_(parts.task.context.spec.training),
       saving_(parts.task.context.spec.checkpoint),
       progress_({.accuracy = parts_.dataset.shape().classes > 0,
-                 .staleness = step_mode(parts_.task.context.spec) == Mode::async},
+                 .staleness = step_mode(parts_.task.context.spec) == Mode::async,
+                 .dropped = parts_.plan.has_backups()},
                 start),
       reported_(start),
       evaluated_(start),
@@ -63,6 +64,7 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
       under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     return 0;
   }
+  if (parts_.plan.has_backups() && !asked_.empty()) return 0;  // it is still to be made
   TRY(commit_under_way());
   asked_.push_back(next);
   saved_ = next;
@@ -80,12 +82,23 @@ Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
       TRY(report(version, pulled.parameters, evaluate_too));
     }
   }
-  if (asked_.empty() || asked_.front() > version) return ok();
+  const std::int64_t due = due_checkpoint(pulled);
+  if (due == 0) return ok();
   TRY(commit_under_way());
-  const Checkpoint checkpoint{.step = asked_.front(), .metrics = newest_};
+  const Checkpoint checkpoint{.step = due, .metrics = newest_};
   asked_.pop_front();
+  saved_ = std::max(saved_, due);
   under_way_ = std::async(std::launch::async, [this, checkpoint] { return commit(checkpoint); });
   return ok();
+}
+
+// The name of one that is being made; 0: none. With backup workers the push that asked for it may
+// have come too late for its own version: then it is of a later one, and has that one's name.
+std::int64_t Chief::due_checkpoint(const Pulled& pulled) const {
+  if (asked_.empty()) return 0;
+  const std::int64_t asked = asked_.front();
+  if (parts_.plan.has_backups()) return pulled.made_snapshot >= asked ? pulled.made_snapshot : 0;
+  return pulled.version >= asked ? asked : 0;
 }
 
 Status Chief::report(std::int64_t version, std::span<const float> parameters, bool evaluate_too) {

@@ -56,6 +56,7 @@ class Chief {
     bool final_one = false;
   };
 
+  [[nodiscard]] std::int64_t due_checkpoint(const Pulled& pulled) const;
   Status report(std::int64_t version, std::span<const float> parameters, bool evaluate_too);
   void log_progress(std::int64_t version);
   Status evaluate(std::span<const float> parameters);

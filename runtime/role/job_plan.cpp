@@ -102,13 +102,24 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
 
 }  // namespace
 
-Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
+Aggregator::Rules JobPlan::rules(const JobSpec& spec, std::size_t index) const {
+  using enum BackupSteps::Part;
+  std::optional<BackupSteps::Rules> backups;
+  if (has_backups()) {
+    backups = {.part = shares.size() == 1 ? alone
+                       : index == 0       ? leads
+                                          : follows,
+               .ranks = ranks,
+               .aggregate = aggregate,
+               .max_steps = max_steps};
+  }
   return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
           .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
           .max_staleness = spec.training.max_staleness,
           .optimizer = spec.training.optimizer,
           .wire = wire,
-          .share = {}};
+          .share = {},
+          .backups = backups};
 }
 
 DataFacts facts_of(const Dataset& dataset) {
@@ -132,6 +143,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
                .optimizer = config_of(spec.training.optimizer),
                .slot_names = {},
                .ranks = training_replicas(spec),
+               .aggregate = has_backup_workers(spec) ? spec.training.replicas_to_aggregate
+                                                     : training_replicas(spec),
                .leaves = step_leaves(spec),
                .max_steps = step_count(spec, data.train_examples),
                .wire = spec.training.wire};

@@ -23,14 +23,17 @@ struct JobPlan {
   std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
   std::vector<std::string> slot_names;
-  std::int64_t ranks = 1;   // tasks that compute gradients
-  std::int64_t leaves = 1;  // gradients that a sync step adds up; async: one for each rank
+  std::int64_t ranks = 1;      // tasks that compute gradients
+  std::int64_t aggregate = 1;  // contributions of ranks that a sync step waits for
+  std::int64_t leaves = 1;     // gradients that a sync step adds up; async: one for each rank
   std::int64_t max_steps = 1;
   Wire wire = Wire::float32;
 
   // Leaves whose encoding has a residual; 0 where none has.
   [[nodiscard]] std::int64_t residual_leaves() const { return wire == Wire::onebit ? leaves : 0; }
-  [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec) const;
+  [[nodiscard]] bool has_backups() const { return aggregate < ranks; }
+  // Of the task that holds share `index`.
+  [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec, std::size_t index) const;
 };
 
 // The training data as far as a plan needs it; a ps does not keep the examples.

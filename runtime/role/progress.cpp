@@ -47,7 +47,11 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["apply_seconds"] = mean(times_.apply);
   }
 
+  const std::int64_t dropped = dropped_before_ + sums_.dropped;
+  if (kind_.dropped) values["dropped_contributions"] = static_cast<double>(dropped);
+
   *this = Progress(kind_, version);
+  dropped_before_ = dropped;
   return values;
 }
 

@@ -18,6 +18,7 @@ class Progress {
   struct Kind {
     bool accuracy = false;   // of a classification
     bool staleness = false;  // of async: the mean over all updates
+    bool dropped = false;    // of backup workers: contributions that came too late, in all
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
@@ -35,7 +36,8 @@ class Progress {
  private:
   Kind kind_;
   BatchSums sums_;
-  Traffic traffic_;  // of this worker's own pushes
+  std::int64_t dropped_before_ = 0;  // this interval
+  Traffic traffic_;                  // of this worker's own pushes
   std::int64_t pushes_ = 0;
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_

@@ -1,5 +1,6 @@
 // The role ps: builds its share, serves it, writes its shards.
 #include "runtime/role/serve.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 
@@ -13,6 +14,11 @@ Result<TaskEnd> run_ps(const Task& task) {
   TRY(task.phase(PhaseEvent::Phase::running));
   TRY_ASSIGN(const PsServer::Ended ended,
              task.cause.of(Reason::peer_lost, server->serve(task.stop)));
+  const std::vector<std::int64_t> dropped = server->dropped();
+  std::int64_t rank = 0;
+  for (const std::int64_t count : dropped) {
+    log_info("contributions dropped", {{"rank", rank++}, {"count", count}});
+  }
   TRY(task.phase(PhaseEvent::Phase::finishing));
   return ended == PsServer::Ended::finished ? TaskEnd::completed : TaskEnd::stopped;
 }

@@ -47,7 +47,7 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
                                             .token = context.token,
                                             .first_caller_limit = first_caller_limit,
                                             .return_limit = return_limit},
-                                           {.rules = plan.rules(context.spec),
+                                           {.rules = plan.rules(context.spec, index),
                                             .share = plan.shares[index],
                                             .arena_elements = plan.model.arena_elements(),
                                             .shard = std::move(share.shard),

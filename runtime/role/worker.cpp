@@ -41,7 +41,7 @@ Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobP
   TRY_ASSIGN(StartingShare share,
              task.cause.of(Reason::checkpoint_lost, starting_share(task.context, plan, 0)));
   return std::unique_ptr<ParamsChannel>(std::make_unique<LocalParams>(
-      plan.rules(task.context.spec), std::move(share.shard), std::move(share.start),
+      plan.rules(task.context.spec, 0), std::move(share.shard), std::move(share.start),
       shard_files(task, plan, 0), std::move(share.rows)));
 }
 
@@ -62,6 +62,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .gaps = gaps_of(plan.model.variables(),
                                                                   plan.model.arena_elements()),
                                                   .row_width = plan.model.rows().width(),
+                                                  .backup_workers = plan.has_backups(),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
@@ -98,6 +99,7 @@ class Training {
     TRY(steps(chief ? &*chief : nullptr));
     if (task_.stop.stop_requested()) return TaskEnd::stopped;
     if (chief) TRY(finish(*chief));
+    if (plan_.has_backups()) log_info("contributions dropped", {{"count", dropped_}});
     log_info("training is over", {{"version", pulled_.version}});
     return TaskEnd::completed;
   }
@@ -137,6 +139,7 @@ class Training {
     batches.start();
     while (pulled_.version < plan_.max_steps) {
       times_ = {};
+      if (plan_.has_backups()) batches.skip_to(next_step());
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
@@ -267,6 +270,7 @@ class Training {
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
     times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
+    if (!pulled_.contributed) ++dropped_;
     if (chief == nullptr) return ok();
     return chief->after_step(pulled_, times_);
   }
@@ -285,6 +289,7 @@ class Training {
   Pulled pulled_;
   StepTimes times_;                 // of the step under way
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
+  std::int64_t dropped_ = 0;        // contributions that came too late
   std::int64_t marked_ = 0;         // the newest checkpoint that a push of ours has carried
 };
 

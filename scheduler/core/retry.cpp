@@ -11,7 +11,9 @@ Account account_of(Reason cause) {
 
 bool is_final(const JobSpec& spec, Reason cause) {
   if (cause == Reason::bad_data) return true;
-  return cause == Reason::nan_loss && spec.mode == Mode::sync && spec.training.deterministic;
+  const bool repeats_itself =
+      spec.mode == Mode::sync && spec.training.deterministic && !has_backup_workers(spec);
+  return cause == Reason::nan_loss && repeats_itself;
 }
 
 bool may_restart(const Job& job, Reason cause) {

@@ -17,7 +17,8 @@ Account account_of(Reason cause);
 inline constexpr std::int64_t infra_restarts_max = 100;
 
 // Trying again cannot help: BAD_DATA always (the same file will be as bad), NAN_LOSS where training
-// is deterministic and synchronous (the same steps lead to the same numbers).
+// is deterministic and synchronous, without backup workers (the same steps lead to the same
+// numbers).
 bool is_final(const JobSpec& spec, Reason cause);
 
 bool may_restart(const Job& job, Reason cause);

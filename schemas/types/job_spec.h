@@ -101,7 +101,7 @@ struct TrainingSpec {
   OptimizerSpec optimizer;
   std::uint64_t seed = 42;
   bool deterministic = true;
-  std::int64_t replicas_to_aggregate = 1;
+  std::int64_t replicas_to_aggregate = 1;  // sync: contributions that a step waits for
   std::optional<std::int64_t> max_staleness;
   std::int64_t report_every_steps = 10;
   std::int64_t evaluate_every_steps = 1000;
@@ -184,7 +184,13 @@ inline Mode step_mode(const JobSpec& spec) {
   return spec.training.max_staleness == 0 ? Mode::sync : spec.mode;
 }
 
-// Gradients that a sync step adds up.
+// Whether a step takes the first replicas_to_aggregate contributions that come, and leaves out the
+// others.
+inline bool has_backup_workers(const JobSpec& spec) {
+  return spec.mode == Mode::sync && spec.training.replicas_to_aggregate < training_replicas(spec);
+}
+
+// Gradients that a sync step adds up; with backup workers at most.
 inline std::int64_t step_leaves(const JobSpec& spec) {
   const TrainingSpec& training = spec.training;
   if (!training.global_batch_size) return training_replicas(spec);

@@ -70,6 +70,27 @@ void check_model_and_data(const JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+// Steps of fewer contributions than there are workers do not go together with everything.
+void check_backup_workers(const JobSpec& spec, const JsonPlace& place) {
+  const TrainingSpec& training = spec.training;
+  const auto fault = [&](const std::string& why) {
+    place.faults.push_back({place.pointer + "/training/replicas_to_aggregate",
+                            "must be the number of workers, " +
+                                std::to_string(training_replicas(spec)) + ", " + why + ", got " +
+                                std::to_string(training.replicas_to_aggregate)});
+  };
+  if (spec.mode == Mode::async) fault("with mode async, where every push is a step of its own");
+  if (training.strategy == Strategy::all_reduce) {
+    fault("with strategy all_reduce, where each of them holds a share of the parameters");
+  }
+  if (training.global_batch_size) {
+    fault("with global_batch_size, where a step is of all its micro-batches");
+  }
+  if (training.wire == Wire::onebit) {
+    fault("with wire onebit, where what a gradient leaves out is counted on to come with the next");
+  }
+}
+
 void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   std::int64_t& wanted = spec.training.replicas_to_aggregate;
   const std::int64_t trainers = training_replicas(spec);
@@ -80,11 +101,7 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
                             "must be at most the number of workers, " + std::to_string(trainers) +
                                 ", got " + std::to_string(wanted)});
   } else if (wanted < trainers) {
-    place.faults.push_back({place.pointer + "/training/replicas_to_aggregate",
-                            "backup workers are not available in this version yet: must be the "
-                            "number of workers, " +
-                                std::to_string(trainers),
-                            FaultKind::not_yet});
+    check_backup_workers(spec, place);
   }
 }
 

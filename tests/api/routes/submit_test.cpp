@@ -78,8 +78,7 @@ TEST_CASE("what is part of the contract but not built yet is a 501", "[routes]")
   ApiYard yard;
 
   const json problem = yard.json(501, "POST /v1/jobs", R"({"model": "mlp",
-      "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 2},
-      "training": {"replicas_to_aggregate": 1}})");
+      "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 2, "evaluator": 1}})");
 
   CHECK(problem.at("code") == "not_available");
   CHECK_FALSE(problem.at("errors").empty());

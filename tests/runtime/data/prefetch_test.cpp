@@ -45,6 +45,24 @@ TEST_CASE("batches come in the order of steps, from any first step, for any rank
   }
 }
 
+TEST_CASE("batches of steps that are skipped are never handed out", "[prefetch]") {
+  const Source source;
+  const BatchPlan plan{.first_leaf = 1, .leaves = 3, .batch_size = 7, .first_step = 4};
+  for (const std::size_t ahead : {1, 2, 5}) {
+    Prefetcher prefetcher(*source.data, source.sampler, plan, ahead);
+    prefetcher.start();
+    std::int64_t step = plan.first_step;
+    for (const std::int64_t skipped : {0, 0, 1, 0, 2, 3, 100, 0, 1}) {
+      step += skipped;
+      prefetcher.skip_to(step);
+      const Batch* const batch = prefetcher.next();
+      REQUIRE(batch != nullptr);
+      REQUIRE(batch->features == source.read(plan, step).features);
+      ++step;
+    }
+  }
+}
+
 TEST_CASE("a batch stays as it is until the next is asked for", "[prefetch]") {
   const Source source;
   const BatchPlan plan{.first_leaf = 0, .leaves = 1, .batch_size = 8};

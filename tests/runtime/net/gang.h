@@ -27,6 +27,7 @@ struct GangSpec {
   OptimizerConfig optimizer{.kind = OptimizerKind::adam};
   Wire wire = Wire::float32;
   std::int64_t leaves = 0;     // sync: micro-batches of a step; 0 = one for each worker
+  std::int64_t aggregate = 0;  // sync: not 0: with backup workers a step is of so many
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
@@ -88,6 +89,7 @@ class Gang {
             .first_leaf = owned.begin,
             .gaps = {},
             .row_width = spec_.row_width,
+            .backup_workers = spec_.aggregate > 0,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
             .transport = transport,
@@ -110,6 +112,18 @@ class Gang {
   }
 
  private:
+  // Of the ps that is started next.
+  [[nodiscard]] std::optional<BackupSteps::Rules> backups() const {
+    if (spec_.aggregate == 0) return std::nullopt;
+    using enum BackupSteps::Part;
+    return BackupSteps::Rules{.part = spec_.ps == 1      ? alone
+                                      : servers_.empty() ? leads
+                                                         : follows,
+                              .ranks = spec_.workers,
+                              .aggregate = spec_.aggregate,
+                              .max_steps = spec_.max_steps};
+  }
+
   void start_ps(const Share& share, std::span<const float> parameters) {
     AlignedBuffer weights(static_cast<std::size_t>(share.elements()));
     PayloadReader(payload_of(parameters, share)).read(weights.span());
@@ -134,7 +148,8 @@ class Gang {
                    .leaves = spec_.leaves,
                    .optimizer = learning(),
                    .wire = spec_.wire,
-                   .share = {}},
+                   .share = {},
+                   .backups = backups()},
          .share = share,
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),

@@ -58,6 +58,11 @@ Job::Job(JobSpec spec, std::optional<RestoreFrom> restore)
   cluster_.chief.assign(spec_.chief ? 1 : 0, "127.0.0.1:1");
 }
 
+Job& Job::aggregate(std::int64_t contributions) {
+  spec_.training.replicas_to_aggregate = contributions;
+  return *this;
+}
+
 std::string Job::folder(const std::string& task) const {
   std::string name = task;
   name[name.find('/')] = '-';

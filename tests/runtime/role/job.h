@@ -23,6 +23,8 @@ class Job {
  public:
   explicit Job(JobSpec spec, std::optional<RestoreFrom> restore = std::nullopt);
 
+  // Steps take the first so many contributions: the other workers are backup workers.
+  Job& aggregate(std::int64_t contributions);
   void start();  // ps first, to learn their ports, then the workers
   Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
 

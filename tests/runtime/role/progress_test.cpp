@@ -35,6 +35,23 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
   CHECK_FALSE(progress.take(4).contains("compute_seconds"));
 }
 
+TEST_CASE("dropped contributions are counted in all, where there are backup workers",
+          "[progress]") {
+  const auto dropped = [](std::int64_t count) {
+    Pulled pulled;
+    pulled.sums.dropped = count;
+    return pulled;
+  };
+  Progress progress({.dropped = true}, 0);
+  progress.add(dropped(2));
+  progress.add(dropped(1));
+  CHECK(progress.take(5).at("dropped_contributions") == 3);
+  progress.add(dropped(4));
+  CHECK(progress.take(6).at("dropped_contributions") == 7);
+  CHECK(progress.take(7).at("dropped_contributions") == 7);
+  CHECK_FALSE(Progress({}, 0).take(1).contains("dropped_contributions"));
+}
+
 TEST_CASE("what an exchange does not tell of was waiting, and never less than nothing",
           "[progress]") {
   const ExchangeTimes parts{.push = Seconds(1), .pull = Seconds(2), .apply = Seconds(3)};

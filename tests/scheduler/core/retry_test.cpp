@@ -33,6 +33,12 @@ TEST_CASE("what will fail again is not tried again", "[scheduler]") {
   job.spec.mode = Mode::sync;
   job.spec.training.deterministic = false;
   CHECK(may_restart(job, Reason::nan_loss));
+  job.spec.training.deterministic = true;
+  job.spec.worker.replicas = 3;
+  job.spec.training.replicas_to_aggregate = 3;
+  CHECK_FALSE(may_restart(job, Reason::nan_loss));
+  job.spec.training.replicas_to_aggregate = 2;  // who is first another time may be others
+  CHECK(may_restart(job, Reason::nan_loss));
 }
 
 }  // namespace trainyard::scheduler

@@ -114,9 +114,8 @@ TEST_CASE("what the contract has but this version has not is told apart from wha
   const auto faults = faults_of(
       R"({"model": "mlp", "dataset": "synthetic_digits",
           "scheduling": {"preemptible": true},
-          "roles": {"ps": 1, "worker": 4, "evaluator": 1},
-          "training": {"replicas_to_aggregate": 3}})");
-  CHECK(faults.size() == 3);
+          "roles": {"ps": 1, "worker": 4, "evaluator": 1}})");
+  CHECK(faults.size() == 2);
   for (const Fault& fault : faults) {
     INFO(fault.pointer);
     CHECK(fault.kind == FaultKind::not_yet);

@@ -167,6 +167,9 @@ JobSpec RandomValues::job_spec() {
     }
   }
   spec.training.replicas_to_aggregate = training_replicas(spec);
+  if (spec.mode == Mode::sync && spec.training.wire != Wire::onebit) {
+    spec.training.replicas_to_aggregate = integer(1, training_replicas(spec));
+  }
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
   spec.run_policy = {maybe(1, 1'000'000'000),
                      integer(1, 1'000'000'000),

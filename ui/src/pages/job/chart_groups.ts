@@ -24,6 +24,7 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
   {title: 'Step split (seconds)', takes: (name) => /_seconds$/.test(name)},
   {title: 'Staleness', takes: (name) => name.startsWith('staleness')},
+  {title: 'Dropped contributions', takes: (name) => name === 'dropped_contributions'},
   {title: 'Bytes per step', takes: (name) => name.startsWith('wire_bytes_')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
 ];
