@@ -47,13 +47,13 @@ struct ExchangeTimes {
 };
 
 struct Pulled {
-  std::int64_t version = 0;    // with several ps in async mode: that of ps 0
-  std::int64_t oldest = 0;     // version of the ps that is furthest behind
-  std::int64_t newest = 0;     // and of the one that is furthest ahead
-  std::int64_t rank_step = 0;  // newest step of this worker that every ps has taken
+  std::int64_t version = 0;        // with several ps in async mode: that of ps 0
+  std::int64_t oldest = 0;         // version of the ps that is furthest behind
+  std::int64_t newest = 0;         // and of the one that is furthest ahead
+  std::int64_t rank_step = 0;      // newest step of this worker that every ps has taken
   std::int64_t rank_step_max = 0;  // and that any has
   bool turn = false;               // async: this worker may push again, says ps 0
-  BatchSums sums;              // all that was applied since this worker's last answer
+  BatchSums sums;                  // all that was applied since this worker's last answer
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
   Traffic traffic = {};  // of this exchange
