@@ -15,12 +15,21 @@ BackupSteps::BackupSteps(Rules rules, std::int64_t version)
       version_(version),
       received_(index_of(rules.ranks), version),
       ready_(index_of(rules.ranks)),
-      there_(index_of(rules.ranks), true),
+      there_(index_of(rules.ranks), Presence::yet_to_come),
       dropped_(index_of(rules.ranks)) {
   ENSURE(rules_.aggregate >= 1 && rules_.aggregate <= rules_.ranks);
 }
 
 bool BackupSteps::holds(std::int64_t rank) const { return received_[index_of(rank)] > version_; }
+
+bool BackupSteps::waits_for(std::int64_t rank) const {
+  switch (there_[index_of(rank)]) {
+    case Presence::there: return true;
+    case Presence::yet_to_come: return newest_.version == 0;
+    case Presence::gone: break;
+  }
+  return false;
+}
 
 BackupSteps::Verdict BackupSteps::judge(std::int64_t rank, std::int64_t step) const {
   if (step <= received_[index_of(rank)]) return Verdict::duplicate;
@@ -50,7 +59,7 @@ std::optional<MadeStep> BackupSteps::decide() const {
   for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) {
     if (ready_[index_of(rank)]) {
       made.ranks.push_back(rank);
-    } else if (there_[index_of(rank)]) {
+    } else if (waits_for(rank)) {
       others = true;
     }
   }

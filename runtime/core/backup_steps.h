@@ -58,9 +58,10 @@ class BackupSteps {
   // knows better.
   [[nodiscard]] bool ready(std::int64_t rank, std::int64_t step);
 
-  // A rank that is not there is not waited for; what it was ready with still counts.
-  void gone(std::int64_t rank) { there_[index_of(rank)] = false; }
-  void back(std::int64_t rank) { there_[index_of(rank)] = true; }
+  // A rank that is not there is not waited for; what it was ready with still counts. The first
+  // step waits for those who are yet to come, too.
+  void gone(std::int64_t rank) { there_[index_of(rank)] = Presence::gone; }
+  void come(std::int64_t rank) { there_[index_of(rank)] = Presence::there; }
 
   // The next version, but the last, is to be a checkpoint; so is whichever comes after a push that
   // asked for one and was late.
@@ -83,15 +84,17 @@ class BackupSteps {
   [[nodiscard]] const std::vector<std::int64_t>& dropped() const { return dropped_; }
 
  private:
+  enum class Presence { yet_to_come, there, gone };
   static std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] bool holds(std::int64_t rank) const;
+  [[nodiscard]] bool waits_for(std::int64_t rank) const;
 
   Rules rules_;
   std::int64_t version_;
   MadeStep newest_;
   std::vector<std::int64_t> received_;  // by rank: its newest contribution's step
   std::vector<bool> ready_;             // by rank: to the next version
-  std::vector<bool> there_;             // by rank: also where it is yet to come
+  std::vector<Presence> there_;         // by rank
   std::vector<std::int64_t> dropped_;
   bool snapshot_asked_ = false;
 };

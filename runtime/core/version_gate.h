@@ -45,6 +45,8 @@ class VersionGate {
   // Sync, where others decide of whose contributions: the next version is made, and every rank's
   // step that led there is over.
   void commit_decided();
+  // Training is over at this version: nobody will push any more.
+  void end() { rules_.max_steps = version_; }
 
   [[nodiscard]] std::int64_t version() const { return version_; }
   [[nodiscard]] bool finished() const { return version_ >= rules_.max_steps; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/backup_steps.h"
+#include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
@@ -53,6 +54,17 @@ struct Push {
   Payload gradient;
 };
 
+struct Pull {
+  std::int64_t rank = 0;
+  std::int64_t at_least = 0;  // the version that is waited for
+  // Sync: of just this version, be it the newest or the one before. A worker that is back asks for
+  // it where its last push has made a step on one ps and is missed on another.
+  bool exactly = false;
+  // Async: or, where this ps gives them, a turn to push, as soon as there is one. Until it pushes
+  // again nobody waits for the rank.
+  bool for_turn = false;
+};
+
 struct Answer {
   // None: the ps holds the push, and so far that is all.
   Weights weights;
@@ -63,6 +75,7 @@ struct Answer {
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
   double apply_seconds = 0;  // how long summing and updating took for this version
+  bool turn = false;         // async: the rank may make another push
   MadeStep made = {};        // sync with backup workers: how this version was made
 };
 
@@ -76,7 +89,9 @@ class Aggregator {
     std::optional<std::int64_t> max_staleness = {};
     OptimizerSpec optimizer;  // for the learning rate at a step
     Wire wire = Wire::float32;
-    Share share = {};  // of the arena: what the shard holds; none = all of an arena
+    Share share = {};             // of the arena: what the shard holds; none = all of an arena
+    bool gives_turns = true;      // async: this is the one ps of the gang that does
+    bool keeps_previous = false;  // sync: the version before the newest can be pulled, too
     // Sync: where a step does not wait for every rank. Each rank then has one leaf.
     std::optional<BackupSteps::Rules> backups = {};
   };
@@ -96,8 +111,8 @@ class Aggregator {
   // rank has one reply outstanding; a newer call of the same rank takes the place of an older one.
   // `invalid` for a rank or a size that cannot be, `conflict` for a step that is not next.
   void push(Push push, Reply reply);
-  // Answers as soon as the version is `at_least` or newer.
-  void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
+  // `conflict` for exactly a version that is not there.
+  void pull(const Pull& pull, Reply reply);
 
   // With backup workers (see BackupSteps) and several ps a push is answered as soon as it is held.
   // For ps 0: so it is on every ps. Answers as soon as the step is made, of whomever.
@@ -152,9 +167,11 @@ class Aggregator {
   struct Waiting {
     Reply reply;  // empty: nobody waits
     std::int64_t at_least = 0;
+    bool for_turn = false;
   };
 
   void welcome_back(std::size_t rank);
+  void pull_exactly(const Pull& pull, const Reply& reply);
   void accept(Push push, Reply reply);
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step) const;
   void push_among_backups(Push push, Reply reply);
@@ -162,6 +179,8 @@ class Aggregator {
   void commit(MadeStep made);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
+  bool can_answer(std::size_t rank, const Waiting& waiting);
+  void end_if_all_wait();
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
@@ -169,16 +188,21 @@ class Aggregator {
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
   RowGradients apply_rows(const ParameterShard::Update& update);
+  [[nodiscard]] static RowTable::Update row_update(const ParameterShard::Update& update);
   void note_in_cut(const RowGradients& rows);
   void finish_cut_if_complete();
   void take_snapshot(std::int64_t step);
   [[nodiscard]] std::int64_t asked_of(std::int64_t rank) const;
+  Answer answer_to(std::size_t rank);
+  bool take_turn(std::size_t rank);
   void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
 
   Rules rules_;
   VersionGate gate_;
+  Turns turns_;
   ParameterShard shard_;
+  Weights previous_;  // where it is kept, once a step has committed
   std::optional<RowShard> rows_;
   std::optional<BackupSteps> backups_;
   SnapshotSink sink_;
@@ -188,7 +212,9 @@ class Aggregator {
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
   std::vector<Waiting> waiting_;              // by rank
   std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started
-  std::vector<bool> lost_;                    // by rank
+  std::vector<bool> lost_;                    // by rank: not there
+  std::vector<bool> idle_;                    // by rank: it has no turn to push
+  std::vector<bool> gone_;                    // by rank: and not to come back
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()
   LeafResiduals restored_;                    // of leaves whose ranks have not pushed yet

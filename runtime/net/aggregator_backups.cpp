@@ -43,7 +43,7 @@ void Aggregator::push_among_backups(Push push, Reply reply) {
       break;
     case duplicate: break;
     case out_of_order:
-      if (gate_.finished()) return pull(rank, 0, std::move(reply));
+      if (gate_.finished()) return pull({.rank = rank}, std::move(reply));
       return reply(conflict(step_of_rank(step, rank) + " cannot follow version " +
                             std::to_string(gate_.version())));
   }
@@ -59,7 +59,7 @@ void Aggregator::ready(std::int64_t rank, std::int64_t step, Reply reply) {
     return reply(
         conflict(step_of_rank(step, rank) + " is not held by this ps, or not its to make"));
   }
-  pull(rank, step, std::move(reply));
+  pull({.rank = rank, .at_least = step}, std::move(reply));
   commit_if_decided();
 }
 

@@ -1,6 +1,6 @@
 // Exchanges with several ps where there are backup workers: ps 0 first, which says how its version
 // was made, then the others, who are told. Nobody waits for the slower workers, so the ps may go on
-// meanwhile: parameters of one version take another turn then.
+// meanwhile: then it is all asked again, until it is of one version.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace trainyard::runtime {
 
-bool RemoteParams::takes_turns() const { return options_.backup_workers && ps_.size() > 1; }
+bool RemoteParams::asks_leader_first() const { return options_.backup_workers && ps_.size() > 1; }
 
 // After the gradients were sent: until every ps holds them, ps 0 must not count them.
 Status RemoteParams::wait_until_held() {
@@ -22,14 +22,14 @@ Status RemoteParams::wait_until_held() {
 }
 
 // `first` is for ps 0: a pull, or that the rank is ready.
-Result<Pulled> RemoteParams::pull_in_turn(proto::PushFrame first, proto::Encoding wanted) {
+Result<Pulled> RemoteParams::pull_leader_first(proto::PushFrame first, proto::Encoding wanted) {
   Ps& leader = *ps_.front();
   bool contributed = true;
   BatchSums sums;
   for (;;) {
     leader.wanted = wanted;
     TRY(send(leader, first, {}));
-    TRY(receive_turn());
+    TRY(receive_parameters());
     if (first.ready()) contributed = leader.made_of(first.step(), options_.rank);
     sums += leader.pulled.sums;
 
@@ -40,7 +40,7 @@ Result<Pulled> RemoteParams::pull_in_turn(proto::PushFrame first, proto::Encodin
       ps_[i]->wanted = wanted;
       TRY(send(*ps_[i], told, {}));
     }
-    TRY(receive_turn());
+    TRY(receive_parameters());
     const auto newest =
         std::ranges::max_element(ps_, {}, [](const auto& ps) { return ps->version; });
     if ((*newest)->version == leader.version) break;
@@ -53,7 +53,7 @@ Result<Pulled> RemoteParams::pull_in_turn(proto::PushFrame first, proto::Encodin
   return pulled;
 }
 
-Status RemoteParams::receive_turn() {
+Status RemoteParams::receive_parameters() {
   TRY(receive_sent());
   for (const auto& ps : ps_) {
     if (ps->holds) return ps->explain(invalid("answered without parameters"));

@@ -72,6 +72,7 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_correct(answer.sums.correct);
   header.set_asked_snapshot(answer.asked_snapshot);
   header.set_apply_seconds(answer.apply_seconds);
+  header.set_turn(answer.turn);
   if (answer.made.version > 0) *header.mutable_made() = message_of(answer.made);
   header.set_dropped(answer.sums.dropped);
   return header;
@@ -328,6 +329,10 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   TRY(check_encodings(header));
   caller.wanted = header.wanted();
   if (caller.rank < 0) {
+    // Of a task's processes an earlier one may be heard of last.
+    std::int64_t& newest = newest_process_[header.rank()];
+    if (header.process() < newest) return conflict("another process of this task has come");
+    newest = header.process();
     caller.rank = header.rank();
     caller_of_rank_[caller.rank] = &caller;
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
@@ -344,7 +349,11 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   if (header.ready()) {
     aggregator_.ready(caller.rank, header.step(), std::move(reply));
   } else if (header.examples() == 0) {
-    aggregator_.pull(caller.rank, header.step(), std::move(reply));
+    aggregator_.pull({.rank = caller.rank,
+                      .at_least = header.step(),
+                      .exactly = header.exactly(),
+                      .for_turn = header.for_turn()},
+                     std::move(reply));
   } else {
     aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
   }

@@ -49,7 +49,11 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   return params;
 }
 
-RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options)) {
+RemoteParams::RemoteParams(RemoteOptions options)
+    : options_(std::move(options)),
+      process_(std::chrono::duration_cast<std::chrono::microseconds>(
+                   system_clock::now().time_since_epoch())
+                   .count()) {
   const auto count = static_cast<std::int64_t>(options_.ps.size());
   std::vector<Share> shares = plan_shares(options_.arena_elements, count);
   for (std::size_t i = 0; i < options_.ps.size(); ++i) {

@@ -63,7 +63,7 @@ TEST_CASE("no step follows the last", "[backup_steps]") {
   CHECK_FALSE(steps.decide());
 }
 
-TEST_CASE("a step waits for nobody who is gone, and for those who are yet to come",
+TEST_CASE("a step waits for nobody who is gone, and the first for those who are yet to come",
           "[backup_steps]") {
   BackupSteps steps = steps_of(Part::leads, 3, 2);
   be_ready(steps, 1, 1);
@@ -73,11 +73,23 @@ TEST_CASE("a step waits for nobody who is gone, and for those who are yet to com
   steps.gone(2);
   REQUIRE(steps.decide());
   CHECK(steps.decide()->ranks == std::vector<std::int64_t>{1});
-  steps.back(0);
+  steps.come(0);
   CHECK_FALSE(steps.decide());
   be_ready(steps, 0, 1);
   steps.gone(1);  // what it was ready with still counts
   CHECK(steps.decide()->ranks == std::vector<std::int64_t>{0, 1});
+
+  BackupSteps later = steps_of(Part::leads, 3, 2);
+  be_ready(later, 0, 1);
+  be_ready(later, 1, 1);
+  static_cast<void>(later.commit(*later.decide()));
+  be_ready(later, 0, 2);
+  later.come(1);
+  CHECK_FALSE(later.decide());
+  later.gone(1);  // and rank 2 has never come
+  CHECK(later.decide()->ranks == std::vector<std::int64_t>{0});
+  later.come(2);
+  CHECK_FALSE(later.decide());
 }
 
 TEST_CASE("a rank that is not known to be held is not ready, and a ps that follows decides nothing",

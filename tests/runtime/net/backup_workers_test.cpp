@@ -104,13 +104,11 @@ TEST_CASE("steps shrink with the workers that are there", "[backup]") {
       const Gang gang(gang_of(3, 2, ps));
       Worker stays(gang, 0, transport);
       auto leaves = std::make_unique<Worker>(gang, 1, transport);
-      std::optional<Worker> killed;
-      killed.emplace(gang, 2, Gang::Transport::tcp);
+      StockStream killed(gang.addresses().front());
+      REQUIRE(killed.exchange(killed.pull(2)).has_value());
       auto first = std::async(std::launch::async, [&] { return stays.push(); });
       leaves.reset();  // in good order, as one that is told to stop
-      StockStream successor(gang.addresses().front());  // breaks its stream in no order
-      REQUIRE(successor.exchange(successor.pull(2)).has_value());
-      successor.context.TryCancel();
+      killed.context.TryCancel();
 
       const auto alone = first.get();
       REQUIRE(alone.has_value());

@@ -29,6 +29,7 @@ struct GangSpec {
   std::int64_t leaves = 0;     // sync: micro-batches of a step; 0 = one for each worker
   std::int64_t aggregate = 0;  // sync: not 0: with backup workers a step is of so many
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
+  bool keeps_previous = false;
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
@@ -149,6 +150,8 @@ class Gang {
                    .optimizer = learning(),
                    .wire = spec_.wire,
                    .share = {},
+                   .gives_turns = servers_.empty(),
+                   .keeps_previous = spec_.keeps_previous,
                    .backups = backups()},
          .share = share,
          .arena_elements = spec_.elements,

@@ -118,6 +118,8 @@ TEST_CASE("training goes on without workers that are killed", "[backup_job]") {
     spec.training.max_steps = 5000;
     Job job(spec);
     job.aggregate(2).start();
+    REQUIRE_FALSE(job.task("worker/1").wait_for_line("\"training\"").empty());
+    REQUIRE_FALSE(job.task("worker/2").wait_for_line("\"training\"").empty());
     REQUIRE_FALSE(job.task("worker/0").wait_for_line("checkpoint committed").empty());
     job.task("worker/1").signal(SIGKILL);
     job.task("worker/2").signal(SIGKILL);
