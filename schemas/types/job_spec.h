@@ -112,6 +112,8 @@ struct RoleSpec {
   std::int64_t replicas = 0;
   Resources resources;
   PlacementPolicy placement = PlacementPolicy::pack;
+  // Workers: an attempt starts with as many as there is room for, if they are so many at least.
+  std::optional<std::int64_t> min_replicas = {};  // nothing: with all
   bool operator==(const RoleSpec&) const = default;
 };
 

@@ -119,18 +119,37 @@ void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+// With fewer workers the same must be computed.
+void check_min_replicas(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.worker.min_replicas) return;
+  const auto fault = [&place](std::string message) {
+    place.faults.push_back({place.pointer + "/roles/worker/min_replicas", std::move(message)});
+  };
+  if (*spec.worker.min_replicas > spec.worker.replicas) {
+    fault("must be at most the replicas, " + std::to_string(spec.worker.replicas) + ", got " +
+          std::to_string(*spec.worker.min_replicas));
+  }
+  if (spec.mode == Mode::sync && !spec.training.global_batch_size) {
+    fault(
+        "needs training.global_batch_size in mode sync: with batch_size, which is per worker, "
+        "fewer workers would make another step");
+  }
+}
+
 bool has_wrong(std::span<const Fault> faults) {
   return std::ranges::any_of(faults,
                              [](const Fault& fault) { return fault.kind == FaultKind::wrong; });
 }
 
 json role_to_json(const RoleSpec& role) {
-  return {{"replicas", role.replicas},
-          {"resources",
-           {{"cpus", role.resources.cpus},
-            {"memory_mb", role.resources.memory_mb},
-            {"gpus", role.resources.gpus}}},
-          {"placement", find_name(placement_names, role.placement)}};
+  json object = {{"replicas", role.replicas},
+                 {"resources",
+                  {{"cpus", role.resources.cpus},
+                   {"memory_mb", role.resources.memory_mb},
+                   {"gpus", role.resources.gpus}}},
+                 {"placement", find_name(placement_names, role.placement)}};
+  if (role.min_replicas) object["min_replicas"] = *role.min_replicas;
+  return object;
 }
 
 json or_null(const std::optional<std::int64_t>& number) {
@@ -273,6 +292,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
     settle_aggregate(spec, place);
     check_micro_batches(spec, place);
     check_staleness(spec, place);
+    check_min_replicas(spec, place);
     check_wire(spec, place);
   }
 

@@ -167,6 +167,8 @@ JobSpec RandomValues::job_spec() {
     }
   }
   spec.training.replicas_to_aggregate = training_replicas(spec);
+  const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
+  if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
   spec.run_policy = {maybe(1, 1'000'000'000),
                      integer(1, 1'000'000'000),
