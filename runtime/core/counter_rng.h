@@ -14,7 +14,8 @@ enum class RngStream : std::uint32_t {
   shuffle = 2,
   synthetic = 3,
   split = 4,
-  dropout = 5
+  dropout = 5,
+  rows = 6
 };
 
 // The bijection itself: 128 bits of counter to 128 random bits.

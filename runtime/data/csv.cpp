@@ -1,7 +1,6 @@
 #include "runtime/data/csv.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -9,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/core/counter_rng.h"
 #include "runtime/data/csv_text.h"
 #include "runtime/data/labels.h"
 #include "runtime/data/table_set.h"
@@ -125,42 +123,6 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
   return table;
 }
 
-// The rows with the smallest of random numbers that belong to the rows: any share is drawn, and
-// drawn again by seed.
-Result<SplitRows> split_rows(const DatasetSpec& spec, std::uint64_t seed, std::size_t row_count) {
-  const auto test_count = static_cast<std::int64_t>(
-      std::floor(spec.test_fraction * static_cast<double>(row_count) + 0.5));
-  if (test_count < 1 || test_count >= static_cast<std::int64_t>(row_count)) {
-    return bad_file(
-        spec, "of its " + std::to_string(row_count) +
-                  " rows dataset.test_fraction leaves none for training or none for the test");
-  }
-  const CounterRng rng(seed, RngStream::split);
-  std::vector<std::pair<std::uint64_t, std::int64_t>> order;
-  for (std::size_t row = 0; row < row_count; ++row) {
-    order.emplace_back(rng.bits(row), static_cast<std::int64_t>(row));
-  }
-  std::ranges::sort(order);
-  SplitRows rows;
-  for (const auto& [draw, row] : order) {
-    (std::ssize(rows.test) < test_count ? rows.test : rows.train).push_back(row);
-  }
-  std::ranges::sort(rows.train);
-  std::ranges::sort(rows.test);
-  return rows;
-}
-
-Status keep_first(const DatasetSpec& spec, const std::string& field, std::int64_t wanted,
-                  std::vector<std::int64_t>& rows) {
-  if (wanted == 0) return ok();
-  if (wanted < 0 || wanted > std::ssize(rows)) {
-    return bad_file(spec, "dataset." + field + " is " + std::to_string(wanted) +
-                              ", but that split has " + std::to_string(rows.size()) + " rows");
-  }
-  rows.resize(static_cast<std::size_t>(wanted));
-  return ok();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed) {
@@ -169,9 +131,8 @@ Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t
   TRY_ASSIGN(RawTable raw, read_rows(spec, text, columns));
   auto labels = read_labels(raw.labels);
   if (!labels) return bad_file(spec, labels.error().message);
-  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, raw.labels.size()));
-  TRY(keep_first(spec, "train_examples", spec.train_examples, rows.train));
-  TRY(keep_first(spec, "test_examples", spec.test_examples, rows.test));
+  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, std::ssize(raw.labels)));
+  TRY(keep_first_rows(spec, rows));
 
   const auto features = static_cast<std::int64_t>(columns.count) - 1;
   DataShape shape{.example = {features}, .features = features, .classes = labels->classes};

@@ -3,6 +3,7 @@
 
 #include "runtime/data/csv.h"
 #include "runtime/data/idx.h"
+#include "runtime/data/libsvm.h"
 #include "runtime/data/synthetic_digits.h"
 
 namespace trainyard::runtime {
@@ -29,8 +30,9 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
   if (spec.format == "synthetic_digits") return open_synthetic(spec, seed);
   if (spec.format == "idx") return open_idx(spec);
   if (spec.format == "csv") return open_csv(spec, seed);
+  if (spec.format == "libsvm") return open_libsvm(spec, seed);
   return invalid("dataset.format: no format is called \"" + spec.format +
-                 "\" (synthetic_digits, idx, csv)");
+                 "\" (synthetic_digits, idx, csv, libsvm)");
 }
 
 }  // namespace trainyard::runtime

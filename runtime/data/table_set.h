@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/data/row_split.h"
 
 namespace trainyard::runtime {
 
@@ -13,11 +14,6 @@ struct Table {
   std::vector<float> features;  // [rows x features]
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
-};
-
-struct SplitRows {
-  std::vector<std::int64_t> train;
-  std::vector<std::int64_t> test;
 };
 
 class TableSet final : public Dataset {

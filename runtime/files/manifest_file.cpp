@@ -25,12 +25,16 @@ Result<Manifest> read_manifest(const RestoreFrom& restore) {
 }
 
 Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
-                  std::span<const std::string> slot_names) {
+                  std::span<const std::string> slot_names, const RowLayout& rows) {
   const bool same_variables = std::ranges::equal(
       manifest.variables, variables, [](const VariableInfo& saved, const Variable& ours) {
         return saved.name == ours.name && saved.shape == ours.shape;
       });
-  if (!same_variables) {
+  const bool same_rows = std::ranges::equal(
+      manifest.rows, rows.variables, [](const VariableInfo& saved, const RowVariable& ours) {
+        return saved.name == ours.name && saved.shape == std::vector{ours.columns};
+      });
+  if (!same_variables || !same_rows) {
     return invalid("the checkpoint of step " + std::to_string(manifest.step) +
                    " is of another model: its variables differ");
   }

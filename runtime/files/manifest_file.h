@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/core/arena_layout.h"
+#include "runtime/core/row_layout.h"
 #include "schemas/base/result.h"
 #include "schemas/types/task_context.h"
 #include "schemas/wire/checkpoint_json.h"
@@ -23,6 +24,6 @@ Result<Manifest> read_manifest(const RestoreFrom& restore);
 
 // `invalid` unless the checkpoint is of this model and optimizer.
 Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
-                  std::span<const std::string> slot_names);
+                  std::span<const std::string> slot_names, const RowLayout& rows = {});
 
 }  // namespace trainyard::runtime

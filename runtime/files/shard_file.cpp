@@ -8,11 +8,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "runtime/files/durable_file.h"
+#include "runtime/files/row_tensors.h"
+#include "runtime/files/shard_header.h"
 #include "schemas/wire/checkpoint_json.h"
 #include "schemas/wire/safetensors.h"
 
@@ -87,25 +90,16 @@ Status read_tensor(const File& file, std::int64_t tensor_start, const ShardRange
   return ok();
 }
 
-Result<std::string> beginning_of(const File& file, std::int64_t bytes) {
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  TRY(file.read_exactly(0, std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 Status read_shard(const std::string& folder, const ArtifactFile& about, Search& search) {
   TRY_ASSIGN(const File file, File::open(folder + "/" + about.name, O_RDONLY));
   TRY_ASSIGN(const std::string hash, sha256_of_file(file.path()));
   if (hash != about.sha256) {
     return invalid(file.path() + " is damaged: its sha256 is " + hash + ", not " + about.sha256);
   }
-  TRY_ASSIGN(const std::int64_t file_bytes, file.size());
-  TRY_ASSIGN(const std::string length, beginning_of(file, 8));
-  TRY_ASSIGN(const std::int64_t header_bytes, safetensors_header_length(length));
-  TRY_ASSIGN(const std::string start, beginning_of(file, std::min(8 + header_bytes, file_bytes)));
-  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(start, file_bytes));
+  TRY_ASSIGN(const SafetensorsHeader header, read_shard_header(file));
 
   for (const SafetensorsEntry& entry : header.entries) {
+    if (is_row_tensor(entry.name)) continue;  // restore_rows() reads these
     TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
     const auto found = search.wanted.find({range.variable, range.slot});
     if (found == search.wanted.end()) {
@@ -157,9 +151,16 @@ Result<ArtifactFile> write_shard(const std::string& folder, const std::string& n
   for (std::size_t i = 0; i < view.slots.size(); ++i) add(view.slot_names[i], view.slots[i]);
   for (const ResidualView& each : view.residuals) add(residual_slot(each.leaf), each.values);
 
+  std::optional<RowTensors> rows;
+  if (view.rows != nullptr) {
+    rows.emplace(*view.rows, view.slot_names);
+    if (!rows->all_finite()) return invalid("NAN_LOSS: an embedding is not a finite number");
+    rows->describe(header);
+  }
   TRY_ASSIGN(DurableFile file, DurableFile::create(folder, name));
   TRY(file.add(encode_safetensors_header(header)));
   for (const auto& values : data) TRY(file.add(std::as_bytes(values)));
+  if (rows) TRY(rows->write(file));
   return file.commit();
 }
 

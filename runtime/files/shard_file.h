@@ -16,6 +16,8 @@
 
 namespace trainyard::runtime {
 
+class RowTable;
+
 // "step-1000/shard-00001-of-00002.safetensors", counted from 1.
 std::string shard_name(std::int64_t step, std::int64_t index, std::int64_t count);
 std::string manifest_name(std::int64_t step);  // "step-1000/manifest.json"
@@ -37,6 +39,7 @@ struct ShareView {
   std::span<const std::string> slot_names;
   std::span<const std::span<const float>> slots;
   std::span<const ResidualView> residuals = {};
+  const RowTable* rows = nullptr;  // the share of the embedding table, where there is one
 };
 
 // Durable when it returns. `invalid` when a weight is not finite: such a state is never saved.

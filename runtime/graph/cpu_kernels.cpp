@@ -3,26 +3,56 @@
 #include "runtime/math/ops/loss.h"
 #include "runtime/math/ops/matmul.h"
 #include "runtime/math/ops/reduction.h"
+#include "runtime/math/ops/row_pool.h"
+#include "runtime/math/ops/sparse_matmul.h"
 
 namespace trainyard::runtime {
 namespace {
 
 // Their values lie outside the arena, nothing is to be done.
 void run(const FeaturesOp&, const ForwardCall&) {}
+void run(const SparseFeaturesOp&, const ForwardCall&) {}
 void run(const VariableOp&, const ForwardCall&) {}
 
+ConstTensor bias_of(const ForwardCall& call) {
+  return call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
+}
+
 void run(const MatMulOp&, const ForwardCall& call) {
-  const ConstTensor bias = call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
-  matmul(call.inputs[0], call.inputs[1], bias, call.output);
+  matmul(call.inputs[0], call.inputs[1], bias_of(call), call.output);
+}
+
+void run(const SparseMatMulOp&, const ForwardCall& call) {
+  sparse_matmul(call.feed.sparse, call.inputs[1], bias_of(call), call.output);
 }
 
 void run(const ActivationOp& op, const ForwardCall& call) {
   activate(op.kind, call.inputs[0], call.output);
 }
 
+RowPool pool_of(const RowPoolOp& op, const Feed& feed) {
+  return {.x = feed.sparse,
+          .places = feed.rows.places,
+          .width = feed.rows.width,
+          .first = op.first,
+          .mean = op.pooling == Pooling::mean};
+}
+
+void run(const RowPoolOp& op, const ForwardCall& call) {
+  pool_rows(pool_of(op, call.feed), call.feed.rows.rows, call.output);
+}
+
+void run(const AddOp&, const ForwardCall& call) {
+  add(call.inputs[0], call.inputs[1], call.output);
+}
+
 void run(const SoftmaxCrossEntropyOp&, const ForwardCall& call) {
   const Tensor probabilities{call.workspace.data, call.inputs[0].shape};
   softmax_cross_entropy(call.inputs[0], call.feed.labels, call.output, probabilities);
+}
+
+void run(const SigmoidCrossEntropyOp&, const ForwardCall& call) {
+  sigmoid_cross_entropy(call.inputs[0], call.feed.labels, call.output);
 }
 
 void run(const SquaredErrorOp&, const ForwardCall& call) {
@@ -33,8 +63,19 @@ void run(const MatchLabelsOp&, const ForwardCall& call) {
   match_labels(call.inputs[0], call.feed.labels, call.output);
 }
 
+void run(const MatchBinaryLabelsOp&, const ForwardCall& call) {
+  match_binary_labels(call.inputs[0], call.feed.labels, call.output);
+}
+
 void run_back(const FeaturesOp&, const BackwardCall&) {}
+void run_back(const SparseFeaturesOp&, const BackwardCall&) {}
 void run_back(const VariableOp&, const BackwardCall&) {}
+
+void add_bias_gradient(const BackwardCall& call) {
+  if (call.inputs.size() != 3 || call.input_gradients[2].into.data == nullptr) return;
+  const GradientTarget& bias = call.input_gradients[2];
+  sum_rows(call.output_gradient, bias.into, bias.write);
+}
 
 void run_back(const MatMulOp&, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
@@ -42,18 +83,34 @@ void run_back(const MatMulOp&, const BackwardCall& call) {
   if (kernel.into.data != nullptr) {
     matmul_kernel_gradient(call.inputs[0], call.output_gradient, kernel.into, kernel.write);
   }
-  if (call.inputs.size() == 3 && call.input_gradients[2].into.data != nullptr) {
-    const GradientTarget& bias = call.input_gradients[2];
-    sum_rows(call.output_gradient, bias.into, bias.write);
-  }
+  add_bias_gradient(call);
   if (x.into.data != nullptr) {
     matmul_x_gradient(call.output_gradient, call.inputs[1], x.into, x.write);
   }
 }
 
+void run_back(const SparseMatMulOp&, const BackwardCall& call) {
+  const GradientTarget& kernel = call.input_gradients[1];
+  if (kernel.into.data != nullptr) {
+    sparse_matmul_kernel_gradient(call.feed.sparse, call.output_gradient, kernel.into,
+                                  kernel.write);
+  }
+  add_bias_gradient(call);
+}
+
 void run_back(const ActivationOp& op, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
   activate_gradient(op.kind, call.output, call.output_gradient, x.into, x.write);
+}
+
+void run_back(const RowPoolOp& op, const BackwardCall& call) {
+  pool_rows_gradient(pool_of(op, call.feed), call.output_gradient, call.feed.rows.gradients);
+}
+
+void run_back(const AddOp&, const BackwardCall& call) {
+  for (const GradientTarget& target : call.input_gradients) {
+    if (target.into.data != nullptr) pass_on(call.output_gradient, target.into, target.write);
+  }
 }
 
 void run_back(const SoftmaxCrossEntropyOp&, const BackwardCall& call) {
@@ -63,6 +120,12 @@ void run_back(const SoftmaxCrossEntropyOp&, const BackwardCall& call) {
                                  logits.write);
 }
 
+void run_back(const SigmoidCrossEntropyOp&, const BackwardCall& call) {
+  const GradientTarget& logits = call.input_gradients[0];
+  sigmoid_cross_entropy_gradient(call.inputs[0], call.feed.labels, call.output_gradient,
+                                 logits.into, logits.write);
+}
+
 void run_back(const SquaredErrorOp&, const BackwardCall& call) {
   const GradientTarget& predictions = call.input_gradients[0];
   squared_error_gradient(call.inputs[0], call.feed.targets, call.output_gradient, predictions.into,
@@ -70,16 +133,18 @@ void run_back(const SquaredErrorOp&, const BackwardCall& call) {
 }
 
 void run_back(const MatchLabelsOp&, const BackwardCall&) {}
+void run_back(const MatchBinaryLabelsOp&, const BackwardCall&) {}
 
 }  // namespace
 
-constinit const Kernels cpu_kernels{.forward =
-                              [](const Op& op, const ForwardCall& call) {
-                                std::visit([&](const auto& kind) { run(kind, call); }, op);
-                              },
-                          .backward =
-                              [](const Op& op, const BackwardCall& call) {
-                                std::visit([&](const auto& kind) { run_back(kind, call); }, op);
-                              }};
+constinit const Kernels cpu_kernels{
+    .forward =
+        [](const Op& op, const ForwardCall& call) {
+          std::visit([&](const auto& kind) { run(kind, call); }, op);
+        },
+    .backward =
+        [](const Op& op, const BackwardCall& call) {
+          std::visit([&](const auto& kind) { run_back(kind, call); }, op);
+        }};
 
 }  // namespace trainyard::runtime

@@ -31,6 +31,9 @@ void Executor::bind(std::span<const float> parameters, const Feed& feed) {
     } else if (std::holds_alternative<FeaturesOp>(nodes[id].op)) {
       ENSURE(std::ssize(feed.features) == shape.elements());
       values_[id] = {feed.features.data(), shape};
+    } else if (std::holds_alternative<SparseFeaturesOp>(nodes[id].op)) {
+      ENSURE(feed.sparse.rows() == feed.examples);
+      values_[id] = {nullptr, shape};  // read from the feed
     } else {
       values_[id] = tensor(plan_.values[id], shape);
     }

@@ -13,6 +13,12 @@ NodeId Graph::add_features(const Shape& example) {
   return nodes_.size() - 1;
 }
 
+NodeId Graph::add_sparse_features(std::int64_t columns) {
+  nodes_.push_back(
+      {.op = SparseFeaturesOp{}, .inputs = {}, .shape = {columns}, .extent = Extent::per_example});
+  return nodes_.size() - 1;
+}
+
 NodeId Graph::add_variable(std::string name, const Shape& shape) {
   const auto sizes = shape.sizes();
   variables_.push_back({.name = std::move(name),
@@ -37,6 +43,8 @@ NodeId Graph::add(const Op& op, std::vector<NodeId> inputs) {
     if (nodes_[input].extent == Extent::per_example) node.extent = Extent::per_example;
     if (nodes_[input].needs_gradient) node.needs_gradient = traits(op).has_gradient;
   }
+  // Its rows are learned, though they are no variables of the arena.
+  if (std::holds_alternative<RowPoolOp>(op)) node.needs_gradient = true;
   node.shape = output_shape(op, shapes);
   node.workspace = workspace_elements(op, shapes);
   nodes_.push_back(std::move(node));

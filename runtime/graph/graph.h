@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/op.h"
 #include "runtime/core/variable.h"
+#include "runtime/graph/op.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
@@ -31,6 +31,7 @@ struct Node {
 class Graph {
  public:
   NodeId add_features(const Shape& example);
+  NodeId add_sparse_features(std::int64_t columns);
   NodeId add_variable(std::string name, const Shape& shape);
   NodeId add(const Op& op, std::vector<NodeId> inputs);
 

@@ -7,16 +7,28 @@
 #include <span>
 
 #include "runtime/graph/op.h"
+#include "runtime/math/sparse_rows.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
 
-// A batch as the graph sees it; of labels and targets the one that the loss reads.
+// The embedding rows of a batch: places[i] is the row of the sparse features' element i.
+struct RowFeed {
+  std::span<const std::int32_t> places;
+  std::span<const float> rows;  // [rows, width]
+  std::span<float> gradients;   // of them, zero before backward; empty in forward alone
+  std::int64_t width = 0;
+};
+
+// A batch as the graph sees it: features or sparse features; of labels and targets the one that the
+// loss reads.
 struct Feed {
   std::int64_t examples = 0;
   std::span<const float> features;
   std::span<const std::int32_t> labels;
   std::span<const float> targets;
+  SparseView sparse{};
+  RowFeed rows{};
 };
 
 struct ForwardCall {

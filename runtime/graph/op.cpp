@@ -26,6 +26,16 @@ Shape only_input(std::span<const Shape> inputs) {
   return inputs[0];
 }
 
+Shape same_two(std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 2 && inputs[0] == inputs[1]);
+  return inputs[0];
+}
+
+Shape one_logit(std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 1 && inputs[0] == Shape({1}));
+  return {};
+}
+
 Shape per_example(std::span<const Shape> inputs) {
   ENSURE(only_input(inputs).rank() == 1);
   return {};
@@ -43,14 +53,20 @@ OpTraits traits(const Op& op) {
   return std::visit(
       Overloaded{
           [](const FeaturesOp&) { return OpTraits{.has_gradient = false}; },
+          [](const SparseFeaturesOp&) { return OpTraits{.has_gradient = false}; },
           [](const VariableOp&) { return OpTraits{.has_gradient = false}; },
           [](const MatMulOp&) { return OpTraits{.backward_reads_inputs = true}; },
+          [](const SparseMatMulOp&) { return OpTraits{}; },
           [](const ActivationOp&) {
             return OpTraits{.backward_reads_output = true, .in_place = true};
           },
+          [](const RowPoolOp&) { return OpTraits{}; },
+          [](const AddOp&) { return OpTraits{}; },
           [](const SoftmaxCrossEntropyOp&) { return OpTraits{}; },
+          [](const SigmoidCrossEntropyOp&) { return OpTraits{.backward_reads_inputs = true}; },
           [](const SquaredErrorOp&) { return OpTraits{.backward_reads_inputs = true}; },
           [](const MatchLabelsOp&) { return OpTraits{.has_gradient = false}; },
+          [](const MatchBinaryLabelsOp&) { return OpTraits{.has_gradient = false}; },
       },
       op);
 }
@@ -58,12 +74,18 @@ OpTraits traits(const Op& op) {
 Shape output_shape(const Op& op, std::span<const Shape> inputs) {
   return std::visit(Overloaded{
                         [](const FeaturesOp&) { return declared(); },
+                        [](const SparseFeaturesOp&) { return declared(); },
                         [](const VariableOp&) { return declared(); },
                         [&](const MatMulOp&) { return matmul_shape(inputs); },
+                        [&](const SparseMatMulOp&) { return matmul_shape(inputs); },
                         [&](const ActivationOp&) { return only_input(inputs); },
+                        [](const RowPoolOp& pool) { return Shape{pool.columns}; },
+                        [&](const AddOp&) { return same_two(inputs); },
                         [&](const SoftmaxCrossEntropyOp&) { return per_example(inputs); },
+                        [&](const SigmoidCrossEntropyOp&) { return one_logit(inputs); },
                         [&](const SquaredErrorOp&) { return per_example(inputs); },
                         [&](const MatchLabelsOp&) { return per_example(inputs); },
+                        [&](const MatchBinaryLabelsOp&) { return one_logit(inputs); },
                     },
                     op);
 }

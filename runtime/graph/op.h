@@ -15,6 +15,9 @@ namespace trainyard::runtime {
 // The batch's features.
 struct FeaturesOp {};
 
+// The same where the batch has them as sparse rows: no tensor; only SparseMatMulOp reads it.
+struct SparseFeaturesOp {};
+
 // Parameters, as they are.
 struct VariableOp {
   std::size_t index;
@@ -23,12 +26,32 @@ struct VariableOp {
 // Inputs: x, kernel [in, out], and perhaps bias [out].
 struct MatMulOp {};
 
+// The same of sparse features. Inputs: SparseFeaturesOp, kernel [in, out], and perhaps bias [out].
+struct SparseMatMulOp {};
+
 struct ActivationOp {
   Nonlinearity kind;
 };
 
+enum class Pooling { sum, mean };
+
+// Columns [first, first + columns) of the embedding rows of an example's elements, each times its
+// element's value, added up; mean: divided by the number of elements. Input: SparseFeaturesOp. The
+// rows and the place of their gradients are in the feed.
+struct RowPoolOp {
+  std::int64_t first;
+  std::int64_t columns;
+  Pooling pooling;
+};
+
+// The sum of two tensors of one shape.
+struct AddOp {};
+
 // Logits -> a loss per example.
 struct SoftmaxCrossEntropyOp {};
+
+// Logits [1], of the class 1 of two -> a loss per example.
+struct SigmoidCrossEntropyOp {};
 
 // Predictions -> a loss per example.
 struct SquaredErrorOp {};
@@ -36,8 +59,12 @@ struct SquaredErrorOp {};
 // Logits -> 1 per example that is classified rightly, else 0.
 struct MatchLabelsOp {};
 
-using Op = std::variant<FeaturesOp, VariableOp, MatMulOp, ActivationOp, SoftmaxCrossEntropyOp,
-                        SquaredErrorOp, MatchLabelsOp>;
+// The same for SigmoidCrossEntropyOp's logits.
+struct MatchBinaryLabelsOp {};
+
+using Op = std::variant<FeaturesOp, SparseFeaturesOp, VariableOp, MatMulOp, SparseMatMulOp,
+                        ActivationOp, RowPoolOp, AddOp, SoftmaxCrossEntropyOp,
+                        SigmoidCrossEntropyOp, SquaredErrorOp, MatchLabelsOp, MatchBinaryLabelsOp>;
 
 // What the planner must know of an op to give its values their places.
 struct OpTraits {

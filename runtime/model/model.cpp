@@ -8,6 +8,7 @@
 #include "runtime/graph/executor.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/build.h"
+#include "runtime/model/row_batch.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -18,11 +19,13 @@ PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
   return request;
 }
 
-Feed feed_of(const Batch& batch) {
+Feed feed_of(const Batch& batch, RowBatch* rows) {
   return {.examples = batch.examples,
           .features = batch.features,
           .labels = batch.labels,
-          .targets = batch.targets};
+          .targets = batch.targets,
+          .sparse = batch.sparse.view(),
+          .rows = rows == nullptr ? RowFeed{} : rows->feed()};
 }
 
 void fill(const InitialValue& initial, const CounterRng& rng, std::span<float> values) {
@@ -43,12 +46,14 @@ void fill(const InitialValue& initial, const CounterRng& rng, std::span<float> v
 
 struct Model::Parts {
   std::vector<InitialValue> initial;
+  RowLayout rows;
   NodeId loss;
   std::optional<NodeId> matches;
   Executor executor;
 
   Parts(BuiltModel built, std::int64_t batch_size)
       : initial(std::move(built.builder.initial)),
+        rows(std::move(built.builder.rows)),
         loss(built.loss),
         matches(built.matches),
         executor(std::move(built.builder.graph), plan_request(built, batch_size)) {}
@@ -79,6 +84,8 @@ Model::~Model() = default;
 
 std::span<const Variable> Model::variables() const { return parts_->executor.graph().variables(); }
 
+const RowLayout& Model::rows() const { return parts_->rows; }
+
 std::int64_t Model::arena_elements() const { return parts_->executor.graph().arena_elements(); }
 
 void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
@@ -95,15 +102,18 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
 
 BatchResult Model::gradient(std::span<const float> parameters, const Batch& batch,
                             std::span<float> gradients,
-                            const std::function<void(std::size_t)>& on_final) {
-  const Feed feed = feed_of(batch);
+                            const std::function<void(std::size_t)>& on_final, RowBatch* rows) {
+  ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
+  if (rows != nullptr) rows->clear_gradients();
+  const Feed feed = feed_of(batch, rows);
   const BatchResult result = parts_->forward(parameters, feed);
   parts_->executor.backward(parameters, feed, gradients, on_final);
   return result;
 }
 
-BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch) {
-  return parts_->forward(parameters, feed_of(batch));
+BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
+  ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
+  return parts_->forward(parameters, feed_of(batch, rows));
 }
 
 }  // namespace trainyard::runtime

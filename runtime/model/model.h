@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/dataset.h"
+#include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
+#include "runtime/data/dataset.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 
@@ -23,6 +24,8 @@ struct BatchResult {
   std::int64_t correct = 0;  // classification only
   std::int64_t examples = 0;
 };
+
+class RowBatch;
 
 class Model {
  public:
@@ -37,16 +40,22 @@ class Model {
   [[nodiscard]] std::int64_t arena_elements()
       const;  // with the padding between variables, which stays zero
 
+  // The rows of its embedding table, which are not in the arena; of width 0 = it has none.
+  [[nodiscard]] const RowLayout& rows() const;
+
   // The same bytes on every host for one seed.
   void initialize(std::uint64_t seed, std::span<float> parameters) const;
 
   // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena).
   // `on_final` (may be empty) is called as soon as the gradient of variables()[i] is final, from
-  // the last layer to the first.
+  // the last layer to the first. `rows`: where the model has a table, the batch's rows, which
+  // receive their gradients.
   BatchResult gradient(std::span<const float> parameters, const Batch& batch,
                        std::span<float> gradients,
-                       const std::function<void(std::size_t)>& on_final = {});
-  BatchResult evaluate(std::span<const float> parameters, const Batch& batch);
+                       const std::function<void(std::size_t)>& on_final = {},
+                       RowBatch* rows = nullptr);
+  BatchResult evaluate(std::span<const float> parameters, const Batch& batch,
+                       RowBatch* rows = nullptr);
 
  private:
   struct Parts;

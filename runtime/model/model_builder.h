@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/row_layout.h"
 #include "runtime/graph/graph.h"
 
 namespace trainyard::runtime {
@@ -17,6 +18,7 @@ struct InitialValue {
 struct ModelBuilder {
   Graph graph;
   std::vector<InitialValue> initial;  // by variable
+  RowLayout rows;                     // of the embedding table; empty = none
 
   NodeId add_variable(std::string name, const Shape& shape, InitialValue value) {
     initial.push_back(value);

@@ -22,6 +22,10 @@ void Cut::apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard:
   rank_steps_[static_cast<std::size_t>(rank)] = rank_step;
 }
 
+void Cut::apply_rows(const RowGradients& gradients, const RowTable::Update& update) {
+  if (rows_) rows_->apply(gradients, update);
+}
+
 void Cut::close(std::int64_t rank, const LeafResiduals& residuals) {
   open_[static_cast<std::size_t>(rank)] = false;
   residuals_.insert(residuals_.end(), residuals.begin(), residuals.end());
@@ -35,7 +39,8 @@ Snapshot Cut::take() && {
           .rank_steps = std::move(rank_steps_),
           .weights = shard_.weights(),
           .slots = std::move(shard_).take_slots(),
-          .residuals = std::move(residuals_)};
+          .residuals = std::move(residuals_),
+          .rows = std::move(rows_)};
 }
 
 }  // namespace trainyard::runtime

@@ -10,8 +10,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "runtime/math/rows/row_table.h"
 #include "runtime/net/parameter_shard.h"
 
 namespace trainyard::runtime {
@@ -31,7 +33,8 @@ struct Snapshot {
   std::vector<std::int64_t> rank_steps;
   Weights weights;
   std::vector<AlignedBuffer> slots;
-  LeafResiduals residuals = {};  // of the leaves whose workers have sent them
+  LeafResiduals residuals = {};    // of the leaves whose workers have sent them
+  std::optional<RowTable> rows{};  // of the embedding table, where there is one
 };
 
 class Cut {
@@ -48,6 +51,10 @@ class Cut {
   // A push of a rank that it wants, number `rank_step`; makes version() + 1.
   void apply(std::int64_t rank, std::int64_t rank_step, const ParameterShard::SumFrom& gradient,
              const ParameterShard::Update& update);
+  // The same of the embedding table: its share at the first marker, and the gradients of each push
+  // that belongs to the cut, before its apply().
+  void keep_rows(RowTable rows) { rows_ = std::move(rows); }
+  void apply_rows(const RowGradients& gradients, const RowTable::Update& update);
   // No more of the rank: it has marked, with these residuals, or is gone.
   void close(std::int64_t rank, const LeafResiduals& residuals = {});
   [[nodiscard]] bool is_complete() const;
@@ -60,6 +67,7 @@ class Cut {
   std::vector<std::int64_t> rank_steps_;
   std::vector<bool> open_;  // by rank
   LeafResiduals residuals_;
+  std::optional<RowTable> rows_;
 };
 
 }  // namespace trainyard::runtime

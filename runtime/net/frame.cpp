@@ -23,6 +23,7 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
 static_assert(int{proto::PushFrame::kDataFieldNumber} == int{proto::PullFrame::kDataFieldNumber});
+static_assert(int{proto::PushFrame::kDataFieldNumber} == int{proto::RowFrame::kDataFieldNumber});
 constexpr std::uint32_t kDataTag = WireFormatLite::MakeTag(
     proto::PushFrame::kDataFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 
@@ -125,6 +126,10 @@ grpc::ByteBuffer encode_frame(const proto::PullFrame& header, const Payload& pay
   return encode(header, payload);
 }
 
+grpc::ByteBuffer encode_frame(const proto::RowFrame& header, const Payload& payload) {
+  return encode(header, payload);
+}
+
 Result<Frame<proto::PushFrame>> decode_push(const grpc::ByteBuffer& bytes) {
   return decode<proto::PushFrame>(bytes);
 }
@@ -151,6 +156,10 @@ std::string_view encoding_name(proto::Encoding encoding) {
     if (gradient_encoding(wire) == encoding) return name;
   }
   return "an unknown encoding";
+}
+
+Result<Frame<proto::RowFrame>> decode_row_frame(const grpc::ByteBuffer& bytes) {
+  return decode<proto::RowFrame>(bytes);
 }
 
 }  // namespace trainyard::runtime

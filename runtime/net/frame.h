@@ -20,6 +20,8 @@ namespace trainyard::runtime {
 grpc::ByteBuffer encode_frame(const proto::PushFrame& header, const Payload& payload);
 grpc::ByteBuffer encode_frame(const proto::PullFrame& header, const Payload& payload);
 
+grpc::ByteBuffer encode_frame(const proto::RowFrame& header, const Payload& payload);
+
 template <class Header>
 struct Frame {
   Header header;    // without `data`
@@ -30,6 +32,7 @@ struct Frame {
 // to the end.
 Result<Frame<proto::PushFrame>> decode_push(const grpc::ByteBuffer& bytes);
 Result<Frame<proto::PullFrame>> decode_pull(const grpc::ByteBuffer& bytes);
+Result<Frame<proto::RowFrame>> decode_row_frame(const grpc::ByteBuffer& bytes);
 
 // How the gradients of a job travel, and the parameters that are not asked for as float32.
 proto::Encoding gradient_encoding(Wire wire);

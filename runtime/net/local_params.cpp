@@ -11,10 +11,11 @@
 namespace trainyard::runtime {
 
 LocalParams::LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
-                         SnapshotFiles files)
+                         SnapshotFiles files, std::optional<RowTable> rows)
     : desk_(std::move(files)),
-      aggregator_(std::move(rules), std::move(shard), std::move(start),
-                  [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }),
+      aggregator_(
+          std::move(rules), std::move(shard), std::move(start),
+          [this](Snapshot snapshot) { desk_.take(std::move(snapshot)); }, std::move(rows)),
       whole_{plan_shares(aggregator_.elements(), 1).front()} {}
 
 Result<Pulled> LocalParams::pull(std::int64_t at_least) {
@@ -23,7 +24,16 @@ Result<Pulled> LocalParams::pull(std::int64_t at_least) {
     return conflict("version " + std::to_string(at_least) + " was never made");
   }
   Result<Answer> answer = internal("a pull that was not answered");
-  aggregator_.pull(0, at_least, [&answer](Result<Answer> given) { answer = std::move(given); });
+  aggregator_.pull({.at_least = at_least},
+                   [&answer](Result<Answer> given) { answer = std::move(given); });
+  return keep(std::move(answer));
+}
+
+Result<Pulled> LocalParams::pull_exactly(std::int64_t version) {
+  const std::lock_guard lock(mutex_);
+  Result<Answer> answer = internal("a pull that was not answered");
+  aggregator_.pull({.at_least = version, .exactly = true},
+                   [&answer](Result<Answer> given) { answer = std::move(given); });
   return keep(std::move(answer));
 }
 
@@ -41,6 +51,19 @@ Result<Pulled> LocalParams::push_pull(const Contribution& contribution) {
   return keep(std::move(answer));
 }
 
+Status LocalParams::read_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+  const std::lock_guard lock(mutex_);
+  TRY_ASSIGN(const std::vector<float> found, aggregator_.read_rows(ids));
+  ENSURE(found.size() == rows.size());
+  std::ranges::copy(found, rows.begin());
+  return ok();
+}
+
+Status LocalParams::push_rows(std::int64_t step, std::vector<RowGradients> parts) {
+  const std::lock_guard lock(mutex_);
+  return aggregator_.stage_rows(0, step, std::move(parts));
+}
+
 Result<Pulled> LocalParams::keep(Result<Answer> answer) {
   TRY_ASSIGN(Answer given, std::move(answer));
   lent_ = std::move(given.weights);
@@ -49,6 +72,8 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer) {
                 .oldest = given.version,
                 .newest = given.version,
                 .rank_step = given.rank_step,
+                .rank_step_max = given.rank_step,
+                .turn = given.turn,
                 .sums = given.sums,
                 .times = {.apply = Seconds(given.apply_seconds)},
                 .parameters = lent_->span()};

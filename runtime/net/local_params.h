@@ -10,10 +10,14 @@ class LocalParams final : public ParamsChannel {
  public:
   // rules.gate.ranks must be 1; the shard holds the whole arena.
   LocalParams(Aggregator::Rules rules, ParameterShard shard, Aggregator::Start start,
-              SnapshotFiles files);
+              SnapshotFiles files, std::optional<RowTable> rows = {});
 
   Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> pull_exactly(std::int64_t version) override;
+  Result<Pulled> pull_turn() override { return pull(0); }  // nobody else has one
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
+  Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override { return ok(); }
 

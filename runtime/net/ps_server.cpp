@@ -11,6 +11,7 @@
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/push_stream.h"
+#include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
 #include "runtime/net/stream_port.h"
 #include "runtime/net/unary_call.h"
@@ -57,20 +58,6 @@ Aggregator::Rules rules_of(const PsServer::Parts& parts) {
 
 }  // namespace
 
-proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
-  proto::PullFrame header;
-  header.set_encoding(encoding);
-  header.set_version(answer.version);
-  header.set_staleness(answer.sums.staleness);
-  header.set_rank_step(answer.rank_step);
-  header.set_examples(answer.sums.examples);
-  header.set_loss_sum(answer.sums.loss_sum);
-  header.set_correct(answer.sums.correct);
-  header.set_asked_snapshot(answer.asked_snapshot);
-  header.set_apply_seconds(answer.apply_seconds);
-  return header;
-}
-
 Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts parts) {
   std::unique_ptr<PsServer> server(new PsServer(std::move(options), std::move(parts)));
   TRY(server->listen());
@@ -82,19 +69,21 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(parts.share),
       arena_elements_(parts.arena_elements),
-      aggregator_(rules_of(parts),
-                  at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
-                  std::move(parts.start),
-                  [this](Snapshot snapshot) {
-                    if (desk_) desk_->take(std::move(snapshot));
-                  }),
+      aggregator_(
+          rules_of(parts), at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
+          std::move(parts.start),
+          [this](Snapshot snapshot) {
+            if (desk_) desk_->take(std::move(snapshot));
+          },
+          std::move(parts.rows)),
       local_socket_(new_local_socket_name()) {}
 
 PsServer::~PsServer() { drain(); }
 
 Status PsServer::listen() {
   grpc::ServerBuilder builder;
-  configure_server(builder, aggregator_.frame_bytes_max());
+  const std::int64_t row_bytes = aggregator_.has_rows() ? row_message_floats_max * float_bytes : 0;
+  configure_server(builder, std::max(aggregator_.frame_bytes_max(), row_bytes));
   int local_port = 0;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   builder.AddListeningPort(local_socket_address(local_socket_), grpc::InsecureServerCredentials(),
@@ -105,6 +94,7 @@ Status PsServer::listen() {
   if (!server_ || port_ == 0) return unavailable("cannot listen on " + options_.listen);
   offer_stream();
   offer_control();
+  if (aggregator_.has_rows()) offer_rows();
   share_memory();
   offer_lanes();
   return ok();
@@ -332,6 +322,10 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   TRY(check_encodings(header));
   caller.wanted = header.wanted();
   if (caller.rank < 0) {
+    // Of a task's processes an earlier one may be heard of last.
+    std::int64_t& newest = newest_process_[header.rank()];
+    if (header.process() < newest) return conflict("another process of this task has come");
+    newest = header.process();
     caller.rank = header.rank();
     caller_of_rank_[caller.rank] = &caller;
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
@@ -351,7 +345,11 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
                       Aggregator::Reply reply) {
   TRY(admit(caller, header));
   if (header.examples() == 0) {
-    aggregator_.pull(caller.rank, header.step(), std::move(reply));
+    aggregator_.pull({.rank = caller.rank,
+                      .at_least = header.step(),
+                      .exactly = header.exactly(),
+                      .for_turn = header.for_turn()},
+                     std::move(reply));
   } else {
     aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
   }

@@ -26,9 +26,11 @@ class SharedPort;
 class StreamCaller;
 class StreamPort;
 
-using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithAsyncMethod_Describe<
+using ParamsControl = proto::Params::WithAsyncMethod_Describe<
     proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
-        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>>;
+        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<
+    proto::Params::WithRawMethod_ReadRows<proto::Params::WithRawMethod_PushRows<ParamsControl>>>;
 
 struct PsServerOptions {
   std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
@@ -55,6 +57,7 @@ class PsServer {
     ParameterShard shard;
     Aggregator::Start start;
     SnapshotFiles files;
+    std::optional<RowTable> rows{};  // its share of the embedding table, where the model has one
   };
 
   // Listens when this returns. `unavailable` when the address cannot be bound.
@@ -81,6 +84,7 @@ class PsServer {
   Status listen();
   void offer_stream();
   void offer_control();
+  void offer_rows();
   void share_memory();
   void offer_lanes();
   [[nodiscard]] bool over() const;
@@ -91,6 +95,8 @@ class PsServer {
   Result<proto::PsStatus> describe(const proto::Caller& caller) const;
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
+  Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request) const;
+  Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
@@ -119,6 +125,7 @@ class PsServer {
   std::unique_ptr<grpc::Server> server_;
   std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
   std::map<std::int64_t, const PsCaller*> caller_of_rank_;   // the newest of each
+  std::map<std::int64_t, std::int64_t> newest_process_;      // by rank: PushFrame.process
   std::map<std::int64_t, Clock::time_point> missing_since_;  // ranks that may come back
   Clock::time_point lonely_since_ = Clock::now();            // meaningful while callers_ is empty
   bool had_callers_ = false;

@@ -7,11 +7,6 @@
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
-Payload parameters_of(const Answer& answer, proto::Encoding encoding) {
-  const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
-                                                 : std::as_bytes(answer.weights->span());
-  return {.pieces = {bytes}, .owner = answer.weights};
-}
 
 PushStream::PushStream(PsServer& server)
     : server_(server),

@@ -51,7 +51,11 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   return params;
 }
 
-RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options)) {
+RemoteParams::RemoteParams(RemoteOptions options)
+    : options_(std::move(options)),
+      process_(
+          std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch())
+              .count()) {
   const auto count = static_cast<std::int64_t>(options_.ps.size());
   std::vector<Share> shares = plan_shares(options_.arena_elements, count);
   for (std::size_t i = 0; i < options_.ps.size(); ++i) {
@@ -96,6 +100,7 @@ Status RemoteParams::connect_to(Ps& ps) {
   }
   ps.residual_leaves = status->residual_leaves();
 
+  add_row_peer(ps.name(), ps.address, status->local_socket());
   using enum RemoteOptions::Transport;
   if (options_.transport == shared_memory && !status->shared_socket().empty()) {
     const Status shared = share_memory(ps, status->shared_socket());

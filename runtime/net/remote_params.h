@@ -15,6 +15,7 @@
 
 #include "runtime/net/gradient_encoder.h"
 #include "runtime/net/params_channel.h"
+#include "runtime/net/row_calls.h"
 #include "runtime/net/shared_floats.h"
 #include "runtime/net/shared_lane.h"
 #include "schemas/proto/params.grpc.pb.h"
@@ -30,6 +31,7 @@ struct RemoteOptions {
   Wire wire = Wire::float32;
   std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
   std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
+  std::int64_t row_width = 0;    // of the embedding table; 0: the model has none
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
@@ -51,8 +53,12 @@ class RemoteParams final : public ParamsChannel {
 
   std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
   Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> pull_exactly(std::int64_t version) override;
+  Result<Pulled> pull_turn() override;
   Result<Pulled> pull_master(std::int64_t at_least) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
+  Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
@@ -69,9 +75,14 @@ class RemoteParams final : public ParamsChannel {
   Status connect_to(Ps& ps);
   Status share_memory(Ps& ps, const std::string& socket);
   bool open_lane(Ps& ps, const proto::PsStatus& status);
+  // Where there is a table: a ps that its calls go to.
+  void add_row_peer(std::string name, const std::string& address, const std::string& local_socket);
+  RowCalls& row_calls();
   Status open_stream(Ps& ps);
   Status make_encoder();
-  Result<Pulled> pull(std::int64_t at_least, proto::Encoding wanted);
+  // `frame_of(ps)` says what to ask it for.
+  template <typename FrameOf>
+  Result<Pulled> pull_from_all(proto::Encoding wanted, FrameOf frame_of);
   void prepare(const Contribution& contribution);
   [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
@@ -106,8 +117,11 @@ class RemoteParams final : public ParamsChannel {
   void close_streams();
 
   RemoteOptions options_;
+  const std::int64_t process_;  // when it began, in microseconds
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
+  std::vector<RowCalls::Peer> row_peers_;     // by ps, where there is a table
+  std::optional<RowCalls> rows_;              // made by the first call
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
   AlignedBuffer assembled_;  // parameters of several ps, or that did not come by shared memory

@@ -97,8 +97,8 @@ void StreamPort::close_within(std::chrono::milliseconds limit) {
 bool StreamPort::over() const {
   if (!closing_) return false;
   return Clock::now().time_since_epoch() >= close_by_.load() ||
-         std::ranges::all_of(
-             callers_, [](const auto& each) { return each.second->state == State::unknown; });
+         std::ranges::all_of(callers_,
+                             [](const auto& each) { return each.second->state == State::unknown; });
 }
 
 void StreamPort::run(const std::stop_token& stop) {

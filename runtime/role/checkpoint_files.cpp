@@ -42,7 +42,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .weights = snapshot.weights->span(),
                                                .slot_names = plan.slot_names,
                                                .slots = slots,
-                                               .residuals = residuals}));
+                                               .residuals = residuals,
+                                               .rows = snapshot.rows ? &*snapshot.rows : nullptr}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step, .file = file}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;

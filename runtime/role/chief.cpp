@@ -9,6 +9,7 @@
 
 #include "runtime/core/schedule.h"
 #include "runtime/files/manifest_file.h"
+#include "runtime/model/row_batch.h"
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/spec_names.h"
@@ -93,7 +94,7 @@ Status Chief::report(std::int64_t version, std::span<const float> parameters, bo
       training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);
   for (const auto& [name, value] : values) newest_[name] = value;
   if (evaluate_too) {
-    evaluate(parameters);
+    TRY(evaluate(parameters));
     for (const char* name : {"test_loss", "test_accuracy"}) {
       if (const auto found = newest_.find(name); found != newest_.end()) values.insert(*found);
     }
@@ -117,9 +118,11 @@ void Chief::log_progress(std::int64_t version) {
                                          {"examples_per_second", newest_["examples_per_second"]}});
 }
 
-void Chief::evaluate(std::span<const float> parameters) {
+Status Chief::evaluate(std::span<const float> parameters) {
   const std::int64_t count = parts_.dataset.size(Split::test);
-  if (count == 0) return;
+  if (count == 0) return ok();
+  const std::int64_t row_width = parts_.plan.model.rows().width();
+  RowBatch rows(row_width);
   Batch batch;
   BatchResult sum;
   std::vector<std::int64_t> indices;
@@ -127,7 +130,14 @@ void Chief::evaluate(std::span<const float> parameters) {
     indices.resize(static_cast<std::size_t>(std::min(leaf_examples(training_), count - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     parts_.dataset.read(Split::test, indices, batch);
-    const BatchResult part = parts_.plan.model.evaluate(parameters, batch);
+    if (row_width > 0) {
+      rows.assign(batch.sparse);
+      Status read = parts_.params.read_rows(rows.ids(), rows.rows());
+      if (!read.has_value() && parts_.task.stop.stop_requested()) return ok();
+      TRY(parts_.task.cause.of(Reason::peer_lost, std::move(read)));
+    }
+    const BatchResult part =
+        parts_.plan.model.evaluate(parameters, batch, row_width > 0 ? &rows : nullptr);
     sum.loss_sum += part.loss_sum;
     sum.correct += part.correct;
     sum.examples += part.examples;
@@ -136,6 +146,7 @@ void Chief::evaluate(std::span<const float> parameters) {
   if (parts_.dataset.shape().classes > 0) {
     newest_["test_accuracy"] = static_cast<double>(sum.correct) / static_cast<double>(sum.examples);
   }
+  return ok();
 }
 
 Status Chief::commit_under_way() {
@@ -204,6 +215,9 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   manifest.examples_seen = leaf_examples(training_) * batches;
   for (const Variable& variable : parts_.plan.model.variables()) {
     manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
+  }
+  for (const RowVariable& variable : parts_.plan.model.rows().variables) {
+    manifest.rows.push_back({.name = variable.name, .shape = {variable.columns}});
   }
   manifest.scalars[kVersionScalar] = static_cast<double>(shards.front().version);
   for (const WrittenShard& shard : shards) manifest.shards.push_back(shard.file);

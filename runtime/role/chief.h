@@ -58,7 +58,7 @@ class Chief {
 
   Status report(std::int64_t version, std::span<const float> parameters, bool evaluate_too);
   void log_progress(std::int64_t version);
-  void evaluate(std::span<const float> parameters);
+  Status evaluate(std::span<const float> parameters);
   Status commit(const Checkpoint& checkpoint);
   Status commit_under_way();  // waits for it
   [[nodiscard]] Status blame(Status committed) const;

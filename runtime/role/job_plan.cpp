@@ -6,6 +6,7 @@
 
 #include "runtime/core/step_count.h"
 #include "runtime/files/manifest_file.h"
+#include "runtime/files/row_tensors.h"
 #include "runtime/files/shard_file.h"
 #include "runtime/net/payload.h"
 #include "schemas/base/log.h"
@@ -37,10 +38,18 @@ OptimizerConfig config_of(const OptimizerSpec& spec) {
           .weight_decay = static_cast<float>(spec.weight_decay)};
 }
 
-Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& plan,
-                                     const Share& share) {
+// Before a row of it is learned.
+std::optional<RowTable> empty_table(std::uint64_t seed, const JobPlan& plan) {
+  if (plan.model.rows().width() == 0) return std::nullopt;
+  return RowTable(plan.model.rows(), seed, plan.optimizer);
+}
+
+Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& plan,
+                                     std::size_t index) {
+  const RestoreFrom& restore = *context.restore;
+  const Share& share = plan.shares.at(index);
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
-  TRY(check_fits(manifest, plan.model.variables(), plan.slot_names));
+  TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
   TRY_ASSIGN(RestoredShare restored, restore_share({.folder = restore.folder,
                                                     .files = restore.shards,
                                                     .variables = plan.model.variables(),
@@ -58,6 +67,15 @@ Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& 
     residuals.push_back(std::make_shared<const LeafResidual>(
         LeafResidual{.leaf = std::ssize(residuals), .values = std::move(values)}));
   }
+  auto rows = empty_table(context.spec.training.seed, plan);
+  if (rows) {
+    TRY(restore_rows({.folder = restore.folder,
+                      .files = restore.shards,
+                      .slot_names = plan.slot_names,
+                      .owner = static_cast<std::int64_t>(index),
+                      .owners = std::ssize(plan.shares)},
+                     *rows));
+  }
   const auto version = manifest.scalars.find(kVersionScalar);
   return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
                                                std::move(restored.slots)),
@@ -65,7 +83,8 @@ Result<StartingShare> restored_share(const RestoreFrom& restore, const JobPlan& 
                                                 ? manifest.step
                                                 : static_cast<std::int64_t>(version->second),
                                  .rank_steps = manifest.worker_steps,
-                                 .residuals = std::move(residuals)}};
+                                 .residuals = std::move(residuals)},
+                       .rows = std::move(rows)};
 }
 
 StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share& share) {
@@ -77,7 +96,8 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
   std::vector<AlignedBuffer> slots;
   for (std::size_t i = 0; i < plan.slot_names.size(); ++i) slots.emplace_back(weights.size());
   return {.shard = ParameterShard(plan.optimizer, std::move(weights), std::move(slots)),
-          .start = {}};
+          .start = {},
+          .rows = empty_table(seed, plan)};
 }
 
 }  // namespace
@@ -124,9 +144,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
 
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index) {
-  const Share& share = plan.shares.at(index);
-  if (context.restore) return restored_share(*context.restore, plan, share);
-  return initial_share(context.spec.training.seed, plan, share);
+  if (context.restore) return restored_share(context, plan, index);
+  return initial_share(context.spec.training.seed, plan, plan.shares.at(index));
 }
 
 }  // namespace trainyard::runtime

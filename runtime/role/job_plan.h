@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
 struct StartingShare {
   ParameterShard shard;
   Aggregator::Start start;
+  std::optional<RowTable> rows{};  // of the embedding table, where the model has one
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);

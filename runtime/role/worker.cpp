@@ -10,8 +10,10 @@
 #include "runtime/core/arena_layout.h"
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
+#include "runtime/core/step_protocol.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/math/wire/onebit.h"
+#include "runtime/model/row_batch.h"
 #include "runtime/net/local_params.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
@@ -39,9 +41,9 @@ std::vector<Leaves> nodes_of_rank(const Task& task, const JobPlan& plan) {
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
   TRY_ASSIGN(StartingShare share,
              task.cause.of(Reason::checkpoint_lost, starting_share(task.context, plan, 0)));
-  return std::unique_ptr<ParamsChannel>(
-      std::make_unique<LocalParams>(plan.rules(task.context.spec), std::move(share.shard),
-                                    std::move(share.start), shard_files(task, plan, 0)));
+  return std::unique_ptr<ParamsChannel>(std::make_unique<LocalParams>(
+      plan.rules(task.context.spec), std::move(share.shard), std::move(share.start),
+      shard_files(task, plan, 0), std::move(share.rows)));
 }
 
 Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const JobPlan& plan) {
@@ -60,6 +62,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .first_leaf = leaves_of_rank(task, plan).begin,
                                                   .gaps = gaps_of(plan.model.variables(),
                                                                   plan.model.arena_elements()),
+                                                  .row_width = plan.model.rows().width(),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
@@ -79,10 +82,15 @@ class Training {
         params_(params),
         nodes_(nodes_of_rank(task, plan)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
-        gradient_(params.gradient_buffer(elements_ * nodes_.size())) {}
+        row_width_(plan.model.rows().width()),
+        rows_(row_width_),
+        gradient_(params.gradient_buffer(elements_ * nodes_.size())),
+        protocol_({.mode = step_mode(task.context.spec), .max_steps = plan.max_steps}) {}
 
   Result<TaskEnd> run() {
-    TRY(task_.cause.of(Reason::peer_lost, pull_first()));
+    while (protocol_.begins()) {
+      TRY(task_.cause.of(Reason::peer_lost, ask(protocol_.next())));
+    }
     residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
@@ -104,19 +112,25 @@ class Training {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }
 
-  // Parameters to begin with, in sync of one version. They can be of two where an earlier process
-  // of this task died: its push may have reached one ps and not another, or one ps was just waiting
-  // for another worker's.
-  Status pull_first() {
-    TRY_ASSIGN(pulled_, params_.pull(0));
-    if (!sync() || pulled_.oldest == pulled_.newest) return ok();
-    if (pulled_.rank_step < pulled_.newest) {
-      return unavailable("the ps are at versions " + std::to_string(pulled_.oldest) + " to " +
-                         std::to_string(pulled_.newest) +
-                         ", and the push that led there reached only some of them");
-    }
-    TRY_ASSIGN(pulled_, params_.pull(pulled_.newest));
+  // Anything but a push.
+  Status ask(const StepProtocol::Ask& next) {
+    unreported_ += std::exchange(pulled_.sums, {});
+    using enum StepProtocol::Ask::What;
+    TRY_ASSIGN(pulled_, next.what == pull_turn      ? params_.pull_turn()
+                        : next.what == pull_exactly ? params_.pull_exactly(next.version)
+                                                    : params_.pull(next.version));
+    take_in();
     return ok();
+  }
+
+  void take_in() {
+    protocol_.take({.version = pulled_.version,
+                    .oldest = pulled_.oldest,
+                    .newest = pulled_.newest,
+                    .rank_step = pulled_.rank_step,
+                    .rank_step_max = pulled_.rank_step_max,
+                    .turn = pulled_.turn,
+                    .asked_snapshot = pulled_.asked_snapshot});
   }
 
   Status steps(Chief* chief) {
@@ -131,24 +145,39 @@ class Training {
                         .first_step = next_step()});
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
-    while (pulled_.version < plan_.max_steps) {
+    for (;;) {
+      const StepProtocol::Ask next = protocol_.next();
+      if (next.what == StepProtocol::Ask::What::nothing) return ok();
+      if (next.what != StepProtocol::Ask::What::push) {
+        Status asked = ask(next);
+        if (!asked.has_value() && task_.stop.stop_requested()) return ok();
+        TRY(task_.cause.of(Reason::peer_lost, std::move(asked)));
+        continue;
+      }
       times_ = {};
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
     }
-    return ok();
   }
+
+  // Of a node of the reduction tree: the arena's gradient, and the table's rows'.
+  struct NodeSum {
+    std::span<float> dense;
+    RowGradients& rows;
+  };
 
   // The gradients of a step's nodes, one after another; nothing when asked to stop.
   Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
     const auto start = StepTimes::Clock::now();
     BatchSums sums;
+    row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto sum = gradient_->span().subspan(i * elements_, elements_);
-      if (!add_up(nodes_[i], 0, sum, batches, sums)) return std::optional<BatchSums>();
+      const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
+      TRY_ASSIGN(const bool done, add_up(nodes_[i], 0, sum, batches, sums));
+      if (!done) return std::optional<BatchSums>();
     }
-    times_.compute = StepTimes::Clock::now() - start - times_.input;
+    times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
     if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
     // A sign or a rounded number would hide it, and a residual would keep it for ever.
     const bool exact = plan_.wire == Wire::float32;
@@ -165,30 +194,52 @@ class Training {
   }
 
   // The sum of a node of the reduction tree; leaves come in order. False when asked to stop.
-  bool add_up(Leaves node, std::size_t depth, std::span<float> sum, Prefetcher& batches,
-              BatchSums& sums) {
+  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, Prefetcher& batches,
+                      BatchSums& sums) {
     if (node.count() == 1) {
       const auto start = StepTimes::Clock::now();
       const Batch* const batch = batches.next();
       times_.input += StepTimes::Clock::now() - start;
       if (batch == nullptr) return false;
-      const BatchResult result = plan_.model.gradient(pulled_.parameters, *batch, sum);
-      sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
-      return true;
+      return leaf_gradient(*batch, sum, sums);
     }
     const std::int64_t middle = divide(node);
-    if (!add_up({node.begin, middle}, depth + 1, sum, batches, sums)) return false;
+    TRY_ASSIGN(const bool left_done, add_up({node.begin, middle}, depth + 1, sum, batches, sums));
+    if (!left_done) return false;
     while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
-    const std::span<float> right = scratch_[depth].span();
-    if (!add_up({middle, node.end}, depth + 1, right, batches, sums)) return false;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += right[i];
+    RowGradients right_rows;
+    const NodeSum right{scratch_[depth].span(), right_rows};
+    TRY_ASSIGN(const bool right_done, add_up({middle, node.end}, depth + 1, right, batches, sums));
+    if (!right_done) return false;
+    for (std::size_t i = 0; i < elements_; ++i) sum.dense[i] += right.dense[i];
+    if (row_width_ > 0) sum.rows = add_rows(sum.rows, right_rows, row_width_);
+    return true;
+  }
+
+  // False when asked to stop while it waits for rows.
+  Result<bool> leaf_gradient(const Batch& batch, NodeSum sum, BatchSums& sums) {
+    RowBatch* rows = nullptr;
+    if (row_width_ > 0) {
+      rows = &rows_;
+      rows_.assign(batch.sparse);
+      const auto start = StepTimes::Clock::now();
+      Status read = params_.read_rows(rows_.ids(), rows_.rows());
+      times_.pull += StepTimes::Clock::now() - start;
+      if (!read.has_value() && task_.stop.stop_requested()) return false;
+      TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
+    }
+    const BatchResult result = plan_.model.gradient(pulled_.parameters, batch, sum.dense, {}, rows);
+    if (rows != nullptr) sum.rows = rows->gradients();
+    sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
     return true;
   }
 
   // In async one ps may be at its last version before the others: what is evaluated must be what is
   // saved, on all of them.
   Status finish(Chief& chief) {
+    unreported_ += pulled_.sums;
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull_master(plan_.max_steps)));
+    pulled_.sums += std::exchange(unreported_, {});
     return chief.finish(pulled_);
   }
 
@@ -196,12 +247,13 @@ class Training {
   // so that their pushes carry them. All know by themselves which step is the last.
   [[nodiscard]] bool announces() const { return sync() && plan_.wire == Wire::onebit; }
 
-  Status ask(Chief& chief, Contribution& contribution) const {
+  Status ask(Chief& chief, Contribution& contribution) {
     const std::int64_t next = pulled_.version + 1;
     if (announces()) {
       TRY_ASSIGN(contribution.announced_snapshot, chief.snapshot_step(next + 1));
     } else {
-      TRY_ASSIGN(contribution.snapshot_step, chief.snapshot_step(next));
+      TRY_ASSIGN(const std::int64_t step, chief.snapshot_step(next));
+      protocol_.ask_snapshot(step);
     }
     return ok();
   }
@@ -219,17 +271,26 @@ class Training {
   Status exchange(const BatchSums& sums, Chief* chief) {
     Contribution contribution{.step = next_step(), .sums = sums, .gradient = gradient_};
     if (chief != nullptr) TRY(ask(*chief, contribution));
-    // Once for each: a ps that had not heard of it yet is told by the same push as the others.
-    if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
-    marked_ = std::max(marked_, contribution.snapshot_step);
+    contribution.snapshot_step = protocol_.next().snapshot_step;
     add_residuals(contribution);
     const auto start = StepTimes::Clock::now();
+    if (row_width_ > 0) {
+      Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
+      if (!pushed.has_value() && task_.stop.stop_requested()) return ok();
+      TRY(task_.cause.of(Reason::peer_lost, std::move(pushed)));
+      times_.push = StepTimes::Clock::now() - start;
+    }
+    const auto rows_are_there = StepTimes::Clock::now();
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
-    times_.add_exchange(StepTimes::Clock::now() - start, pulled_.times);
+    take_in();
+    times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_, times_);
+    pulled_.sums += std::exchange(unreported_, {});
+    TRY(chief->after_step(pulled_, times_));
+    pulled_.sums = {};
+    return ok();
   }
 
   const Task& task_;
@@ -238,12 +299,16 @@ class Training {
   ParamsChannel& params_;
   const std::vector<Leaves> nodes_;
   const std::size_t elements_;               // of the arena
+  const std::int64_t row_width_;             // of the embedding table; 0: the model has none
+  RowBatch rows_;                            // of the leaf that is computed
+  std::vector<RowGradients> row_parts_;      // of each node
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
+  StepProtocol protocol_;
   Pulled pulled_;
+  BatchSums unreported_;            // of answers that were no step's
   StepTimes times_;                 // of the step under way
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
-  std::int64_t marked_ = 0;         // the newest checkpoint that a push of ours has carried
 };
 
 }  // namespace

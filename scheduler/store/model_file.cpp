@@ -19,6 +19,16 @@ constexpr std::int64_t manifest_bytes_max = std::int64_t{64} << 20;
 constexpr std::size_t copy_bytes = 1 << 20;
 constexpr std::int64_t element_bytes = 4;  // F32
 
+// Bytes of a shard's tensor.
+struct Stretch {
+  const File* shard = nullptr;
+  std::int64_t offset = 0;  // in the shard's file
+  std::int64_t bytes = 0;
+  std::int64_t rows = 0;
+};
+// By the tensor's name: what is learned of an embedding table, shard after shard.
+using RowStretches = std::map<std::string, std::vector<Stretch>>;
+
 // Elements [begin, end) of a variable, and where they lie.
 struct Piece {
   std::int64_t begin = 0;
@@ -64,9 +74,16 @@ Result<SafetensorsHeader> read_header(const File& file) {
   return decode_safetensors_header(text, file_bytes);
 }
 
-Status collect_pieces(const File& shard, PiecesByVariable& pieces) {
+Status collect_pieces(const File& shard, PiecesByVariable& pieces, RowStretches& rows) {
   TRY_ASSIGN(const SafetensorsHeader header, read_header(shard));
   for (const SafetensorsEntry& entry : header.entries) {
+    if (is_row_tensor(entry.name)) {
+      rows[entry.name].push_back({.shard = &shard,
+                                  .offset = header.data_start + entry.begin,
+                                  .bytes = entry.end - entry.begin,
+                                  .rows = entry.shape.empty() ? 0 : entry.shape[0]});
+      continue;
+    }
     TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
     if (!range.slot.empty()) continue;
     if (entry.dtype != "F32" ||
@@ -95,13 +112,31 @@ Status check_whole(const VariableInfo& variable, std::vector<Piece>& pieces) {
                   variable.name + " exactly once");
 }
 
-Status copy(const Piece& piece, const File& to, std::int64_t to_offset) {
+// The same rows as the ids', in every shard.
+Status check_rows(const VariableInfo& variable, const RowStretches& rows, std::size_t shards) {
+  const auto ids = rows.find(std::string(row_ids_name));
+  const auto parts = rows.find(to_row_tensor_name(variable.name, ""));
+  const bool there = ids != rows.end() && parts != rows.end() && ids->second.size() == shards &&
+                     parts->second.size() == shards;
+  for (std::size_t i = 0; there && i < ids->second.size(); ++i) {
+    const Stretch& part = parts->second[i];
+    if (part.rows != ids->second[i].rows || part.shard != ids->second[i].shard ||
+        part.bytes != part.rows * element_count(variable) * element_bytes) {
+      return internal("a shard has not as many rows of " + variable.name + " as ids");
+    }
+  }
+  if (!there) return internal("not every shard has the rows of " + variable.name);
+  return ok();
+}
+
+Status copy(const Stretch& stretch, const File& to, std::int64_t to_offset) {
   std::string buffer(copy_bytes, '\0');
-  std::int64_t left = (piece.end - piece.begin) * element_bytes;
-  std::int64_t from_offset = piece.offset;
+  std::int64_t left = stretch.bytes;
+  std::int64_t from_offset = stretch.offset;
   while (left > 0) {
     const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(left, copy_bytes));
-    TRY_ASSIGN(const std::size_t count, piece.shard->read_at(from_offset, {buffer.data(), wanted}));
+    TRY_ASSIGN(const std::size_t count,
+               stretch.shard->read_at(from_offset, {buffer.data(), wanted}));
     if (count != wanted) return internal("a shard ended early");
     TRY(to.write_at(to_offset, {buffer.data(), count}));
     from_offset += static_cast<std::int64_t>(count);
@@ -111,29 +146,66 @@ Status copy(const Piece& piece, const File& to, std::int64_t to_offset) {
   return ok();
 }
 
-std::string encode_header(const Manifest& manifest) {
+std::int64_t rows_in(const RowStretches& rows) {
+  std::int64_t sum = 0;
+  const auto ids = rows.find(std::string(row_ids_name));
+  if (ids == rows.end()) return 0;
+  for (const Stretch& stretch : ids->second) sum += stretch.rows;
+  return sum;
+}
+
+std::string encode_header(const Manifest& manifest, std::int64_t row_count) {
   SafetensorsHeader header;
   header.metadata = manifest.description;
   header.metadata["step"] = std::to_string(manifest.step);
+  // First, where the file's data is aligned for them.
+  if (!manifest.rows.empty()) {
+    header.entries.push_back({.name = "rows/ids", .dtype = "I64", .shape = {row_count}});
+  }
   for (const VariableInfo& variable : manifest.variables) {
     SafetensorsEntry& entry = header.entries.emplace_back();
     entry.name = variable.name;
     entry.shape = variable.shape;
   }
+  for (const VariableInfo& variable : manifest.rows) {
+    SafetensorsEntry& entry = header.entries.emplace_back();
+    entry.name = variable.name;
+    entry.shape = {row_count};
+    entry.shape.insert(entry.shape.end(), variable.shape.begin(), variable.shape.end());
+  }
   return encode_safetensors_header(header);
 }
 
-Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces, const File& to) {
-  const std::string header = encode_header(manifest);
+Status write_rows(const std::string& tensor, const RowStretches& rows, const File& to,
+                  std::int64_t& offset) {
+  const auto stretches = rows.find(tensor);
+  if (stretches == rows.end()) return ok();
+  for (const Stretch& stretch : stretches->second) {
+    TRY(copy(stretch, to, offset));
+    offset += stretch.bytes;
+  }
+  return ok();
+}
+
+Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces,
+                       const RowStretches& rows, const File& to) {
+  const std::string header = encode_header(manifest, rows_in(rows));
   TRY(to.write_at(0, header));
   std::int64_t offset = std::ssize(header);
+  if (!manifest.rows.empty()) TRY(write_rows(std::string(row_ids_name), rows, to, offset));
   for (const VariableInfo& variable : manifest.variables) {
     const auto parts = pieces.find(variable.name);
     if (parts == pieces.end()) continue;  // of no elements: it was checked
     for (const Piece& piece : parts->second) {
-      TRY(copy(piece, to, offset + piece.begin * element_bytes));
+      const Stretch stretch{.shard = piece.shard,
+                            .offset = piece.offset,
+                            .bytes = (piece.end - piece.begin) * element_bytes};
+      TRY(copy(stretch, to, offset + piece.begin * element_bytes));
     }
     offset += element_count(variable) * element_bytes;
+  }
+  for (const VariableInfo& variable : manifest.rows) {
+    TRY(write_rows(to_row_tensor_name(variable.name, ""), rows, to, offset));
   }
   return to.sync();
 }
@@ -146,10 +218,11 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
   std::vector<File> shards;
   shards.reserve(checkpoint.shards.size());  // pieces point into it
   PiecesByVariable pieces;
+  RowStretches rows;
   for (const ArtifactFile& shard : checkpoint.shards) {
     TRY_ASSIGN(File file, artifacts.open(checkpoint.job, shard.sha256));
     shards.push_back(std::move(file));
-    if (const Status status = collect_pieces(shards.back(), pieces); !status) {
+    if (const Status status = collect_pieces(shards.back(), pieces, rows); !status) {
       return broken(checkpoint, shard.name + ": " + status.error().message);
     }
   }
@@ -158,10 +231,15 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
       return broken(checkpoint, status.error().message);
     }
   }
+  for (const VariableInfo& variable : manifest.rows) {
+    if (const Status status = check_rows(variable, rows, shards.size()); !status) {
+      return broken(checkpoint, status.error().message);
+    }
+  }
 
   const std::string aside = path + std::string(part_suffix);
   TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC));
-  TRY(write_variables(manifest, pieces, file));
+  TRY(write_variables(manifest, pieces, rows, file));
   return move_into_place(aside, path);
 }
 

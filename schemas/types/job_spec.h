@@ -33,24 +33,31 @@ enum class Initializer {
 };
 
 struct ModelSpec {
-  std::string name;                  // linear_regression, softmax_regression, mlp
-  std::vector<std::int64_t> hidden;  // mlp: widths of the hidden layers, input side first
+  // linear_regression, logistic_regression, softmax_regression, mlp, wide_and_deep
+  std::string name;
+  // mlp, wide_and_deep: widths of the hidden layers, input side first
+  std::vector<std::int64_t> hidden;
   Activation activation = Activation::sigmoid;
   Initializer initializer = Initializer::xavier_uniform;
-  double stddev = 0.1;  // normal and uniform only
+  double stddev = 0.1;               // normal and uniform only
+  std::int64_t embedding_size = 16;  // wide_and_deep: numbers in a feature's embedding
   bool operator==(const ModelSpec&) const = default;
 };
 
 struct DatasetSpec {
   std::string name;    // synthetic_digits, or any name the user gives a file data set
-  std::string format;  // synthetic_digits, idx, csv
-  std::string path;    // idx: folder of the four files; csv: the file. On every agent's host
+  std::string format;  // synthetic_digits, idx, csv, libsvm
+  // idx: folder of the four files; csv: the file; libsvm: the training file. On every agent's host
+  std::string path;
   std::int64_t train_examples =
       0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
   std::int64_t test_examples = 0;
   std::string
       label_column;  // csv: header name or 0-based position from the left; "" = the last column
-  double test_fraction = 0.2;  // csv: the share of rows, drawn by seed, that is the test split
+  double test_fraction = 0.2;  // csv, and libsvm without test_path: the share of rows, drawn by
+                               // seed, that is the test split
+  std::string test_path{};     // libsvm: the test file; "" = a share of path's examples
+  std::int64_t features = 0;   // libsvm: 0 = as many as the largest index of both files
   bool operator==(const DatasetSpec&) const = default;
 };
 

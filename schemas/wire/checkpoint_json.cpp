@@ -69,6 +69,14 @@ void read_lists(Fields& fields, Manifest& manifest) {
   if (const auto part = fields.find("shards")) manifest.shards = read_artifacts(*part);
 }
 
+json variables_to_json(const std::vector<VariableInfo>& variables) {
+  json array = json::array();
+  for (const VariableInfo& variable : variables) {
+    array.push_back({{"name", variable.name}, {"shape", variable.shape}});
+  }
+  return array;
+}
+
 // Elements "<begin>:<end>", end exclusive and not before begin.
 std::optional<std::pair<std::int64_t, std::int64_t>> parse_range(std::string_view text) {
   std::pair<std::int64_t, std::int64_t> range;
@@ -84,24 +92,22 @@ std::optional<std::pair<std::int64_t, std::int64_t>> parse_range(std::string_vie
 }  // namespace
 
 std::string to_json(const Manifest& manifest) {
-  json variables = json::array();
-  for (const VariableInfo& variable : manifest.variables) {
-    variables.push_back({{"name", variable.name}, {"shape", variable.shape}});
-  }
-  return to_text({{"step", manifest.step},
-                  {"attempt", manifest.attempt},
-                  {"job", manifest.job},
-                  {"spec_hash", manifest.spec_hash},
-                  {"mode", manifest.mode},
-                  {"seed", manifest.seed},
-                  {"examples_seen", manifest.examples_seen},
-                  {"worker_steps", manifest.worker_steps},
-                  {"variables", std::move(variables)},
-                  {"slots", manifest.slots},
-                  {"scalars", number_map_to_json(manifest.scalars)},
-                  {"shards", artifacts_to_json(manifest.shards)},
-                  {"metrics", number_map_to_json(manifest.metrics)},
-                  {"description", manifest.description}});
+  json object = {{"step", manifest.step},
+                 {"attempt", manifest.attempt},
+                 {"job", manifest.job},
+                 {"spec_hash", manifest.spec_hash},
+                 {"mode", manifest.mode},
+                 {"seed", manifest.seed},
+                 {"examples_seen", manifest.examples_seen},
+                 {"worker_steps", manifest.worker_steps},
+                 {"variables", variables_to_json(manifest.variables)},
+                 {"slots", manifest.slots},
+                 {"scalars", number_map_to_json(manifest.scalars)},
+                 {"shards", artifacts_to_json(manifest.shards)},
+                 {"metrics", number_map_to_json(manifest.metrics)},
+                 {"description", manifest.description}};
+  if (!manifest.rows.empty()) object["rows"] = variables_to_json(manifest.rows);
+  return to_text(object);
 }
 
 Result<Manifest> parse_manifest(std::string_view text) {
@@ -118,6 +124,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (const auto part = fields.find("seed")) manifest.seed = read_seed(*part);
   fields.integer("examples_seen", manifest.examples_seen, {0, number_max});
   read_lists(fields, manifest);
+  if (value.is_object() && value.contains("rows")) {  // most models have none
+    manifest.rows = read_list<VariableInfo>(*fields.find("rows"), read_variable);
+  }
   if (const auto part = fields.find("scalars")) manifest.scalars = read_number_map(*part);
   if (const auto part = fields.find("metrics")) manifest.metrics = read_number_map(*part);
   if (const auto part = fields.find("description")) {
@@ -147,5 +156,13 @@ Result<ShardRange> parse_tensor_name(std::string_view name) {
   if (mark != name.npos) shard.slot = name.substr(mark + 1, at - mark - 1);
   return shard;
 }
+
+std::string to_row_tensor_name(std::string_view variable, std::string_view slot) {
+  std::string name(variable);
+  if (!slot.empty()) name.append("#").append(slot);
+  return name + "@rows";
+}
+
+bool is_row_tensor(std::string_view name) { return name.ends_with("@rows"); }
 
 }  // namespace trainyard

@@ -5,6 +5,10 @@
 // one optimizer slot of it: "<variable>@<begin>:<end>" and "<variable>#<slot>@<begin>:<end>",
 // elements, end exclusive, shape [end-begin]. So a restore onto any number of ps is a matter of
 // ranges, and no name says which ps wrote what.
+//
+// The rows of an embedding table that were learned are in the shard of the ps that holds them, by
+// ascending id: "ids@rows" [rows], I64, and for each part of a row "<variable>@rows" and
+// "<variable>#<slot>@rows" [rows, columns]. So they restore onto any number of ps too.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +39,7 @@ struct Manifest {
   std::vector<std::int64_t>
       worker_steps;                       // async: local step of each worker, for its data position
   std::vector<VariableInfo> variables;    // in the order of the arena
+  std::vector<VariableInfo> rows;         // of an embedding table: its rows' parts, shape [columns]
   std::vector<std::string> slots;         // of the optimizer: "m", "v"
   std::map<std::string, double> scalars;  // of the optimizer and schedule
   std::vector<ArtifactFile> shards;
@@ -57,5 +62,9 @@ struct ShardRange {
 
 std::string to_tensor_name(const ShardRange& range);
 Result<ShardRange> parse_tensor_name(std::string_view name);
+
+inline constexpr std::string_view row_ids_name = "ids@rows";
+std::string to_row_tensor_name(std::string_view variable, std::string_view slot);
+bool is_row_tensor(std::string_view name);
 
 }  // namespace trainyard

@@ -45,14 +45,28 @@ void check_roles(const JobSpec& spec, const JsonPlace& place) {
   if (trainers < 1) fault("/roles/worker", "must be 1 or more where there is no chief");
 }
 
-// Images of digits have classes; what a csv's labels are is known once it is read.
+// Images of digits and libsvm data have classes; what a csv's labels are is known once it is read.
 void check_model_and_data(const JobSpec& spec, const JsonPlace& place) {
-  const bool has_classes =
-      spec.dataset.format == "synthetic_digits" || spec.dataset.format == "idx";
-  if (spec.model.name == "linear_regression" && has_classes) {
-    place.faults.push_back({child_pointer(place.pointer, "model"),
-                            "linear_regression needs real numbers as labels, but the data format " +
-                                spec.dataset.format + " has classes"});
+  const std::string& model = spec.model.name;
+  const std::string& format = spec.dataset.format;
+  const auto fault = [&](std::string message) {
+    place.faults.push_back({child_pointer(place.pointer, "model"), std::move(message)});
+  };
+  const bool sparse = format == "libsvm";
+  if (model == "linear_regression" && (format == "synthetic_digits" || format == "idx" || sparse)) {
+    fault("linear_regression needs real numbers as labels, but the data format " + format +
+          " has classes");
+  }
+  if ((model == "softmax_regression" || model == "mlp") && sparse) {
+    fault(model +
+          " needs dense features, but the data format libsvm is sparse; use "
+          "logistic_regression or wide_and_deep");
+  }
+  if (model == "wide_and_deep" && !format.empty() && !sparse) {
+    fault("wide_and_deep needs sparse features, the data format libsvm; use mlp for " + format);
+  }
+  if (model == "logistic_regression" && format == "synthetic_digits") {
+    fault("logistic_regression needs two classes, but synthetic_digits has ten");
   }
 }
 
@@ -127,10 +141,11 @@ json model_to_json(const ModelSpec& model) {
   json weight_init = {{"name", find_name(initializer_names, model.initializer)}};
   if (uses_stddev(model.initializer)) weight_init["stddev"] = model.stddev;
   json object = {{"name", model.name}, {"weight_init", weight_init}};
-  if (model.name == "mlp") {
+  if (has_hidden_layers(model)) {
     object["hidden"] = model.hidden;
     object["activation"] = find_name(activation_names, model.activation);
   }
+  if (model.name == "wide_and_deep") object["embedding_size"] = model.embedding_size;
   return object;
 }
 
@@ -143,6 +158,11 @@ json dataset_to_json(const DatasetSpec& dataset) {
   if (dataset.format == "csv") {
     object["label_column"] = dataset.label_column;
     object["test_fraction"] = dataset.test_fraction;
+  }
+  if (dataset.format == "libsvm") {
+    object["test_path"] = dataset.test_path;
+    object["features"] = dataset.features;
+    if (dataset.test_path.empty()) object["test_fraction"] = dataset.test_fraction;
   }
   return object;
 }

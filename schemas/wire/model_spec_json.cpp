@@ -9,17 +9,28 @@ using nlohmann::json;
 
 constexpr std::int64_t layers_max = 64;
 constexpr std::int64_t width_max = 65'536;
+constexpr std::int64_t embedding_size_max = 4096;
 constexpr std::int64_t examples_max = 1'000'000'000;
 
-enum class ModelName { linear_regression, softmax_regression, mlp };
-constexpr NameTable<ModelName, 3> model_names{
+enum class ModelName {
+  linear_regression,
+  logistic_regression,
+  softmax_regression,
+  mlp,
+  wide_and_deep,
+};
+constexpr NameTable<ModelName, 5> model_names{
     {{ModelName::linear_regression, "linear_regression"},
+     {ModelName::logistic_regression, "logistic_regression"},
      {ModelName::softmax_regression, "softmax_regression"},
-     {ModelName::mlp, "mlp"}}};
+     {ModelName::mlp, "mlp"},
+     {ModelName::wide_and_deep, "wide_and_deep"}}};
 
-enum class Format { synthetic_digits, idx, csv };
-constexpr NameTable<Format, 3> format_names{
-    {{Format::synthetic_digits, "synthetic_digits"}, {Format::idx, "idx"}, {Format::csv, "csv"}}};
+enum class Format { synthetic_digits, idx, csv, libsvm };
+constexpr NameTable<Format, 4> format_names{{{Format::synthetic_digits, "synthetic_digits"},
+                                             {Format::idx, "idx"},
+                                             {Format::csv, "csv"},
+                                             {Format::libsvm, "libsvm"}}};
 
 std::vector<std::int64_t> read_hidden(const JsonPlace& place) {
   std::vector<std::int64_t> hidden;
@@ -45,7 +56,7 @@ void read_weight_init(const JsonPlace& place, ModelSpec& model) {
 }
 
 Initializer default_initializer(const ModelSpec& model) {
-  if (model.name != "mlp") return Initializer::zeros;
+  if (!has_hidden_layers(model)) return Initializer::zeros;
   return model.activation == Activation::relu ? Initializer::he_normal : Initializer::normal;
 }
 
@@ -59,15 +70,27 @@ std::optional<Format> guess_format(std::string_view name, const json& dataset) {
   return std::nullopt;
 }
 
-void read_path(Fields& fields, DatasetSpec& dataset) {
-  const auto place = fields.require("path");
-  if (!place) return;
-  const auto text = read_text(*place, printable_rule(1, 4096));
-  if (!text) return;
-  if (!text->starts_with('/')) {
-    place->fault("must be an absolute path on every agent's host, got " + describe(place->value));
+std::string read_absolute_path(const JsonPlace& place, std::size_t least) {
+  const auto text = read_text(place, printable_rule(least, 4096));
+  if (!text) return "";
+  if (!text->empty() && !text->starts_with('/')) {
+    place.fault("must be an absolute path on every agent's host, got " + describe(place.value));
   }
-  dataset.path = *text;
+  return *text;
+}
+
+void read_path(Fields& fields, DatasetSpec& dataset) {
+  if (const auto place = fields.require("path")) dataset.path = read_absolute_path(*place, 1);
+}
+
+void read_libsvm(Fields& fields, DatasetSpec& dataset) {
+  if (const auto place = fields.find("test_path")) {
+    dataset.test_path = read_absolute_path(*place, 0);
+  }
+  fields.integer("features", dataset.features, {0, 2'147'483'647});
+  if (dataset.test_path.empty()) {
+    fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
+  }
 }
 
 // The header's name of the column, or its position from the left.
@@ -99,6 +122,7 @@ void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
     read_label_column(fields, dataset);
     fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
   }
+  if (format == Format::libsvm) read_libsvm(fields, dataset);
 }
 
 }  // namespace
@@ -114,7 +138,10 @@ ModelSpec read_model(const JsonPlace& place) {
   if (place.faults.size() > faults_before) return model;  // its fields are anyone's guess
 
   model.name = find_name(model_names, name);
-  if (name == ModelName::mlp) {
+  if (name == ModelName::wide_and_deep) {
+    fields.integer("embedding_size", model.embedding_size, {1, embedding_size_max});
+  }
+  if (has_hidden_layers(model)) {
     model.hidden = {100};
     if (const auto hidden = fields.find("hidden")) model.hidden = read_hidden(*hidden);
     fields.choice("activation", model.activation, activation_names);
@@ -139,8 +166,9 @@ DatasetSpec read_dataset(const JsonPlace& place) {
     if (place.faults.size() > faults_before) return dataset;
   }
   if (!format) {
-    place.faults.push_back({child_pointer(place.pointer, "format"),
-                            "is required for this data set: one of synthetic_digits, idx, csv"});
+    place.faults.push_back(
+        {child_pointer(place.pointer, "format"),
+         "is required for this data set: one of synthetic_digits, idx, csv, libsvm"});
     return dataset;
   }
   read_format(fields, *format, dataset);

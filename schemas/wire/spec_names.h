@@ -48,6 +48,9 @@ constexpr bool uses_betas(OptimizerName name) {
 constexpr bool uses_epsilon(OptimizerName name) {
   return name == OptimizerName::adagrad || uses_rho(name) || uses_betas(name);
 }
+inline bool has_hidden_layers(const ModelSpec& model) {
+  return model.name == "mlp" || model.name == "wide_and_deep";
+}
 constexpr bool uses_stddev(Initializer name) {
   return name == Initializer::normal || name == Initializer::uniform;
 }

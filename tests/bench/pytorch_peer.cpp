@@ -25,9 +25,20 @@ bool has_pytorch() {
   return found;
 }
 
-std::string script() {
+// The command that runs one of the scripts beside this file.
+std::string python_with(const std::string& script) {
   const fs::path build = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  return build.parent_path() / "tests/bench/pytorch_mlp.py";
+  return std::string(python) + " " + (build.parent_path() / "tests/bench" / script).string();
+}
+
+// The number that a command prints.
+double answer_of(const std::string& command) {
+  FILE* const output = ::popen((command + " 2>/dev/null").c_str(), "r");
+  ENSURE(output != nullptr);
+  double rate = 0;
+  const bool is_number = std::fscanf(output, "%lf", &rate) == 1;
+  ENSURE(::pclose(output) == 0 && is_number);
+  return rate;
 }
 
 }  // namespace
@@ -35,19 +46,22 @@ std::string script() {
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
                                                   std::int64_t batch_size) {
   if (!has_pytorch()) return std::nullopt;
-  std::string command = std::string(python) + " " + script();
+  std::string command = python_with("pytorch_mlp.py");
   command += mode == PytorchMode::one_process ? " one " : " ddp ";
   command += std::to_string(batch_size) + " " +
              std::string(find_name(activation_names, model.activation)) + " " +
              std::to_string(features);
   for (const std::int64_t width : model.hidden) command += " " + std::to_string(width);
-  command += " " + std::to_string(classes) + " 2>/dev/null";
-  FILE* const output = ::popen(command.c_str(), "r");
-  ENSURE(output != nullptr);
-  double rate = 0;
-  const bool is_number = std::fscanf(output, "%lf", &rate) == 1;
-  ENSURE(::pclose(output) == 0 && is_number);
-  return rate;
+  return answer_of(command + " " + std::to_string(classes));
+}
+
+std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {
+  if (!has_pytorch()) return std::nullopt;
+  std::string command = python_with("pytorch_embedding.py");
+  for (const std::int64_t number : {peer.rows, peer.size, peer.batch_size, peer.ids_per_example}) {
+    command += " " + std::to_string(number);
+  }
+  return answer_of(command + " " + std::string(find_name(optimizer_names, peer.optimizer)));
 }
 
 }  // namespace trainyard::bench

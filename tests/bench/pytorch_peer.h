@@ -16,4 +16,14 @@ enum class PytorchMode { one_process, ddp_of_two };
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
                                                   std::int64_t batch_size);
 
+// The sparse peer, one process.
+struct PytorchEmbedding {
+  std::int64_t rows = 0;
+  std::int64_t size = 0;
+  std::int64_t batch_size = 0;
+  std::int64_t ids_per_example = 0;
+  OptimizerName optimizer = OptimizerName::sgd;
+};
+std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer);
+
 }  // namespace trainyard::bench

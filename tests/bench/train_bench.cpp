@@ -75,7 +75,9 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
     for (std::size_t which = 0; which < settings.size(); ++which) {
       const Setting& setting = settings[which];
       const double cpu = cpu_seconds_children();
-      const auto [rate, longest_part] = TrainingRun(job_of(workload, setting), folder).rates();
+      const TrainingRates rates = TrainingRun(job_of(workload, setting), folder).rates();
+      const double rate = rates.steps_per_second;
+      const double longest_part = rates.longest_part;
       const auto per_step = static_cast<double>(setting.batches_per_step() * workload.batch_size);
       steps[which].add(rate);
       longest_parts[which].add(longest_part);

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include "schemas/base/check.h"
 #include "schemas/wire/run_event_json.h"
@@ -65,15 +67,21 @@ TrainingRun::TrainingRun(JobSpec spec, fs::path folder)
 TrainingRun::~TrainingRun() { fs::remove_all(folder_); }
 
 TrainingRates TrainingRun::rates() {
-  std::vector<pid_t> children;
-  for (std::int64_t i = 0; i < spec_.ps.replicas; ++i) children.push_back(start(Role::ps, i));
-  for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
-    children.push_back(start(Role::worker, i));
+  std::vector<std::pair<pid_t, Role>> children;
+  for (std::int64_t i = 0; i < spec_.ps.replicas; ++i) {
+    children.emplace_back(start(Role::ps, i), Role::ps);
   }
-  for (const pid_t child : children) {
+  for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
+    children.emplace_back(start(Role::worker, i), Role::worker);
+  }
+  TrainingRates rates;
+  for (const auto& [child, role] : children) {
     int status = 0;
-    ::waitpid(child, &status, 0);
+    rusage usage{};
+    ::wait4(child, &status, 0, &usage);
     ENSURE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    std::int64_t& most = role == Role::ps ? rates.ps_bytes_max : rates.worker_bytes_max;
+    most = std::max(most, std::int64_t{usage.ru_maxrss} * 1024);
   }
 
   std::vector<RunEvent> events = reports();
@@ -81,7 +89,6 @@ TrainingRates TrainingRun::rates() {
   events.pop_back();  // it comes after the final evaluation
   const RunEvent& first = events.front();
   const RunEvent& last = events.back();
-  TrainingRates rates;
   rates.steps_per_second = static_cast<double>(metric_of(last).step - metric_of(first).step) *
                            1000.0 / static_cast<double>((last.time - first.time).count);
   for (std::size_t i = 1; i < events.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct TrainingRates {
   // max(computing, exchanging) as part of a step of the chief's; 1: the shorter one is hidden. What
   // it waits for others is exchanging.
   double longest_part = 0;
+  std::int64_t worker_bytes_max = 0;  // the most memory that any worker ever had resident
+  std::int64_t ps_bytes_max = 0;      // and any ps
 };
 
 class TrainingRun {

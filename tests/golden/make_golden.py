@@ -58,6 +58,114 @@ def cross_entropy_case(rows, classes, spread):
             "losses": numbers(losses), "logits_gradient": numbers(logits.grad)}
 
 
+def sparse_rows(rows, features, density):
+    """A random matrix that is mostly zeros, dense and as compressed rows; one row is empty."""
+    x = torch.randn(rows, features) * (torch.rand(rows, features) < density)
+    x[rows // 2] = 0
+    offsets, columns, values = [0], [], []
+    for row in x:
+        places = row.nonzero().flatten()
+        columns += places.tolist()
+        values += numbers(row[places])
+        offsets.append(len(columns))
+    return x, {"offsets": offsets, "columns": columns, "values": values, "features": features}
+
+
+def sparse_matmul_case(rows, inputs, outputs):
+    x, case = sparse_rows(rows, inputs, 0.3)
+    kernel = torch.randn(inputs, outputs, requires_grad=True)
+    bias = torch.randn(outputs, requires_grad=True)
+    upstream = torch.randn(rows, outputs)
+    y = x @ kernel + bias
+    y.backward(upstream)
+    return {**case, "out": outputs, "kernel": numbers(kernel), "bias": numbers(bias),
+            "upstream": numbers(upstream), "y": numbers(y), "kernel_gradient": numbers(kernel.grad)}
+
+
+def sigmoid_cross_entropy_case():
+    edges = torch.tensor([-200.0, -30.0, -1e-4, 0.0, 1e-4, 30.0, 200.0])
+    logits = torch.cat([torch.randn(12) * 3, edges, edges]).requires_grad_()
+    labels = torch.cat([(torch.rand(12) < 0.5).float(), torch.zeros(7), torch.ones(7)])
+    losses = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    losses.sum().backward()
+    return {"logits": numbers(logits), "labels": [int(label) for label in labels],
+            "losses": numbers(losses), "logits_gradient": numbers(logits.grad)}
+
+
+def logistic_training(name):
+    """Twelve full-batch steps of a logistic regression, with the loss before each."""
+    x, case = sparse_rows(20, 9, 0.4)
+    labels = (x[:, 0] + x[:, 3] - x[:, 5] + 0.3 * torch.randn(20) > 0).float()
+    linear = nn.Linear(9, 1)
+    optimizer = {"sgd": lambda p: torch.optim.SGD(p, lr=0.5),
+                 "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1, eps=1e-8),
+                 "adam": lambda p: torch.optim.Adam(p, lr=0.1)}[name](linear.parameters())
+    case.update({"optimizer": name, "learning_rate": 0.5 if name == "sgd" else 0.1,
+                 "labels": [int(label) for label in labels], "losses": [],
+                 "start": [numbers(linear.weight), numbers(linear.bias)]})
+    for _ in range(12):
+        optimizer.zero_grad()
+        loss = functional.binary_cross_entropy_with_logits(linear(x).flatten(), labels)
+        loss.backward()
+        case["losses"].append(loss.item())
+        optimizer.step()
+    case["end"] = [numbers(linear.weight), numbers(linear.bias)]
+    return case
+
+
+def row_optimizer_case(name):
+    """Ten steps of a sparse optimizer, each with gradients of some rows of a table of six."""
+    table = nn.Embedding(6, 3, sparse=True)
+    makers = {"sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+              "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1, eps=1e-8),
+              "adam": lambda p: torch.optim.SparseAdam(p, lr=0.1)}
+    optimizer = makers[name](list(table.parameters()))
+    case = {"name": name, "start": numbers(table.weight), "ids": [], "gradients": [], "weights": []}
+    for _ in range(10):
+        ids = torch.randperm(6)[:torch.randint(1, 5, (1,)).item()].sort().values
+        gradient = torch.randn(len(ids), 3)
+        optimizer.zero_grad()
+        (table(ids) * gradient).sum().backward()
+        optimizer.step()
+        case["ids"].append(ids.tolist())
+        case["gradients"].append(numbers(gradient))
+        case["weights"].append(numbers(table.weight))
+    return case
+
+
+def wide_and_deep_training():
+    """Twelve full-batch steps of sgd: a linear model beside an mlp of averaged embeddings."""
+    x, case = sparse_rows(20, 9, 0.4)
+    size = 4
+    wide, table = nn.Parameter(torch.zeros(9, 1)), nn.Parameter(torch.randn(9, size) * 0.3)
+    first, last = nn.Linear(size, 5), nn.Linear(5, 1)
+    labels = (x[:, 0] + x[:, 3] - x[:, 5] + 0.3 * torch.randn(20) > 0).float()
+    counts = (x != 0).sum(1, keepdim=True).clamp(min=1)
+    parameters = [wide, table, *first.parameters(), *last.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.5)
+
+    def variables():
+        return [numbers(v) for layer in (first, last)
+                for v in (layer.weight.t().contiguous(), layer.bias)]
+
+    def rows():
+        return numbers(torch.cat([wide, table], 1))
+
+    case.update({"embedding_size": size, "hidden": [5], "learning_rate": 0.5, "losses": [],
+                 "labels": [int(label) for label in labels], "start": variables(),
+                 "start_rows": rows()})
+    for _ in range(12):
+        optimizer.zero_grad()
+        logits = x @ wide + last(torch.tanh(first(x @ table / counts)))
+        loss = functional.binary_cross_entropy_with_logits(logits.flatten(), labels)
+        loss.backward()
+        case["losses"].append(loss.item())
+        optimizer.step()
+    case["end"] = variables()
+    case["end_rows"] = rows()
+    return case
+
+
 def squared_error_case(rows):
     predictions = torch.randn(rows, requires_grad=True)
     targets = torch.randn(rows)
@@ -173,6 +281,13 @@ def main():
                       lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, T_max=14,
                                                                            eta_min=0.02))])
     write("bfloat16.json", bfloat16_cases())
+    torch.manual_seed(1995)  # of its own, so that the cases above stay as they are
+    write("sparse.json", {
+        "sparse_matmul": [sparse_matmul_case(*sizes) for sizes in ((6, 11, 1), (9, 7, 19))],
+        "sigmoid_cross_entropy": [sigmoid_cross_entropy_case()],
+        "logistic_training": [logistic_training(name) for name in ("sgd", "adagrad", "adam")],
+        "row_optimizers": [row_optimizer_case(name) for name in ("sgd", "adagrad", "adam")],
+        "wide_and_deep": wide_and_deep_training()})
 
 
 if __name__ == "__main__":

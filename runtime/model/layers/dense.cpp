@@ -1,6 +1,7 @@
 #include "runtime/model/layers/dense.h"
 
 #include <cmath>
+#include <variant>
 
 namespace trainyard::runtime {
 namespace {
@@ -30,7 +31,8 @@ NodeId add_dense(ModelBuilder& builder, NodeId x, const DenseLayer& layer) {
   const NodeId kernel =
       builder.add_variable(layer.name + "/kernel", {in, layer.units}, kernel_start(layer, fan));
   const NodeId bias = builder.add_variable(layer.name + "/bias", {layer.units}, InitialValue{});
-  return builder.graph.add(MatMulOp{}, {x, kernel, bias});
+  const bool sparse = std::holds_alternative<SparseFeaturesOp>(builder.graph.nodes()[x].op);
+  return builder.graph.add(sparse ? Op(SparseMatMulOp{}) : Op(MatMulOp{}), {x, kernel, bias});
 }
 
 }  // namespace trainyard::runtime

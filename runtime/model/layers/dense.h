@@ -1,4 +1,4 @@
-// A fully connected layer.
+// A fully connected layer, of dense or of sparse features.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct DenseLayer {
   double stddev = 0;
 };
 
-// x [..., in] -> [..., units]
+// x [..., in] -> [..., units]; x may be a graph's sparse features.
 NodeId add_dense(ModelBuilder& builder, NodeId x, const DenseLayer& layer);
 
 }  // namespace trainyard::runtime

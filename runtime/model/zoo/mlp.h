@@ -1,5 +1,5 @@
 // The multilayer perceptron: dense layers with a nonlinearity between them. With no hidden layer it
-// is linear: the same function makes linear_regression and softmax_regression.
+// is linear: the same function makes linear_regression, logistic_regression and softmax_regression.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,20 @@ std::string damaged(std::string content, std::uint64_t seed) {
   return content;
 }
 
+void require_whole(const Batch& batch, const DataShape& shape) {
+  for (const std::int32_t label : batch.labels) REQUIRE((label >= 0 && label < shape.classes));
+  if (shape.layout == FeatureLayout::dense) {
+    REQUIRE(std::ssize(batch.features) == batch.examples * shape.features);
+    return;
+  }
+  REQUIRE(batch.sparse.view().rows() == batch.examples);
+  REQUIRE(batch.sparse.offsets.back() == std::ssize(batch.sparse.columns));
+  REQUIRE(batch.sparse.values.size() == batch.sparse.columns.size());
+  for (const std::int32_t column : batch.sparse.columns) {
+    REQUIRE((column >= 0 && column < shape.features));
+  }
+}
+
 // How many of the damaged versions still open.
 int open_all(const std::string& name, const std::string& content, DatasetSpec spec,
              const Folder& folder) {
@@ -44,10 +58,7 @@ int open_all(const std::string& name, const std::string& content, DatasetSpec sp
     std::iota(indices.begin(), indices.end(), 0);
     Batch batch;
     (*data)->read(Split::train, indices, batch);
-    REQUIRE(std::ssize(batch.features) == batch.examples * (*data)->shape().features);
-    for (const std::int32_t label : batch.labels) {
-      REQUIRE((label >= 0 && label < (*data)->shape().classes));
-    }
+    require_whole(batch, (*data)->shape());
   }
   return opened;
 }
@@ -71,6 +82,21 @@ TEST_CASE("a damaged CSV file opens or is refused", "[damage]") {
   spec.format = "csv";
   spec.path = folder.path() + "/table.csv";
   const int opened = open_all("table.csv", text, spec, folder);
+  REQUIRE(opened > 20);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged LibSVM file opens or is refused", "[damage]") {
+  const Folder folder;
+  std::string text = "# two classes\n";
+  for (int i = 0; i < 30; ++i) {
+    text += (i % 3 == 0 ? "+1 1:" : "-1 1:") + std::to_string(i) + ".5 7:-1e-1 " +
+            std::to_string(100 + i) + ":1\n";
+  }
+  DatasetSpec spec;
+  spec.format = "libsvm";
+  spec.path = folder.path() + "/rows.txt";
+  const int opened = open_all("rows.txt", text, spec, folder);
   REQUIRE(opened > 20);
   REQUIRE(opened < 380);
 }

@@ -16,9 +16,14 @@ struct OwnedFeed {
   std::vector<float> features;
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
+  SparseRows sparse{};
 
   [[nodiscard]] Feed feed(std::int64_t examples) const {
-    return {.examples = examples, .features = features, .labels = labels, .targets = targets};
+    return {.examples = examples,
+            .features = features,
+            .labels = labels,
+            .targets = targets,
+            .sparse = sparse.view()};
   }
 };
 
@@ -29,12 +34,27 @@ std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-OwnedFeed random_feed(std::int64_t examples, std::int64_t features) {
+// The elements of a dense matrix at every third place, as rows of their own.
+SparseRows every_third(std::span<const float> matrix, std::int64_t columns) {
+  SparseRows rows{.offsets = {0}, .columns = {}, .values = {}};
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    const std::int64_t column = static_cast<std::int64_t>(i) % columns;
+    if (i % 3 == 1) {
+      rows.columns.push_back(static_cast<std::int32_t>(column));
+      rows.values.push_back(matrix[i]);
+    }
+    if (column == columns - 1) rows.offsets.push_back(std::ssize(rows.columns));
+  }
+  return rows;
+}
+
+OwnedFeed random_feed(std::int64_t examples, std::int64_t features, std::int32_t classes = 3) {
   OwnedFeed owned{.features = random_values(static_cast<std::size_t>(examples * features), 1),
                   .labels = {},
                   .targets = random_values(static_cast<std::size_t>(examples), 2)};
   for (std::int64_t i = 0; i < examples; ++i)
-    owned.labels.push_back(static_cast<std::int32_t>(i % 3));
+    owned.labels.push_back(static_cast<std::int32_t>(i) % classes);
+  owned.sparse = every_third(owned.features, features);
   return owned;
 }
 
@@ -49,13 +69,14 @@ double loss_of(Executor& executor, NodeId loss, std::span<const float> parameter
 void require_gradients_right(SmallGraph small, std::int64_t examples) {
   const NodeId loss = small.loss;
   const auto features = small.graph.nodes()[0].shape.elements();
+  const bool binary = std::holds_alternative<SigmoidCrossEntropyOp>(small.graph.nodes()[loss].op);
   auto parameters = random_values(static_cast<std::size_t>(small.graph.arena_elements()), 3);
   for (const Variable& variable : small.graph.variables()) {
     std::fill_n(parameters.begin() + variable.offset + variable.elements,
                 round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
   }
   Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
-  const OwnedFeed owned = random_feed(examples, features);
+  const OwnedFeed owned = random_feed(examples, features, binary ? 2 : 3);
   std::vector<float> gradients(parameters.size(), 99.0F);
   executor.forward(parameters, owned.feed(examples));
   executor.backward(parameters, owned.feed(examples), gradients, {});
@@ -93,6 +114,72 @@ TEST_CASE("gradients of a regression agree with finite differences", "[gradient]
       small.graph.add(ActivationOp{Nonlinearity::tanh}, {dense(small.graph, x, 5)});
   small.loss = small.graph.add(SquaredErrorOp{}, {dense(small.graph, hidden, 1)});
   require_gradients_right(std::move(small), 4);
+}
+
+TEST_CASE("gradients of a logistic regression agree with finite differences", "[gradient]") {
+  SmallGraph dense_one;
+  dense_one.loss = dense_one.graph.add(
+      SigmoidCrossEntropyOp{}, {dense(dense_one.graph, dense_one.graph.add_features({7}), 1)});
+  require_gradients_right(std::move(dense_one), 6);
+
+  for (const std::int64_t examples : {1, 8}) {
+    SmallGraph sparse_one;
+    const NodeId x = sparse_one.graph.add_sparse_features(7);
+    sparse_one.loss =
+        sparse_one.graph.add(SigmoidCrossEntropyOp{}, {sparse_dense(sparse_one.graph, x, 1)});
+    require_gradients_right(std::move(sparse_one), examples);
+  }
+}
+
+TEST_CASE("gradients of sparse features that two layers read agree with finite differences",
+          "[gradient]") {
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId x = graph.add_sparse_features(8);
+  const NodeId kernel = graph.add_variable("shared/kernel", {8, 4});
+  const NodeId bias = graph.add_variable("shared/bias", {4});
+  const NodeId first =
+      graph.add(ActivationOp{Nonlinearity::tanh}, {graph.add(SparseMatMulOp{}, {x, kernel, bias})});
+  const NodeId second = graph.add(MatMulOp{}, {first, graph.add_variable("square", {4, 4}), bias});
+  small.loss = graph.add(SoftmaxCrossEntropyOp{}, {dense(graph, second, 3)});
+  require_gradients_right(std::move(small), 5);
+}
+
+TEST_CASE("gradients of pooled embedding rows agree with finite differences", "[gradient]") {
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId x = graph.add_sparse_features(9);
+  const NodeId wide = graph.add(RowPoolOp{0, 1, Pooling::sum}, {x});
+  const NodeId deep = graph.add(RowPoolOp{1, 3, Pooling::mean}, {x});
+  const NodeId hidden = graph.add(ActivationOp{Nonlinearity::tanh}, {dense(graph, deep, 4)});
+  small.loss =
+      graph.add(SigmoidCrossEntropyOp{}, {graph.add(AddOp{}, {wide, dense(graph, hidden, 1)})});
+  const NodeId loss = small.loss;
+  Executor executor(std::move(small.graph), {.examples = 6, .loss = loss, .outputs = {loss}});
+  const auto parameters =
+      random_values(static_cast<std::size_t>(executor.graph().arena_elements()), 3);
+  const OwnedFeed owned = random_feed(6, 9, 2);
+  std::vector<float> rows = random_values(9 * 4, 5);  // a row for each column
+  std::vector<float> row_gradients(rows.size());
+  Feed feed = owned.feed(6);
+  feed.rows = {
+      .places = owned.sparse.columns, .rows = rows, .gradients = row_gradients, .width = 4};
+  std::vector<float> gradients(parameters.size());
+  executor.forward(parameters, feed);
+  executor.backward(parameters, feed, gradients, {});
+
+  constexpr float step = 2e-2F;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float start = rows[i];
+    rows[i] = start + step;
+    const double above = loss_of(executor, loss, parameters, feed);
+    rows[i] = start - step;
+    const double below = loss_of(executor, loss, parameters, feed);
+    rows[i] = start;
+    INFO("row element " << i);
+    const double expected = (above - below) / (2 * static_cast<double>(step));
+    REQUIRE(static_cast<double>(row_gradients[i]) == Approx(expected).epsilon(0.01).margin(0.01));
+  }
 }
 
 TEST_CASE("gradients of a value that a product and an activation both read agree with differences",

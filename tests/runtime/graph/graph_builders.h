@@ -20,6 +20,15 @@ inline NodeId dense(Graph& graph, NodeId x, std::int64_t units) {
   return graph.add(MatMulOp{}, {x, kernel, bias});
 }
 
+// The same of sparse features.
+inline NodeId sparse_dense(Graph& graph, NodeId x, std::int64_t units) {
+  const std::int64_t in = graph.nodes()[x].shape.columns();
+  const std::string name = "v" + std::to_string(graph.variables().size());
+  const NodeId kernel = graph.add_variable(name + "/kernel", {in, units});
+  const NodeId bias = graph.add_variable(name + "/bias", {units});
+  return graph.add(SparseMatMulOp{}, {x, kernel, bias});
+}
+
 // features [5] -> dense 4 -> kind -> dense 4 with the weights of a recurrent step, twice -> dense 3
 // -> cross entropy: a value with two users and a variable with two.
 inline SmallGraph shared_weights_graph(Nonlinearity kind) {

@@ -29,6 +29,48 @@ TEST_CASE("softmax cross entropy and its gradient are PyTorch's", "[loss][golden
   }
 }
 
+TEST_CASE("sigmoid cross entropy and its gradient are PyTorch's", "[loss][golden]") {
+  const auto reference = load_golden("sparse.json")["sigmoid_cross_entropy"][0];
+  const std::vector<float> logits = reference["logits"];
+  const std::vector<std::int32_t> labels = reference["labels"];
+  const std::int64_t rows = std::ssize(labels);
+  std::vector<float> losses(labels.size());
+  std::vector<float> gradient(labels.size());
+  const std::vector<float> upstream(labels.size(), 1.0F);
+
+  sigmoid_cross_entropy(tensor_of(logits, {rows, 1}), labels, tensor_of(losses, {rows}));
+  sigmoid_cross_entropy_gradient(tensor_of(logits, {rows, 1}), labels, tensor_of(upstream, {rows}),
+                                 tensor_of(gradient, {rows, 1}), Write::overwrite);
+
+  require_close(losses, reference["losses"].get<std::vector<float>>(), 1e-6);
+  require_close(gradient, reference["logits_gradient"].get<std::vector<float>>(), 1e-6);
+}
+
+TEST_CASE("a sigmoid's loss is finite for every finite logit, keeps small numbers, and shows NaN",
+          "[loss]") {
+  const std::vector<float> logits{3e38F, -3e38F, -20.0F, std::numeric_limits<float>::quiet_NaN()};
+  const std::vector<std::int32_t> labels{1, 1, 0, 0};
+  std::vector<float> losses(4);
+  std::vector<float> matches(4);
+  sigmoid_cross_entropy(tensor_of(logits, {4, 1}), labels, tensor_of(losses, {4}));
+  match_binary_labels(tensor_of(logits, {4, 1}), labels, tensor_of(matches, {4}));
+
+  REQUIRE(losses[0] == 0.0F);
+  REQUIRE(losses[1] == 3e38F);
+  REQUIRE(losses[2] == Approx(2.0611536e-9).epsilon(1e-5));
+  REQUIRE(std::isnan(losses[3]));
+  REQUIRE(matches == std::vector<float>{1.0F, 0.0F, 1.0F, 0.0F});
+}
+
+TEST_CASE("a sigmoid's gradient is scaled by what flows in, and adds where asked to", "[loss]") {
+  const std::vector<float> logits{0.0F, 0.0F};
+  const std::vector<float> upstream{2.0F, -1.0F};
+  std::vector<float> gradient{1.0F, 1.0F};
+  sigmoid_cross_entropy_gradient(tensor_of(logits, {2, 1}), std::vector<std::int32_t>{1, 0},
+                                 tensor_of(upstream, {2}), tensor_of(gradient, {2, 1}), Write::add);
+  require_close(gradient, std::vector<float>{0.0F, 0.5F}, 1e-6);
+}
+
 TEST_CASE("squared error and its gradient are PyTorch's", "[loss][golden]") {
   const auto reference = load_golden("ops.json")["squared_error"][0];
   const std::vector<float> predictions = reference["predictions"];

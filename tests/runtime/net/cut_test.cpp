@@ -1,6 +1,7 @@
 // The ledger: each worker adds one to an element of its own in every push, so the weights say how
 // many pushes of each are in them. Whatever the order in which several ps take the pushes, their
-// shards of a checkpoint must say the same.
+// shards of a checkpoint must say the same. Each has a row of a table too, in which it does the
+// same.
 #include <array>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -15,6 +16,9 @@ constexpr std::int64_t workers = 4;
 const Share whole{.ranges = {{0, workers}}};
 
 std::vector<std::int64_t> ledger_of(const Snapshot& snapshot) {
+  std::vector<float> rows(workers);
+  snapshot.rows->read(std::vector<std::int64_t>{0, 1, 2, 3}, rows);
+  REQUIRE(std::ranges::equal(rows, snapshot.weights->span()));
   return {snapshot.weights->span().begin(), snapshot.weights->span().end()};
 }
 
@@ -32,10 +36,16 @@ Aggregator::Rules ledger_rules() {
   return rules;
 }
 
+RowTable empty_rows() {
+  return {{.variables = {{.name = "pushes", .columns = 1, .bound = 0}}}, 1, {}};
+}
+
 struct LedgerPs {
   LedgerPs()
-      : aggregator(ledger_rules(), ParameterShard({}, AlignedBuffer(workers), {}), {},
-                   [this](Snapshot snapshot) { snapshots.push_back(std::move(snapshot)); }) {}
+      : aggregator(
+            ledger_rules(), ParameterShard({}, AlignedBuffer(workers), {}), {},
+            [this](Snapshot snapshot) { snapshots.push_back(std::move(snapshot)); }, empty_rows()) {
+  }
 
   std::vector<Snapshot> snapshots;
   Aggregator aggregator;
@@ -62,6 +72,7 @@ struct LedgerWorker {
   }
   void deliver_to(LedgerPs& ps, std::size_t index) {
     taken[index] = true;
+    REQUIRE(ps.aggregator.stage_rows(rank, step, {{.ids = {rank}, .rows = {-1}}}).has_value());
     ps.aggregator.push({.rank = rank,
                         .step = step,
                         .base_version = ps.aggregator.version(),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -36,7 +37,9 @@ struct GangSpec {
   std::int64_t elements = 100'003;  // several chunks, the last one short
   OptimizerConfig optimizer{.kind = OptimizerKind::adam};
   Wire wire = Wire::float32;
-  std::int64_t leaves = 0;            // sync: micro-batches of a step; 0 = one for each worker
+  std::int64_t leaves = 0;     // sync: micro-batches of a step; 0 = one for each worker
+  std::int64_t row_width = 0;  // of an embedding table; 0 = none
+  bool keeps_previous = false;
   std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
@@ -97,6 +100,7 @@ class Gang {
             .wire = spec_.wire,
             .first_leaf = owned.begin,
             .gaps = {},
+            .row_width = spec_.row_width,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
             .transport = transport,
@@ -109,6 +113,13 @@ class Gang {
   Result<PsServer::Ended> ended(std::size_t index) {
     threads_[index].join();
     return *ends_[index];
+  }
+
+  // The table before a row of it is learned.
+  [[nodiscard]] std::optional<RowTable> first_rows() const {
+    if (spec_.row_width == 0) return std::nullopt;
+    return RowTable({.variables = {{.name = "rows", .columns = spec_.row_width, .bound = 0.1}}}, 5,
+                    spec_.optimizer);
   }
 
  private:
@@ -136,12 +147,15 @@ class Gang {
                    .leaves = spec_.leaves,
                    .optimizer = learning(),
                    .wire = spec_.wire,
-                   .share = {}},
+                   .share = {},
+                   .gives_turns = servers_.empty(),
+                   .keeps_previous = spec_.keeps_previous},
          .share = std::ssize(servers_) < spec_.sharing_ps ? share : Share{},
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
          .start = {},
-         .files = {.write = write, .keep_only = [](const auto&) {}}});
+         .files = {.write = write, .keep_only = [](const auto&) {}},
+         .rows = first_rows()});
     servers_.push_back(std::move(*server));
     addresses_.push_back("127.0.0.1:" + std::to_string(servers_.back()->port()));
     auto& end = ends_.emplace_back(std::make_unique<Result<PsServer::Ended>>(internal("runs")));

@@ -1,5 +1,6 @@
 // A worker of several ps: each reached its own way, all watched together.
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "tests/runtime/net/relay.h"
 #include "tests/runtime/net/stock_stream.h"
@@ -37,7 +38,9 @@ void check_that_refusal_is_heard(const RemoteOptions& options, const std::string
   REQUIRE(params.has_value());
   REQUIRE((*params)->pull(0).has_value());
   test::StockStream successor(second);
-  REQUIRE(successor.exchange(successor.pull(0)).has_value());
+  proto::PushFrame first = successor.pull(0);
+  first.set_process(std::numeric_limits<std::int64_t>::max());  // later than any other
+  REQUIRE(successor.exchange(first).has_value());
   const auto gradient =
       (*params)->gradient_buffer(static_cast<std::size_t>(options.arena_elements));
   const auto pulled =

@@ -106,6 +106,81 @@ TEST_CASE("the model holds every variable by name, whatever the shards' cuts", "
   }
 }
 
+namespace {
+
+// The rows 10 * ps, 10 * ps + 1, ... of a table of [2] and a slot; element i of row r is r + i / 2.
+std::string row_shard(std::int64_t ps, std::int64_t count, std::int64_t claimed_columns = 2) {
+  SafetensorsHeader header;
+  header.entries = {{.name = "scale@0:1", .shape = {1}},
+                    {.name = "ids@rows", .dtype = "I64", .shape = {count}},
+                    {.name = "table@rows", .shape = {count, claimed_columns}},
+                    {.name = "table#m@rows", .shape = {count, 2}}};
+  std::string data(4, '\0');
+  const auto append = [&data](const auto& value) {
+    data.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (std::int64_t i = 0; i < count; ++i) append(10 * ps + i);
+  for (std::int64_t i = 0; i < claimed_columns * count; ++i) {
+    append(static_cast<float>(10 * ps) + static_cast<float>(i) / 2);
+  }
+  for (std::int64_t i = 0; i < 2 * count; ++i) append(-1.0F);
+  if (ps > 0) {  // the arena's one element is in the first shard
+    header.entries.erase(header.entries.begin());
+    data.erase(0, 4);
+  }
+  return encode_safetensors_header(header) + data;
+}
+
+void put_table(Yard& yard, const std::vector<std::string>& shards) {
+  Manifest manifest;
+  manifest.step = 600;
+  manifest.job = "j-1";
+  manifest.mode = "sync";
+  manifest.variables = {{"scale", {}}};
+  manifest.rows = {{"table", {2}}};
+  for (const std::string& shard : shards) {
+    const std::string name = "shard-" + std::to_string(yard.checkpoint.shards.size());
+    yard.checkpoint.shards.push_back(yard.put(name, shard));
+  }
+  manifest.shards = yard.checkpoint.shards;
+  yard.checkpoint.manifest = yard.put("manifest.json", to_json(manifest));
+}
+
+}  // namespace
+
+TEST_CASE("the rows of a table are there with their ids, shard after shard", "[model_file]") {
+  Yard yard;
+  put_table(yard, {row_shard(0, 3), row_shard(1, 0), row_shard(2, 2)});
+  value_of(yard.write());
+
+  const std::string bytes = read_all(yard.model_path());
+  const auto header = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
+  REQUIRE(header.entries.size() == 3);
+  CHECK(header.entries[0].name == "rows/ids");
+  CHECK(header.entries[0].dtype == "I64");
+  CHECK(header.entries[0].shape == std::vector<std::int64_t>{5});
+  CHECK(header.entries[1].name == "scale");
+  CHECK(header.entries[2].name == "table");
+  CHECK(header.entries[2].shape == std::vector<std::int64_t>{5, 2});
+  std::vector<std::int64_t> ids(5);
+  std::memcpy(ids.data(), bytes.data() + header.data_start + header.entries[0].begin, 40);
+  CHECK(ids == std::vector<std::int64_t>{0, 1, 2, 20, 21});
+  std::vector<float> rows(10);
+  std::memcpy(rows.data(), bytes.data() + header.data_start + header.entries[2].begin, 40);
+  CHECK(rows == std::vector<float>{0, 0.5F, 1, 1.5F, 2, 2.5F, 20, 20.5F, 21, 21.5F});
+}
+
+TEST_CASE("a shard without its rows, or of other rows, is an internal error", "[model_file]") {
+  for (const std::string& second : {shard_of({}), row_shard(1, 2, 3)}) {
+    Yard yard;
+    put_table(yard, {row_shard(0, 3), second});
+    const Status status = yard.write();
+    REQUIRE_FALSE(status);
+    CHECK(status.error().code == Code::internal);
+    CHECK_THAT(status.error().message, Catch::Contains("table"));
+  }
+}
+
 TEST_CASE("elements that are missing or there twice are an internal error", "[model_file]") {
   Yard yard;
   SECTION("a gap") {

@@ -50,9 +50,11 @@ std::map<std::string, std::string> RandomValues::labels() {
 
 ModelSpec RandomValues::model() {
   ModelSpec model;
-  const std::string names[] = {"linear_regression", "softmax_regression", "mlp"};
-  model.name = names[integer(0, 2)];
-  if (model.name == "mlp") {
+  const std::string names[] = {"linear_regression", "logistic_regression", "softmax_regression",
+                               "mlp", "wide_and_deep"};
+  model.name = names[integer(0, 4)];
+  if (model.name == "wide_and_deep") model.embedding_size = integer(1, 4096);
+  if (has_hidden_layers(model)) {
     for (auto layers = integer(0, 4); layers > 0; --layers) {
       model.hidden.push_back(integer(1, 46'340));
     }
@@ -65,8 +67,8 @@ ModelSpec RandomValues::model() {
 
 DatasetSpec RandomValues::dataset() {
   DatasetSpec dataset;
-  const std::string formats[] = {"synthetic_digits", "idx", "csv"};
-  dataset.format = formats[integer(0, 2)];
+  const std::string formats[] = {"synthetic_digits", "idx", "csv", "libsvm"};
+  dataset.format = formats[integer(0, 3)];
   dataset.name = dataset.format == "synthetic_digits" ? "synthetic_digits" : word(30);
   const std::int64_t least = dataset.format == "synthetic_digits" ? 1 : 0;
   dataset.train_examples = integer(least, 10'000'000);
@@ -76,8 +78,26 @@ DatasetSpec RandomValues::dataset() {
     dataset.label_column = printable(20);
     dataset.test_fraction = number(0.001, 0.999);
   }
+  if (dataset.format == "libsvm") {
+    dataset.features = integer(0, 2'147'483'647);
+    if (coin()) {
+      dataset.test_path = "/" + printable(60);
+    } else {
+      dataset.test_fraction = number(0.001, 0.999);
+    }
+  }
   return dataset;
 }
+
+namespace {
+
+bool fit(const ModelSpec& model, const DatasetSpec& dataset) {
+  if (model.name == "linear_regression") return dataset.format == "csv";
+  if (model.name == "logistic_regression") return dataset.format != "synthetic_digits";
+  return (model.name == "wide_and_deep") == (dataset.format == "libsvm");
+}
+
+}  // namespace
 
 OptimizerSpec RandomValues::optimizer() {
   // What the optimizer does not use keeps the default that belongs to its name: that is read from
@@ -133,7 +153,7 @@ JobSpec RandomValues::job_spec() {
   spec.model = model();
   do {
     spec.dataset = dataset();
-  } while (spec.model.name == "linear_regression" && spec.dataset.format != "csv");
+  } while (!fit(spec.model, spec.dataset));
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
   spec.worker = role();

@@ -172,6 +172,7 @@ Manifest RandomValues::manifest() {
   manifest.examples_seen = integer(0, number_max);
   manifest.worker_steps = {integer(0, 99), integer(0, 99)};
   manifest.variables = {{"dense_0/kernel", {784, integer(1, 99)}}, {"scalar", {}}};
+  if (coin()) manifest.rows = {{"wide/kernel", {1}}, {"embedding/kernel", {integer(1, 99)}}};
   manifest.slots = {"m", "v"};
   manifest.scalars = metrics();
   manifest.shards = artifacts();

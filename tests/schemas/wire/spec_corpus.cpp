@@ -16,6 +16,13 @@ std::string with_dataset(const std::string& dataset) {
   return R"({"model": "mlp", "dataset": )" + dataset + "}";
 }
 
+// A data set of format libsvm with these members beside its name.
+std::string with_libsvm(const std::string& members) {
+  return R"({"model": "logistic_regression",
+             "dataset": {"name": "x", "format": "libsvm", )" +
+         members + "}}";
+}
+
 std::string with_optimizer(const std::string& optimizer) {
   return with(R"("training": {"optimizer": )" + optimizer + "}");
 }
@@ -69,6 +76,28 @@ std::vector<SpecCase> bad_models_and_data() {
       {with_dataset(R"({"name": "../x", "format": "csv", "path": "/d"})"), {"/dataset/name"}},
       {with_dataset(R"({"name": "x", "format": "csv", "path": "/d", "test_fraction": 1})"),
        {"/dataset/test_fraction"}},
+      {with_dataset(R"({"name": "x", "format": "csv", "path": "/d", "features": 5,
+                        "test_path": "/t"})"),
+       {"/dataset/features", "/dataset/test_path"}},
+      {with_libsvm(R"("path": "/d", "test_path": "t")"), {"/dataset/test_path"}},
+      {with_libsvm(R"("path": "/d", "test_path": "/t", "test_fraction": 0.5)"),
+       {"/dataset/test_fraction"}},
+      {with_libsvm(R"("path": "/d", "features": -1, "label_column": 0)"),
+       {"/dataset/features", "/dataset/label_column"}},
+      {with_libsvm(R"("path": "/d", "features": 2147483648)"), {"/dataset/features"}},
+      {with_libsvm(R"("test_path": "/t")"), {"/dataset/path"}},
+      {with_dataset(R"({"name": "x", "format": "libsvm", "path": "/d"})"), {"/model"}},
+      {R"({"model": {"name": "linear_regression"},
+           "dataset": {"name": "x", "format": "libsvm", "path": "/d"}})",
+       {"/model"}},
+      {with_model(R"("logistic_regression")"), {"/model"}},
+      {with_model(R"("wide_and_deep")"), {"/model"}},
+      {with_model(R"({"name": "mlp", "embedding_size": 4})"), {"/model/embedding_size"}},
+      {R"({"model": {"name": "wide_and_deep", "embedding_size": 0},
+           "dataset": {"name": "x", "format": "libsvm", "path": "/d"}})",
+       {"/model/embedding_size"}},
+      {with_model(R"({"name": "logistic_regression", "hidden": [3]})"),
+       {"/model", "/model/hidden"}},
   };
 }
 
@@ -152,9 +181,22 @@ std::vector<SpecCase> bad_policies() {
   };
 }
 
-}  // namespace
+std::vector<SpecCase> good_sparse_specs() {
+  return {
+      {with_libsvm(R"("path": "/d")"), {}},
+      {R"({"model": {"name": "wide_and_deep", "embedding_size": 8, "hidden": [32, 16]},
+           "dataset": {"name": "x", "format": "libsvm", "path": "/d"}})",
+       {}},
+      {with_libsvm(R"("path": "/d", "test_path": "/t", "features": 126, "train_examples": 10)"),
+       {}},
+      {with_libsvm(R"("path": "/d", "test_path": "", "test_fraction": 0.5)"), {}},
+      {R"({"model": {"name": "logistic_regression", "weight_init": "normal"},
+           "dataset": {"name": "two", "path": "/data/two.csv"}})",
+       {}},
+  };
+}
 
-std::vector<SpecCase> good_specs() {
+std::vector<SpecCase> good_dense_specs() {
   return {
       // the smallest and the long one of the contract
       {R"({"model": "softmax_regression", "dataset": "synthetic_digits",
@@ -221,6 +263,15 @@ std::vector<SpecCase> good_specs() {
        {},
        cannot_say},  // valijson takes no 1.0
   };
+}
+
+}  // namespace
+
+std::vector<SpecCase> good_specs() {
+  std::vector<SpecCase> all = good_dense_specs();
+  const std::vector<SpecCase> sparse = good_sparse_specs();
+  all.insert(all.end(), sparse.begin(), sparse.end());
+  return all;
 }
 
 std::vector<SpecCase> bad_specs() {

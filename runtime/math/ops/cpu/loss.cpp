@@ -1,6 +1,7 @@
 #include "runtime/math/ops/loss.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/core/portable_math.h"
 #include "runtime/math/ops/cpu/vector_math.h"
@@ -60,6 +61,31 @@ void softmax_cross_entropy_gradient(ConstTensor probabilities, std::span<const s
   }
 }
 
+// The loss is log(1 + e^s) with s = -logit for label 1 and logit for label 0, which is max(s, 0) +
+// log(1 + e^-|s|): no exponent is above zero. In double, so that small losses keep their digits.
+void sigmoid_cross_entropy(ConstTensor logits, std::span<const std::int32_t> labels,
+                           Tensor losses) {
+  ENSURE(std::ssize(labels) == logits.elements() && std::ssize(labels) == losses.elements());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float s = labels[i] == 1 ? -logits.data[i] : logits.data[i];
+    const auto rest = static_cast<double>(exp_float(-std::fabs(s)));
+    const float above = s < 0.0F ? 0.0F : s;
+    losses.data[i] = above + static_cast<float>(portable_log(1.0 + rest));
+  }
+}
+
+void sigmoid_cross_entropy_gradient(ConstTensor logits, std::span<const std::int32_t> labels,
+                                    ConstTensor losses_gradient, Tensor logits_gradient,
+                                    Write write) {
+  ENSURE(std::ssize(labels) == logits.elements());
+  ENSURE(losses_gradient.elements() == logits.elements());
+  ENSURE(logits.shape == logits_gradient.shape);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float difference = sigmoid_float(logits.data[i]) - static_cast<float>(labels[i]);
+    put(logits_gradient.data[i], losses_gradient.data[i] * difference, write);
+  }
+}
+
 void squared_error(ConstTensor predictions, std::span<const float> targets, Tensor losses) {
   ENSURE(std::ssize(targets) == predictions.elements() && std::ssize(targets) == losses.elements());
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -84,6 +110,14 @@ void match_labels(ConstTensor logits, std::span<const std::int32_t> labels, Tens
     const auto values = row_of(logits, row);
     const auto best = std::ranges::max_element(values) - values.begin();
     matches.data[row] = best == labels[row] ? 1.0F : 0.0F;
+  }
+}
+
+void match_binary_labels(ConstTensor logits, std::span<const std::int32_t> labels, Tensor matches) {
+  ENSURE(std::ssize(labels) == logits.elements() && std::ssize(labels) == matches.elements());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const bool right = labels[i] == 1 ? logits.data[i] > 0.0F : logits.data[i] <= 0.0F;
+    matches.data[i] = right ? 1.0F : 0.0F;
   }
 }
 

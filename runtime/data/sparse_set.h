@@ -1,0 +1,34 @@
+// Sparse examples with a class each, in memory: what LibSVM files become.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/data/dataset.h"
+#include "runtime/data/row_split.h"
+
+namespace trainyard::runtime {
+
+struct SparseTable {
+  SparseRows rows;
+  std::vector<std::int32_t> labels;  // a class for each row
+};
+
+class SparseSet final : public Dataset {
+ public:
+  // Columns of the table are below shape.features.
+  SparseSet(DataShape shape, SparseTable table, SplitRows rows);
+
+  [[nodiscard]] const DataShape& shape() const override { return shape_; }
+  [[nodiscard]] std::int64_t size(Split split) const override;
+  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override;
+
+ private:
+  [[nodiscard]] const std::vector<std::int64_t>& rows(Split split) const;
+
+  DataShape shape_;
+  SparseTable table_;
+  SplitRows rows_;
+};
+
+}  // namespace trainyard::runtime

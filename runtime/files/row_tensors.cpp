@@ -1,0 +1,164 @@
+#include "runtime/files/row_tensors.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/core/row_layout.h"
+#include "runtime/files/shard_header.h"
+#include "schemas/wire/checkpoint_json.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t rows_at_once = 4096;  // so that a table of any size is read and written
+
+// A tensor of the rows, and where its columns lie in a row with its slots.
+struct Part {
+  std::string name;
+  std::int64_t columns = 0;
+  std::size_t begin = 0;
+};
+
+std::vector<Part> parts_of_rows(const RowLayout& layout, std::span<const std::string> slot_names) {
+  std::vector<Part> parts;
+  std::size_t begin = 0;
+  for (std::size_t slot = 0; slot <= slot_names.size(); ++slot) {
+    for (const RowVariable& variable : layout.variables) {
+      const std::string name =
+          to_row_tensor_name(variable.name, slot == 0 ? "" : slot_names[slot - 1]);
+      parts.push_back({.name = name, .columns = variable.columns, .begin = begin});
+      begin += static_cast<std::size_t>(variable.columns);
+    }
+  }
+  return parts;
+}
+
+// One file's tensors of rows.
+class RowFile {
+ public:
+  static Result<RowFile> open(const std::string& path, const std::vector<Part>& parts) {
+    TRY_ASSIGN(File file, File::open(path, O_RDONLY));
+    TRY_ASSIGN(const SafetensorsHeader header, read_shard_header(file));
+    RowFile rows(std::move(file));
+    const auto find = [&](std::string_view name) {
+      return std::ranges::find(header.entries, name, &SafetensorsEntry::name);
+    };
+    const auto ids = find(row_ids_name);
+    if (ids == header.entries.end() || ids->dtype != "I64" || ids->shape.size() != 1) {
+      return invalid(path + " has no ids of rows");
+    }
+    rows.count_ = ids->shape[0];
+    rows.ids_at_ = header.data_start + ids->begin;
+    for (const Part& part : parts) {
+      const auto entry = find(part.name);
+      if (entry == header.entries.end() || entry->dtype != "F32" ||
+          entry->shape != std::vector{rows.count_, part.columns}) {
+        return invalid(path + ": " + part.name + " is missing or of another shape");
+      }
+      rows.parts_at_.push_back(header.data_start + entry->begin);
+    }
+    return rows;
+  }
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  Status read_ids(std::int64_t first, std::span<std::int64_t> ids) const {
+    return file_.read_exactly(ids_at_ + first * std::int64_t{sizeof(std::int64_t)},
+                              std::as_writable_bytes(ids));
+  }
+  Status read_part(std::size_t part, std::int64_t first_float, std::span<float> values) const {
+    return file_.read_exactly(parts_at_[part] + first_float * std::int64_t{sizeof(float)},
+                              std::as_writable_bytes(values));
+  }
+
+ private:
+  explicit RowFile(File file) : file_(std::move(file)) {}
+
+  File file_;
+  std::int64_t count_ = 0;
+  std::int64_t ids_at_ = 0;
+  std::vector<std::int64_t> parts_at_;
+};
+
+Status restore_block(const RowFile& file, std::int64_t first, const std::vector<Part>& parts,
+                     const RowRestore& request, RowTable& table) {
+  const auto count = static_cast<std::size_t>(std::min(rows_at_once, file.count() - first));
+  std::vector<std::int64_t> ids(count);
+  TRY(file.read_ids(first, ids));
+  std::vector<float> rows(count * table.stride());
+  std::vector<float> values;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto columns = static_cast<std::size_t>(parts[i].columns);
+    values.resize(count * columns);
+    TRY(file.read_part(i, first * parts[i].columns, values));
+    for (std::size_t row = 0; row < count; ++row) {
+      std::copy_n(values.data() + row * columns, columns,
+                  rows.data() + row * table.stride() + parts[i].begin);
+    }
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    if (ids[row] < 0) return invalid("a checkpoint has a row of an id below 0");
+    if (owner_of_row(ids[row], request.owners) != request.owner) continue;
+    table.put(ids[row], std::span(rows).subspan(row * table.stride(), table.stride()));
+  }
+  return ok();
+}
+
+}  // namespace
+
+RowTensors::RowTensors(const RowTable& table, std::span<const std::string> slot_names)
+    : table_(table), slot_names_(slot_names), rows_(table.stored()) {}
+
+bool RowTensors::all_finite() const {
+  const auto width = static_cast<std::size_t>(table_.width());
+  return std::ranges::all_of(rows_, [width](const RowTable::Stored& row) {
+    return std::all_of(row.floats, row.floats + width, [](float x) { return std::isfinite(x); });
+  });
+}
+
+void RowTensors::describe(SafetensorsHeader& header) const {
+  const std::int64_t count = std::ssize(rows_);
+  header.entries.push_back({.name = std::string(row_ids_name), .dtype = "I64", .shape = {count}});
+  for (const Part& part : parts_of_rows(table_.layout(), slot_names_)) {
+    header.entries.push_back({.name = part.name, .shape = {count, part.columns}});
+  }
+}
+
+Status RowTensors::write(DurableFile& file) const {
+  const auto step = static_cast<std::size_t>(rows_at_once);
+  std::vector<std::int64_t> ids;
+  for (std::size_t first = 0; first < rows_.size(); first += step) {
+    ids.clear();
+    for (std::size_t i = first; i < std::min(first + step, rows_.size()); ++i) {
+      ids.push_back(rows_[i].id);
+    }
+    TRY(file.add(std::as_bytes(std::span(ids))));
+  }
+  std::vector<float> values;
+  for (const Part& part : parts_of_rows(table_.layout(), slot_names_)) {
+    for (std::size_t first = 0; first < rows_.size(); first += step) {
+      values.clear();
+      for (std::size_t i = first; i < std::min(first + step, rows_.size()); ++i) {
+        const float* const begin = rows_[i].floats + part.begin;
+        values.insert(values.end(), begin, begin + part.columns);
+      }
+      TRY(file.add(std::as_bytes(std::span(values))));
+    }
+  }
+  return ok();
+}
+
+Status restore_rows(const RowRestore& request, RowTable& table) {
+  const std::vector<Part> parts = parts_of_rows(table.layout(), request.slot_names);
+  for (const ArtifactFile& about : request.files) {
+    TRY_ASSIGN(const RowFile file, RowFile::open(request.folder + "/" + about.name, parts));
+    for (std::int64_t first = 0; first < file.count(); first += rows_at_once) {
+      TRY(restore_block(file, first, parts, request, table));
+    }
+  }
+  return ok();
+}
+
+}  // namespace trainyard::runtime

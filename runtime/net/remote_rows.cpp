@@ -1,0 +1,44 @@
+// The embedding table's part of RemoteParams: calls of their own beside the streams.
+#include <utility>
+
+#include "runtime/net/channel_options.h"
+#include "runtime/net/local_socket.h"
+#include "runtime/net/remote_params.h"
+#include "runtime/net/row_frame.h"
+#include "runtime/net/wire_format.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+void RemoteParams::add_row_peer(std::string name, const std::string& address,
+                                const std::string& local_socket) {
+  if (options_.row_width == 0) return;
+  const bool here =
+      options_.transport <= RemoteOptions::Transport::unix_socket && answers_here(local_socket);
+  auto channel = grpc::CreateCustomChannel(here ? local_socket_address(local_socket) : address,
+                                           grpc::InsecureChannelCredentials(),
+                                           channel_arguments(row_message_floats_max * float_bytes));
+  row_peers_.push_back({std::move(channel), std::move(name)});
+}
+
+RowCalls& RemoteParams::row_calls() {
+  ENSURE(options_.row_width > 0);
+  if (!rows_) {
+    rows_.emplace(row_peers_, RowCalls::Options{.token = options_.token,
+                                                .rank = options_.rank,
+                                                .width = options_.row_width,
+                                                .limit = options_.exchange_limit,
+                                                .stop = options_.stop});
+  }
+  return *rows_;
+}
+
+Status RemoteParams::read_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+  return row_calls().read(ids, rows);
+}
+
+Status RemoteParams::push_rows(std::int64_t step, std::vector<RowGradients> parts) {
+  return row_calls().push(step, std::move(parts));
+}
+
+}  // namespace trainyard::runtime

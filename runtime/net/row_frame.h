@@ -1,0 +1,41 @@
+// Messages of Params.ReadRows and Params.PushRows <-> gRPC byte buffers. They are what protobuf
+// makes of RowFrame; ids and rows are sent from where they lie and copied once on receiving.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/math/rows/row_gradients.h"
+#include "schemas/base/result.h"
+#include "schemas/proto/params.pb.h"
+
+namespace trainyard::runtime {
+
+// A message's ids or rows or both, in `data` one after another.
+struct RowBody {
+  std::vector<std::int64_t> ids;
+  std::vector<float> rows;
+};
+
+// `body` is aliased: it must not change until gRPC has sent it.
+grpc::ByteBuffer encode_rows(const proto::RowFrame& header, std::shared_ptr<const RowBody> body);
+
+struct RowMessage {
+  proto::RowFrame header;  // without `data`
+  RowBody body;            // as many ids as header.counts says, the rest is rows
+};
+// `invalid` where the bytes are no such message.
+Result<RowMessage> decode_rows(const grpc::ByteBuffer& bytes);
+
+// The parts of a rank's gradients as one message's ids and rows, and back; counts[i] ids are part
+// i's. `invalid` where the rows are not [ids, width].
+RowBody joined(std::vector<RowGradients> parts);
+Result<std::vector<RowGradients>> parted(RowMessage message, std::int64_t width);
+
+// What one message may be at most, in floats: 256 MiB.
+constexpr std::int64_t row_message_floats_max = std::int64_t{1} << 26;
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,143 @@
+// An embedding table that is on the ps alone: wide and deep on sparse data, batches of 512 examples
+// of 20 ids each, as real processes. What a worker needs of memory is measured too: the table's
+// rows are no part of it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "runtime/core/counter_rng.h"
+#include "schemas/base/check.h"
+#include "schemas/wire/job_spec_json.h"
+#include "schemas/wire/spec_names.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/pytorch_peer.h"
+#include "tests/bench/training_run.h"
+
+namespace trainyard::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int runs = 7;
+constexpr std::int64_t examples = 100'000;  // nearly 2 million different ids among 10 million
+constexpr std::int64_t ids_per_example = 20;
+constexpr std::int64_t batch_size = 512;
+constexpr std::int64_t embedding_size = 16;
+constexpr std::int64_t batches = 200;  // of all workers together
+
+struct Case {
+  std::string name;
+  std::int64_t rows = 0;
+  OptimizerName optimizer = OptimizerName::sgd;
+  std::int64_t workers = 1;
+};
+
+// Ids drawn evenly, so that nothing is gained by a cache.
+void write_examples(const fs::path& path, std::int64_t rows) {
+  const runtime::CounterRng rng(1, runtime::RngStream::synthetic);
+  std::ofstream file(path);
+  std::uint64_t draw = 0;
+  for (std::int64_t example = 0; example < examples; ++example) {
+    std::set<std::uint64_t> ids;
+    while (std::ssize(ids) < ids_per_example) {
+      ids.insert(1 + rng.bits(draw++) % static_cast<std::uint64_t>(rows));
+    }
+    file << (rng.bits(draw++) % 2 == 0 ? "-1" : "+1");
+    for (const std::uint64_t id : ids) file << ' ' << id << ":1";
+    file << '\n';
+  }
+  ENSURE(file.flush().good());
+}
+
+JobSpec job_of(const Case& one, const std::string& path) {
+  const auto parsed = parse_job_spec(R"({
+    "model": {"name": "wide_and_deep", "hidden": [16], "activation": "relu"}, "mode": "sync",
+    "dataset": {"name": "ids", "format": "libsvm", "path": "/", "test_fraction": 0.001},
+    "roles": {"ps": 1, "worker": 2},
+    "checkpoint": {"every_steps": 0, "every_seconds": 0}})");
+  ENSURE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.model.embedding_size = embedding_size;
+  spec.dataset.path = path;
+  spec.dataset.features = one.rows;
+  spec.training.batch_size = batch_size;
+  spec.training.epochs.reset();
+  spec.training.max_steps = batches / one.workers;
+  spec.training.optimizer.name = one.optimizer;
+  spec.training.optimizer.learning_rate = 0.1;
+  spec.training.replicas_to_aggregate = one.workers;
+  spec.training.report_every_steps = *spec.training.max_steps / 10;
+  spec.training.evaluate_every_steps = INT32_MAX;
+  spec.worker.replicas = one.workers;
+  return spec;
+}
+
+BenchResult result_of(const Case& one, const std::string& unit, const Samples& samples) {
+  BenchResult result = summary_of(samples);
+  result.bench = "embedding";
+  result.case_name = one.name;
+  result.unit = unit;
+  return result;
+}
+
+}  // namespace
+
+std::vector<BenchResult> bench_embedding() {
+  using enum OptimizerName;
+  const std::vector<Case> cases{{"1M rows, sgd, 1 ps 1 worker", 1'000'000, sgd, 1},
+                                {"1M rows, sgd, 1 ps 2 workers", 1'000'000, sgd, 2},
+                                {"1M rows, adagrad, 1 ps 1 worker", 1'000'000, adagrad, 1},
+                                {"10M rows, sgd, 1 ps 1 worker", 10'000'000, sgd, 1},
+                                {"10M rows, adagrad, 1 ps 1 worker", 10'000'000, adagrad, 1}};
+  const fs::path folder =
+      fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const auto data = [&folder](const Case& one) {
+    return folder / ("ids-" + std::to_string(one.rows));
+  };
+  for (const Case& one : cases) {
+    if (!fs::exists(data(one))) write_examples(data(one), one.rows);
+  }
+
+  std::vector<Samples> rates(cases.size());
+  std::vector<Samples> worker_memory(cases.size());
+  std::vector<Samples> ps_memory(cases.size());
+  std::vector<Samples> peers(cases.size());
+  for (int i = 0; i < runs; ++i) {
+    for (std::size_t which = 0; which < cases.size(); ++which) {
+      const Case& one = cases[which];
+      const double cpu = cpu_seconds_children();
+      const TrainingRates outcome = TrainingRun(job_of(one, data(one)), folder / "job").rates();
+      rates[which].add(outcome.steps_per_second * static_cast<double>(one.workers * batch_size));
+      rates[which].cpu_seconds += cpu_seconds_children() - cpu;
+      rates[which].units += static_cast<double>(batches * batch_size);
+      worker_memory[which].add(static_cast<double>(outcome.worker_bytes_max) / (1 << 20));
+      ps_memory[which].add(static_cast<double>(outcome.ps_bytes_max) / (1 << 20));
+      if (one.workers > 1) continue;
+      const auto peer = pytorch_embedding_examples_per_second(
+          {one.rows, embedding_size, batch_size, ids_per_example, one.optimizer});
+      if (peer) peers[which].add(*peer);
+    }
+  }
+  fs::remove_all(folder);
+
+  std::vector<BenchResult> results;
+  for (std::size_t which = 0; which < cases.size(); ++which) {
+    BenchResult rate = result_of(cases[which], "examples/s", rates[which]);
+    const BenchResult peer = result_of(cases[which], "examples/s", peers[which]);
+    rate.limit = peer.value;
+    if (peer.n > 0) rate.limit_of = "PyTorch's EmbeddingBag, one process";
+    results.push_back(rate);
+    BenchResult memory = result_of(cases[which], "MiB of a worker", worker_memory[which]);
+    memory.limit = 500;
+    memory.limit_of = "what a worker may need";
+    results.push_back(memory);
+    results.push_back(result_of(cases[which], "MiB of the ps", ps_memory[which]));
+  }
+  return results;
+}
+
+}  // namespace trainyard::bench
