@@ -70,10 +70,19 @@ Leaves Aggregator::leaves_of_rank(std::int64_t rank) const {
   return leaves_of(rank, rules_.gate.ranks, rules_.leaves);
 }
 
-std::int64_t Aggregator::bytes_of(const Push& push) const {
-  const std::int64_t one = gradient_bytes(rules_.wire, rules_.share) +
-                           (push.residuals ? shard_.elements() * float_bytes : 0);
-  return parts_of(push.rank) * one;
+Status Aggregator::check_size(std::int64_t rank, WithResiduals residuals,
+                              std::int64_t bytes) const {
+  const bool with = residuals == WithResiduals::yes;
+  if (with && rules_.wire != Wire::onebit) return invalid("residuals, where the wire has none");
+  if (!gate_.knows(rank)) {
+    return invalid("rank " + std::to_string(rank) + " is not one of " +
+                   std::to_string(rules_.gate.ranks));
+  }
+  const std::int64_t one =
+      gradient_bytes(rules_.wire, rules_.share) + (with ? shard_.elements() * float_bytes : 0);
+  const std::int64_t all = parts_of(rank) * one;
+  if (bytes == all) return ok();
+  return invalid("a gradient of " + std::to_string(bytes) + " bytes, not " + std::to_string(all));
 }
 
 std::int64_t Aggregator::frame_bytes_max() const {
@@ -85,13 +94,9 @@ std::int64_t Aggregator::frame_bytes_max() const {
 
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
-  if (push.residuals && rules_.wire != Wire::onebit) {
-    return reply(invalid("residuals, where the wire has none"));
-  }
-  if (gate_.knows(push.rank) && push.gradient.bytes() != bytes_of(push)) {
-    return reply(invalid("a gradient of " + std::to_string(push.gradient.bytes()) + " bytes, not " +
-                         std::to_string(bytes_of(push))));
-  }
+  const auto residuals = push.residuals ? WithResiduals::yes : WithResiduals::no;
+  const Status size = check_size(push.rank, residuals, push.gradient.bytes());
+  if (!size.has_value()) return reply(size.error());
 
   if (push.base_version < 0 || push.base_version > gate_.version()) {
     return reply(conflict("base version " + std::to_string(push.base_version) +

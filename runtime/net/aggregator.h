@@ -15,6 +15,7 @@
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
 #include "runtime/net/row_shard.h"
+#include "runtime/net/wire_format.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
@@ -131,6 +132,10 @@ class Aggregator {
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
+  // `invalid` where a push of the rank cannot have so many bytes of tensors.
+  [[nodiscard]] Status check_size(std::int64_t rank, WithResiduals residuals,
+                                  std::int64_t bytes) const;
+
   // Of the largest tensors of a frame: a push, with its residuals, or an answer.
   [[nodiscard]] std::int64_t frame_bytes_max() const;
 
@@ -164,7 +169,6 @@ class Aggregator {
   void end_if_all_wait();
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
-  [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;

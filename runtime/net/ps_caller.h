@@ -20,5 +20,7 @@ struct PsCaller {
 
 // All of a frame down but its parameters.
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
+// The parameters where they lie, for as long as they are held.
+Payload parameters_of(const Answer& answer, proto::Encoding encoding);
 
 }  // namespace trainyard::runtime

@@ -11,6 +11,7 @@
 
 #include "runtime/net/remote_params.h"
 #include "runtime/net/shared_lane.h"
+#include "runtime/net/stream_lane.h"
 
 namespace trainyard::runtime {
 
@@ -26,8 +27,10 @@ struct RemoteParams::Ps {
   Share share;
   std::unique_ptr<proto::Params::Stub> control;
   std::shared_ptr<grpc::Channel> data;
-  bool local = false;              // data goes through the Unix socket
-  std::optional<SharedLane> lane;  // data goes through shared memory: no channel, no stream
+  std::string route;                 // how data goes, for people
+  std::optional<SharedLane> shared;  // data goes through shared memory: no channel, no stream
+  std::optional<StreamLane> lane;    // data goes through a socket of ours: likewise
+  AlignedBuffer landing;             // of parameters that come by it and are to be decoded
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
   grpc::ByteBuffer incoming;
@@ -35,6 +38,7 @@ struct RemoteParams::Ps {
   std::int64_t version = 0;                 // of the parameters last received
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
+  bool answered = false;                    // in the exchange under way
   Pulled pulled;
   Tag started{this, Operation::started};
   Tag sent{this, Operation::sent};
@@ -45,7 +49,9 @@ struct RemoteParams::Ps {
   [[nodiscard]] std::string name() const {
     return "ps/" + std::to_string(index) + " at " + address;
   }
+  [[nodiscard]] bool by_grpc() const { return !shared && !lane; }
   void note(const proto::PullFrame& header) {
+    answered = true;
     version = header.version();
     pulled = {.version = header.version(),
               .oldest = header.version(),

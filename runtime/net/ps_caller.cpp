@@ -1,0 +1,27 @@
+// What an answer looks like on its way, whichever that is.
+#include "runtime/net/ps_caller.h"
+
+namespace trainyard::runtime {
+
+proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
+  proto::PullFrame header;
+  header.set_encoding(encoding);
+  header.set_version(answer.version);
+  header.set_staleness(answer.sums.staleness);
+  header.set_rank_step(answer.rank_step);
+  header.set_examples(answer.sums.examples);
+  header.set_loss_sum(answer.sums.loss_sum);
+  header.set_correct(answer.sums.correct);
+  header.set_asked_snapshot(answer.asked_snapshot);
+  header.set_apply_seconds(answer.apply_seconds);
+  header.set_turn(answer.turn);
+  return header;
+}
+
+Payload parameters_of(const Answer& answer, proto::Encoding encoding) {
+  const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
+                                                 : std::as_bytes(answer.weights->span());
+  return {.pieces = {bytes}, .owner = answer.weights};
+}
+
+}  // namespace trainyard::runtime
