@@ -19,6 +19,7 @@
 #include "runtime/role/chief.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/own_share.h"
+#include "runtime/role/partition_report.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 
@@ -56,6 +57,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .token = context.token,
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
+                                                  .shares = plan.shares,
                                                   .parts = std::ssize(nodes_of_rank(task, plan)),
                                                   .wire = plan.wire,
                                                   .first_leaf = leaves_of_rank(task, plan).begin,
@@ -66,7 +68,9 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    log_info("connected", {{"ps", addresses[i]}, {"transport", params->transports()[i]}});
+    log_info("connected", {{"ps", addresses[i]},
+                           {"transport", params->transports()[i]},
+                           {"elements", plan.shares[i].elements()}});
   }
   return std::unique_ptr<ParamsChannel>(std::move(params));
 }
@@ -93,6 +97,7 @@ class Training {
 
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
+      TRY(task_.events.append(partition_report(task_.context, plan_, params_.transports())));
       chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_.version);
     }
     TRY(steps(chief ? &*chief : nullptr));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/types/partition.h"
 #include "schemas/types/resources.h"
 
 namespace trainyard {
@@ -91,6 +92,7 @@ struct OptimizerSpec {
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
   Wire wire = Wire::float32;
+  Partitioning partitioning = Partitioning::chunks;
   std::int64_t batch_size = 100;  // examples per worker and step
   // Sync: instead of batch_size, the examples of a whole step, in micro-batches that any number of
   // workers computes and adds up to the same bits. Both or none.

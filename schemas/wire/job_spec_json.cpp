@@ -195,6 +195,7 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
 json training_to_json(const TrainingSpec& training) {
   json object = {{"strategy", find_name(strategy_names, training.strategy)},
                  {"wire", find_name(wire_names, training.wire)},
+                 {"partitioning", find_name(partitioning_names, training.partitioning)},
                  {"epochs", or_null(training.epochs)},
                  {"max_steps", or_null(training.max_steps)},
                  {"optimizer", optimizer_to_json(training.optimizer)},

@@ -129,6 +129,7 @@ TrainingSpec read_training(const JsonPlace& place) {
   Fields fields(place);
   fields.choice("strategy", training.strategy, strategy_names);
   fields.choice("wire", training.wire, wire_names);
+  fields.choice("partitioning", training.partitioning, partitioning_names);
   fields.integer("batch_size", training.batch_size, {1, 1'000'000});
   read_micro_batches(fields, training, place);
   read_length(fields, training);
