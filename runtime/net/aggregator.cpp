@@ -191,6 +191,7 @@ void Aggregator::accept(Push push, Reply reply) {
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
+  if (rules_.gate.mode == Mode::async) push.sums.stale.add(push.sums.staleness);
   std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
     return leaves.begin <= each->leaf && each->leaf < leaves.end;
   });
@@ -245,7 +246,7 @@ void Aggregator::commit() {
   }
 
   const auto start = std::chrono::steady_clock::now();
-  const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
+  const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
   shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
   const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
@@ -272,10 +273,12 @@ RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
   return sum;
 }
 
-ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
-  return {.learning_rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps),
+// In async of one push, in sync of as many as are never stale.
+ParameterShard::Update Aggregator::update_to(std::int64_t version, const BatchSums& sums) const {
+  const double rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps);
+  return {.learning_rate = rate * staleness_factor(rules_.staleness_scaling, sums.staleness),
           .step = version,
-          .gradient_scale = 1.0F / static_cast<float>(examples)};
+          .gradient_scale = 1.0F / static_cast<float>(sums.examples)};
 }
 
 // The one push of this commit, in the snapshot that is being made or that it asks for.
@@ -284,7 +287,7 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
       std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
   const std::int64_t rank = (*push)->rank;
   if (cut_ && cut_->wants(rank)) {
-    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums.examples);
+    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums);
     if (rows_) cut_->apply_rows(rows, row_update(update));
     cut_->apply(
         rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);

@@ -20,5 +20,7 @@ struct PsCaller {
 
 // All of a frame down but its parameters.
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
+// What it tells of the staleness of updates.
+StalenessCounts stale_of(const proto::PullFrame& frame);
 
 }  // namespace trainyard::runtime

@@ -56,20 +56,6 @@ Aggregator::Rules rules_of(const PsServer::Parts& parts) {
 
 }  // namespace
 
-proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
-  proto::PullFrame header;
-  header.set_encoding(encoding);
-  header.set_version(answer.version);
-  header.set_staleness(answer.sums.staleness);
-  header.set_rank_step(answer.rank_step);
-  header.set_examples(answer.sums.examples);
-  header.set_loss_sum(answer.sums.loss_sum);
-  header.set_correct(answer.sums.correct);
-  header.set_asked_snapshot(answer.asked_snapshot);
-  header.set_apply_seconds(answer.apply_seconds);
-  return header;
-}
-
 Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts parts) {
   std::unique_ptr<PsServer> server(new PsServer(std::move(options), std::move(parts)));
   TRY(server->listen());

@@ -107,6 +107,7 @@ Aggregator::Rules JobPlan::rules(const JobSpec& spec) const {
   return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
           .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
           .max_staleness = spec.training.max_staleness,
+          .staleness_scaling = spec.training.staleness_scaling,
           .optimizer = spec.training.optimizer,
           .wire = wire,
           .share = {}};

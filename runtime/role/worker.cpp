@@ -98,7 +98,7 @@ class Training {
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, params_.transports())));
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_.version);
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_);
     }
     TRY(steps(chief ? &*chief : nullptr));
     if (task_.stop.stop_requested()) return TaskEnd::stopped;

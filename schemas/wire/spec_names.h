@@ -17,6 +17,8 @@ inline constexpr NameTable<Partitioning, 3> partitioning_names{
     {{Partitioning::chunks, "chunks"},
      {Partitioning::round_robin, "round_robin"},
      {Partitioning::greedy, "greedy"}}};
+inline constexpr NameTable<StalenessScaling, 2> staleness_scaling_names{
+    {{StalenessScaling::none, "none"}, {StalenessScaling::inverse, "inverse"}}};
 inline constexpr NameTable<PlacementPolicy, 2> placement_names{
     {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
 inline constexpr NameTable<Activation, 3> activation_names{

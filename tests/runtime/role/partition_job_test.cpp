@@ -106,6 +106,27 @@ TEST_CASE("an async job goes on and saves though a ps has no parameter", "[job]"
         all_of<MetricEvent>(job, "worker/0").front().values.at("loss"));
 }
 
+TEST_CASE("an async job counts its updates by staleness, scaled or not", "[job]") {
+  for (const StalenessScaling scaling : {StalenessScaling::none, StalenessScaling::inverse}) {
+    JobSpec spec = small_job();
+    spec.mode = Mode::async;
+    spec.worker.replicas = 3;
+    spec.training.max_steps = 300;
+    spec.training.staleness_scaling = scaling;
+    Job job(spec);
+    run(job);
+    const auto values = last_of<MetricEvent>(job, "worker/0").values;
+    double updates = 0;
+    for (const auto& [name, count] : values) {
+      if (name.starts_with("staleness_updates_")) updates += count;
+    }
+    CHECK(updates == 300);
+    CHECK(values.at("staleness_p50") <= values.at("staleness_p99"));
+    CHECK(values.at("staleness_p99") <= values.at("staleness_max"));
+    CHECK(values.at("test_accuracy") > 0.5);
+  }
+}
+
 TEST_CASE("the chief tells who holds what, and how it is reached", "[job]") {
   Job job(job_by(Partitioning::round_robin, 6));
   run(job);

@@ -157,6 +157,9 @@ JobSpec RandomValues::job_spec() {
   } while (!fit(spec.model, spec.dataset));
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
+  if (spec.mode == Mode::async && coin()) {
+    spec.training.staleness_scaling = StalenessScaling::inverse;
+  }
   spec.worker = role();
   if (spec.training.strategy == Strategy::local) {
     spec.worker.replicas = 1;
