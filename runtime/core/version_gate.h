@@ -42,6 +42,8 @@ class VersionGate {
   // True when what was accepted makes the next version; the caller applies it and calls commit().
   [[nodiscard]] bool complete() const;
   void commit();
+  // Training is over at this version: nobody will push any more.
+  void end() { rules_.max_steps = version_; }
 
   [[nodiscard]] std::int64_t version() const { return version_; }
   [[nodiscard]] bool finished() const { return version_ >= rules_.max_steps; }

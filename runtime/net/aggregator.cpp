@@ -19,7 +19,7 @@ std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank);
 
 }  // namespace
 
-RowTable::Update row_update(const ParameterShard::Update& update) {
+RowTable::Update Aggregator::row_update(const ParameterShard::Update& update) {
   return {.learning_rate = update.learning_rate,
           .step = update.step,
           .gradient_scale = update.gradient_scale};
@@ -29,12 +29,15 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
                        std::optional<RowTable> rows)
     : rules_(std::move(rules)),
       gate_(rules_.gate, start.version, std::move(start.rank_steps)),
+      turns_(rules_.gate.ranks, rules_.gate.max_steps),
       shard_(std::move(shard)),
       sink_(std::move(sink)),
       pending_(index_of(rules_.gate.ranks)),
       waiting_(pending_.size()),
       first_steps_(gate_.rank_steps()),
       lost_(pending_.size()),
+      idle_(pending_.size()),
+      gone_(pending_.size()),
       unseen_(pending_.size()),
       told_(pending_.size()),
       restored_(std::move(start.residuals)),
@@ -111,9 +114,9 @@ void Aggregator::push(Push push, Reply reply) {
       return this->accept(std::move(push), std::move(reply));
     case duplicate: {
       const bool sync = rules_.gate.mode == Mode::sync;
-      return pull(push.rank, sync ? push.step : 0, std::move(reply));
+      return pull({.rank = push.rank, .at_least = sync ? push.step : 0}, std::move(reply));
     }
-    case finished: return pull(push.rank, 0, std::move(reply));
+    case finished: return pull({.rank = push.rank}, std::move(reply));
     case out_of_order:
       return reply(conflict("step " + std::to_string(push.step) + " of rank " +
                             std::to_string(push.rank) + " cannot follow version " +
@@ -124,15 +127,62 @@ void Aggregator::push(Push push, Reply reply) {
   }
 }
 
-void Aggregator::pull(std::int64_t rank, std::int64_t at_least, Reply reply) {
-  if (!gate_.knows(rank)) {
-    return reply(invalid("rank " + std::to_string(rank) + " is not one of " +
+void Aggregator::pull(const Pull& pull, Reply reply) {
+  if (!gate_.knows(pull.rank)) {
+    return reply(invalid("rank " + std::to_string(pull.rank) + " is not one of " +
                          std::to_string(rules_.gate.ranks)));
   }
-  if (lost_[index_of(rank)]) welcome_back(index_of(rank));
-  if (gate_.version() >= at_least && may_go_on(index_of(rank))) return answer(rank, reply);
-  if (broken_) return reply(*broken_);
-  waiting_[index_of(rank)] = {std::move(reply), at_least};
+  const std::size_t rank = index_of(pull.rank);
+  if (lost_[rank]) welcome_back(rank);
+  if (pull.exactly) return pull_exactly(pull, reply);
+  idle_[rank] = pull.for_turn;
+  Waiting waiting{std::move(reply), pull.at_least, pull.for_turn};
+  if (can_answer(rank, waiting)) {
+    answer(pull.rank, waiting.reply);
+    if (pull.for_turn) answer_waiting();
+    return;
+  }
+  if (broken_) return waiting.reply(*broken_);
+  waiting_[rank] = std::move(waiting);
+  if (pull.for_turn) answer_waiting();
+  end_if_all_wait();
+}
+
+// A rank that pulls the version before still has to make the newest: it is not told of it.
+void Aggregator::pull_exactly(const Pull& pull, const Reply& reply) {
+  if (pull.at_least == gate_.version()) return answer(pull.rank, reply);
+  if (!previous_ || pull.at_least + 1 != gate_.version()) {
+    return reply(conflict("version " + std::to_string(pull.at_least) +
+                          " is not kept: this ps is at version " +
+                          std::to_string(gate_.version())));
+  }
+  Answer given = answer_to(index_of(pull.rank));
+  given.weights = previous_;
+  given.version = pull.at_least;
+  reply(std::move(given));
+}
+
+// A turn that is there is the rank's from now on.
+bool Aggregator::can_answer(std::size_t rank, const Waiting& waiting) {
+  if (waiting.for_turn && take_turn(rank)) return true;
+  return (gate_.version() >= waiting.at_least || gate_.finished()) && may_go_on(rank);
+}
+
+// Async, at the end, on a ps that misses a push of a rank that died: who pushes no more waits for
+// the last version here, and nobody is left to make it.
+void Aggregator::end_if_all_wait() {
+  if (rules_.gate.mode != Mode::async || gate_.finished()) return;
+  bool anybody = false;
+  for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
+    const bool waits = static_cast<bool>(waiting_[rank].reply);
+    if (!waits && !gone_[rank]) return;
+    anybody |= waits;
+  }
+  if (!anybody) return;
+  gate_.end();
+  finish_cut_if_complete();
+  if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
+  answer_waiting();
 }
 
 Result<std::vector<float>> Aggregator::read_rows(std::span<const std::int64_t> ids) const {
@@ -166,7 +216,7 @@ bool Aggregator::may_go_on(std::size_t rank) const {
   if (!rules_.max_staleness || rules_.gate.mode == Mode::sync || gate_.finished()) return true;
   std::int64_t slowest = clock_of(rank);
   for (std::size_t other = 0; other < lost_.size(); ++other) {
-    if (!lost_[other]) slowest = std::min(slowest, clock_of(other));
+    if (!lost_[other] && !idle_[other]) slowest = std::min(slowest, clock_of(other));
   }
   return clock_of(rank) - slowest <= *rules_.max_staleness;
 }
@@ -175,6 +225,7 @@ bool Aggregator::may_go_on(std::size_t rank) const {
 // the steps that it missed.
 void Aggregator::welcome_back(std::size_t rank) {
   lost_[rank] = false;
+  gone_[rank] = false;
   told_[rank] = false;
   std::optional<std::int64_t> slowest;
   for (std::size_t other = 0; other < lost_.size(); ++other) {
@@ -188,8 +239,10 @@ void Aggregator::welcome_back(std::size_t rank) {
 void Aggregator::accept(Push push, Reply reply) {
   const std::int64_t rank = push.rank;
   gate_.accept(rank, push.step);
+  turns_.give_back(index_of(rank));
+  idle_[index_of(rank)] = false;
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
-  waiting_[index_of(rank)] = {std::move(reply), gate_.version() + 1};
+  waiting_[index_of(rank)] = {.reply = std::move(reply), .at_least = gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
   if (rules_.gate.mode == Mode::async) push.sums.stale.add(push.sums.staleness);
   std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
@@ -197,6 +250,7 @@ void Aggregator::accept(Push push, Reply reply) {
   });
   pending_[index_of(rank)] = std::move(push);
   if (gate_.complete()) commit();
+  end_if_all_wait();
 }
 
 TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
@@ -210,27 +264,6 @@ TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
     }
   }
   return {std::move(parts), order_};
-}
-
-LeafResiduals Aggregator::residuals_of(const Push& push) const {
-  LeafResiduals residuals;
-  if (!push.residuals) return residuals;
-  const std::int64_t parts = parts_of(push.rank);
-  PayloadReader reader(push.gradient, parts * gradient_bytes(rules_.wire, rules_.share));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    LeafResidual residual{.leaf = leaves_of_rank(push.rank).begin + part,
-                          .values = AlignedBuffer(static_cast<std::size_t>(elements()))};
-    reader.read(residual.values.span());
-    residuals.push_back(std::make_shared<const LeafResidual>(std::move(residual)));
-  }
-  return residuals;
-}
-
-Result<std::shared_ptr<const LeafResidual>> Aggregator::residual_of(std::int64_t leaf) const {
-  const auto found = std::ranges::find_if(
-      restored_, [leaf](const auto& residual) { return residual->leaf == leaf; });
-  if (found == restored_.end()) return not_found("no residual of leaf " + std::to_string(leaf));
-  return *found;
 }
 
 void Aggregator::commit() {
@@ -247,6 +280,7 @@ void Aggregator::commit() {
 
   const auto start = std::chrono::steady_clock::now();
   const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
+  if (rules_.keeps_previous) previous_ = shard_.weights();
   shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
   const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
@@ -281,75 +315,31 @@ ParameterShard::Update Aggregator::update_to(std::int64_t version, const BatchSu
           .gradient_scale = 1.0F / static_cast<float>(sums.examples)};
 }
 
-// The one push of this commit, in the snapshot that is being made or that it asks for.
-void Aggregator::note_in_cut(const RowGradients& rows) {
-  const auto push =
-      std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
-  const std::int64_t rank = (*push)->rank;
-  if (cut_ && cut_->wants(rank)) {
-    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums);
-    if (rows_) cut_->apply_rows(rows, row_update(update));
-    cut_->apply(
-        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);
-  }
-  const std::int64_t asked = (*push)->snapshot_step;
-  if (asked > 0 && (!cut_ || asked > cut_->step())) {
-    cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
-    if (rows_) cut_->keep_rows(rows_->table().fork());
-    for (std::size_t other = 0; other < lost_.size(); ++other) {
-      if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
-    }
-  }
-  if (cut_ && asked == cut_->step()) cut_->close(rank, residuals_);
-  residuals_.clear();  // those of one rank are no snapshot's
-  finish_cut_if_complete();
+Answer Aggregator::answer_to(std::size_t rank) {
+  return {.weights = shard_.weights(),
+          .version = gate_.version(),
+          .rank_step = gate_.rank_steps()[rank],
+          .sums = std::exchange(unseen_[rank], {}),
+          .asked_snapshot = asked_of(static_cast<std::int64_t>(rank)),
+          .apply_seconds = apply_seconds_,
+          .turn = take_turn(rank)};
 }
 
-// Nobody pushes any more once training is over: then it is what it is.
-void Aggregator::finish_cut_if_complete() {
-  if (!cut_ || (!cut_->is_complete() && !gate_.finished())) return;
-  sink_(std::move(*cut_).take());
-  cut_.reset();
-}
-
-void Aggregator::snapshot_at(std::int64_t step) {
-  if (cut_ && cut_->step() == step) return;
-  if (gate_.version() >= step) {
-    take_snapshot(step);
-  } else {
-    snapshot_at_ = step;
-  }
-}
-
-void Aggregator::take_snapshot(std::int64_t step) {
-  sink_({.step = step,
-         .version = gate_.version(),
-         .rank_steps = gate_.rank_steps(),
-         .weights = shard_.weights(),
-         .slots = copy_of(shard_.slots()),
-         .residuals = residuals_,
-         .rows = rows_ ? std::optional(rows_->table().fork()) : std::nullopt});
-}
-
-std::int64_t Aggregator::asked_of(std::int64_t rank) const {
-  if (rules_.gate.mode == Mode::sync) return next_snapshot_ > gate_.version() ? next_snapshot_ : 0;
-  return cut_ && cut_->wants(rank) ? cut_->step() : 0;
+bool Aggregator::take_turn(std::size_t rank) {
+  if (rules_.gate.mode == Mode::sync || !rules_.gives_turns) return false;
+  const bool taken = turns_.take(rank, gate_.version());
+  if (taken) idle_[rank] = false;
+  return taken;
 }
 
 void Aggregator::answer(std::int64_t rank, const Reply& reply) {
   if (gate_.finished()) told_[index_of(rank)] = true;
-  reply(Answer{.weights = shard_.weights(),
-               .version = gate_.version(),
-               .rank_step = gate_.rank_steps()[index_of(rank)],
-               .sums = std::exchange(unseen_[index_of(rank)], {}),
-               .asked_snapshot = asked_of(rank),
-               .apply_seconds = apply_seconds_});
+  reply(answer_to(index_of(rank)));
 }
 
 void Aggregator::answer_waiting() {
   for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
-    if (!waiting_[rank].reply || waiting_[rank].at_least > gate_.version()) continue;
-    if (!may_go_on(rank)) continue;
+    if (!waiting_[rank].reply || !can_answer(rank, waiting_[rank])) continue;
     const Waiting waiting = std::exchange(waiting_[rank], {});
     answer(static_cast<std::int64_t>(rank), waiting.reply);
   }
@@ -360,6 +350,7 @@ void Aggregator::miss(std::int64_t rank) {
     waiting_[index_of(rank)] = {};
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
+    turns_.give_back(index_of(rank));
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
   }
@@ -368,7 +359,8 @@ void Aggregator::miss(std::int64_t rank) {
 
 void Aggregator::lose(std::int64_t rank, const std::string& why) {
   miss(rank);
-  if (rules_.gate.mode != Mode::sync) return;
+  if (gate_.knows(rank)) gone_[index_of(rank)] = true;
+  if (rules_.gate.mode != Mode::sync) return end_if_all_wait();
   if (gate_.finished() || broken_) return;
   broken_ = unavailable(why);
   for (Waiting& waiting : waiting_) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/staleness.h"
+#include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
@@ -53,6 +54,17 @@ struct Push {
   Payload gradient;
 };
 
+struct Pull {
+  std::int64_t rank = 0;
+  std::int64_t at_least = 0;  // the version that is waited for
+  // Sync: of just this version, be it the newest or the one before. A worker that is back asks for
+  // it where its last push has made a step on one ps and is missed on another.
+  bool exactly = false;
+  // Async: or, where this ps gives them, a turn to push, as soon as there is one. Until it pushes
+  // again nobody waits for the rank.
+  bool for_turn = false;
+};
+
 struct Answer {
   Weights weights;
   std::int64_t version = 0;
@@ -62,6 +74,7 @@ struct Answer {
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
   double apply_seconds = 0;  // how long summing and updating took for this version
+  bool turn = false;         // async: the rank may make another push
 };
 
 class Aggregator {
@@ -75,7 +88,9 @@ class Aggregator {
     StalenessScaling staleness_scaling = StalenessScaling::none;
     OptimizerSpec optimizer;  // for the learning rate at a step
     Wire wire = Wire::float32;
-    Share share = {};  // of the arena: what the shard holds; none = all of an arena
+    Share share = {};             // of the arena: what the shard holds; none = all of an arena
+    bool gives_turns = true;      // async: this is the one ps of the gang that does
+    bool keeps_previous = false;  // sync: the version before the newest can be pulled, too
   };
   struct Start {
     std::int64_t version = 0;
@@ -93,8 +108,8 @@ class Aggregator {
   // rank has one reply outstanding; a newer call of the same rank takes the place of an older one.
   // `invalid` for a rank or a size that cannot be, `conflict` for a step that is not next.
   void push(Push push, Reply reply);
-  // Answers as soon as the version is `at_least` or newer.
-  void pull(std::int64_t rank, std::int64_t at_least, Reply reply);
+  // `conflict` for exactly a version that is not there.
+  void pull(const Pull& pull, Reply reply);
 
   // The rows [ids, width] as the newest version has them.
   [[nodiscard]] Result<std::vector<float>> read_rows(std::span<const std::int64_t> ids) const;
@@ -141,12 +156,16 @@ class Aggregator {
   struct Waiting {
     Reply reply;  // empty: nobody waits
     std::int64_t at_least = 0;
+    bool for_turn = false;
   };
 
   void welcome_back(std::size_t rank);
+  void pull_exactly(const Pull& pull, const Reply& reply);
   void accept(Push push, Reply reply);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
+  bool can_answer(std::size_t rank, const Waiting& waiting);
+  void end_if_all_wait();
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
@@ -154,16 +173,21 @@ class Aggregator {
   void commit();
   [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, const BatchSums& sums) const;
   RowGradients apply_rows(const ParameterShard::Update& update);
+  [[nodiscard]] static RowTable::Update row_update(const ParameterShard::Update& update);
   void note_in_cut(const RowGradients& rows);
   void finish_cut_if_complete();
   void take_snapshot(std::int64_t step);
   [[nodiscard]] std::int64_t asked_of(std::int64_t rank) const;
+  Answer answer_to(std::size_t rank);
+  bool take_turn(std::size_t rank);
   void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
 
   Rules rules_;
   VersionGate gate_;
+  Turns turns_;
   ParameterShard shard_;
+  Weights previous_;  // where it is kept, once a step has committed
   std::optional<RowShard> rows_;
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
@@ -172,7 +196,9 @@ class Aggregator {
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
   std::vector<Waiting> waiting_;              // by rank
   std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started
-  std::vector<bool> lost_;                    // by rank
+  std::vector<bool> lost_;                    // by rank: not there
+  std::vector<bool> idle_;                    // by rank: it has no turn to push
+  std::vector<bool> gone_;                    // by rank: and not to come back
   std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
   std::vector<bool> told_;                    // by rank: see all_told()
   LeafResiduals restored_;                    // of leaves whose ranks have not pushed yet

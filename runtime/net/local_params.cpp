@@ -24,7 +24,16 @@ Result<Pulled> LocalParams::pull(std::int64_t at_least) {
     return conflict("version " + std::to_string(at_least) + " was never made");
   }
   Result<Answer> answer = internal("a pull that was not answered");
-  aggregator_.pull(0, at_least, [&answer](Result<Answer> given) { answer = std::move(given); });
+  aggregator_.pull({.at_least = at_least},
+                   [&answer](Result<Answer> given) { answer = std::move(given); });
+  return keep(std::move(answer));
+}
+
+Result<Pulled> LocalParams::pull_exactly(std::int64_t version) {
+  const std::lock_guard lock(mutex_);
+  Result<Answer> answer = internal("a pull that was not answered");
+  aggregator_.pull({.at_least = version, .exactly = true},
+                   [&answer](Result<Answer> given) { answer = std::move(given); });
   return keep(std::move(answer));
 }
 
@@ -63,6 +72,8 @@ Result<Pulled> LocalParams::keep(Result<Answer> answer) {
                 .oldest = given.version,
                 .newest = given.version,
                 .rank_step = given.rank_step,
+                .rank_step_max = given.rank_step,
+                .turn = given.turn,
                 .sums = given.sums,
                 .times = {.apply = Seconds(given.apply_seconds)},
                 .parameters = lent_->span()};

@@ -13,6 +13,8 @@ class LocalParams final : public ParamsChannel {
               SnapshotFiles files, std::optional<RowTable> rows = {});
 
   Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> pull_exactly(std::int64_t version) override;
+  Result<Pulled> pull_turn() override { return pull(0); }  // nobody else has one
   Result<Pulled> push_pull(const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;

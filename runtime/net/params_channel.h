@@ -47,11 +47,13 @@ struct ExchangeTimes {
 };
 
 struct Pulled {
-  std::int64_t version = 0;    // with several ps in async mode: that of ps 0
-  std::int64_t oldest = 0;     // version of the ps that is furthest behind
-  std::int64_t newest = 0;     // and of the one that is furthest ahead
-  std::int64_t rank_step = 0;  // newest step of this worker that every ps has taken
-  BatchSums sums;              // all that was applied since this worker's last answer
+  std::int64_t version = 0;        // with several ps in async mode: that of ps 0
+  std::int64_t oldest = 0;         // version of the ps that is furthest behind
+  std::int64_t newest = 0;         // and of the one that is furthest ahead
+  std::int64_t rank_step = 0;      // newest step of this worker that every ps has taken
+  std::int64_t rank_step_max = 0;  // and that any has
+  bool turn = false;               // async: this worker may push again, says ps 0
+  BatchSums sums;                  // all that was applied since this worker's last answer
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
   Traffic traffic = {};  // of this exchange
@@ -73,7 +75,12 @@ class ParamsChannel {
   // The parameters of version `at_least` or newer. `unavailable` when a ps is gone or the caller
   // was asked to stop.
   virtual Result<Pulled> pull(std::int64_t at_least) = 0;
-  // The same, as the ps have them: not rounded, whatever the wire.
+  // Sync: of just this version, which may be the one before the newest where the ps keep it.
+  // `conflict` where they do not.
+  virtual Result<Pulled> pull_exactly(std::int64_t version) = 0;
+  // Async: the newest, once there is a turn for this worker or training is over.
+  virtual Result<Pulled> pull_turn() = 0;
+  // As pull(), as the ps have them: not rounded, whatever the wire.
   virtual Result<Pulled> pull_master(std::int64_t at_least) { return pull(at_least); }
 
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,

@@ -16,6 +16,7 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_correct(answer.sums.correct);
   header.set_asked_snapshot(answer.asked_snapshot);
   header.set_apply_seconds(answer.apply_seconds);
+  header.set_turn(answer.turn);
   const StalenessCounts& stale = answer.sums.stale;
   if (stale.total() == 0) return header;
   for (const std::int64_t count : stale.updates()) header.add_staleness_counts(count);

@@ -301,6 +301,10 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   TRY(check_encodings(header));
   caller.wanted = header.wanted();
   if (caller.rank < 0) {
+    // Of a task's processes an earlier one may be heard of last.
+    std::int64_t& newest = newest_process_[header.rank()];
+    if (header.process() < newest) return conflict("another process of this task has come");
+    newest = header.process();
     caller.rank = header.rank();
     caller_of_rank_[caller.rank] = &caller;
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
@@ -314,7 +318,11 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }
   if (header.examples() == 0) {
-    aggregator_.pull(caller.rank, header.step(), std::move(reply));
+    aggregator_.pull({.rank = caller.rank,
+                      .at_least = header.step(),
+                      .exactly = header.exactly(),
+                      .for_turn = header.for_turn()},
+                     std::move(reply));
   } else {
     aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
   }

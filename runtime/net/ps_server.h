@@ -118,6 +118,7 @@ class PsServer {
   std::unique_ptr<grpc::Server> server_;
   std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
   std::map<std::int64_t, const PsCaller*> caller_of_rank_;   // the newest of each
+  std::map<std::int64_t, std::int64_t> newest_process_;      // by rank: PushFrame.process
   std::map<std::int64_t, Clock::time_point> missing_since_;  // ranks that may come back
   Clock::time_point lonely_since_ = Clock::now();            // meaningful while callers_ is empty
   bool had_callers_ = false;

@@ -1,6 +1,7 @@
 // Frames go to all ps before any answer is waited for; answers are copied in, and decoded, as they
 // come.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "runtime/net/frame.h"
@@ -15,21 +16,46 @@ Wire wire_of(proto::Encoding encoding) {
   return encoding == proto::BFLOAT16 ? Wire::bfloat16 : Wire::float32;
 }
 
+proto::PushFrame pull_frame(std::int64_t version) {
+  proto::PushFrame header;
+  header.set_step(version);
+  return header;
+}
+
 }  // namespace
 
 Result<Pulled> RemoteParams::pull(std::int64_t at_least) {
-  return pull(at_least, parameter_encoding(options_.wire));
+  return pull_from_all(parameter_encoding(options_.wire),
+                       [at_least](const Ps&) { return pull_frame(at_least); });
 }
 
 Result<Pulled> RemoteParams::pull_master(std::int64_t at_least) {
-  return pull(at_least, proto::FLOAT32);
+  return pull_from_all(proto::FLOAT32, [at_least](const Ps&) { return pull_frame(at_least); });
 }
 
-Result<Pulled> RemoteParams::pull(std::int64_t at_least, proto::Encoding wanted) {
+Result<Pulled> RemoteParams::pull_exactly(std::int64_t version) {
+  return pull_from_all(parameter_encoding(options_.wire), [version](const Ps&) {
+    proto::PushFrame header = pull_frame(version);
+    header.set_exactly(true);
+    return header;
+  });
+}
+
+// Ps 0 alone gives turns.
+Result<Pulled> RemoteParams::pull_turn() {
+  return pull_from_all(parameter_encoding(options_.wire), [](const Ps& ps) {
+    proto::PushFrame header =
+        pull_frame(ps.index == 0 ? std::numeric_limits<std::int64_t>::max() : 0);
+    header.set_for_turn(true);
+    return header;
+  });
+}
+
+template <typename FrameOf>
+Result<Pulled> RemoteParams::pull_from_all(proto::Encoding wanted, FrameOf frame_of) {
   if (!usable_) return unavailable("the streams to the ps are closed");
   for (const auto& ps : ps_) {
-    proto::PushFrame header;
-    header.set_step(at_least);
+    proto::PushFrame header = frame_of(*ps);
     ps->wanted = wanted;
     TRY(send(*ps, header, {}));
   }
@@ -83,6 +109,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
   header.set_token(options_.token);
   header.set_rank(options_.rank);
+  header.set_process(process_);
   header.set_wanted(ps.wanted);
   traffic_.sent += payload.bytes();
   if (ps.lane) {
@@ -127,6 +154,7 @@ Result<Pulled> RemoteParams::receive_all() {
     pulled.oldest = std::min(pulled.oldest, ps->version);
     pulled.newest = std::max(pulled.newest, ps->version);
     pulled.rank_step = std::min(pulled.rank_step, ps->pulled.rank_step);
+    pulled.rank_step_max = std::max(pulled.rank_step_max, ps->pulled.rank_step);
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
   }

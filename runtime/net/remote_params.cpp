@@ -49,7 +49,11 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   return params;
 }
 
-RemoteParams::RemoteParams(RemoteOptions options) : options_(std::move(options)) {
+RemoteParams::RemoteParams(RemoteOptions options)
+    : options_(std::move(options)),
+      process_(std::chrono::duration_cast<std::chrono::microseconds>(
+                   system_clock::now().time_since_epoch())
+                   .count()) {
   const auto count = static_cast<std::int64_t>(options_.ps.size());
   if (options_.shares.empty()) options_.shares = plan_shares(options_.arena_elements, count);
   ENSURE(options_.shares.size() == options_.ps.size());

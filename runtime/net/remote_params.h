@@ -52,6 +52,8 @@ class RemoteParams final : public ParamsChannel {
 
   std::shared_ptr<AlignedBuffer> gradient_buffer(std::size_t elements) override;
   Result<Pulled> pull(std::int64_t at_least) override;
+  Result<Pulled> pull_exactly(std::int64_t version) override;
+  Result<Pulled> pull_turn() override;
   Result<Pulled> pull_master(std::int64_t at_least) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
@@ -76,7 +78,9 @@ class RemoteParams final : public ParamsChannel {
   RowCalls& row_calls();
   Status open_stream(Ps& ps);
   Status make_encoder();
-  Result<Pulled> pull(std::int64_t at_least, proto::Encoding wanted);
+  // `frame_of(ps)` says what to ask it for.
+  template <typename FrameOf>
+  Result<Pulled> pull_from_all(proto::Encoding wanted, FrameOf frame_of);
   void prepare(const Contribution& contribution);
   [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
@@ -95,6 +99,7 @@ class RemoteParams final : public ParamsChannel {
   void close_streams();
 
   RemoteOptions options_;
+  const std::int64_t process_;  // when it began, in microseconds
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
   std::vector<RowCalls::Peer> row_peers_;     // by ps, where there is a table

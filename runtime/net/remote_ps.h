@@ -52,6 +52,8 @@ struct RemoteParams::Ps {
               .oldest = header.version(),
               .newest = header.version(),
               .rank_step = header.rank_step(),
+              .rank_step_max = header.rank_step(),
+              .turn = header.turn(),
               .sums = {.examples = header.examples(),
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),

@@ -33,16 +33,16 @@ bool is_one_cut(const std::vector<WrittenShard>& shards) {
 
 }  // namespace
 
-Chief::Chief(Parts parts, const Pulled& start)
+Chief::Chief(Parts parts, std::int64_t start)
     : parts_(parts),
       training_(parts.task.context.spec.training),
       saving_(parts.task.context.spec.checkpoint),
       progress_({.accuracy = parts_.dataset.shape().classes > 0,
                  .staleness = step_mode(parts_.task.context.spec) == Mode::async},
-                start.version, start.sums.stale),
-      reported_(start.version),
-      evaluated_(start.version),
-      saved_(start.version),
+                start),
+      reported_(start),
+      evaluated_(start),
+      saved_(start),
       saved_at_(std::chrono::steady_clock::now()) {}
 
 Chief::~Chief() {

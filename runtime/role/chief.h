@@ -29,8 +29,8 @@ class Chief {
     ParamsChannel& params;
   };
 
-  // `start`: the parameters that training goes on from.
-  Chief(Parts parts, const Pulled& start);
+  // `start`: the version that training goes on from.
+  Chief(Parts parts, std::int64_t start);
   // Waits for the checkpoint that is under way.
   ~Chief();
   Chief(const Chief&) = delete;

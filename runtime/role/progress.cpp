@@ -46,7 +46,9 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["apply_seconds"] = mean(times_.apply);
   }
 
-  *this = Progress(kind_, version, stale_);
+  const StalenessCounts stale = stale_;
+  *this = Progress(kind_, version);
+  stale_ = stale;
   return values;
 }
 

@@ -20,9 +20,7 @@ class Progress {
     bool staleness = false;  // of async: mean, quantiles and counts of all updates
   };
 
-  // `before`: updates of the attempt that were made without this task.
-  Progress(Kind kind, std::int64_t version, StalenessCounts before = {})
-      : kind_(kind), stale_(before), version_(version) {}
+  Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
 
   void add(const Pulled& pulled);
   // Of a step of this task.

@@ -41,13 +41,18 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   const bool waits = context.workers_return && context.spec.run_policy.max_restarts > 0 &&
                      returns_alone(context.spec, worker);
   const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
+  Aggregator::Rules rules = plan.rules(context.spec);
+  rules.gives_turns = index == 0;
+  // Rows are updated in place: of a table there is no version before.
+  rules.keeps_previous = waits && rules.gate.mode == Mode::sync && plan.shares.size() > 1 &&
+                         plan.model.rows().width() == 0;
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,
                            PsServer::start({.listen = context.listen,
                                             .token = context.token,
                                             .first_caller_limit = first_caller_limit,
                                             .return_limit = return_limit},
-                                           {.rules = plan.rules(context.spec),
+                                           {.rules = std::move(rules),
                                             .share = plan.shares[index],
                                             .arena_elements = plan.model.arena_elements(),
                                             .shard = std::move(share.shard),

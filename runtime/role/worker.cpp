@@ -10,6 +10,7 @@
 #include "runtime/core/arena_layout.h"
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
+#include "runtime/core/step_protocol.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/math/wire/onebit.h"
 #include "runtime/model/row_batch.h"
@@ -87,10 +88,14 @@ class Training {
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
         row_width_(plan.model.rows().width()),
         rows_(row_width_),
-        gradient_(params.gradient_buffer(elements_ * nodes_.size())) {}
+        gradient_(params.gradient_buffer(elements_ * nodes_.size())),
+        protocol_({.mode = step_mode(task.context.spec), .max_steps = plan.max_steps}) {}
 
   Result<TaskEnd> run() {
-    TRY(task_.cause.of(Reason::peer_lost, pull_first()));
+    while (protocol_.begins()) {
+      TRY(task_.cause.of(Reason::peer_lost, ask(protocol_.next())));
+    }
+    forget_what_was_before();
     residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
@@ -98,7 +103,7 @@ class Training {
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, params_.transports())));
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_);
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_.version);
     }
     TRY(steps(chief ? &*chief : nullptr));
     if (task_.stop.stop_requested()) return TaskEnd::stopped;
@@ -113,19 +118,32 @@ class Training {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }
 
-  // Parameters to begin with, in sync of one version. They can be of two where an earlier process
-  // of this task died: its push may have reached one ps and not another, or one ps was just waiting
-  // for another worker's.
-  Status pull_first() {
-    TRY_ASSIGN(pulled_, params_.pull(0));
-    if (!sync() || pulled_.oldest == pulled_.newest) return ok();
-    if (pulled_.rank_step < pulled_.newest) {
-      return unavailable("the ps are at versions " + std::to_string(pulled_.oldest) + " to " +
-                         std::to_string(pulled_.newest) +
-                         ", and the push that led there reached only some of them");
-    }
-    TRY_ASSIGN(pulled_, params_.pull(pulled_.newest));
+  // Anything but a push.
+  Status ask(const StepProtocol::Ask& next) {
+    unreported_ += std::exchange(pulled_.sums, {});
+    using enum StepProtocol::Ask::What;
+    TRY_ASSIGN(pulled_, next.what == pull_turn      ? params_.pull_turn()
+                        : next.what == pull_exactly ? params_.pull_exactly(next.version)
+                                                    : params_.pull(next.version));
+    take_in();
     return ok();
+  }
+
+  // Of updates that others made before this task came only the staleness is told: its examples and
+  // losses belong to no interval of the chief's.
+  void forget_what_was_before() {
+    unreported_ += std::exchange(pulled_.sums, {});
+    unreported_ = {.stale = unreported_.stale};
+  }
+
+  void take_in() {
+    protocol_.take({.version = pulled_.version,
+                    .oldest = pulled_.oldest,
+                    .newest = pulled_.newest,
+                    .rank_step = pulled_.rank_step,
+                    .rank_step_max = pulled_.rank_step_max,
+                    .turn = pulled_.turn,
+                    .asked_snapshot = pulled_.asked_snapshot});
   }
 
   Status steps(Chief* chief) {
@@ -140,13 +158,20 @@ class Training {
                         .first_step = next_step()});
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
-    while (pulled_.version < plan_.max_steps) {
+    for (;;) {
+      const StepProtocol::Ask next = protocol_.next();
+      if (next.what == StepProtocol::Ask::What::nothing) return ok();
+      if (next.what != StepProtocol::Ask::What::push) {
+        Status asked = ask(next);
+        if (!asked.has_value() && task_.stop.stop_requested()) return ok();
+        TRY(task_.cause.of(Reason::peer_lost, std::move(asked)));
+        continue;
+      }
       times_ = {};
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
     }
-    return ok();
   }
 
   // Of a node of the reduction tree: the arena's gradient, and the table's rows'.
@@ -225,7 +250,9 @@ class Training {
   // In async one ps may be at its last version before the others: what is evaluated must be what is
   // saved, on all of them.
   Status finish(Chief& chief) {
+    unreported_ += pulled_.sums;
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, params_.pull_master(plan_.max_steps)));
+    pulled_.sums += std::exchange(unreported_, {});
     return chief.finish(pulled_);
   }
 
@@ -233,12 +260,13 @@ class Training {
   // so that their pushes carry them. All know by themselves which step is the last.
   [[nodiscard]] bool announces() const { return sync() && plan_.wire == Wire::onebit; }
 
-  Status ask(Chief& chief, Contribution& contribution) const {
+  Status ask(Chief& chief, Contribution& contribution) {
     const std::int64_t next = pulled_.version + 1;
     if (announces()) {
       TRY_ASSIGN(contribution.announced_snapshot, chief.snapshot_step(next + 1));
     } else {
-      TRY_ASSIGN(contribution.snapshot_step, chief.snapshot_step(next));
+      TRY_ASSIGN(const std::int64_t step, chief.snapshot_step(next));
+      protocol_.ask_snapshot(step);
     }
     return ok();
   }
@@ -256,9 +284,7 @@ class Training {
   Status exchange(const BatchSums& sums, Chief* chief) {
     Contribution contribution{.step = next_step(), .sums = sums, .gradient = gradient_};
     if (chief != nullptr) TRY(ask(*chief, contribution));
-    // Once for each: a ps that had not heard of it yet is told by the same push as the others.
-    if (pulled_.asked_snapshot > marked_) contribution.snapshot_step = pulled_.asked_snapshot;
-    marked_ = std::max(marked_, contribution.snapshot_step);
+    contribution.snapshot_step = protocol_.next().snapshot_step;
     add_residuals(contribution);
     const auto start = StepTimes::Clock::now();
     if (row_width_ > 0) {
@@ -271,9 +297,13 @@ class Training {
     auto answer = params_.push_pull(contribution);
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
+    take_in();
     times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
     if (chief == nullptr) return ok();
-    return chief->after_step(pulled_, times_);
+    pulled_.sums += std::exchange(unreported_, {});
+    TRY(chief->after_step(pulled_, times_));
+    pulled_.sums = {};
+    return ok();
   }
 
   const Task& task_;
@@ -287,10 +317,11 @@ class Training {
   std::vector<RowGradients> row_parts_;      // of each node
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
+  StepProtocol protocol_;
   Pulled pulled_;
+  BatchSums unreported_;            // of answers that were no step's
   StepTimes times_;                 // of the step under way
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
-  std::int64_t marked_ = 0;         // the newest checkpoint that a push of ours has carried
 };
 
 }  // namespace

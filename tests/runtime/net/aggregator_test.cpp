@@ -184,7 +184,7 @@ TEST_CASE("all are told of the end once each rank has seen it or is lost", "[agg
   CHECK_FALSE(desk.aggregator.all_told());
   desk.push(0, 2);
   CHECK_FALSE(desk.aggregator.all_told());
-  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.aggregator.pull({.rank = 1}, desk.note(1));
   CHECK_FALSE(desk.aggregator.all_told());
   desk.aggregator.lose(2, "gone");
   CHECK(desk.aggregator.all_told());
@@ -274,7 +274,7 @@ TEST_CASE("a sync step waits for a rank that is missed, and is the same when it 
   desk.push(0, 1);
   desk.aggregator.miss(1);
   CHECK(desk.answers[0].empty());
-  desk.aggregator.pull(1, 0, desk.note(1));  // another process of the task: where are we?
+  desk.aggregator.pull({.rank = 1}, desk.note(1));  // another process of the task: where are we?
   REQUIRE(desk.answers[1].size() == 1);
   CHECK(desk.answers[1][0]->version == 0);
   desk.push(1, 1);
@@ -286,7 +286,7 @@ TEST_CASE("a push that came before its rank was missed counts, and counts once",
   Desk desk(sync_of(2));
   desk.push(1, 1);
   desk.aggregator.miss(1);
-  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.aggregator.pull({.rank = 1}, desk.note(1));
   desk.push(1, 1);  // the same batch again
   CHECK(desk.aggregator.version() == 0);
   desk.push(0, 1);
@@ -298,7 +298,7 @@ TEST_CASE("a push that came before its rank was missed counts, and counts once",
 TEST_CASE("a rank that is back is told of the end before the ps may go", "[aggregator]") {
   Desk desk({.mode = Mode::sync, .ranks = 2, .max_steps = 1});
   desk.aggregator.miss(1);
-  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.aggregator.pull({.rank = 1}, desk.note(1));
   desk.push(0, 1);
   CHECK_FALSE(desk.aggregator.all_told());
   desk.push(1, 1);
@@ -310,7 +310,7 @@ TEST_CASE("a rank that is back goes on beside the slowest of the others", "[aggr
   desk.push(1, 1, 0);
   desk.aggregator.lose(1, "gone");
   for (std::int64_t step = 1; step <= 5; ++step) desk.push(0, step, step);
-  desk.aggregator.pull(1, 0, desk.note(1));
+  desk.aggregator.pull({.rank = 1}, desk.note(1));
   CHECK(desk.answers[1].back()->rank_step == 1);
   desk.push(0, 6, 6);
   CHECK(desk.answers[0].size() == 6);  // one step ahead

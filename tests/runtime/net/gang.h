@@ -28,6 +28,7 @@ struct GangSpec {
   Wire wire = Wire::float32;
   std::int64_t leaves = 0;     // sync: micro-batches of a step; 0 = one for each worker
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
+  bool keeps_previous = false;
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
@@ -134,7 +135,9 @@ class Gang {
                    .leaves = spec_.leaves,
                    .optimizer = learning(),
                    .wire = spec_.wire,
-                   .share = {}},
+                   .share = {},
+                   .gives_turns = servers_.empty(),
+                   .keeps_previous = spec_.keeps_previous},
          .share = share,
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),

@@ -34,12 +34,7 @@ function PartitionView({partition, newest}: {partition: Partition; newest: numbe
       <p class="muted">
         {formatBytes(partition.bytes)} over {plural(shares.length, 'task')} by{' '}
         <code>{partition.policy}</code>
-        {shares.length > 1 && (
-          <>
-            ; the largest share is <b data-figure="balance">{formatValue(partition.balance)}</b>{' '}
-            of the mean
-          </>
-        )}
+        {shares.length > 1 && <Balance value={partition.balance} />}
         {attempt !== newest && ` (attempt ${attempt})`}
       </p>
       <ul class="shares" tabIndex={0} aria-label="Shares">
@@ -60,6 +55,14 @@ function PartitionView({partition, newest}: {partition: Partition; newest: numbe
         <p class="muted">Rows of {tables.join(', ')} are spread over all of them by id.</p>
       )}
     </section>
+  );
+}
+
+function Balance({value}: {value: number}): JSX.Element {
+  return (
+    <>
+      ; the largest share is <b data-figure="balance">{formatValue(value)}</b> of the mean
+    </>
   );
 }
 

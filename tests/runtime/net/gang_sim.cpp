@@ -1,0 +1,367 @@
+// What PsServer, RemoteParams and the roles do around the cores is done here in miniature: a stream
+// from each process of a worker to each ps, which ends when the process does, after what had left.
+#include "tests/runtime/net/gang_sim.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "tests/runtime/net/gang.h"
+
+namespace trainyard::runtime::test {
+namespace {
+
+struct Frame {
+  std::optional<Pull> pull;  // else a push
+  Push push;
+  std::shared_ptr<AlignedBuffer> gradient;
+};
+
+struct Stream {
+  std::deque<Frame> up;
+  std::deque<Result<Answer>> down;
+  bool ended = false;  // the ps has seen its end
+};
+
+// Of a worker's task.
+struct Process {
+  std::int64_t rank = 0;
+  std::int64_t number = 0;  // later ones have greater
+  StepProtocol protocol;
+  std::vector<Stream> streams;                       // by ps
+  std::deque<std::pair<std::size_t, Frame>> unsent;  // with the ps each is for
+  std::vector<std::optional<Answer>> answers;        // by ps: of the exchange under way
+  std::vector<Answer> newest;                        // by ps
+  bool alive = true;
+  bool over = false;
+};
+
+struct Ps {
+  std::unique_ptr<Aggregator> aggregator;
+  std::vector<std::int64_t> newest_number;     // by rank: of the last process that has called
+  std::map<std::int64_t, Snapshot> snapshots;  // by name
+};
+
+struct Checkpoint {
+  std::int64_t version = 0;
+  std::vector<std::int64_t> rank_steps;
+  std::vector<std::vector<float>> weights;  // by ps
+};
+
+class Sim {
+ public:
+  Sim(const SimSpec& spec, std::uint64_t seed) : spec_(spec), random_(seed) { start_gang(); }
+
+  SimEnd run() {
+    constexpr int kEventsMax = 100'000;
+    for (int events = 0; events < kEventsMax && end_.fault.empty(); ++events) {
+      kill_by_chance();
+      if (is_over()) return finished();
+      std::vector<std::function<void()>> possible = possible_events();
+      if (possible.empty()) return failed("nobody can go on");
+      possible[random_() % possible.size()]();
+    }
+    return end_.fault.empty() ? failed("no end") : end_;
+  }
+
+ private:
+  [[nodiscard]] bool sync() const { return spec_.mode == Mode::sync; }
+  [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(spec_.workers); }
+  bool chance(int of_thousand) { return static_cast<int>(random_() % 1000) < of_thousand; }
+
+  SimEnd failed(std::string fault) {
+    end_.fault = std::move(fault);
+    return end_;
+  }
+
+  void start_gang() {
+    processes_.clear();
+    ps_.clear();
+    missing_.clear();
+    gone_.assign(static_cast<std::size_t>(spec_.workers), false);
+    under_way_ = 0;
+    ps_.resize(static_cast<std::size_t>(spec_.ps));
+    for (std::size_t i = 0; i < ps_.size(); ++i) start_ps(i);
+    for (std::int64_t rank = 0; rank < spec_.workers; ++rank) start_process(rank);
+  }
+
+  void start_ps(std::size_t index) {
+    Ps& ps = ps_[index];
+    ps.newest_number.resize(static_cast<std::size_t>(spec_.workers));
+    AlignedBuffer weights(elements());
+    Aggregator::Start start;
+    if (checkpoint_) {
+      std::ranges::copy(checkpoint_->weights[index], weights.span().begin());
+      start = {.version = checkpoint_->version, .rank_steps = checkpoint_->rank_steps};
+    }
+    OptimizerSpec optimizer;
+    optimizer.learning_rate = sync() ? 0.25 : 1;
+    ps.aggregator = std::make_unique<Aggregator>(
+        Aggregator::Rules{
+            .gate = {.mode = spec_.mode, .ranks = spec_.workers, .max_steps = spec_.max_steps},
+            .max_staleness = spec_.max_staleness,
+            .optimizer = optimizer,
+            .gives_turns = index == 0,
+            .keeps_previous = spec_.keeps_previous},
+        ParameterShard({}, std::move(weights), {}), std::move(start), [&ps](Snapshot snapshot) {
+          ps.snapshots.insert_or_assign(snapshot.step, std::move(snapshot));
+        });
+  }
+
+  void start_process(std::int64_t rank) {
+    const auto process = std::make_shared<Process>(
+        Process{.rank = rank,
+                .number = std::ssize(processes_),
+                .protocol = StepProtocol({.mode = spec_.mode, .max_steps = spec_.max_steps}),
+                .streams = std::vector<Stream>(ps_.size()),
+                .unsent = {},
+                .answers = std::vector<std::optional<Answer>>(ps_.size()),
+                .newest = std::vector<Answer>(ps_.size())});
+    processes_.push_back(process);
+    ask(*process);
+  }
+
+  // Frames for all ps, of what the protocol asks next.
+  void ask(Process& process) {
+    const std::int64_t next = process.newest.front().version + 1;
+    const bool chief = process.rank == 0;
+    if (chief && under_way_ == 0 && next % spec_.snapshot_every == 0 && next < spec_.max_steps) {
+      process.protocol.ask_snapshot(next);
+    }
+    const StepProtocol::Ask asked = process.protocol.next();
+    using enum StepProtocol::Ask::What;
+    if (asked.what == nothing) return end(process);
+    if (chief && asked.what == push && asked.snapshot_step > 0) under_way_ = asked.snapshot_step;
+    for (std::size_t i = 0; i < ps_.size(); ++i) {
+      Frame frame;
+      if (asked.what == push) {
+        frame = push_of(process, asked, i);
+      } else {
+        const bool for_turn = asked.what == pull_turn;
+        frame.pull = {.rank = process.rank,
+                      .at_least = for_turn && i == 0 ? spec_.max_steps : asked.version,
+                      .exactly = asked.what == pull_exactly,
+                      .for_turn = for_turn};
+      }
+      process.unsent.emplace_back(i, std::move(frame));
+    }
+  }
+
+  Frame push_of(const Process& process, const StepProtocol::Ask& asked, std::size_t ps) const {
+    Frame frame;
+    frame.gradient = std::make_shared<AlignedBuffer>(elements());
+    const auto gradient = frame.gradient->span();
+    if (sync()) {
+      fake_gradient(process.newest[ps].weights->span(), process.rank, asked.step, gradient);
+    } else {
+      gradient[static_cast<std::size_t>(process.rank)] = -1;
+    }
+    frame.push = {.rank = process.rank,
+                  .step = asked.step,
+                  .base_version = process.newest[ps].version,
+                  .sums = {.examples = 1},
+                  .snapshot_step = asked.snapshot_step,
+                  .gradient = payload_of(gradient, Share{.ranges = {{0, spec_.workers}}})};
+    frame.push.gradient.owner = frame.gradient;
+    return frame;
+  }
+
+  // The chief's last checkpoint; whoever else is over just goes.
+  void end(Process& process) {
+    process.over = true;
+    if (process.rank != 0) return;
+    for (Ps& ps : ps_) {
+      ps.snapshots.clear();
+      ps.aggregator->snapshot_at(spec_.max_steps);
+      if (!ps.snapshots.contains(spec_.max_steps)) end_.fault = "no checkpoint at the end";
+      for (const auto& [step, snapshot] : ps.snapshots) check(snapshot);
+    }
+  }
+
+  std::vector<std::function<void()>> possible_events() {
+    std::vector<std::function<void()>> events;
+    for (const auto& process : processes_) {
+      if (process->alive && !process->unsent.empty()) events.emplace_back([&] { send(*process); });
+      for (std::size_t i = 0; i < ps_.size(); ++i) {
+        Stream& stream = process->streams[i];
+        if (!stream.up.empty()) {
+          events.emplace_back([this, process, i] { deliver(process, i); });
+        } else if (!process->alive && !stream.ended) {
+          events.emplace_back([this, process, i] { end_stream(*process, i); });
+        }
+        if (process->alive && !stream.down.empty()) {
+          events.emplace_back([this, process, i] { answer(*process, i); });
+        }
+      }
+    }
+    for (const std::int64_t rank : missing_) {
+      events.emplace_back([this, rank] {
+        std::erase(missing_, rank);
+        start_process(rank);
+      });
+    }
+    const bool written = under_way_ > 0 && std::ranges::all_of(ps_, [this](const Ps& ps) {
+                           return ps.snapshots.contains(under_way_);
+                         });
+    if (written) events.emplace_back([this] { commit(); });
+    return events;
+  }
+
+  void send(Process& process) {
+    auto [ps, frame] = std::move(process.unsent.front());
+    process.unsent.pop_front();
+    process.streams[ps].up.push_back(std::move(frame));
+  }
+
+  // What an earlier process of the task sends late is refused, as PsServer does.
+  void deliver(const std::shared_ptr<Process>& process, std::size_t index) {
+    Stream& stream = process->streams[index];
+    Frame frame = std::move(stream.up.front());
+    stream.up.pop_front();
+    Ps& ps = ps_[index];
+    std::int64_t& number = ps.newest_number[static_cast<std::size_t>(process->rank)];
+    if (process->number < number) return;
+    number = process->number;
+    auto reply = [weak = std::weak_ptr(process), index](Result<Answer> given) {
+      if (const auto there = weak.lock()) there->streams[index].down.push_back(std::move(given));
+    };
+    if (frame.pull) {
+      ps.aggregator->pull(*frame.pull, std::move(reply));
+    } else {
+      ps.aggregator->push(std::move(frame.push), std::move(reply));
+    }
+  }
+
+  void end_stream(Process& process, std::size_t index) {
+    process.streams[index].ended = true;
+    Ps& ps = ps_[index];
+    if (process.number < ps.newest_number[static_cast<std::size_t>(process.rank)]) return;
+    if (gone_[static_cast<std::size_t>(process.rank)]) {
+      ps.aggregator->lose(process.rank, "gone");
+    } else {
+      ps.aggregator->miss(process.rank);
+    }
+  }
+
+  void answer(Process& process, std::size_t index) {
+    Result<Answer> given = std::move(process.streams[index].down.front());
+    process.streams[index].down.pop_front();
+    if (!given.has_value()) {
+      end_.fault = "refused: " + given.error().message;
+      return;
+    }
+    process.answers[index] = *std::move(given);
+    if (!std::ranges::all_of(process.answers, [](const auto& each) { return each.has_value(); })) {
+      return;
+    }
+    StepProtocol::Seen seen{.version = process.answers.front()->version,
+                            .oldest = process.answers.front()->version,
+                            .newest = process.answers.front()->version,
+                            .rank_step = process.answers.front()->rank_step,
+                            .rank_step_max = process.answers.front()->rank_step,
+                            .turn = process.answers.front()->turn};
+    for (std::size_t i = 0; i < ps_.size(); ++i) {
+      Answer& each = *process.answers[i];
+      seen.oldest = std::min(seen.oldest, each.version);
+      seen.newest = std::max(seen.newest, each.version);
+      seen.rank_step = std::min(seen.rank_step, each.rank_step);
+      seen.rank_step_max = std::max(seen.rank_step_max, each.rank_step);
+      seen.asked_snapshot = std::max(seen.asked_snapshot, each.asked_snapshot);
+      process.newest[i] = std::move(each);
+      process.answers[i].reset();
+    }
+    process.protocol.take(seen);
+    ask(process);
+  }
+
+  // A checkpoint that is no cut, since a worker died in it, is given up.
+  void commit() {
+    Checkpoint checkpoint;
+    bool one_cut = true;
+    const Snapshot& first = ps_.front().snapshots.at(under_way_);
+    for (const Ps& ps : ps_) {
+      const Snapshot& snapshot = ps.snapshots.at(under_way_);
+      check(snapshot);
+      one_cut &= snapshot.rank_steps == first.rank_steps && snapshot.version == first.version;
+      checkpoint.weights.emplace_back(snapshot.weights->span().begin(),
+                                      snapshot.weights->span().end());
+    }
+    if (!one_cut && end_.kills == 0) end_.fault = "a checkpoint that is no cut";
+    if (one_cut) {
+      checkpoint.version = first.version;
+      checkpoint.rank_steps = first.rank_steps;
+      checkpoint_ = std::move(checkpoint);
+      ++end_.checkpoints;
+    }
+    under_way_ = 0;
+  }
+
+  // Async: no push is torn, applied twice, or counted and not applied.
+  void check(const Snapshot& snapshot) {
+    if (sync()) return;
+    for (std::size_t rank = 0; rank < elements(); ++rank) {
+      if (snapshot.weights->span()[rank] == static_cast<float>(snapshot.rank_steps[rank])) continue;
+      end_.fault = "weights do not hold the pushes that were counted";
+    }
+  }
+
+  void kill_by_chance() {
+    if (chance(spec_.gang_kills)) {
+      ++end_.restarts;
+      return start_gang();
+    }
+    const bool comes_back = chance(spec_.worker_kills);
+    if (!comes_back && !chance(spec_.worker_ends)) return;
+    std::vector<std::shared_ptr<Process>> candidates;
+    for (const auto& process : processes_) {
+      if (process->rank > 0 && process->alive && !process->over) candidates.push_back(process);
+    }
+    if (candidates.empty()) return;
+    Process& killed = *candidates[random_() % candidates.size()];
+    killed.alive = false;
+    killed.unsent.clear();
+    ++end_.kills;
+    if (comes_back) {
+      missing_.push_back(killed.rank);
+    } else {
+      gone_[static_cast<std::size_t>(killed.rank)] = true;
+      end_.lost_any = true;
+    }
+  }
+
+  [[nodiscard]] bool is_over() const {
+    return missing_.empty() && std::ranges::all_of(processes_, [](const auto& process) {
+             return process->over || !process->alive;
+           });
+  }
+
+  SimEnd finished() {
+    end_.over = true;
+    for (const Ps& ps : ps_) {
+      const auto weights = ps.aggregator->weights()->span();
+      end_.weights.emplace_back(weights.begin(), weights.end());
+      const Snapshot& last = ps.snapshots.at(spec_.max_steps);
+      end_.rank_steps.push_back(last.rank_steps);
+      if (!std::ranges::equal(last.weights->span(), weights)) {
+        end_.fault = "something was applied after the end";
+      }
+    }
+    return end_;
+  }
+
+  SimSpec spec_;
+  std::mt19937_64 random_;
+  std::vector<Ps> ps_;
+  std::vector<std::shared_ptr<Process>> processes_;  // dead ones, too
+  std::vector<std::int64_t> missing_;                // ranks whose tasks get another process
+  std::vector<bool> gone_;                           // by rank: it never comes back
+  std::optional<Checkpoint> checkpoint_;
+  std::int64_t under_way_ = 0;  // the checkpoint that is; 0 = none
+  SimEnd end_;
+};
+
+}  // namespace
+
+SimEnd simulate(const SimSpec& spec, std::uint64_t seed) { return Sim(spec, seed).run(); }
+
+}  // namespace trainyard::runtime::test

@@ -1,0 +1,49 @@
+// Workers and ps of one gang as their pure cores (StepProtocol, Aggregator), on links whose pace is
+// drawn from a seed, with kills in between any two messages. Everything happens in one thread, so a
+// seed is a history that can be seen again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/core/step_protocol.h"
+#include "runtime/net/aggregator.h"
+
+namespace trainyard::runtime::test {
+
+struct SimSpec {
+  Mode mode = Mode::sync;
+  std::int64_t ps = 2;
+  std::int64_t workers = 3;
+  std::int64_t max_steps = 12;
+  std::int64_t snapshot_every = 4;
+  std::optional<std::int64_t> max_staleness = {};
+  // By chance out of 1000, before each event.
+  int worker_kills = 0;  // of a worker that is not the chief: its task goes on in another process
+  int worker_ends = 0;   // async: the same, and it never comes back
+  int gang_kills = 0;    // of the chief or a ps: all start again from the newest checkpoint
+  bool keeps_previous = true;
+};
+
+struct SimEnd {
+  bool over = false;                                  // every worker that is left has seen the end
+  std::string fault;                                  // what was seen that must never be
+  int restarts = 0;                                   // of the gang
+  int kills = 0;                                      // of workers
+  int checkpoints = 0;                                // committed
+  bool lost_any = false;                              // a worker never came back
+  std::vector<std::vector<float>> weights;            // by ps, at the end
+  std::vector<std::vector<std::int64_t>> rank_steps;  // by ps, at the end
+};
+
+// Sync: gradients depend on the parameters, so that a mistake anywhere spreads. Async: each adds 1
+// to the element of its rank, so that weights count the pushes that made them.
+SimEnd simulate(const SimSpec& spec, std::uint64_t seed);
+
+}  // namespace trainyard::runtime::test

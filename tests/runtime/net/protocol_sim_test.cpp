@@ -1,0 +1,123 @@
+// The protocol of workers and ps over thousands of seeded histories.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "tests/runtime/net/gang_sim.h"
+
+namespace trainyard::runtime {
+
+using test::SimEnd, test::SimSpec, test::simulate;
+
+namespace {
+
+constexpr std::uint64_t kSeeds = 400;
+
+std::int64_t sum_of(const std::vector<std::int64_t>& steps) {
+  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+TEST_CASE("sync: killed workers change no bit, and nobody has to start again", "[protocol]") {
+  for (const std::int64_t ps : {1, 2, 3}) {
+    SimSpec spec{.ps = ps};
+    const SimEnd undisturbed = simulate(spec, 0);
+    REQUIRE(undisturbed.over);
+    spec.worker_kills = 30;
+    int kills = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      INFO(ps << " ps, seed " << seed);
+      const SimEnd end = simulate(spec, seed);
+      REQUIRE(end.fault == "");
+      REQUIRE(end.over);
+      REQUIRE(end.weights == undisturbed.weights);
+      kills += end.kills;
+    }
+    CHECK(kills > 1000);
+  }
+}
+
+TEST_CASE("sync: the version before is what makes a torn push whole", "[protocol]") {
+  const SimSpec spec{.worker_kills = 30, .keeps_previous = false};
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const SimEnd end = simulate(spec, seed);
+    if (end.fault.find("is not kept") != std::string::npos) {
+      ++refused;
+      continue;
+    }
+    REQUIRE(end.fault == "");
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("sync: a gang that starts again from a checkpoint ends with the same bits",
+          "[protocol]") {
+  SimSpec spec{.max_steps = 20};
+  const SimEnd undisturbed = simulate(spec, 0);
+  spec.worker_kills = 5;
+  spec.gang_kills = 2;
+  int restarts = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    INFO("seed " << seed);
+    const SimEnd end = simulate(spec, seed);
+    REQUIRE(end.fault == "");
+    REQUIRE(end.weights == undisturbed.weights);
+    restarts += end.restarts;
+  }
+  CHECK(restarts > 100);
+}
+
+TEST_CASE("async: every ps ends with the same pushes, and every checkpoint is a cut",
+          "[protocol]") {
+  int checkpoints = 0;
+  for (const std::optional<std::int64_t> max_staleness :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      const SimSpec spec{
+          .mode = Mode::async, .ps = ps, .max_steps = 25, .max_staleness = max_staleness};
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        for (const auto& steps : end.rank_steps) {
+          REQUIRE(steps == end.rank_steps.front());
+          REQUIRE(sum_of(steps) == spec.max_steps);
+        }
+        checkpoints += end.checkpoints;
+      }
+    }
+  }
+  CHECK(checkpoints > 1000);
+}
+
+TEST_CASE("async: training ends whoever dies, comes back or never does", "[protocol]") {
+  int lost = 0;
+  int kills = 0;
+  for (const std::optional<std::int64_t> max_staleness :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      const SimSpec spec{.mode = Mode::async,
+                         .ps = ps,
+                         .workers = 4,
+                         .max_steps = 25,
+                         .max_staleness = max_staleness,
+                         .worker_kills = 15,
+                         .worker_ends = 3,
+                         .gang_kills = 1};
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        REQUIRE(end.over);
+        lost += end.lost_any ? 1 : 0;
+        kills += end.kills;
+      }
+    }
+  }
+  CHECK(lost > 100);
+  CHECK(kills > 1000);
+}
+
+}  // namespace trainyard::runtime
