@@ -249,6 +249,7 @@ void Aggregator::accept(Push push, Reply reply) {
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   waiting_[index_of(rank)] = {.reply = std::move(reply), .at_least = gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
+  if (rules_.gate.mode == Mode::async) push.sums.stale.add(push.sums.staleness);
   std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
     return leaves.begin <= each->leaf && each->leaf < leaves.end;
   });
@@ -283,7 +284,7 @@ void Aggregator::commit() {
   }
 
   const auto start = std::chrono::steady_clock::now();
-  const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
+  const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
   if (rules_.keeps_previous) previous_ = shard_.weights();
   shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
   const RowGradients rows = apply_rows(update);
@@ -311,10 +312,12 @@ RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
   return sum;
 }
 
-ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
-  return {.learning_rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps),
+// In async of one push, in sync of as many as are never stale.
+ParameterShard::Update Aggregator::update_to(std::int64_t version, const BatchSums& sums) const {
+  const double rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps);
+  return {.learning_rate = rate * staleness_factor(rules_.staleness_scaling, sums.staleness),
           .step = version,
-          .gradient_scale = 1.0F / static_cast<float>(examples)};
+          .gradient_scale = 1.0F / static_cast<float>(sums.examples)};
 }
 
 Answer Aggregator::answer_to(std::size_t rank) {

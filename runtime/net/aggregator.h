@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/staleness.h"
 #include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
@@ -26,12 +27,14 @@ struct BatchSums {
   double loss_sum = 0;
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
+  StalenessCounts stale = {};  // async: the same of each push
 
   BatchSums& operator+=(const BatchSums& more) {
     examples += more.examples;
     loss_sum += more.loss_sum;
     correct += more.correct;
     staleness += more.staleness;
+    stale += more.stale;
     return *this;
   }
   bool operator==(const BatchSums&) const = default;
@@ -83,6 +86,7 @@ class Aggregator {
     std::int64_t leaves = 0;
     // Async: how many steps a rank may be ahead of the slowest that is there; nothing = any number.
     std::optional<std::int64_t> max_staleness = {};
+    StalenessScaling staleness_scaling = StalenessScaling::none;
     OptimizerSpec optimizer;  // for the learning rate at a step
     Wire wire = Wire::float32;
     Share share = {};             // of the arena: what the shard holds; none = all of an arena
@@ -171,7 +175,7 @@ class Aggregator {
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
-  [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
+  [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, const BatchSums& sums) const;
   RowGradients apply_rows(const ParameterShard::Update& update);
   [[nodiscard]] static RowTable::Update row_update(const ParameterShard::Update& update);
   void note_in_cut(const RowGradients& rows);

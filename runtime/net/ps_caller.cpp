@@ -1,6 +1,9 @@
 // What an answer looks like on its way, whichever that is.
 #include "runtime/net/ps_caller.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace trainyard::runtime {
 
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
@@ -15,6 +18,10 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_asked_snapshot(answer.asked_snapshot);
   header.set_apply_seconds(answer.apply_seconds);
   header.set_turn(answer.turn);
+  const StalenessCounts& stale = answer.sums.stale;
+  if (stale.total() == 0) return header;
+  for (const std::int64_t count : stale.updates()) header.add_staleness_counts(count);
+  header.set_staleness_largest(stale.largest());
   return header;
 }
 
@@ -22,6 +29,15 @@ Payload parameters_of(const Answer& answer, proto::Encoding encoding) {
   const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
                                                  : std::as_bytes(answer.weights->span());
   return {.pieces = {bytes}, .owner = answer.weights};
+}
+
+StalenessCounts stale_of(const proto::PullFrame& frame) {
+  StalenessCounts::Updates updates{};
+  const auto told = static_cast<std::size_t>(frame.staleness_counts_size());
+  for (std::size_t i = 0; i < std::min(told, updates.size()); ++i) {
+    updates[i] = frame.staleness_counts(static_cast<int>(i));
+  }
+  return {updates, frame.staleness_largest()};
 }
 
 }  // namespace trainyard::runtime

@@ -22,5 +22,7 @@ struct PsCaller {
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
 // The parameters where they lie, for as long as they are held.
 Payload parameters_of(const Answer& answer, proto::Encoding encoding);
+// What it tells of the staleness of updates.
+StalenessCounts stale_of(const proto::PullFrame& frame);
 
 }  // namespace trainyard::runtime

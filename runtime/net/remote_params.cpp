@@ -57,12 +57,13 @@ RemoteParams::RemoteParams(RemoteOptions options)
           std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch())
               .count()) {
   const auto count = static_cast<std::int64_t>(options_.ps.size());
-  std::vector<Share> shares = plan_shares(options_.arena_elements, count);
+  if (options_.shares.empty()) options_.shares = plan_shares(options_.arena_elements, count);
+  ENSURE(options_.shares.size() == options_.ps.size());
   for (std::size_t i = 0; i < options_.ps.size(); ++i) {
     auto& ps = ps_.emplace_back(std::make_unique<Ps>());
     ps->address = options_.ps[i];
     ps->index = static_cast<std::int64_t>(i);
-    ps->share = std::move(shares[i]);
+    ps->share = options_.shares[i];
   }
 }
 

@@ -27,7 +27,8 @@ struct RemoteOptions {
   std::string token;
   std::int64_t rank = 0;
   std::int64_t arena_elements = 0;
-  std::int64_t parts = 1;  // gradients in a contribution: the rank's sent_nodes()
+  std::vector<Share> shares = {};  // of the arena, by ps; none = as plan_shares() divides it
+  std::int64_t parts = 1;          // gradients in a contribution: the rank's sent_nodes()
   Wire wire = Wire::float32;
   std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
   std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
@@ -62,8 +63,8 @@ class RemoteParams final : public ParamsChannel {
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
-  // "shared memory", "unix", "tcp" or "grpc" by ps, for the log.
-  [[nodiscard]] std::vector<std::string> transports() const;
+  // "shared memory", "unix", "tcp" or "grpc" by ps.
+  [[nodiscard]] std::vector<std::string> transports() const override;
   // "ps/0 by shared memory, ps/1 by tcp"
   [[nodiscard]] std::string routes() const override;
 

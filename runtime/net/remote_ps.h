@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/net/ps_caller.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/net/shared_lane.h"
 #include "runtime/net/stream_lane.h"
@@ -62,7 +63,8 @@ struct RemoteParams::Ps {
               .sums = {.examples = header.examples(),
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
-                       .staleness = header.staleness()},
+                       .staleness = header.staleness(),
+                       .stale = stale_of(header)},
               .asked_snapshot = header.asked_snapshot(),
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},

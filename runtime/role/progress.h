@@ -17,7 +17,7 @@ class Progress {
   // What there is to report beside loss and rates.
   struct Kind {
     bool accuracy = false;   // of a classification
-    bool staleness = false;  // of async: the mean over all updates
+    bool staleness = false;  // of async: mean, quantiles and counts of all updates
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
@@ -33,7 +33,10 @@ class Progress {
   std::map<std::string, double> take(std::int64_t version);
 
  private:
+  void add_staleness(std::map<std::string, double>& values, std::int64_t updates) const;
+
   Kind kind_;
+  StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
   Traffic traffic_;  // of this worker's own pushes
   std::int64_t pushes_ = 0;

@@ -88,10 +88,16 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   }
 }
 
-// A bound of staleness in sync mode would say nothing.
+// A bound of staleness in sync mode would say nothing, nor would a factor.
 void check_staleness(const JobSpec& spec, const JsonPlace& place) {
-  if (!spec.training.max_staleness || spec.mode == Mode::async) return;
-  place.faults.push_back({place.pointer + "/training/max_staleness", "needs mode async"});
+  if (spec.mode == Mode::async) return;
+  const auto refuse = [&place](const char* field) {
+    place.faults.push_back({place.pointer + field, "needs mode async"});
+  };
+  if (spec.training.max_staleness) refuse("/training/max_staleness");
+  if (spec.training.staleness_scaling != StalenessScaling::none) {
+    refuse("/training/staleness_scaling");
+  }
 }
 
 // Within one process nothing travels.
@@ -212,17 +218,20 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
 }
 
 json training_to_json(const TrainingSpec& training) {
-  json object = {{"strategy", find_name(strategy_names, training.strategy)},
-                 {"wire", find_name(wire_names, training.wire)},
-                 {"epochs", or_null(training.epochs)},
-                 {"max_steps", or_null(training.max_steps)},
-                 {"optimizer", optimizer_to_json(training.optimizer)},
-                 {"seed", training.seed},
-                 {"deterministic", training.deterministic},
-                 {"replicas_to_aggregate", training.replicas_to_aggregate},
-                 {"max_staleness", or_null(training.max_staleness)},
-                 {"report_every_steps", training.report_every_steps},
-                 {"evaluate_every_steps", training.evaluate_every_steps}};
+  json object = {
+      {"strategy", find_name(strategy_names, training.strategy)},
+      {"wire", find_name(wire_names, training.wire)},
+      {"partitioning", find_name(partitioning_names, training.partitioning)},
+      {"epochs", or_null(training.epochs)},
+      {"max_steps", or_null(training.max_steps)},
+      {"optimizer", optimizer_to_json(training.optimizer)},
+      {"seed", training.seed},
+      {"deterministic", training.deterministic},
+      {"replicas_to_aggregate", training.replicas_to_aggregate},
+      {"max_staleness", or_null(training.max_staleness)},
+      {"staleness_scaling", find_name(staleness_scaling_names, training.staleness_scaling)},
+      {"report_every_steps", training.report_every_steps},
+      {"evaluate_every_steps", training.evaluate_every_steps}};
   if (training.global_batch_size) {
     object["global_batch_size"] = *training.global_batch_size;
     object["micro_batch_size"] = leaf_examples(training);

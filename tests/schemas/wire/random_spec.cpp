@@ -128,6 +128,7 @@ TrainingSpec RandomValues::training() {
   if (training.strategy != Strategy::local) {
     training.wire = wire_names[static_cast<std::size_t>(integer(0, 2))].first;
   }
+  training.partitioning = partitioning_names[static_cast<std::size_t>(integer(0, 2))].first;
   training.batch_size = integer(1, 1'000'000);
   training.epochs = maybe(1, 1'000'000);
   training.max_steps = maybe(1, 1'000'000'000'000);
@@ -156,6 +157,9 @@ JobSpec RandomValues::job_spec() {
   } while (!fit(spec.model, spec.dataset));
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
+  if (spec.mode == Mode::async && coin()) {
+    spec.training.staleness_scaling = StalenessScaling::inverse;
+  }
   spec.worker = role();
   if (spec.training.strategy == Strategy::local) {
     spec.worker.replicas = 1;
