@@ -1,6 +1,11 @@
 // Handlers of /healthz, /readyz, /version, /metrics, /openapi.json and /v1/schemas/job.
 #include "api/routes/health.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <vector>
+
 #include "api/routes/documents.h"
 #include "api/routes/server_metrics.h"
 #include "schemas/base/version.h"
@@ -19,12 +24,27 @@ void get_readiness(Backend& backend, const Request&, const Responder& responder)
   responder.error(unavailable("the scheduler does not run, or its last save failed"));
 }
 
+Result<std::vector<Job>> running_jobs(scheduler::Reader& reader) {
+  constexpr std::int64_t page_jobs = 1000;
+  std::vector<Job> running;
+  std::optional<std::uint64_t> before;
+  do {
+    TRY_ASSIGN(scheduler::JobPage page,
+               reader.jobs({.state = JobState::running}, page_jobs, before));
+    std::ranges::move(page.jobs, std::back_inserter(running));
+    before = page.next_before;
+  } while (before);
+  return running;
+}
+
 void get_metrics(Backend& backend, const Request&, const Responder& responder) {
   const auto jobs =
       backend.readers->read([](scheduler::Reader& reader) { return reader.count_jobs_by_state(); });
   if (!jobs) return responder.error(jobs.error());
+  const auto running = backend.readers->read(running_jobs);
+  if (!running) return responder.error(running.error());
   responder.send({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                  .body = server_metrics_text(backend.scheduler.counters(), *jobs)});
+                  .body = server_metrics_text(backend.scheduler.counters(), *jobs, *running)});
 }
 
 std::string version_json() {

@@ -43,6 +43,9 @@ void explain_job(Backend& backend, const Request& request, const Responder& resp
   if (!has_no_query(request, responder)) return;
   const auto found = read_job(*backend.readers, job_id_of(request));
   if (!found) return responder.error(found.error());
+  const auto partition = backend.readers->read(
+      [&](scheduler::Reader& reader) { return reader.partition(job_id_of(request)); });
+  if (!partition) return responder.error(partition.error());
   const Job& job = found->job;
   scheduler::Explanation ended;
   ended.job = job.id;
@@ -50,10 +53,10 @@ void explain_job(Backend& backend, const Request& request, const Responder& resp
   ended.reason = job.reason;
   ended.message = job.message;
   backend.scheduler.explain(
-      job.id, [responder, ended = std::move(ended)](
+      job.id, [responder, ended = std::move(ended), partition = *partition](
                   const Result<std::optional<scheduler::Explanation>>& explained) {
         if (!explained) return responder.error(explained.error());
-        responder.json(200, to_text(explanation_to_json(explained->value_or(ended))));
+        responder.json(200, to_text(explanation_to_json(explained->value_or(ended), partition)));
       });
 }
 

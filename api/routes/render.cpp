@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schemas/wire/job_json.h"
+#include "schemas/wire/partition_json.h"
 
 namespace trainyard::api {
 namespace {
@@ -76,20 +77,24 @@ json plan_to_json(const scheduler::Plan& plan) {
           {"tasks", std::move(tasks)}};
 }
 
-json explanation_to_json(const scheduler::Explanation& explanation) {
+json explanation_to_json(const scheduler::Explanation& explanation,
+                         const std::optional<scheduler::PartitionRow>& partition) {
   json hosts = json::array();
   for (const auto& host : explanation.hosts) hosts.push_back(shortage_to_json(host));
   json would_free_enough = json::array();
   for (const JobId& job : explanation.would_free_enough) would_free_enough.push_back(job.text);
-  return {{"job", explanation.job.text},
-          {"state", name_of(explanation.state)},
-          {"reason", text_or_null(name_of(explanation.reason))},
-          {"message", explanation.message},
-          {"queue_position", value_or_null(explanation.queue_position)},
-          {"queue_length", value_or_null(explanation.queue_length)},
-          {"not_before", time_to_json(explanation.not_before)},
-          {"hosts", std::move(hosts)},
-          {"would_free_enough", std::move(would_free_enough)}};
+  return {
+      {"job", explanation.job.text},
+      {"state", name_of(explanation.state)},
+      {"reason", text_or_null(name_of(explanation.reason))},
+      {"message", explanation.message},
+      {"queue_position", value_or_null(explanation.queue_position)},
+      {"queue_length", value_or_null(explanation.queue_length)},
+      {"not_before", time_to_json(explanation.not_before)},
+      {"hosts", std::move(hosts)},
+      {"would_free_enough", std::move(would_free_enough)},
+      {"partition", partition ? shown_partition_to_json(partition->partition, partition->attempt)
+                              : json(nullptr)}};
 }
 
 json event_to_json(const scheduler::JobEventRow& event) {

@@ -20,7 +20,8 @@ nlohmann::json page_to_json(nlohmann::json items,
 
 nlohmann::json agent_to_json(const scheduler::AgentView& agent);
 nlohmann::json plan_to_json(const scheduler::Plan& plan);
-nlohmann::json explanation_to_json(const scheduler::Explanation& explanation);
+nlohmann::json explanation_to_json(const scheduler::Explanation& explanation,
+                                   const std::optional<scheduler::PartitionRow>& partition);
 nlohmann::json event_to_json(const scheduler::JobEventRow& event);
 nlohmann::json series_to_json(const std::vector<scheduler::MetricSeries>& series);
 // "name,step,time,value" lines with a heading.

@@ -9,6 +9,7 @@
 
 #include "schemas/types/agent.h"
 #include "schemas/types/job.h"
+#include "schemas/types/staleness.h"
 
 namespace trainyard::api {
 namespace {
@@ -70,10 +71,30 @@ MetricFamily save_histogram(const scheduler::Scheduler::Counters& counters) {
   return made;
 }
 
+// Each range by itself: a job tells of its updates, not of the sum that a histogram must have.
+MetricFamily updates_by_staleness(const std::vector<Job>& running) {
+  MetricFamily made = family("trainyard_job_updates_total",
+                             "Updates of a running asynchronous job in its attempt, by staleness.",
+                             MetricType::Counter);
+  for (const Job& job : running) {
+    for (const StalenessRange& range : staleness_ranges) {
+      const std::string name(range.name);
+      const auto& metrics = job.progress.metrics;
+      const auto found = metrics.find(std::string(staleness_metric_prefix) + name);
+      if (found == metrics.end()) continue;
+      ClientMetric& metric = made.metric.emplace_back();
+      metric.label = {{"job", job.id.text}, {"staleness", name}};
+      metric.counter.value = found->second;
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 std::string server_metrics_text(const scheduler::Scheduler::Counters& counters,
-                                const std::map<std::string, std::int64_t>& jobs_by_state) {
+                                const std::map<std::string, std::int64_t>& jobs_by_state,
+                                const std::vector<Job>& running) {
   MetricFamily inbox =
       family("trainyard_inbox_size", "Requests and reports that wait for the scheduler.",
              MetricType::Gauge);
@@ -81,6 +102,7 @@ std::string server_metrics_text(const scheduler::Scheduler::Counters& counters,
   const std::vector<MetricFamily> families{
       jobs_gauge(jobs_by_state),
       agents_gauge(counters),
+      updates_by_staleness(running),
       std::move(inbox),
       counter("trainyard_steps_total", "Events that the scheduler's core has taken.",
               counters.steps),

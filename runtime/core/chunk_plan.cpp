@@ -20,15 +20,15 @@ constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
-void append(Share& share, Range chunk) {
-  if (!share.ranges.empty() && share.ranges.back().end == chunk.begin) {
-    share.ranges.back().end = chunk.end;
+}  // namespace
+
+void append_range(Share& share, Range range) {
+  if (!share.ranges.empty() && share.ranges.back().end == range.begin) {
+    share.ranges.back().end = range.end;
   } else {
-    share.ranges.push_back(chunk);
+    share.ranges.push_back(range);
   }
 }
-
-}  // namespace
 
 std::int64_t Share::elements() const {
   return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
@@ -52,7 +52,7 @@ std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_coun
   for (std::int64_t begin = 0; begin < arena_elements; begin += chunk) {
     const Range range{begin, std::min(begin + chunk, arena_elements)};
     const auto lightest = std::ranges::min_element(load);
-    append(shares[static_cast<std::size_t>(lightest - load.begin())], range);
+    append_range(shares[static_cast<std::size_t>(lightest - load.begin())], range);
     *lightest += range.size();
   }
   return shares;

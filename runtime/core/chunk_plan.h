@@ -25,12 +25,18 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
+// Behind what the share has, as one range with it where they meet.
+void append_range(Share& share, Range range);
+
 // At most clamp(bytes / (16 * ps), 64 KiB, 1 MiB), in elements: small enough that a layer's traffic
 // is spread, large enough to be worth a range. All chunks are equal and their number is a multiple
 // of the ps', up to cache lines at the end: so is the balance.
 std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count);
 
-// One share for each ps. Together they cover the arena once; with few elements some are empty.
+// One share for each ps: largest chunks first, each to the ps with the earliest finish. (R. L.
+// Graham, Bounds on Multiprocessing Timing Anomalies, 1969; all ps of a job are asked to be of one
+// size, so the earliest finish is the lightest load.) Together they cover the arena once; with few
+// elements some are empty.
 std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count);
 
 }  // namespace trainyard::runtime

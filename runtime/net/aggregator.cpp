@@ -74,10 +74,19 @@ Leaves Aggregator::leaves_of_rank(std::int64_t rank) const {
   return leaves_of(rank, rules_.gate.ranks, rules_.leaves);
 }
 
-std::int64_t Aggregator::bytes_of(const Push& push) const {
-  const std::int64_t one = gradient_bytes(rules_.wire, rules_.share) +
-                           (push.residuals ? shard_.elements() * float_bytes : 0);
-  return parts_of(push.rank) * one;
+Status Aggregator::check_size(std::int64_t rank, WithResiduals residuals,
+                              std::int64_t bytes) const {
+  const bool with = residuals == WithResiduals::yes;
+  if (with && rules_.wire != Wire::onebit) return invalid("residuals, where the wire has none");
+  if (!gate_.knows(rank)) {
+    return invalid("rank " + std::to_string(rank) + " is not one of " +
+                   std::to_string(rules_.gate.ranks));
+  }
+  const std::int64_t one =
+      gradient_bytes(rules_.wire, rules_.share) + (with ? shard_.elements() * float_bytes : 0);
+  const std::int64_t all = parts_of(rank) * one;
+  if (bytes == all) return ok();
+  return invalid("a gradient of " + std::to_string(bytes) + " bytes, not " + std::to_string(all));
 }
 
 std::int64_t Aggregator::frame_bytes_max() const {
@@ -89,13 +98,9 @@ std::int64_t Aggregator::frame_bytes_max() const {
 
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
-  if (push.residuals && rules_.wire != Wire::onebit) {
-    return reply(invalid("residuals, where the wire has none"));
-  }
-  if (gate_.knows(push.rank) && push.gradient.bytes() != bytes_of(push)) {
-    return reply(invalid("a gradient of " + std::to_string(push.gradient.bytes()) + " bytes, not " +
-                         std::to_string(bytes_of(push))));
-  }
+  const auto residuals = push.residuals ? WithResiduals::yes : WithResiduals::no;
+  const Status size = check_size(push.rank, residuals, push.gradient.bytes());
+  if (!size.has_value()) return reply(size.error());
 
   if (push.base_version < 0 || push.base_version > gate_.version()) {
     return reply(conflict("base version " + std::to_string(push.base_version) +
@@ -253,6 +258,7 @@ void Aggregator::accept(Push push, Reply reply) {
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
   waiting_[index_of(rank)] = {.reply = std::move(reply), .at_least = gate_.version() + 1};
   push.sums.staleness = gate_.version() - push.base_version;
+  if (rules_.gate.mode == Mode::async) push.sums.stale.add(push.sums.staleness);
   std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
     return leaves.begin <= each->leaf && each->leaf < leaves.end;
   });
@@ -287,7 +293,7 @@ void Aggregator::commit() {
   }
 
   const auto start = std::chrono::steady_clock::now();
-  const ParameterShard::Update update = update_to(gate_.version() + 1, sums.examples);
+  const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
   if (rules_.keeps_previous) previous_ = shard_.weights();
   shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
   const RowGradients rows = apply_rows(update);
@@ -319,10 +325,12 @@ RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
   return sum;
 }
 
-ParameterShard::Update Aggregator::update_to(std::int64_t version, std::int64_t examples) const {
-  return {.learning_rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps),
+// In async of one push, in sync of as many as are never stale.
+ParameterShard::Update Aggregator::update_to(std::int64_t version, const BatchSums& sums) const {
+  const double rate = learning_rate_at(rules_.optimizer, version, rules_.gate.max_steps);
+  return {.learning_rate = rate * staleness_factor(rules_.staleness_scaling, sums.staleness),
           .step = version,
-          .gradient_scale = 1.0F / static_cast<float>(examples)};
+          .gradient_scale = 1.0F / static_cast<float>(sums.examples)};
 }
 
 Answer Aggregator::answer_to(std::size_t rank) {

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "runtime/core/backup_steps.h"
+#include "runtime/core/staleness.h"
 #include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
 #include "runtime/net/parameter_shard.h"
 #include "runtime/net/row_shard.h"
+#include "runtime/net/wire_format.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
@@ -27,6 +29,7 @@ struct BatchSums {
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
   std::int64_t dropped = 0;    // sync with backup workers: contributions that came too late
+  StalenessCounts stale = {};  // async: the same of each push
 
   BatchSums& operator+=(const BatchSums& more) {
     examples += more.examples;
@@ -34,6 +37,7 @@ struct BatchSums {
     correct += more.correct;
     staleness += more.staleness;
     dropped += more.dropped;
+    stale += more.stale;
     return *this;
   }
   bool operator==(const BatchSums&) const = default;
@@ -87,6 +91,7 @@ class Aggregator {
     std::int64_t leaves = 0;
     // Async: how many steps a rank may be ahead of the slowest that is there; nothing = any number.
     std::optional<std::int64_t> max_staleness = {};
+    StalenessScaling staleness_scaling = StalenessScaling::none;
     OptimizerSpec optimizer;  // for the learning rate at a step
     Wire wire = Wire::float32;
     Share share = {};             // of the arena: what the shard holds; none = all of an arena
@@ -146,6 +151,10 @@ class Aggregator {
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
+  // `invalid` where a push of the rank cannot have so many bytes of tensors.
+  [[nodiscard]] Status check_size(std::int64_t rank, WithResiduals residuals,
+                                  std::int64_t bytes) const;
+
   // Of the largest tensors of a frame: a push, with its residuals, or an answer.
   [[nodiscard]] std::int64_t frame_bytes_max() const;
 
@@ -183,10 +192,9 @@ class Aggregator {
   void end_if_all_wait();
   [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
-  [[nodiscard]] std::int64_t bytes_of(const Push& push) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
-  [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, std::int64_t examples) const;
+  [[nodiscard]] ParameterShard::Update update_to(std::int64_t version, const BatchSums& sums) const;
   RowGradients apply_rows(const ParameterShard::Update& update);
   [[nodiscard]] static RowTable::Update row_update(const ParameterShard::Update& update);
   void note_in_cut(const RowGradients& rows);

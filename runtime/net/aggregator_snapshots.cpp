@@ -35,7 +35,7 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
       std::ranges::find_if(pending_, [](const auto& each) { return each.has_value(); });
   const std::int64_t rank = (*push)->rank;
   if (cut_ && cut_->wants(rank)) {
-    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums.examples);
+    const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums);
     if (rows_) cut_->apply_rows(rows, row_update(update));
     cut_->apply(
         rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);

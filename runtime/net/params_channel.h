@@ -97,7 +97,9 @@ class ParamsChannel {
   // Gives the table's gradients of a step, one for each part, ahead of its push_pull.
   virtual Status push_rows(std::int64_t step, std::vector<RowGradients> parts) = 0;
 
-  // How each ps is reached, for people; empty where there is none.
+  // By ps, how it is reached; none where the parameters are in this process.
+  [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
+  // The same for people, in one sentence; empty where there is none.
   [[nodiscard]] virtual std::string routes() const { return ""; }
 
   // For the chief: every ps' shard of the checkpoint of `step`, in the order of the ps, once all

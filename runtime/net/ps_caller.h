@@ -20,5 +20,9 @@ struct PsCaller {
 
 // All of a frame down but its parameters, which it has none of where the push is held.
 proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding);
+// The parameters where they lie, for as long as they are held.
+Payload parameters_of(const Answer& answer, proto::Encoding encoding);
+// What it tells of the staleness of updates.
+StalenessCounts stale_of(const proto::PullFrame& frame);
 
 }  // namespace trainyard::runtime

@@ -14,6 +14,7 @@
 #include "runtime/net/push_stream.h"
 #include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
+#include "runtime/net/stream_port.h"
 #include "runtime/net/unary_call.h"
 #include "schemas/base/log.h"
 
@@ -26,6 +27,7 @@ constexpr std::chrono::milliseconds kLookUp{100};
 // that comes too late, and are told so; a ps that is stopped has nothing to tell.
 constexpr std::chrono::seconds kFinishedLimit{10};
 constexpr std::chrono::seconds kStoppedLimit{1};
+constexpr std::chrono::seconds kNothingToTell{0};
 constexpr std::chrono::milliseconds kDrainStep{5};
 
 constexpr std::int64_t kExamplesMax = std::int64_t{1} << 40;  // of one batch
@@ -56,27 +58,6 @@ Aggregator::Rules rules_of(const PsServer::Parts& parts) {
 }
 
 }  // namespace
-
-proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
-  proto::PullFrame header;
-  if (!answer.weights) {
-    header.set_held(true);
-    return header;
-  }
-  header.set_encoding(encoding);
-  header.set_version(answer.version);
-  header.set_staleness(answer.sums.staleness);
-  header.set_rank_step(answer.rank_step);
-  header.set_examples(answer.sums.examples);
-  header.set_loss_sum(answer.sums.loss_sum);
-  header.set_correct(answer.sums.correct);
-  header.set_asked_snapshot(answer.asked_snapshot);
-  header.set_apply_seconds(answer.apply_seconds);
-  header.set_turn(answer.turn);
-  if (answer.made.version > 0) *header.mutable_made() = message_of(answer.made);
-  header.set_dropped(answer.sums.dropped);
-  return header;
-}
 
 Result<std::unique_ptr<PsServer>> PsServer::start(PsServerOptions options, Parts parts) {
   std::unique_ptr<PsServer> server(new PsServer(std::move(options), std::move(parts)));
@@ -116,6 +97,7 @@ Status PsServer::listen() {
   offer_control();
   if (aggregator_.has_rows()) offer_rows();
   share_memory();
+  offer_lanes();
   return ok();
 }
 
@@ -133,6 +115,17 @@ void PsServer::share_memory() {
   shared_port_ = std::move(*port);
   const std::lock_guard lock(mutex_);
   shared_socket_ = name;
+}
+
+// Likewise for all workers.
+void PsServer::offer_lanes() {
+  auto port = StreamPort::open(options_.listen, *this);
+  if (!port.has_value()) {
+    log_warning("no stream sockets", {{"message", port.error().message}});
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  stream_port_ = std::move(*port);
 }
 
 void PsServer::offer_stream() {
@@ -223,11 +216,14 @@ bool PsServer::handle_next(std::chrono::milliseconds wait) {
 void PsServer::drain() {
   if (!server_) return;
   shared_port_.reset();
+  std::unique_ptr<SnapshotDesk> desk;
   {
     const std::lock_guard lock(mutex_);
     accepting_ = false;
+    desk = std::move(desk_);
   }
-  desk_.reset();  // answers who waits for a shard, while the queue still takes answers
+  if (stream_port_) stream_port_->close_within(finished_ ? kFinishedLimit : kNothingToTell);
+  desk.reset();  // answers who waits for a shard, while the queue still takes answers
 
   // Calls in progress end while the queue is served; what is left after the limit is cancelled.
   std::atomic<bool> down = false;
@@ -237,6 +233,7 @@ void PsServer::drain() {
     down = true;
   });
   while (!down) handle_next(kDrainStep);
+  stream_port_.reset();
 
   queue_open_ = false;
   queue_->Shutdown();
@@ -259,6 +256,10 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_shared_socket(shared_socket_);
   status.set_encoding(gradient_encoding(aggregator_.wire()));
   status.set_residual_leaves(aggregator_.residual_leaves());
+  if (stream_port_) {
+    status.set_stream_socket(stream_port_->unix_socket());
+    status.set_stream_port(stream_port_->tcp_port());
+  }
   return status;
 }
 
@@ -323,8 +324,7 @@ Status PsServer::check_encodings(const proto::PushFrame& header) const {
   return ok();
 }
 
-Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
-                      Aggregator::Reply reply) {
+Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   TRY(check_token(header.token()));
   TRY(check_encodings(header));
   caller.wanted = header.wanted();
@@ -345,6 +345,12 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }
+  return ok();
+}
+
+Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
+                      Aggregator::Reply reply) {
+  TRY(admit(caller, header));
   if (header.has_made()) TRY(aggregator_.tell(made_step_of(header.made())));
   if (header.ready()) {
     aggregator_.ready(caller.rank, header.step(), std::move(reply));

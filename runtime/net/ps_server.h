@@ -1,6 +1,6 @@
 // The server of a ps. One thread polls gRPC's completion queue, another the packets of workers that
-// share memory with it; whichever has a frame sums, applies and answers under one lock, so that a
-// small step needs no change of threads.
+// share memory with it, a third the stream sockets of all others; whichever has a frame sums,
+// applies and answers under one lock, so that a small step needs no change of threads.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -24,6 +24,8 @@ namespace trainyard::runtime {
 
 class PushStream;
 class SharedPort;
+class StreamCaller;
+class StreamPort;
 
 using ParamsControl = proto::Params::WithAsyncMethod_Describe<
     proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
@@ -79,6 +81,8 @@ class PsServer {
  private:
   friend class PushStream;
   friend class SharedPort;
+  friend class StreamCaller;
+  friend class StreamPort;
   using Clock = std::chrono::steady_clock;
 
   PsServer(PsServerOptions options, Parts parts);
@@ -87,6 +91,7 @@ class PsServer {
   void offer_control();
   void offer_rows();
   void share_memory();
+  void offer_lanes();
   [[nodiscard]] bool over() const;
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
   void drain();
@@ -100,9 +105,11 @@ class PsServer {
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
-  // From PushStream and SharedPort, under the lock. The error of take() ends the caller's side.
+  // From PushStream and the ports, under the lock. The error of take() ends the caller's side; that
+  // of admit() is known before a payload is.
   void opened(std::shared_ptr<PsCaller> caller);
   Status check_encodings(const proto::PushFrame& header) const;
+  Status admit(PsCaller& caller, const proto::PushFrame& header);
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
   void closed(const PsCaller& caller, bool ended_well);
@@ -131,7 +138,8 @@ class PsServer {
   Clock::time_point end_by_;                 // once finished_
   bool accepting_ = true;                    // new calls
   bool queue_open_ = true;                   // operations may be started
-  std::unique_ptr<SharedPort> shared_port_;  // last: its thread uses all of the above
+  std::unique_ptr<SharedPort> shared_port_;  // last: their threads use all of the above
+  std::unique_ptr<StreamPort> stream_port_;
 };
 
 }  // namespace trainyard::runtime

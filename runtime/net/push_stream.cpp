@@ -7,17 +7,6 @@
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
-namespace {
-
-grpc::ByteBuffer frame_of(const Answer& answer, proto::Encoding encoding) {
-  if (!answer.weights) return encode_frame(pull_frame_of(answer, encoding), {});
-  const auto bytes = encoding == proto::BFLOAT16 ? answer.weights->rounded_bytes()
-                                                 : std::as_bytes(answer.weights->span());
-  return encode_frame(pull_frame_of(answer, encoding),
-                      {.pieces = {bytes}, .owner = answer.weights});
-}
-
-}  // namespace
 
 PushStream::PushStream(PsServer& server)
     : server_(server),
@@ -77,7 +66,8 @@ void PushStream::reply(Result<Answer> answer) {
   if (!answer.has_value()) return end(to_grpc(answer.error()));
   if (!server_.queue_open_) return;
   ++operations_;
-  stream_.Write(frame_of(*answer, wanted), &sent_);
+  stream_.Write(encode_frame(pull_frame_of(*answer, wanted), parameters_of(*answer, wanted)),
+                &sent_);
 }
 
 void PushStream::frame_sent(bool good) {

@@ -1,15 +1,23 @@
 // Frames go to all ps before any answer is waited for; answers are copied in, and decoded, as they
-// come.
+// come, or come to their place by themselves.
+#include <poll.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "runtime/net/frame.h"
+#include "runtime/net/large_buffer.h"
 #include "runtime/net/remote_ps.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookUp{100};  // between looks at the stop token and the clock
+constexpr milliseconds kTurn{1};      // of gRPC's queue, while lanes are waited for too
 
 // What parameters are encoded as: those of a float32 or a bfloat16 job.
 Wire wire_of(proto::Encoding encoding) {
@@ -132,7 +140,11 @@ Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& paylo
   ps.awaited = true;
   traffic_.sent += payload.bytes();
   if (ps.lane) {
-    const Status sent = ps.lane->send(header);
+    ps.lane->send(header, payload, places_for(ps));
+    return ok();
+  }
+  if (ps.shared) {
+    const Status sent = ps.shared->send(header);
     usable_ = usable_ && sent.has_value();
     if (!sent.has_value()) return ps.explain(sent.error());
     return ok();
@@ -144,31 +156,19 @@ Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& paylo
 
 std::size_t RemoteParams::stream_count() const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(ps_, [](const auto& ps) { return !ps->lane; }));
+      std::ranges::count_if(ps_, [](const auto& ps) { return ps->by_grpc() && ps->awaited; }));
 }
 
 // Made when it is first needed: one ps in shared memory needs none.
 std::span<float> RemoteParams::assembled() {
   const auto elements = static_cast<std::size_t>(options_.arena_elements);
-  if (assembled_.size() != elements) assembled_ = AlignedBuffer(elements);
+  if (assembled_.size() != elements) assembled_ = large_buffer(elements);
   return assembled_.span();
 }
 
 Status RemoteParams::receive_sent() {
   usable_ = false;  // until all is well again
-  const auto deadline = std::chrono::system_clock::now() + options_.exchange_limit;
-  // gRPC moves only while somebody waits on its queue; packets come by themselves.
-  const auto streams =
-      std::ranges::count_if(ps_, [](const auto& ps) { return ps->awaited && !ps->lane; });
-  for (auto outstanding = 2 * streams; outstanding > 0; --outstanding) {
-    TRY_ASSIGN(const Completed completed, next_completion(deadline));
-    if (!completed.good) return why_broken(*completed.ps);
-    if (completed.operation == Ps::Operation::received) TRY(receive(*completed.ps));
-  }
-  for (const auto& ps : ps_) {
-    if (ps->awaited && ps->lane) TRY(receive_shared(*ps, deadline));
-    ps->awaited = false;
-  }
+  TRY(await_answers());
   usable_ = true;
   return ok();
 }
@@ -188,6 +188,109 @@ Pulled RemoteParams::together() {
   return pulled;
 }
 
+// All ps are watched together: the first that fails ends the exchange, whichever it is. Where some
+// are reached by gRPC, which moves only while somebody waits on its queue, and some are not, the
+// two take turns.
+Status RemoteParams::await_answers() {
+  Patience patience = patience_for(options_.exchange_limit);
+  std::size_t operations = 2 * stream_count();  // that the queue still owes
+  for (;;) {
+    const auto unanswered = std::ranges::find_if(ps_, [](const auto& ps) { return ps->awaited; });
+    const bool lanes =
+        std::ranges::any_of(ps_, [](const auto& ps) { return !ps->by_grpc() && ps->awaited; });
+    if (!lanes && operations == 0) return ok();
+
+    bool moved = false;
+    if (lanes) {
+      TRY_ASSIGN(moved, watch_lanes(operations == 0 ? kLookUp : milliseconds(0)));
+    }
+    if (operations > 0) {
+      const auto turn = moved ? milliseconds(0) : lanes ? kTurn : kLookUp;
+      if (const auto completed = completion_until(WallClock::now() + turn)) {
+        --operations;
+        if (!completed->good) return why_broken(*completed->ps);
+        if (completed->operation == Ps::Operation::received) TRY(receive(*completed->ps));
+      }
+    }
+    const Status waiting = keep_waiting(patience);
+    if (waiting.has_value()) continue;
+    const bool named = unanswered != ps_.end() && !options_.stop.stop_requested();
+    return named ? (*unanswered)->explain(waiting.error()) : waiting.error();
+  }
+}
+
+// True when one of them had something to do.
+Result<bool> RemoteParams::watch_lanes(milliseconds limit) {
+  std::vector<pollfd> watched;
+  std::vector<Ps*> of;
+  for (const auto& ps : ps_) {
+    if (ps->by_grpc() || !ps->awaited) continue;
+    of.push_back(ps.get());
+    watched.push_back({.fd = ps->lane ? ps->lane->descriptor() : ps->shared->descriptor(),
+                       .events = ps->lane ? ps->lane->awaited() : short{POLLIN},
+                       .revents = 0});
+  }
+  if (::poll(watched.data(), watched.size(), static_cast<int>(limit.count())) <= 0) return false;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (watched[i].revents != 0) TRY(advance(*of[i]));
+  }
+  return true;
+}
+
+Status RemoteParams::advance(Ps& ps) {
+  if (ps.shared) {
+    const auto received = ps.shared->receive();
+    if (!received.has_value()) return ps.explain(received.error());
+    if (*received) receive_shared(ps, **received);
+    return ok();
+  }
+  const auto header = ps.lane->advance();
+  if (!header.has_value()) return ps.explain(header.error());
+  if (*header) return receive_streamed(ps, **header);
+  return ok();
+}
+
+// What comes as it is to be read goes straight to its place.
+std::vector<std::span<std::byte>> RemoteParams::places_for(Ps& ps) {
+  std::vector<std::span<std::byte>> places;
+  if (ps.wanted == proto::FLOAT32) {
+    for (const Range& range : ps.share.ranges) {
+      places.push_back(std::as_writable_bytes(assembled().subspan(
+          static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()))));
+    }
+    return places;
+  }
+  const auto bytes = static_cast<std::size_t>(gradient_bytes(wire_of(ps.wanted), ps.share));
+  const std::size_t floats = (bytes + sizeof(float) - 1) / sizeof(float);
+  if (ps.landing.size() != floats) ps.landing = large_buffer(floats);
+  places.push_back(std::as_writable_bytes(ps.landing.span()).first(bytes));
+  return places;
+}
+
+Status RemoteParams::receive_streamed(Ps& ps, const proto::PullFrame& header) {
+  if (header.held()) {
+    ps.note(header);
+    return ok();
+  }
+  TRY(check_encoding(ps, header));
+  ps.note(header);
+  const std::int64_t bytes = gradient_bytes(wire_of(ps.wanted), ps.share);
+  if (ps.wanted == proto::FLOAT32) {
+    traffic_.received += bytes;
+    ps.pulled.parameters = assembled();
+    return ok();
+  }
+  const auto landed = std::as_bytes(ps.landing.span()).first(static_cast<std::size_t>(bytes));
+  take(ps, {.pieces = {landed}, .owner = nullptr});
+  return ok();
+}
+
+Status RemoteParams::check_encoding(const Ps& ps, const proto::PullFrame& header) const {
+  if (header.encoding() == ps.wanted) return ok();
+  return ps.explain(invalid("answered in " + std::string(encoding_name(header.encoding())) +
+                            ", not " + std::string(encoding_name(ps.wanted))));
+}
+
 Status RemoteParams::receive(Ps& ps) {
   auto frame = decode_pull(ps.incoming);
   ps.incoming.Clear();
@@ -196,11 +299,7 @@ Status RemoteParams::receive(Ps& ps) {
     ps.note(frame->header);
     return ok();
   }
-  if (frame->header.encoding() != ps.wanted) {
-    return ps.explain(invalid("answered in " +
-                              std::string(encoding_name(frame->header.encoding())) + ", not " +
-                              std::string(encoding_name(ps.wanted))));
-  }
+  TRY(check_encoding(ps, frame->header));
   const std::int64_t bytes = gradient_bytes(wire_of(ps.wanted), ps.share);
   if (frame->payload.bytes() != bytes) {
     return ps.explain(invalid("answered with " + std::to_string(frame->payload.bytes()) +
@@ -224,22 +323,18 @@ void RemoteParams::take(Ps& ps, const Payload& parameters) {
   assembling_ += std::chrono::steady_clock::now() - start;
 }
 
-Status RemoteParams::receive_shared(Ps& ps, WallClock::time_point deadline) {
-  auto received = ps.lane->receive(deadline, options_.stop);
-  if (!received.has_value() && options_.stop.stop_requested()) return received.error();
-  if (!received.has_value()) return ps.explain(received.error());
-  ps.note(received->header);
-  if (ps.holds) return ok();
+void RemoteParams::receive_shared(Ps& ps, const SharedLane::Received& received) {
+  ps.note(received.header);
+  if (ps.holds) return;
   const auto bytes =
-      std::as_bytes(received->parameters)
+      std::as_bytes(received.parameters)
           .first(static_cast<std::size_t>(gradient_bytes(wire_of(ps.wanted), ps.share)));
   if (ps_.size() == 1 && ps.wanted == proto::FLOAT32) {
     traffic_.received += std::ssize(bytes);
-    ps.pulled.parameters = received->parameters;
-    return ok();
+    ps.pulled.parameters = received.parameters;
+    return;
   }
   take(ps, {.pieces = {bytes}, .owner = nullptr});
-  return ok();
 }
 
 }  // namespace trainyard::runtime

@@ -10,6 +10,7 @@
 #include "runtime/net/channel_options.h"
 #include "runtime/net/control_calls.h"
 #include "runtime/net/frame.h"
+#include "runtime/net/large_buffer.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/remote_ps.h"
 #include "runtime/net/snapshot_calls.h"
@@ -21,12 +22,13 @@
 namespace trainyard::runtime {
 namespace {
 
-using std::chrono::milliseconds, std::chrono::seconds, std::chrono::system_clock;
+using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr milliseconds kLookUp{100};  // between looks at the stop token
 constexpr seconds kStallWarning{30};
 constexpr seconds kCloseLimit{1};
+constexpr seconds kLaneLimit{5};  // until a port that a firewall may hide is given up
 
 void close(grpc::CompletionQueue& queue) {
   queue.Shutdown();
@@ -42,7 +44,7 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   std::unique_ptr<RemoteParams> params(new RemoteParams(std::move(options)));
   for (const auto& ps : params->ps_) TRY(params->connect_to(*ps));
   for (const auto& ps : params->ps_) {
-    if (!ps->lane) TRY(params->open_stream(*ps));
+    if (ps->by_grpc()) TRY(params->open_stream(*ps));
   }
   if (params->options_.wire != Wire::float32) TRY(params->make_encoder());
   params->usable_ = true;
@@ -51,16 +53,17 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
 
 RemoteParams::RemoteParams(RemoteOptions options)
     : options_(std::move(options)),
-      process_(std::chrono::duration_cast<std::chrono::microseconds>(
-                   system_clock::now().time_since_epoch())
-                   .count()) {
+      process_(
+          std::chrono::duration_cast<std::chrono::microseconds>(WallClock::now().time_since_epoch())
+              .count()) {
   const auto count = static_cast<std::int64_t>(options_.ps.size());
-  std::vector<Share> shares = plan_shares(options_.arena_elements, count);
+  if (options_.shares.empty()) options_.shares = plan_shares(options_.arena_elements, count);
+  ENSURE(options_.shares.size() == options_.ps.size());
   for (std::size_t i = 0; i < options_.ps.size(); ++i) {
     auto& ps = ps_.emplace_back(std::make_unique<Ps>());
     ps->address = options_.ps[i];
     ps->index = static_cast<std::int64_t>(i);
-    ps->share = std::move(shares[i]);
+    ps->share = options_.shares[i];
   }
 }
 
@@ -105,10 +108,38 @@ Status RemoteParams::connect_to(Ps& ps) {
     if (shared.has_value()) return ok();
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
   }
-  ps.local = options_.transport != tcp && answers_here(status->local_socket());
-  const std::string address = ps.local ? local_socket_address(status->local_socket()) : ps.address;
-  ps.data = grpc::CreateCustomChannel(address, credentials, arguments);
+  if (open_lane(ps, *status)) return ok();
+  ps.route = "grpc";
+  ps.data = grpc::CreateCustomChannel(ps.address, credentials, arguments);
   return ok();
+}
+
+// By the Unix socket, which only a ps on this host answers at, or TCP.
+bool RemoteParams::open_lane(Ps& ps, const proto::PsStatus& status) {
+  const auto deadline =
+      StreamSocket::Clock::now() + std::min<milliseconds>(options_.connect_limit, kLaneLimit);
+  const auto open = [&](Result<StreamSocket> socket, const char* route) {
+    auto lane = socket.has_value()
+                    ? StreamLane::connect(*std::move(socket), caller(), deadline, options_.stop)
+                    : Result<StreamLane>(socket.error());
+    if (!lane.has_value()) {
+      log_info("no lane to a ps",
+               {{"ps", ps.address}, {"by", route}, {"message", lane.error().message}});
+      return false;
+    }
+    ps.lane = *std::move(lane);
+    ps.route = route;
+    return true;
+  };
+  using enum RemoteOptions::Transport;
+  const std::string& name = status.stream_socket();
+  if (options_.transport <= unix_socket && !name.empty() &&
+      open(StreamSocket::connect_unix(name), "unix")) {
+    return true;
+  }
+  const int port = status.stream_port();
+  return options_.transport <= tcp && port > 0 &&
+         open(StreamSocket::connect_tcp(ps.address, port, deadline, options_.stop), "tcp");
 }
 
 Status RemoteParams::share_memory(Ps& ps, const std::string& socket) {
@@ -116,14 +147,15 @@ Status RemoteParams::share_memory(Ps& ps, const std::string& socket) {
     TRY_ASSIGN(arena_, SharedFloats::create(static_cast<std::size_t>(push_memory_floats(
                            options_.wire, options_.arena_elements, options_.parts))));
   }
-  TRY_ASSIGN(ps.lane, SharedLane::connect(socket, ps.share.elements(), *arena_));
+  TRY_ASSIGN(ps.shared, SharedLane::connect(socket, ps.share.elements(), *arena_));
+  ps.route = "shared memory";
   return ok();
 }
 
 std::shared_ptr<AlignedBuffer> RemoteParams::gradient_buffer(std::size_t elements) {
   const bool in_place =
       options_.wire == Wire::float32 && arena_ && arena_->span().size() == elements;
-  if (!in_place) return ParamsChannel::gradient_buffer(elements);
+  if (!in_place) return std::make_shared<AlignedBuffer>(large_buffer(elements));
   return std::make_shared<AlignedBuffer>(arena_->buffer());
 }
 
@@ -131,28 +163,42 @@ Status RemoteParams::open_stream(Ps& ps) {
   grpc::GenericStub stub(ps.data);
   ps.stream = stub.PrepareCall(&ps.context, kPushPull, &queue_);
   ps.stream->StartCall(&ps.started);
-  const auto deadline = system_clock::now() + options_.connect_limit;
-  TRY_ASSIGN(const Completed completed, next_completion(deadline));
-  if (!completed.good) return why_broken(ps);
+  auto completed = next_completion(options_.connect_limit);
+  if (!completed.has_value() && options_.stop.stop_requested()) return completed.error();
+  if (!completed.has_value()) return ps.explain(completed.error());
+  if (!completed->good) return why_broken(ps);
   return ok();
 }
 
-Result<RemoteParams::Completed> RemoteParams::next_completion(WallClock::time_point deadline) {
-  auto warn_at = system_clock::now() + kStallWarning;
+RemoteParams::Patience RemoteParams::patience_for(milliseconds limit) {
+  const auto now = WallClock::now();
+  return {.deadline = now + limit, .warn_at = now + kStallWarning};
+}
+
+Status RemoteParams::keep_waiting(Patience& patience) const {
+  if (options_.stop.stop_requested()) return unavailable("asked to stop");
+  const auto now = WallClock::now();
+  if (now > patience.deadline) return unavailable("no answer in time");
+  if (now > patience.warn_at) {
+    log_warning("waiting for parameters", {{"rank", options_.rank}});
+    patience.warn_at += kStallWarning;
+  }
+  return ok();
+}
+
+std::optional<RemoteParams::Completed> RemoteParams::completion_until(WallClock::time_point time) {
+  void* tag = nullptr;
+  bool good = false;
+  if (queue_.AsyncNext(&tag, &good, time) != grpc::CompletionQueue::GOT_EVENT) return std::nullopt;
+  const auto* const of = static_cast<Ps::Tag*>(tag);
+  return Completed{of->ps, of->operation, good};
+}
+
+Result<RemoteParams::Completed> RemoteParams::next_completion(milliseconds limit) {
+  Patience patience = patience_for(limit);
   for (;;) {
-    void* tag = nullptr;
-    bool good = false;
-    if (queue_.AsyncNext(&tag, &good, system_clock::now() + kLookUp) ==
-        grpc::CompletionQueue::GOT_EVENT) {
-      const auto* const of = static_cast<Ps::Tag*>(tag);
-      return Completed{of->ps, of->operation, good};
-    }
-    if (options_.stop.stop_requested()) return unavailable("asked to stop");
-    if (system_clock::now() > deadline) return unavailable("no answer from any ps in time");
-    if (system_clock::now() > warn_at) {
-      log_warning("waiting for parameters", {{"rank", options_.rank}});
-      warn_at += kStallWarning;
-    }
+    if (const auto completed = completion_until(WallClock::now() + kLookUp)) return *completed;
+    TRY(keep_waiting(patience));
   }
 }
 
@@ -184,9 +230,8 @@ Status RemoteParams::make_encoder() {
 
 Error RemoteParams::why_broken(Ps& ps) {
   ps.stream->Finish(&ps.end, &ps.ended);
-  const auto deadline = system_clock::now() + kCloseLimit;
   for (;;) {
-    const auto completed = next_completion(deadline);
+    const auto completed = next_completion(kCloseLimit);
     if (!completed.has_value()) {
       ps.context.TryCancel();
       return ps.explain(unavailable("the stream broke"));
@@ -199,16 +244,14 @@ Error RemoteParams::why_broken(Ps& ps) {
 
 void RemoteParams::close_streams() {
   for (const auto& ps : ps_) {
-    if (ps->lane) {
-      ps->lane->say_goodbye();
-      continue;
-    }
+    if (ps->shared) ps->shared->say_goodbye();
+    if (ps->lane) ps->lane->say_goodbye();
+    if (!ps->by_grpc()) continue;
     ps->stream->WritesDone(&ps->half_closed);
     ps->stream->Finish(&ps->end, &ps->ended);
   }
-  const auto deadline = system_clock::now() + kCloseLimit;
   for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
-    if (!next_completion(deadline).has_value()) break;
+    if (!next_completion(kCloseLimit).has_value()) break;
   }
 }
 
@@ -254,7 +297,7 @@ std::string RemoteParams::routes() const {
 std::vector<std::string> RemoteParams::transports() const {
   std::vector<std::string> names;
   for (const auto& ps : ps_) {
-    names.emplace_back(ps->lane ? "shared memory" : ps->local ? "unix" : "tcp");
+    names.push_back(ps->route);
   }
   return names;
 }

@@ -1,5 +1,5 @@
-// The parameters on the ps of a job: one stream to each, all served by the thread that calls
-// push_pull, which waits on the completion queue itself: no change of threads lies in a step.
+// The parameters on the ps of a job: a lane or a gRPC stream to each, all served by the thread that
+// calls push_pull, which waits on them itself: no change of threads lies in a step.
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
@@ -17,6 +17,7 @@
 #include "runtime/net/params_channel.h"
 #include "runtime/net/row_calls.h"
 #include "runtime/net/shared_floats.h"
+#include "runtime/net/shared_lane.h"
 #include "schemas/proto/params.grpc.pb.h"
 
 namespace trainyard::runtime {
@@ -26,7 +27,8 @@ struct RemoteOptions {
   std::string token;
   std::int64_t rank = 0;
   std::int64_t arena_elements = 0;
-  std::int64_t parts = 1;  // gradients in a contribution: the rank's sent_nodes()
+  std::vector<Share> shares = {};  // of the arena, by ps; none = as plan_shares() divides it
+  std::int64_t parts = 1;          // gradients in a contribution: the rank's sent_nodes()
   Wire wire = Wire::float32;
   std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
   std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
@@ -34,9 +36,10 @@ struct RemoteOptions {
   bool backup_workers = false;   // sync: a step does not wait for every rank (BackupSteps)
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
-  // The best way to try: memory shared with a ps on this host, its Unix socket, TCP. Where a way is
-  // not to be had the next is taken.
-  enum class Transport { shared_memory, unix_socket, tcp } transport = Transport::shared_memory;
+  // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
+  // its own, gRPC's stream at the ps' address. Where a way is not to be had the next is taken.
+  enum class Transport { shared_memory, unix_socket, tcp, grpc };
+  Transport transport = Transport::shared_memory;
   std::stop_token stop;
 };
 
@@ -61,8 +64,8 @@ class RemoteParams final : public ParamsChannel {
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
-  // "shared memory", "unix" or "tcp" by ps, for the log.
-  [[nodiscard]] std::vector<std::string> transports() const;
+  // "shared memory", "unix", "tcp" or "grpc" by ps.
+  [[nodiscard]] std::vector<std::string> transports() const override;
   // "ps/0 by shared memory, ps/1 by tcp"
   [[nodiscard]] std::string routes() const override;
 
@@ -73,6 +76,7 @@ class RemoteParams final : public ParamsChannel {
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
   Status share_memory(Ps& ps, const std::string& socket);
+  bool open_lane(Ps& ps, const proto::PsStatus& status);
   // Where there is a table: a ps that its calls go to.
   void add_row_peer(std::string name, const std::string& address, const std::string& local_socket);
   RowCalls& row_calls();
@@ -92,16 +96,32 @@ class RemoteParams final : public ParamsChannel {
   Status wait_until_held();
   Result<Pulled> pull_leader_first(proto::PushFrame first, proto::Encoding wanted);
   Status receive_parameters();
+  std::vector<std::span<std::byte>> places_for(Ps& ps);
+  Status await_answers();
+  Result<bool> watch_lanes(std::chrono::milliseconds limit);
+  Status advance(Ps& ps);
   Status receive(Ps& ps);
+  Status check_encoding(const Ps& ps, const proto::PullFrame& header) const;
   void take(Ps& ps, const Payload& parameters);
-  Status receive_shared(Ps& ps, WallClock::time_point deadline);
+  void receive_shared(Ps& ps, const SharedLane::Received& received);
+  Status receive_streamed(Ps& ps, const proto::PullFrame& header);
   std::span<float> assembled();
   [[nodiscard]] std::size_t stream_count() const;
   [[nodiscard]] proto::Caller caller() const;
 
-  // Waits for an operation of any stream. `unavailable` at the deadline and when asked to stop.
+  // How long to wait: until when, and when to say that it takes long.
+  struct Patience {
+    WallClock::time_point deadline;
+    WallClock::time_point warn_at;
+  };
+  [[nodiscard]] static Patience patience_for(std::chrono::milliseconds limit);
+  // `unavailable` at the deadline and when asked to stop.
+  Status keep_waiting(Patience& patience) const;
+
+  // An operation of any stream. The second one waits, as keep_waiting() allows.
   struct Completed;
-  Result<Completed> next_completion(WallClock::time_point deadline);
+  std::optional<Completed> completion_until(WallClock::time_point time);
+  Result<Completed> next_completion(std::chrono::milliseconds limit);
   Error why_broken(Ps& ps);
   void close_streams();
 
@@ -113,7 +133,7 @@ class RemoteParams final : public ParamsChannel {
   std::optional<RowCalls> rows_;              // made by the first call
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
-  AlignedBuffer assembled_;  // parameters of several ps, or that were decoded or came by gRPC
+  AlignedBuffer assembled_;  // parameters of several ps, or that did not come by shared memory
   Seconds assembling_{};     // of the exchange under way
   Traffic traffic_;          // likewise
   bool usable_ = false;      // streams are open, and no exchange has failed

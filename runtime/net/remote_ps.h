@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "runtime/net/ps_caller.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/net/shared_lane.h"
+#include "runtime/net/stream_lane.h"
 
 namespace trainyard::runtime {
 
@@ -27,8 +29,10 @@ struct RemoteParams::Ps {
   Share share;
   std::unique_ptr<proto::Params::Stub> control;
   std::shared_ptr<grpc::Channel> data;
-  bool local = false;              // data goes through the Unix socket
-  std::optional<SharedLane> lane;  // data goes through shared memory: no channel, no stream
+  std::string route;                 // how data goes, for people
+  std::optional<SharedLane> shared;  // data goes through shared memory: no channel, no stream
+  std::optional<StreamLane> lane;    // data goes through a socket of ours: likewise
+  AlignedBuffer landing;             // of parameters that come by it and are to be decoded
   grpc::ClientContext context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
   grpc::ByteBuffer incoming;
@@ -53,7 +57,9 @@ struct RemoteParams::Ps {
   [[nodiscard]] bool made_of(std::int64_t step, std::int64_t rank) const {
     return made.version() == step && std::ranges::binary_search(made.ranks(), rank);
   }
+  [[nodiscard]] bool by_grpc() const { return !shared && !lane; }
   void note(const proto::PullFrame& header) {
+    awaited = false;
     holds = header.held();
     if (holds) return;
     made = header.made();
@@ -68,7 +74,8 @@ struct RemoteParams::Ps {
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
                        .staleness = header.staleness(),
-                       .dropped = header.dropped()},
+                       .dropped = header.dropped(),
+                       .stale = stale_of(header)},
               .asked_snapshot = header.asked_snapshot(),
               .made_snapshot = header.made().snapshot(),
               .traffic = {},

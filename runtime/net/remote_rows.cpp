@@ -14,7 +14,7 @@ void RemoteParams::add_row_peer(std::string name, const std::string& address,
                                 const std::string& local_socket) {
   if (options_.row_width == 0) return;
   const bool here =
-      options_.transport != RemoteOptions::Transport::tcp && answers_here(local_socket);
+      options_.transport <= RemoteOptions::Transport::unix_socket && answers_here(local_socket);
   auto channel = grpc::CreateCustomChannel(here ? local_socket_address(local_socket) : address,
                                            grpc::InsecureChannelCredentials(),
                                            channel_arguments(row_message_floats_max * float_bytes));

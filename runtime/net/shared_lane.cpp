@@ -1,18 +1,11 @@
 #include "runtime/net/shared_lane.h"
 
-#include <poll.h>
-
 #include <optional>
 #include <utility>
 
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
-namespace {
-
-constexpr int kLookUpMillis = 100;  // between looks at the stop token and the clock
-
-}  // namespace
 
 Result<SharedLane> SharedLane::connect(const std::string& name, std::int64_t share_elements,
                                        SharedFloats arena) {
@@ -29,37 +22,27 @@ Status SharedLane::send(const proto::PushFrame& header) {
   return ok();
 }
 
-Result<Packet> SharedLane::next_packet(Clock::time_point deadline, const std::stop_token& stop) {
-  for (;;) {
-    TRY_ASSIGN(std::optional<Packet> packet, socket_.receive());
-    if (packet) return *std::move(packet);
-    if (stop.stop_requested()) return unavailable("asked to stop");
-    if (Clock::now() > deadline) return unavailable("no answer in time");
-    pollfd waiting{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
-    ::poll(&waiting, 1, kLookUpMillis);
-  }
-}
-
-Result<SharedLane::Received> SharedLane::receive(Clock::time_point deadline,
-                                                 const std::stop_token& stop) {
-  TRY_ASSIGN(Packet packet, next_packet(deadline, stop));
+Result<std::optional<SharedLane::Received>> SharedLane::receive() {
+  TRY_ASSIGN(std::optional<Packet> packet, socket_.receive());
+  if (!packet) return std::optional<Received>();
   proto::SharedPull pull;
-  if (!pull.ParseFromString(packet.bytes)) return invalid("a packet that is no SharedPull");
+  if (!pull.ParseFromString(packet->bytes)) return invalid("a packet that is no SharedPull");
   if (pull.status() != 0) {
     return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
   }
   if (pull.frame().held()) {
-    return Received{.header = std::move(*pull.mutable_frame()), .parameters = {}};
+    return std::optional(Received{.header = std::move(*pull.mutable_frame()), .parameters = {}});
   }
-  if (packet.passed) {
+  if (packet->passed) {
     const bool halves = pull.frame().encoding() == proto::BFLOAT16;
     const std::size_t size = halves ? (share_elements_ + 1) / 2 : share_elements_;
-    TRY_ASSIGN(SharedFloats floats, SharedFloats::open(std::move(packet.passed), size));
+    TRY_ASSIGN(SharedFloats floats, SharedFloats::open(std::move(packet->passed), size));
     buffers_.insert_or_assign(pull.buffer(), std::move(floats));
   }
   const auto buffer = buffers_.find(pull.buffer());
   if (buffer == buffers_.end()) return invalid("parameters in memory that was never shown");
-  return Received{.header = std::move(*pull.mutable_frame()), .parameters = buffer->second.span()};
+  return std::optional(
+      Received{.header = std::move(*pull.mutable_frame()), .parameters = buffer->second.span()});
 }
 
 void SharedLane::say_goodbye() {

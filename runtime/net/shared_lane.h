@@ -1,11 +1,10 @@
 // A worker's way to a ps on its own host, through shared memory.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 
 #include "runtime/net/packet_socket.h"
@@ -29,10 +28,10 @@ class SharedLane {
     // send(). None where the push is held.
     std::span<const float> parameters;
   };
-  using Clock = std::chrono::system_clock;
-  // The answer. `unavailable` at the deadline, when asked to stop and when the ps is gone; else the
-  // error with which the ps refused.
-  Result<Received> receive(Clock::time_point deadline, const std::stop_token& stop);
+  // The answer; nothing while it is not there, which poll(2) for something to read on descriptor()
+  // waits for. `unavailable` when the ps is gone; else the error with which the ps refused.
+  Result<std::optional<Received>> receive();
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
 
   void say_goodbye();
 
@@ -41,7 +40,6 @@ class SharedLane {
       : socket_(std::move(socket)),
         share_elements_(static_cast<std::size_t>(share_elements)),
         arena_(std::move(arena)) {}
-  Result<Packet> next_packet(Clock::time_point deadline, const std::stop_token& stop);
 
   PacketSocket socket_;
   std::size_t share_elements_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/partition.h"
 #include "runtime/core/step_count.h"
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/row_tensors.h"
@@ -116,6 +117,7 @@ Aggregator::Rules JobPlan::rules(const JobSpec& spec, std::size_t index) const {
   return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
           .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
           .max_staleness = spec.training.max_staleness,
+          .staleness_scaling = spec.training.staleness_scaling,
           .optimizer = spec.training.optimizer,
           .wire = wire,
           .share = {},
@@ -148,7 +150,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
                .leaves = step_leaves(spec),
                .max_steps = step_count(spec, data.train_examples),
                .wire = spec.training.wire};
-  plan.shares = plan_shares(plan.model.arena_elements(), parameter_holders(spec));
+  plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
+                                plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {
     plan.slot_names.emplace_back(name);
   }

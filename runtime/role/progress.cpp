@@ -2,6 +2,7 @@
 #include "runtime/role/progress.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace trainyard::runtime {
 
@@ -27,10 +28,8 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   }
   values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
   values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
-  if (kind_.staleness) {
-    const auto updates = static_cast<double>(std::max<std::int64_t>(version - version_, 1));
-    values["staleness"] = static_cast<double>(sums_.staleness) / updates;
-  }
+  stale_ += sums_.stale;
+  if (kind_.staleness) add_staleness(values, version - version_);
 
   if (pushes_ > 0) {
     const auto pushes = static_cast<double>(pushes_);
@@ -50,9 +49,26 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   const std::int64_t dropped = dropped_before_ + sums_.dropped;
   if (kind_.dropped) values["dropped_contributions"] = static_cast<double>(dropped);
 
+  const StalenessCounts stale = stale_;
   *this = Progress(kind_, version);
   dropped_before_ = dropped;
+  stale_ = stale;
   return values;
+}
+
+// Of the interval the mean and quantiles; of the attempt so far how many updates were how stale.
+void Progress::add_staleness(std::map<std::string, double>& values, std::int64_t updates) const {
+  values["staleness"] = static_cast<double>(sums_.staleness) /
+                        static_cast<double>(std::max<std::int64_t>(updates, 1));
+  values["staleness_p50"] = static_cast<double>(sums_.stale.quantile(0.5));
+  values["staleness_p99"] = static_cast<double>(sums_.stale.quantile(0.99));
+  values["staleness_max"] = static_cast<double>(sums_.stale.largest());
+  for (std::size_t i = 0; i < staleness_ranges.size(); ++i) {
+    const std::int64_t count = stale_.updates()[i];
+    if (count == 0) continue;
+    const std::string name(staleness_ranges[i].name);
+    values[std::string(staleness_metric_prefix) + name] = static_cast<double>(count);
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -17,7 +17,7 @@ class Progress {
   // What there is to report beside loss and rates.
   struct Kind {
     bool accuracy = false;   // of a classification
-    bool staleness = false;  // of async: the mean over all updates
+    bool staleness = false;  // of async: mean, quantiles and counts of all updates
     bool dropped = false;    // of backup workers: contributions that came too late, in all
   };
 
@@ -34,7 +34,10 @@ class Progress {
   std::map<std::string, double> take(std::int64_t version);
 
  private:
+  void add_staleness(std::map<std::string, double>& values, std::int64_t updates) const;
+
   Kind kind_;
+  StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
   std::int64_t dropped_before_ = 0;  // this interval
   Traffic traffic_;                  // of this worker's own pushes

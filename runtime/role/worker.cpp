@@ -20,6 +20,7 @@
 #include "runtime/role/chief.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/own_share.h"
+#include "runtime/role/partition_report.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 
@@ -57,6 +58,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .token = context.token,
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
+                                                  .shares = plan.shares,
                                                   .parts = std::ssize(nodes_of_rank(task, plan)),
                                                   .wire = plan.wire,
                                                   .first_leaf = leaves_of_rank(task, plan).begin,
@@ -68,7 +70,9 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .exchange_limit = limit,
                                                   .stop = task.stop})));
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    log_info("connected", {{"ps", addresses[i]}, {"transport", params->transports()[i]}});
+    log_info("connected", {{"ps", addresses[i]},
+                           {"transport", params->transports()[i]},
+                           {"elements", plan.shares[i].elements()}});
   }
   return std::unique_ptr<ParamsChannel>(std::move(params));
 }
@@ -92,12 +96,14 @@ class Training {
     while (protocol_.begins()) {
       TRY(task_.cause.of(Reason::peer_lost, ask(protocol_.next())));
     }
+    forget_what_was_before();
     residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
 
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
+      TRY(task_.events.append(partition_report(task_.context, plan_, params_.transports())));
       chief.emplace(Chief::Parts{task_, plan_, dataset_, params_}, pulled_.version);
     }
     TRY(steps(chief ? &*chief : nullptr));
@@ -123,6 +129,13 @@ class Training {
                                                     : params_.pull(next.version));
     take_in();
     return ok();
+  }
+
+  // Of updates that others made before this task came only the staleness is told: its examples and
+  // losses belong to no interval of the chief's.
+  void forget_what_was_before() {
+    unreported_ += std::exchange(pulled_.sums, {});
+    unreported_ = {.stale = unreported_.stale};
   }
 
   void take_in() {

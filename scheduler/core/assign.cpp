@@ -1,14 +1,28 @@
 #include "scheduler/core/assign.h"
 
+#include <algorithm>
+
 namespace trainyard::scheduler {
 namespace {
+
+// The job's, with the workers that the attempt has.
+JobSpec spec_of_gang(const LiveJob& job) {
+  JobSpec spec = job.row.spec;
+  if (!spec.worker.min_replicas) return spec;
+  spec.worker.replicas = std::ranges::count(job.tasks, Role::worker,
+                                            [](const LiveTask& task) { return task.row.key.role; });
+  spec.worker.min_replicas = std::min(*spec.worker.min_replicas, spec.worker.replicas);
+  spec.training.replicas_to_aggregate =
+      std::min(spec.training.replicas_to_aggregate, training_replicas(spec));
+  return spec;
+}
 
 WantedTask wanted(const LiveJob& job, const LiveTask& task) {
   WantedTask wish;
   wish.task.key = task.row.key;
   wish.task.token = job.token;
   wish.task.spec_hash = job.row.spec_hash;
-  wish.task.spec = job.row.spec;
+  wish.task.spec = spec_of_gang(job);
   wish.task.cluster = job.addresses;
   if (task.row.port != 0) wish.task.listen = "0.0.0.0:" + std::to_string(task.row.port);
   wish.resources = task.row.resources;

@@ -13,6 +13,7 @@
 #include "schemas/types/agent.h"
 #include "schemas/types/checkpoint.h"
 #include "schemas/types/job.h"
+#include "schemas/types/partition.h"
 
 namespace trainyard::scheduler {
 
@@ -84,6 +85,12 @@ struct RollBackMetrics {
 struct SaveCheckpoint {
   Checkpoint checkpoint;
 };
+// How the chief of `attempt` says that the job's parameters are divided.
+struct SavePartition {
+  JobId job;
+  std::int64_t attempt = 0;
+  Partition partition;
+};
 // One line of the job's timeline, for people.
 struct AppendJobEvent {
   JobId job;
@@ -96,7 +103,7 @@ struct AppendJobEvent {
 };
 
 using Change = std::variant<SaveJob, RemoveJob, SaveTask, SaveAgent, AppendRunEvents,
-                            RollBackMetrics, SaveCheckpoint, AppendJobEvent>;
+                            RollBackMetrics, SaveCheckpoint, SavePartition, AppendJobEvent>;
 
 // How the event itself was met: the API turns it into an HTTP answer after the save.
 using Outcome = Status;

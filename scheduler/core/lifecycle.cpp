@@ -154,6 +154,19 @@ void join_queue(Turn& turn, LiveJob& job) {
   }
 }
 
+namespace {
+
+// How many workers a gang began with that is not whole.
+std::string with_fewer(const LiveJob& job) {
+  const auto workers = std::ranges::count(job.tasks, Role::worker,
+                                          [](const LiveTask& task) { return task.row.key.role; });
+  if (workers == job.row.spec.worker.replicas) return "";
+  return " with " + std::to_string(workers) + " of " +
+         std::to_string(job.row.spec.worker.replicas) + " workers";
+}
+
+}  // namespace
+
 void start_gang(Turn& turn, LiveJob& job, const Placement& placement) {
   leave_queue(turn, job);
   ++job.row.attempt;
@@ -167,7 +180,8 @@ void start_gang(Turn& turn, LiveJob& job, const Placement& placement) {
   turn.add(RollBackMetrics{job.row.id, job.row.attempt, job.row.progress.step});
   note_progress(turn, job);
   move(turn, job, JobEvent::gang_placed,
-       {Reason::gang_placed, "attempt " + std::to_string(job.row.attempt) + " is placed"});
+       {Reason::gang_placed,
+        "attempt " + std::to_string(job.row.attempt) + " is placed" + with_fewer(job)});
 }
 
 void consider_running(Turn& turn, LiveJob& job) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "scheduler/core/brief.h"
 
@@ -115,7 +117,10 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
   return fit_count(group, host.free, host.ports);
 }
 
-std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts) {
+namespace {
+
+// The whole gang, as many workers as the spec has replicas.
+std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> hosts) {
   std::vector<TaskGroup> groups = gang_of(spec);
   std::vector<Candidate> candidates;
   const std::int64_t brief = brief_bytes(spec);
@@ -137,6 +142,28 @@ std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts)
   if (auto seats = seat_all(candidates, groups)) return seats;
   for (TaskGroup& group : groups) group.policy = PlacementPolicy::pack;
   return seat_all(std::move(candidates), groups);
+}
+
+}  // namespace
+
+std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts) {
+  auto whole = place_all(spec, hosts);
+  if (whole || !spec.worker.min_replicas) return whole;
+  JobSpec fewer = spec;
+  fewer.worker.replicas = *spec.worker.min_replicas;
+  auto best = place_all(fewer, hosts);
+  // The most that still fit lie in [min_replicas, too_many).
+  std::int64_t too_many = spec.worker.replicas;
+  while (best && fewer.worker.replicas + 1 < too_many) {
+    const std::int64_t fits = fewer.worker.replicas;
+    fewer.worker.replicas = std::midpoint(fits, too_many);
+    if (auto more = place_all(fewer, hosts)) {
+      best = std::move(more);
+    } else {
+      too_many = std::exchange(fewer.worker.replicas, fits);
+    }
+  }
+  return best;
 }
 
 }  // namespace trainyard::scheduler

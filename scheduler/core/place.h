@@ -47,7 +47,8 @@ bool carries(const Labels& has, const Labels& wanted);
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
 
-// A seat for every task, or nothing. `spread` takes the host with the fewest tasks of the role,
+// A seat for every task, or nothing; of workers as many as there is room for, if the spec lets a
+// gang begin with fewer. `spread` takes the host with the fewest tasks of the role,
 // `pack` the host that holds the most of what is left, and of those the one with the least to
 // spare. Groups that spread are seated first, then large tasks before small ones; where that fails,
 // large tasks before small ones whatever their policy; where that fails, all groups are packed.

@@ -19,6 +19,7 @@ Shape shape_of(const JobSpec& spec) {
   add(spec.worker);
   add(spec.chief.value_or(RoleSpec{}));
   add(spec.evaluator.value_or(RoleSpec{}));
+  shape.numbers.push_back(spec.worker.min_replicas.value_or(spec.worker.replicas));
   return shape;
 }
 

@@ -39,6 +39,12 @@ struct Meaning {
     if (is_chief(job.row.spec, task.row.key)) take_manifest(turn, job, manifest);
   }
 
+  void operator()(const PartitionEvent& event) const {
+    if (!is_chief(job.row.spec, task.row.key)) return;
+    turn.add(SavePartition{job.row.id, task.row.key.attempt, event.partition});
+    turn.save(job);  // its explanation is shown with it
+  }
+
   void operator()(const FailureEvent& failure) const {
     task.row.reason = reason_from(failure.reason);
     if (task.row.reason == Reason::none) task.row.reason = Reason::exit_nonzero;

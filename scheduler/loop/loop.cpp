@@ -27,6 +27,7 @@ struct JobOf {
   const JobId* operator()(const AppendRunEvents& change) const { return &change.task.job; }
   const JobId* operator()(const RollBackMetrics& change) const { return &change.job; }
   const JobId* operator()(const SaveCheckpoint& change) const { return &change.checkpoint.job; }
+  const JobId* operator()(const SavePartition& change) const { return &change.job; }
   const JobId* operator()(const AppendJobEvent& change) const { return &change.job; }
 };
 

@@ -8,6 +8,7 @@
 #include "scheduler/store/db.h"
 #include "scheduler/store/host_rows.h"
 #include "scheduler/store/job_rows.h"
+#include "scheduler/store/partition_rows.h"
 #include "scheduler/store/run_rows.h"
 
 namespace trainyard::scheduler {
@@ -95,6 +96,10 @@ Result<std::vector<JobEventRow>> Reader::events(const JobId& id, std::int64_t af
 
 Result<std::vector<Checkpoint>> Reader::checkpoints(const JobId& id) {
   return read_checkpoints(connection_->db, id, Which::committed);
+}
+
+Result<std::optional<PartitionRow>> Reader::partition(const JobId& id) {
+  return read_partition(connection_->db, id);
 }
 
 Result<std::map<std::string, std::int64_t>> Reader::count_jobs_by_state() {

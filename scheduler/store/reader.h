@@ -13,6 +13,7 @@
 #include "schemas/base/result.h"
 #include "schemas/types/checkpoint.h"
 #include "schemas/types/job.h"
+#include "schemas/types/partition.h"
 #include "schemas/types/task.h"
 
 namespace trainyard::scheduler {
@@ -58,6 +59,13 @@ struct JobEventRow {
   WallTime time;
 };
 
+// What the chief of an attempt told of the parameters' division.
+struct PartitionRow {
+  std::int64_t attempt = 0;
+  Partition partition;
+  bool operator==(const PartitionRow&) const = default;
+};
+
 class Reader {
  public:
   static Result<Reader> open(const std::string& database_path);
@@ -76,6 +84,8 @@ class Reader {
   Result<std::vector<JobEventRow>> events(const JobId& id, std::int64_t after_id,
                                           std::int64_t limit);
   Result<std::vector<Checkpoint>> checkpoints(const JobId& id);  // committed ones, oldest first
+  // Of the newest attempt whose chief got that far; nothing where none did.
+  Result<std::optional<PartitionRow>> partition(const JobId& id);
   Result<std::map<std::string, std::int64_t>> count_jobs_by_state();
 
  private:

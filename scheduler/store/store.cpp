@@ -9,6 +9,7 @@
 #include "scheduler/store/checkpoint_rows.h"
 #include "scheduler/store/host_rows.h"
 #include "scheduler/store/migrate.h"
+#include "scheduler/store/partition_rows.h"
 #include "scheduler/store/run_rows.h"
 
 namespace trainyard::scheduler {
@@ -27,6 +28,7 @@ struct Save {
   Status operator()(const SaveCheckpoint& change) const {
     return save_checkpoint(db, change.checkpoint);
   }
+  Status operator()(const SavePartition& change) const { return save_partition(db, change); }
   Status operator()(const AppendJobEvent& change) const { return append_job_event(db, change); }
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/types/partition.h"
 #include "schemas/types/resources.h"
 
 namespace trainyard {
@@ -88,9 +89,14 @@ struct OptimizerSpec {
   bool operator==(const OptimizerSpec&) const = default;
 };
 
+// What becomes of the learning rate of an async push that is stale: nothing, or it is divided by
+// one more than the updates that came between.
+enum class StalenessScaling { none, inverse };
+
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
   Wire wire = Wire::float32;
+  Partitioning partitioning = Partitioning::chunks;
   std::int64_t batch_size = 100;  // examples per worker and step
   // Sync: instead of batch_size, the examples of a whole step, in micro-batches that any number of
   // workers computes and adds up to the same bits. Both or none.
@@ -103,6 +109,7 @@ struct TrainingSpec {
   bool deterministic = true;
   std::int64_t replicas_to_aggregate = 1;  // sync: contributions that a step waits for
   std::optional<std::int64_t> max_staleness;
+  StalenessScaling staleness_scaling = StalenessScaling::none;  // async
   std::int64_t report_every_steps = 10;
   std::int64_t evaluate_every_steps = 1000;
   bool operator==(const TrainingSpec&) const = default;
@@ -112,6 +119,8 @@ struct RoleSpec {
   std::int64_t replicas = 0;
   Resources resources;
   PlacementPolicy placement = PlacementPolicy::pack;
+  // Workers: an attempt starts with as many as there is room for, if they are so many at least.
+  std::optional<std::int64_t> min_replicas = {};  // nothing: with all
   bool operator==(const RoleSpec&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/base/time.h"
+#include "schemas/types/partition.h"
 
 namespace trainyard {
 
@@ -20,7 +21,8 @@ struct PhaseEvent {
 };
 
 // Values at a global step, by name: loss, accuracy, test_loss, test_accuracy, examples_per_second,
-// steps_per_second, learning_rate, staleness, compute_seconds... The chief alone reports them.
+// steps_per_second, learning_rate, staleness, staleness_updates_0 (types/staleness.h),
+// compute_seconds... The chief alone reports them.
 struct MetricEvent {
   std::int64_t step = 0;
   std::int64_t max_steps = 0;  // 0 = not known
@@ -55,6 +57,12 @@ struct ManifestEvent {
   bool operator==(const ManifestEvent&) const = default;
 };
 
+// How the parameters are divided, told by the chief once it has reached all who hold them.
+struct PartitionEvent {
+  Partition partition;
+  bool operator==(const PartitionEvent&) const = default;
+};
+
 // Why the task is about to exit with an error; the last line of a failed task where it had the
 // time.
 struct FailureEvent {
@@ -67,7 +75,8 @@ struct RunEvent {
   WallTime time;
   std::int64_t offset =
       0;  // of the line's first byte in events.jsonl: (task attempt, offset) names the event
-  std::variant<PhaseEvent, MetricEvent, ShardEvent, ManifestEvent, FailureEvent> what;
+  std::variant<PhaseEvent, MetricEvent, ShardEvent, ManifestEvent, PartitionEvent, FailureEvent>
+      what;
   bool operator==(const RunEvent&) const = default;
 };
 

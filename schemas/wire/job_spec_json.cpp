@@ -105,10 +105,16 @@ void settle_aggregate(JobSpec& spec, const JsonPlace& place) {
   }
 }
 
-// A bound of staleness in sync mode would say nothing.
+// A bound of staleness in sync mode would say nothing, nor would a factor.
 void check_staleness(const JobSpec& spec, const JsonPlace& place) {
-  if (!spec.training.max_staleness || spec.mode == Mode::async) return;
-  place.faults.push_back({place.pointer + "/training/max_staleness", "needs mode async"});
+  if (spec.mode == Mode::async) return;
+  const auto refuse = [&place](const char* field) {
+    place.faults.push_back({place.pointer + field, "needs mode async"});
+  };
+  if (spec.training.max_staleness) refuse("/training/max_staleness");
+  if (spec.training.staleness_scaling != StalenessScaling::none) {
+    refuse("/training/staleness_scaling");
+  }
 }
 
 // Within one process nothing travels.
@@ -136,18 +142,37 @@ void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+// With fewer workers the same must be computed.
+void check_min_replicas(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.worker.min_replicas) return;
+  const auto fault = [&place](std::string message) {
+    place.faults.push_back({place.pointer + "/roles/worker/min_replicas", std::move(message)});
+  };
+  if (*spec.worker.min_replicas > spec.worker.replicas) {
+    fault("must be at most the replicas, " + std::to_string(spec.worker.replicas) + ", got " +
+          std::to_string(*spec.worker.min_replicas));
+  }
+  if (spec.mode == Mode::sync && !spec.training.global_batch_size) {
+    fault(
+        "needs training.global_batch_size in mode sync: with batch_size, which is per worker, "
+        "fewer workers would make another step");
+  }
+}
+
 bool has_wrong(std::span<const Fault> faults) {
   return std::ranges::any_of(faults,
                              [](const Fault& fault) { return fault.kind == FaultKind::wrong; });
 }
 
 json role_to_json(const RoleSpec& role) {
-  return {{"replicas", role.replicas},
-          {"resources",
-           {{"cpus", role.resources.cpus},
-            {"memory_mb", role.resources.memory_mb},
-            {"gpus", role.resources.gpus}}},
-          {"placement", find_name(placement_names, role.placement)}};
+  json object = {{"replicas", role.replicas},
+                 {"resources",
+                  {{"cpus", role.resources.cpus},
+                   {"memory_mb", role.resources.memory_mb},
+                   {"gpus", role.resources.gpus}}},
+                 {"placement", find_name(placement_names, role.placement)}};
+  if (role.min_replicas) object["min_replicas"] = *role.min_replicas;
+  return object;
 }
 
 json or_null(const std::optional<std::int64_t>& number) {
@@ -210,17 +235,20 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
 }
 
 json training_to_json(const TrainingSpec& training) {
-  json object = {{"strategy", find_name(strategy_names, training.strategy)},
-                 {"wire", find_name(wire_names, training.wire)},
-                 {"epochs", or_null(training.epochs)},
-                 {"max_steps", or_null(training.max_steps)},
-                 {"optimizer", optimizer_to_json(training.optimizer)},
-                 {"seed", training.seed},
-                 {"deterministic", training.deterministic},
-                 {"replicas_to_aggregate", training.replicas_to_aggregate},
-                 {"max_staleness", or_null(training.max_staleness)},
-                 {"report_every_steps", training.report_every_steps},
-                 {"evaluate_every_steps", training.evaluate_every_steps}};
+  json object = {
+      {"strategy", find_name(strategy_names, training.strategy)},
+      {"wire", find_name(wire_names, training.wire)},
+      {"partitioning", find_name(partitioning_names, training.partitioning)},
+      {"epochs", or_null(training.epochs)},
+      {"max_steps", or_null(training.max_steps)},
+      {"optimizer", optimizer_to_json(training.optimizer)},
+      {"seed", training.seed},
+      {"deterministic", training.deterministic},
+      {"replicas_to_aggregate", training.replicas_to_aggregate},
+      {"max_staleness", or_null(training.max_staleness)},
+      {"staleness_scaling", find_name(staleness_scaling_names, training.staleness_scaling)},
+      {"report_every_steps", training.report_every_steps},
+      {"evaluate_every_steps", training.evaluate_every_steps}};
   if (training.global_batch_size) {
     object["global_batch_size"] = *training.global_batch_size;
     object["micro_batch_size"] = leaf_examples(training);
@@ -290,6 +318,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
     settle_aggregate(spec, place);
     check_micro_batches(spec, place);
     check_staleness(spec, place);
+    check_min_replicas(spec, place);
     check_wire(spec, place);
   }
 

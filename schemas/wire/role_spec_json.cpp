@@ -18,6 +18,12 @@ constexpr std::size_t environment_bytes_max = 64 << 10;
 constexpr RoleSpec default_ps{1, {1, 1024, 0}, PlacementPolicy::spread};
 constexpr RoleSpec default_worker{1, {1, 2048, 0}, PlacementPolicy::pack};
 
+// A gang with fewer of these is another gang, or none.
+void refuse_min_replicas(const JsonPlace& place, const RoleSpec& role) {
+  if (!role.min_replicas) return;
+  place.faults.push_back({child_pointer(place.pointer, "min_replicas"), "is for workers only"});
+}
+
 RoleSpec with_replicas(RoleSpec role, std::int64_t replicas) {
   role.replicas = replicas;
   return role;
@@ -28,6 +34,7 @@ RoleSpec read_role(const JsonPlace& place, RoleSpec role) {
   Fields fields(place, "replicas");
   if (!fields.require("replicas")) return {};
   fields.integer("replicas", role.replicas, {0, replicas_max});
+  fields.optional_integer("min_replicas", role.min_replicas, {1, replicas_max});
   if (const auto resources = fields.find("resources")) {
     Fields amounts(*resources);
     amounts.integer("cpus", role.resources.cpus, {1, 4096});
@@ -85,13 +92,17 @@ Roles default_roles(Strategy strategy) {
 Roles read_roles(const JsonPlace& place) {
   Roles roles;
   Fields fields(place);
-  if (const auto ps = fields.find("ps")) roles.ps = read_role(*ps, with_replicas(default_ps, 0));
+  if (const auto ps = fields.find("ps")) {
+    roles.ps = read_role(*ps, with_replicas(default_ps, 0));
+    refuse_min_replicas(*ps, roles.ps);
+  }
   if (const auto worker = fields.find("worker")) {
     roles.worker = read_role(*worker, with_replicas(default_worker, 0));
   }
   if (const auto chief = fields.find("chief")) {
     const RoleSpec role = read_role(*chief, with_replicas(default_worker, 0));
     if (role.replicas > 1) chief->fault("there is at most one chief");
+    refuse_min_replicas(*chief, role);
     if (role.replicas > 0) roles.chief = role;
   }
   if (const auto evaluator = fields.find("evaluator")) {

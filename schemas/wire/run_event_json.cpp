@@ -6,6 +6,7 @@
 #include "schemas/types/names.h"
 #include "schemas/wire/artifact_json.h"
 #include "schemas/wire/json_fields.h"
+#include "schemas/wire/partition_json.h"
 
 namespace trainyard {
 namespace {
@@ -51,6 +52,12 @@ ManifestEvent read_manifest(Fields& fields) {
   return event;
 }
 
+PartitionEvent read_partition_event(Fields& fields) {
+  PartitionEvent event;
+  if (const auto place = fields.find("partition")) event.partition = read_partition(*place);
+  return event;
+}
+
 FailureEvent read_failure(Fields& fields) {
   FailureEvent event;
   fields.text("reason", event.reason, name_rule(64));
@@ -93,6 +100,10 @@ json fields_of(const ManifestEvent& event) {
           {"final", event.final_one}};
 }
 
+json fields_of(const PartitionEvent& event) {
+  return {{"kind", "partition"}, {"partition", partition_to_json(event.partition)}};
+}
+
 json fields_of(const FailureEvent& event) {
   return {{"kind", "failure"}, {"reason", event.reason}, {"message", event.message}};
 }
@@ -118,10 +129,13 @@ Result<RunEvent> parse_run_event(std::string_view line, std::int64_t offset) {
     event.what = read_shard(fields);
   } else if (kind == "manifest") {
     event.what = read_manifest(fields);
+  } else if (kind == "partition") {
+    event.what = read_partition_event(fields);
   } else if (kind == "failure") {
     event.what = read_failure(fields);
   } else if (faults.empty()) {
-    faults.push_back({"/kind", "must be one of phase, metric, shard, manifest, failure"});
+    faults.push_back(
+        {"/kind", "must be one of phase, metric, shard, manifest, partition, failure"});
   }
   // Fields that are not known here are let pass: a newer runtime may say more.
   if (!faults.empty()) return to_error(document, faults);

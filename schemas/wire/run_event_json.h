@@ -4,6 +4,7 @@
 //   {"time":"…","kind":"shard","step":10,"file":{"name":"…","bytes":1,"sha256":"…"}}
 //   {"time":"…","kind":"manifest","step":10,"manifest":{…},"shards":[{…}],"metrics":{…},
 //    "final":false}
+//   {"time":"…","kind":"partition","partition":{…}}, as partition_json has it
 //   {"time":"…","kind":"failure","reason":"BAD_DATA","message":"…"}
 // Numbers that JSON cannot say (NaN, infinities) are written as the strings "nan", "inf", "-inf".
 #pragma once

@@ -13,6 +13,12 @@ inline constexpr NameTable<Strategy, 3> strategy_names{
      {Strategy::local, "local"}}};
 inline constexpr NameTable<Wire, 3> wire_names{
     {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}, {Wire::onebit, "onebit"}}};
+inline constexpr NameTable<Partitioning, 3> partitioning_names{
+    {{Partitioning::chunks, "chunks"},
+     {Partitioning::round_robin, "round_robin"},
+     {Partitioning::greedy, "greedy"}}};
+inline constexpr NameTable<StalenessScaling, 2> staleness_scaling_names{
+    {{StalenessScaling::none, "none"}, {StalenessScaling::inverse, "inverse"}}};
 inline constexpr NameTable<PlacementPolicy, 2> placement_names{
     {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
 inline constexpr NameTable<Activation, 3> activation_names{

@@ -129,6 +129,7 @@ TrainingSpec read_training(const JsonPlace& place) {
   Fields fields(place);
   fields.choice("strategy", training.strategy, strategy_names);
   fields.choice("wire", training.wire, wire_names);
+  fields.choice("partitioning", training.partitioning, partitioning_names);
   fields.integer("batch_size", training.batch_size, {1, 1'000'000});
   read_micro_batches(fields, training, place);
   read_length(fields, training);
@@ -142,6 +143,7 @@ TrainingSpec read_training(const JsonPlace& place) {
   fields.boolean("deterministic", training.deterministic);
   fields.integer("replicas_to_aggregate", training.replicas_to_aggregate, {1, 1000});
   fields.optional_integer("max_staleness", training.max_staleness, {0, 1'000'000});
+  fields.choice("staleness_scaling", training.staleness_scaling, staleness_scaling_names);
   fields.integer("report_every_steps", training.report_every_steps, {1, steps_max});
   fields.integer("evaluate_every_steps", training.evaluate_every_steps, {1, steps_max});
   fields.refuse_others();

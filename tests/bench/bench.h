@@ -29,6 +29,7 @@ std::vector<BenchResult> bench_train_mlp();
 std::vector<BenchResult> bench_train_big_mlp();
 std::vector<BenchResult> bench_all_reduce();
 std::vector<BenchResult> bench_embedding();
+std::vector<BenchResult> bench_placement();
 std::vector<BenchResult> bench_submit();
 std::vector<BenchResult> bench_schedule();
 

@@ -23,13 +23,14 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 8> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 9> benches{
     {{"gemm", bench_gemm},
      {"ps_pushpull", bench_ps_pushpull},
      {"all_reduce", bench_all_reduce},
      {"train_mlp", bench_train_mlp},
      {"train_big_mlp", bench_train_big_mlp},
      {"embedding", bench_embedding},
+     {"placement", bench_placement},
      {"submit", bench_submit},
      {"schedule", bench_schedule}}};
 

@@ -90,6 +90,7 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
   EchoSocket unix_pair(EchoSocket::Kind::unix_pair, bytes);
   PushPull over_tcp(bytes, Transport::tcp);
   PushPull over_unix(bytes, Transport::unix_socket);
+  PushPull over_grpc(bytes, Transport::grpc);
   PushPull over_memory(bytes, Transport::shared_memory);
   PushPull tcp_halves(bytes, Transport::tcp, Wire::bfloat16);
   PushPull tcp_bits(bytes, Transport::tcp, Wire::onebit);
@@ -111,7 +112,8 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
                           case_of("push-pull TCP, bfloat16", tcp_halves),
                           case_of("push-pull TCP, onebit", tcp_bits),
                           case_of("push-pull shared memory, bfloat16", memory_halves),
-                          case_of("push-pull shared memory, onebit", memory_bits)};
+                          case_of("push-pull shared memory, onebit", memory_bits),
+                          case_of("push-pull gRPC over TCP", over_grpc)};
   for (Case& one : cases) one.exchange();  // warm
   for (int i = 0; i < kRuns; ++i) {
     for (Case& one : cases) run(one, bytes);
@@ -135,6 +137,8 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
     results[of + 2].limit = results[of].value;
     results[of + 2].limit_of = cases[of].name;
   }
+  results[10].limit = results[1].value;
+  results[10].limit_of = cases[1].name;
   results[5].limit = results[0].value / 2;  // what is written once is read once
   results[5].limit_of = "half of memcpy";
   return results;

@@ -32,6 +32,35 @@ TEST_CASE("a gang lands on both agents; with one gone the job waits until anothe
   CHECK(job.at("status").at("attempt") == 2);
 }
 
+TEST_CASE("a job that may have fewer workers goes on when an agent is gone, to the same bytes",
+          "[e2e]") {
+  Yard yard({"--stop-after-seconds", "5", "--lost-after-seconds", "10"});
+  yard.start_agent("stays", {"--cpus", "2", "--memory-mb", "8192"});
+  yard.start_agent("goes", {"--cpus", "2", "--memory-mb", "8192"});
+  yard.wait_for_agents(2);
+
+  auto spec = small_job(long_run(20000));
+  spec["training"].erase("batch_size");
+  spec["training"]["global_batch_size"] = 24;
+  spec["training"]["micro_batch_size"] = 4;
+  spec["roles"] = {{"ps", 1}, {"worker", {{"replicas", 3}, {"min_replicas", 1}}}};
+  const std::string id = yard.submit(spec);
+  yard.wait_for_step(id, 300);
+  CHECK(yard.tasks(id).size() == 4);
+
+  yard.kill_agent("goes");
+  const auto job = yard.wait_for_state(id, "succeeded");
+  CHECK(job.at("status").at("attempt") == 2);
+  CHECK(job.at("status").at("roles").at("worker").at("desired") == 3);
+  std::size_t second = 0;
+  for (const auto& task : yard.tasks(id)) second += task.at("attempt") == 2 ? 1 : 0;
+  CHECK(second == 2);
+
+  const std::string undisturbed = yard.submit(spec);
+  yard.wait_for_state(undisturbed, "succeeded");
+  CHECK(yard.model_sha256(id) == yard.model_sha256(undisturbed));
+}
+
 TEST_CASE("a spec that no agent could ever hold is refused at submit, with the reason", "[e2e]") {
   Yard yard;
   yard.start_agent("a", {"--cpus", "4", "--gpus", "1"});

@@ -48,6 +48,7 @@ void Database::save(const RemoveJob& change) {
     journal_.fault("job " + change.job.text + " was deleted alive");
   }
   jobs_.erase(change.job);
+  partitions_.erase(change.job);
   std::erase_if(tasks_, [&](const auto& task) { return task.first.job == change.job; });
   std::erase_if(checkpoints_,
                 [&](const auto& entry) { return std::get<JobId>(entry.first) == change.job; });
@@ -114,6 +115,17 @@ void Database::check_committed(const Checkpoint& checkpoint) {
                      std::to_string(checkpoint.step));
     }
   }
+}
+
+void Database::save(const SavePartition& change) {
+  const auto job = jobs_.find(change.job);
+  std::int64_t& attempt = partitions_[change.job];
+  const bool is_of_it = job != jobs_.end() && change.attempt <= job->second.attempt;
+  if (!is_of_it || change.attempt <= attempt) {
+    journal_.fault("job " + change.job.text + " took the partition of attempt " +
+                   std::to_string(change.attempt) + " after that of " + std::to_string(attempt));
+  }
+  attempt = change.attempt;
 }
 
 void Database::save(const AppendJobEvent&) {}

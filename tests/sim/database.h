@@ -37,6 +37,7 @@ class Database {
   void save(const scheduler::AppendRunEvents& change);
   void save(const scheduler::RollBackMetrics& change);
   void save(const scheduler::SaveCheckpoint& change);
+  void save(const scheduler::SavePartition& change);
   void save(const scheduler::AppendJobEvent& change);
   void check_committed(const Checkpoint& checkpoint);
   void check_transition(const Job& before, const Job& after);
@@ -48,6 +49,7 @@ class Database {
   // By step and attempt.
   std::map<std::tuple<JobId, std::int64_t, std::int64_t>, Checkpoint> checkpoints_;
   std::map<TaskKey, std::int64_t> last_event_;  // offset of the newest
+  std::map<JobId, std::int64_t> partitions_;    // attempt of the newest
   std::set<std::string> files_;
 };
 

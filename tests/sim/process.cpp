@@ -131,6 +131,13 @@ Work live(Process& process, Gang& gang, Random& random, const Now& now) {
   process.has_met_all = process.has_met_all || all_here;
   const bool all_serve = std::ranges::all_of(gang.members, [](Process* p) { return p->serves; });
   if (!is_chief_of(process) || !all_here || !all_serve) return Work::goes_on;
+  if (!process.has_told) {
+    process.write(now.wall,
+                  PartitionEvent{.partition = {.policy = Partitioning::chunks,
+                                               .shares = {{.task = "ps/0", .bytes = 1000}},
+                                               .tables = {}}});
+    process.has_told = true;
+  }
   train(process, gang, now.wall);
   return gang.chief_is_done ? Work::is_done : Work::goes_on;
 }

@@ -31,6 +31,7 @@ struct Process {
   bool has_met_all = false;           // peers
   std::optional<Time> missing_since;  // some of them
   std::int64_t step = 0;              // chief
+  bool has_told = false;              // chief: how the parameters are divided
 
   std::vector<RunEvent> events;  // written; the agent reads them a little later
   std::size_t events_read = 0;

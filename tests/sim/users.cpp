@@ -30,6 +30,10 @@ JobSpec Users::make_spec() {
   JobSpec spec;
   spec.ps = {random.between(0, 2), {1, 1000, 0}, PlacementPolicy::spread};
   spec.worker = {random.between(1, 2), {1, 2000, random.chance(20) ? 1 : 0}, PlacementPolicy::pack};
+  if (random.chance(20)) {
+    spec.worker.replicas = random.between(2, 4);
+    spec.worker.min_replicas = 1;
+  }
   if (random.chance(25)) spec.chief = RoleSpec{1, {1, 500, 0}, PlacementPolicy::pack};
   if (spec.ps.replicas == 0) spec.training.strategy = Strategy::local;
   spec.training.max_steps = random.between(3, 40) * 10;

@@ -79,6 +79,34 @@ test('jobs are compared, by their curves and by their specs', async () => {
   await close();
 });
 
+test('the first page of a job shows who holds which part of the parameters', async () => {
+  const job = await yard.submit(
+    aJob({
+      name: 'divided',
+      training: {epochs: 1, partitioning: 'round_robin'},
+      roles: {
+        ps: {replicas: 3, resources: {memory_mb: 256}},
+        worker: {replicas: 1, resources: {memory_mb: 256}},
+      },
+    }),
+  );
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}`);
+  const panel = page.getByRole('region', {name: 'Parameters'});
+  await sees(panel, 'round_robin'); // it comes by itself while the job runs
+  await yard.untilState(job.id, 'succeeded');
+  const shares = panel.locator('.shares li');
+  assert.equal(await shares.count(), 3);
+  await sees(shares.nth(0), /ps\/0.*30\.6 KiB/s);
+  await sees(shares.nth(0), /by (shared memory|unix|tcp)/);
+  await sees(shares.nth(2), /ps\/2.*0 B/s);
+  assert.match(await shares.nth(0).getAttribute('title'), /kernel: 30\.6 KiB/);
+  const widths = await shares
+    .locator('.share-bar > span')
+    .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+  assert.ok(widths[0] > 40 && widths[1] < widths[0] / 100 && widths[2] === 0, `${widths}`);
+  await close();
+});
+
 test('logs are followed, searched, and belong to a task of an attempt', async () => {
   const job = await yard.submit(aLongJob());
   await yard.untilState(job.id, 'running');

@@ -1,4 +1,5 @@
-// trainyard explain ID: why a job is where it is.
+// trainyard explain ID: why a job is where it is, and where its parameters are.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -40,6 +41,45 @@ void print_who_would_free_enough(const nlohmann::json& jobs) {
   std::printf("\nIt would fit after the end of:%s\n", names.c_str());
 }
 
+std::string variables_in_words(const nlohmann::json& share) {
+  constexpr std::size_t shown_max = 3;
+  const nlohmann::json& variables = list_of(share, "variables");
+  const std::size_t shown = std::min(shown_max, variables.size());
+  std::string words;
+  for (std::size_t i = 0; i < shown; ++i) {
+    words += (i == 0 ? "" : ", ") + printable(text_of(variables[i], "name")) + " " +
+             bytes_text(integer_of(variables[i], "bytes").value_or(0));
+  }
+  const std::int64_t others = static_cast<std::int64_t>(variables.size() - shown) +
+                              integer_of(share, "variables_left_out").value_or(0);
+  if (others == 0) return words;
+  return shown == 0 ? grouped(others) : words + " and " + grouped(others) + " more";
+}
+
+void print_partition(const nlohmann::json& partition) {
+  if (!partition.is_object()) return;
+  std::printf("\nParameters of attempt %s: %s by %s, the largest share is %s of the mean\n",
+              grouped(integer_of(partition, "attempt").value_or(0)).c_str(),
+              bytes_text(integer_of(partition, "bytes").value_or(0)).c_str(),
+              printable(text_of(partition, "policy")).c_str(),
+              decimal_text(number_of(partition, "balance").value_or(1)).c_str());
+  Table table(
+      {{"TASK"}, {"BYTES", Align::right}, {"SHARE", Align::right}, {"REACHED BY"}, {"VARIABLES"}});
+  for (const nlohmann::json& share : list_of(partition, "shares")) {
+    const double percent = 100 * number_of(share, "share").value_or(0);
+    const std::string transport = printable(text_of(share, "transport"));
+    table.add({printable(text_of(share, "task")),
+               bytes_text(integer_of(share, "bytes").value_or(0)), decimal_text(percent) + " %",
+               transport.empty() ? "-" : transport, variables_in_words(share)});
+  }
+  std::printf("%s", table.text().c_str());
+  for (const nlohmann::json& name : list_of(partition, "tables")) {
+    if (!name.is_string()) continue;
+    std::printf("Rows of %s are spread over all of them by id\n",
+                printable(name.get<std::string>()).c_str());
+  }
+}
+
 Result<int> explain(Rest& rest, const std::string& id) {
   TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(id, "/explain")));
   std::printf("%s  %s  %s\n", printable(id).c_str(), text_of(answer, "state").c_str(),
@@ -55,6 +95,7 @@ Result<int> explain(Rest& rest, const std::string& id) {
   }
   print_hosts(list_of(answer, "hosts"));
   print_who_would_free_enough(list_of(answer, "would_free_enough"));
+  print_partition(member_of(answer, "partition"));
   return exit_done;
 }
 

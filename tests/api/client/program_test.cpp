@@ -119,6 +119,29 @@ TEST_CASE("a list is a table, over as many pages as it takes", "[client]") {
   CHECK(peer.requests().at(1).starts_with(first + "&page_token=t%2F1 "));
 }
 
+TEST_CASE("explain says where the parameters are", "[client]") {
+  Peer peer({http_answer(
+      "200 OK",
+      R"({"job":"j1","state":"running","reason":"GANG_RUNNING","message":"","hosts":[],)"
+      R"("partition":{"attempt":2,"policy":"greedy","bytes":4096,"balance":1.5,"tables":["t"],)"
+      R"("shares":[{"task":"ps/0","bytes":3072,"share":0.75,"transport":"tcp","variables":[)"
+      R"({"name":"a","bytes":2048,"pieces":1},{"name":"b","bytes":512,"pieces":1},)"
+      R"({"name":"c","bytes":400,"pieces":1},{"name":"d","bytes":12,"pieces":1}],)"
+      R"("variables_left_out":5},{"task":"ps/1","bytes":1024,"share":0.25,"transport":null,)"
+      R"("variables":[{"name":"e","bytes":1024,"pieces":1}],"variables_left_out":0}]}})")});
+
+  const Run done = run("--server " + peer.url() + " explain j1");
+
+  CHECK(done.exit_code == 0);
+  CHECK(done.output ==
+        "j1  running  GANG_RUNNING\n"
+        "\nParameters of attempt 2: 4.0 KiB by greedy, the largest share is 1.5000 of the mean\n"
+        "TASK    BYTES  SHARE  REACHED BY  VARIABLES\n"
+        "ps/0  3.0 KiB   75 %  tcp         a 2.0 KiB, b 512 B, c 400 B and 6 more\n"
+        "ps/1  1.0 KiB   25 %  -           e 1.0 KiB\n"
+        "Rows of t are spread over all of them by id\n");
+}
+
 TEST_CASE("logs go to stdout as they come, with what was asked for", "[client]") {
   Peer peer(
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: "

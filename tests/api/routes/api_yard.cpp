@@ -145,6 +145,12 @@ void RunningJob::report_loss(std::int64_t step, double loss) {
   yard_.wait_for(id_, [&](const nlohmann::json& job) { return job["status"]["step"] == step; });
 }
 
+void RunningJob::tell_partition(const Partition& partition) {
+  const std::int64_t version = yard_.json(200, "GET " + path()).at("version").get<std::int64_t>();
+  tell(task("worker/0"), PartitionEvent{partition});
+  yard_.wait_for(id_, [&](const nlohmann::json& job) { return job["version"] > version; });
+}
+
 void RunningJob::write_log(std::string_view name, std::string_view text) {
   const WantedTask& wanted = task(name);
   std::int64_t& end = log_ends_[std::string(name)];

@@ -63,6 +63,7 @@ class RunningJob {
   const WantedTask& task(std::string_view name);
 
   void report_loss(std::int64_t step, double loss);
+  void tell_partition(const Partition& partition);  // and waits until it is shown
   // `names` metrics at every step of the range; their value is the attempt. In one report.
   void report_steps(std::int64_t first, std::int64_t last, const std::vector<std::string>& names);
   void start_again();  // suspends and resumes the job: the next attempt runs

@@ -166,6 +166,22 @@ TEST_CASE("best is the lowest loss or the highest of anything else", "[routes]")
   CHECK(choose_checkpoint(all, "-1", "loss").error().code == Code::invalid);
 }
 
+TEST_CASE("updates of running jobs are counted by staleness for Prometheus", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  const std::string counter = "trainyard_job_updates_total{job=\"" + run.id() + "\",staleness=\"";
+  CHECK(yard.call("GET /metrics").body.find(counter) == std::string::npos);
+
+  run.report_steps(1, 1, {"loss", "staleness", "staleness_updates_0", "staleness_updates_4_to_7"});
+
+  const std::string body = yard.call("GET /metrics").body;
+  CHECK_THAT(body, Catch::Contains(counter + "0\"} 1\n"));
+  CHECK_THAT(body, Catch::Contains(counter + "4_to_7\"} 1\n"));
+  CHECK(body.find(counter + "1\"}") == std::string::npos);
+  run.end_well();
+  CHECK(yard.call("GET /metrics").body.find(counter) == std::string::npos);
+}
+
 TEST_CASE("the server tells of itself", "[routes]") {
   ApiYard yard;
   RunningJob run(yard);

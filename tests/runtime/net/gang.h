@@ -2,6 +2,7 @@
 // OS.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,16 @@
 
 namespace trainyard::runtime::test {
 
+// Every way from a worker to a ps, the best first.
+inline constexpr std::array all_transports{
+    RemoteOptions::Transport::shared_memory, RemoteOptions::Transport::unix_socket,
+    RemoteOptions::Transport::tcp, RemoteOptions::Transport::grpc};
+
+inline const char* name_of(RemoteOptions::Transport transport) {
+  constexpr std::array names{"shared memory", "unix", "tcp", "grpc"};
+  return names.at(static_cast<std::size_t>(transport));
+}
+
 struct GangSpec {
   Mode mode = Mode::sync;
   std::int64_t ps = 1;
@@ -30,6 +41,7 @@ struct GangSpec {
   std::int64_t aggregate = 0;  // sync: not 0: with backup workers a step is of so many
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
   bool keeps_previous = false;
+  std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
@@ -153,7 +165,7 @@ class Gang {
                    .gives_turns = servers_.empty(),
                    .keeps_previous = spec_.keeps_previous,
                    .backups = backups()},
-         .share = share,
+         .share = std::ssize(servers_) < spec_.sharing_ps ? share : Share{},
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
          .start = {},

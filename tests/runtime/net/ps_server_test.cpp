@@ -181,8 +181,8 @@ TEST_CASE("a ps that everybody left does not live for ever", "[ps_server]") {
 namespace {
 
 // Rank 0 makes the only step there is, and as the chief tells the ps that training is over.
-void finish_alone(const Gang& gang) {
-  auto chief = RemoteParams::connect(gang.options(0));
+void finish_alone(const Gang& gang, Gang::Transport transport) {
+  auto chief = RemoteParams::connect(gang.options(0, transport));
   REQUIRE(chief.has_value());
   const auto gradient = std::make_shared<AlignedBuffer>(elements);
   REQUIRE((*chief)->pull(0).has_value());
@@ -195,15 +195,18 @@ void finish_alone(const Gang& gang) {
 
 TEST_CASE("a worker that comes after the last async step is told that training is over",
           "[ps_server]") {
-  Gang gang({.mode = Mode::async, .workers = 2, .max_steps = 1, .elements = elements});
-  finish_alone(gang);
-  auto late = RemoteParams::connect(gang.options(1));
-  REQUIRE(late.has_value());
-  const auto pulled = (*late)->pull(0);
-  REQUIRE(pulled.has_value());
-  CHECK(pulled->version == 1);
-  late->reset();
-  CHECK(gang.ended(0).value() == PsServer::Ended::finished);
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    Gang gang({.mode = Mode::async, .workers = 2, .max_steps = 1, .elements = elements});
+    finish_alone(gang, transport);
+    auto late = RemoteParams::connect(gang.options(1, transport));
+    REQUIRE(late.has_value());
+    const auto pulled = (*late)->pull(0);
+    REQUIRE(pulled.has_value());
+    CHECK(pulled->version == 1);
+    late->reset();
+    CHECK(gang.ended(0).value() == PsServer::Ended::finished);
+  }
 }
 
 TEST_CASE("a ps does not wait for ever for a worker that never came", "[ps_server]") {
@@ -212,21 +215,24 @@ TEST_CASE("a ps does not wait for ever for a worker that never came", "[ps_serve
              .max_steps = 1,
              .elements = elements,
              .late_caller_limit = std::chrono::milliseconds(50)});
-  finish_alone(gang);
+  finish_alone(gang, Gang::Transport::tcp);
   CHECK(gang.ended(0).value() == PsServer::Ended::finished);
 }
 
 TEST_CASE("a worker whose ps is gone is told which one", "[ps_server]") {
-  Gang gang({.ps = 2, .workers = 1, .max_steps = 3, .elements = elements});
-  auto params = RemoteParams::connect(gang.options(0));
-  REQUIRE(params.has_value());
-  REQUIRE((*params)->pull(0).has_value());
-  gang.stop();
-  const auto pulled = (*params)->pull(0);
-  REQUIRE_FALSE(pulled.has_value());
-  CHECK(pulled.error().code == Code::unavailable);
-  CHECK(pulled.error().message.find("ps/") == 0);
-  CHECK_FALSE((*params)->pull(0).has_value());  // and stays unusable
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    Gang gang({.ps = 2, .workers = 1, .max_steps = 3, .elements = elements});
+    auto params = RemoteParams::connect(gang.options(0, transport));
+    REQUIRE(params.has_value());
+    REQUIRE((*params)->pull(0).has_value());
+    gang.stop();
+    const auto pulled = (*params)->pull(0);
+    REQUIRE_FALSE(pulled.has_value());
+    CHECK(pulled.error().code == Code::unavailable);
+    CHECK(pulled.error().message.find("ps/") == 0);
+    CHECK_FALSE((*params)->pull(0).has_value());  // and stays unusable
+  }
 }
 
 TEST_CASE("a ps that never comes is an error that names it", "[ps_server]") {
@@ -240,15 +246,32 @@ TEST_CASE("a ps that never comes is an error that names it", "[ps_server]") {
 }
 
 TEST_CASE("a worker that is asked to stop does not wait for the others", "[ps_server]") {
-  const Gang gang(small_gang);
-  std::stop_source stop;
-  RemoteOptions options = gang.options(0);
-  options.stop = stop.get_token();
-  auto params = RemoteParams::connect(std::move(options));
-  REQUIRE(params.has_value());
-  stop.request_stop();
-  const auto pulled = (*params)->pull(1);  // version 1 will never be
-  CHECK(pulled.error() == unavailable("asked to stop"));
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    const Gang gang(small_gang);
+    std::stop_source stop;
+    RemoteOptions options = gang.options(0, transport);
+    options.stop = stop.get_token();
+    auto params = RemoteParams::connect(std::move(options));
+    REQUIRE(params.has_value());
+    stop.request_stop();
+    const auto pulled = (*params)->pull(1);  // version 1 will never be
+    CHECK(pulled.error() == unavailable("asked to stop"));
+  }
+}
+
+TEST_CASE("a worker does not wait for ever, and is told for which ps", "[ps_server]") {
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    const Gang gang(small_gang);
+    RemoteOptions options = gang.options(0, transport);
+    options.exchange_limit = std::chrono::milliseconds(1);
+    auto params = RemoteParams::connect(std::move(options));
+    REQUIRE(params.has_value());
+    const auto pulled = (*params)->pull(1);
+    CHECK(pulled.error() ==
+          unavailable("ps/0 at " + gang.addresses().front() + ": no answer in time"));
+  }
 }
 
 TEST_CASE("the chief gets every ps' shard, and Finish ends them all", "[ps_server]") {

@@ -65,4 +65,41 @@ TEST_CASE("what an exchange does not tell of was waiting, and never less than no
   CHECK(times.apply == Seconds(6));
 }
 
+TEST_CASE("staleness is told of the interval, and counted over the attempt", "[progress]") {
+  const auto pulled_with = [](std::initializer_list<std::int64_t> all) {
+    Pulled pulled;
+    for (const std::int64_t staleness : all) {
+      pulled.sums.staleness += staleness;
+      pulled.sums.stale.add(staleness);
+    }
+    return pulled;
+  };
+  Progress progress({.staleness = true}, 0);
+  progress.add(pulled_with({0, 1}));
+  progress.add(pulled_with({1, 9, 70}));
+
+  auto values = progress.take(5);
+  CHECK(values.at("staleness") == Approx(81.0 / 5));
+  CHECK(values.at("staleness_p50") == 1);
+  CHECK(values.at("staleness_p99") == 70);
+  CHECK(values.at("staleness_max") == 70);
+  CHECK(values.at("staleness_updates_0") == 1);
+  CHECK(values.at("staleness_updates_1") == 2);
+  CHECK(values.at("staleness_updates_8_to_15") == 1);
+  CHECK(values.at("staleness_updates_64_and_more") == 1);
+  CHECK_FALSE(values.contains("staleness_updates_2"));
+
+  progress.add(pulled_with({2, 1}));
+  values = progress.take(7);
+  CHECK(values.at("staleness") == Approx(1.5));
+  CHECK(values.at("staleness_max") == 2);
+  CHECK(values.at("staleness_updates_1") == 3);
+  CHECK(values.at("staleness_updates_2") == 1);
+  CHECK(values.at("staleness_updates_64_and_more") == 1);
+
+  Progress sync({}, 0);
+  sync.add(pulled_with({0}));
+  for (const auto& [name, value] : sync.take(1)) CHECK(name.find("stale") == std::string::npos);
+}
+
 }  // namespace trainyard::runtime

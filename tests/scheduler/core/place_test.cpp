@@ -37,6 +37,20 @@ TEST_CASE("a gang that does not fit whole is not placed at all", "[scheduler]") 
   CHECK_FALSE(place(gang({1, {1, 1, 0}}, {3, {1, 1, 0}}), hosts));
 }
 
+TEST_CASE("a gang that may begin with fewer workers is given as many as fit", "[scheduler]") {
+  const std::vector hosts{host("a", {4, 40'000, 0}), host("b", {3, 40'000, 0})};
+  JobSpec spec = gang({1, {1, 1, 0}}, {9, {1, 1, 0}});
+  CHECK_FALSE(place(spec, hosts));
+  for (std::int64_t min_replicas = 1; min_replicas <= 9; ++min_replicas) {
+    spec.worker.min_replicas = min_replicas;
+    const auto placement = place(spec, hosts);
+    REQUIRE(placement.has_value() == (min_replicas <= 6));
+    if (placement) CHECK(agents_of(*placement, Role::worker).size() == 6);
+  }
+  spec.worker.replicas = 5;
+  CHECK(agents_of(*place(spec, hosts), Role::worker).size() == 5);
+}
+
 TEST_CASE("each of cpus, memory and gpus alone can keep a task out", "[scheduler]") {
   const std::vector hosts{host("a", {2, 2000, 1})};
   CHECK(place(gang({}, {1, {2, 2000, 1}}), hosts));

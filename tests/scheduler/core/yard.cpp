@@ -32,6 +32,7 @@ void Yard::keep(const Step& step) {
     if (const auto* told = std::get_if<AppendRunEvents>(&change)) {
       events.insert(events.end(), told->events.begin(), told->events.end());
     }
+    if (const auto* saved = std::get_if<SavePartition>(&change)) partitions[saved->job] = *saved;
     if (const auto* saved = std::get_if<SaveCheckpoint>(&change)) {
       const Checkpoint& row = saved->checkpoint;
       checkpoints[row.step] = row;

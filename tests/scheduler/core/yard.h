@@ -25,8 +25,9 @@ class Yard {
   std::map<std::int64_t, Checkpoint> checkpoints;  // by step, as last saved; of whichever job
   // As the table has them: by step and attempt.
   std::map<std::pair<std::int64_t, std::int64_t>, Checkpoint> checkpoint_rows;
-  std::vector<RunEvent> events;                    // as appended
-  std::map<AgentId, Assignment> wanted;            // newest sent
+  std::map<JobId, SavePartition> partitions;  // as last saved
+  std::vector<RunEvent> events;               // as appended
+  std::map<AgentId, Assignment> wanted;       // newest sent
 
   Step step(const Event& event);
   void pass(Millis time);  // and a tick

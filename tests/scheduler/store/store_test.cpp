@@ -156,21 +156,21 @@ TEST_CASE("a removed job takes all that belongs to it along", "[store]") {
   Store store = open_store(folder);
   const Job job = a_job("j-1", 1);
   const TaskKey task = a_task(job, Role::worker, 0).key;
-  save(
-      store,
-      {SaveJob{job}, SaveTask{a_task(job, Role::ps, 0)}, SaveCheckpoint{a_checkpoint(job, 1)},
-       AppendRunEvents{task,
-                       {RunEvent{{5}, 0, MetricEvent{1, 10, {{"loss", 1.0}}}},
-                        RunEvent{{5}, 90, PhaseEvent{}}}},
-       RollBackMetrics{job.id, 2, 0}, AppendJobEvent{job.id, "task", "x", "", Reason::none, 1, {}}},
-      {{"key", "hash", job.id}});
+  save(store,
+       {SaveJob{job}, SaveTask{a_task(job, Role::ps, 0)}, SaveCheckpoint{a_checkpoint(job, 1)},
+        AppendRunEvents{task,
+                        {RunEvent{{5}, 0, MetricEvent{1, 10, {{"loss", 1.0}}}},
+                         RunEvent{{5}, 90, PhaseEvent{}}}},
+        RollBackMetrics{job.id, 2, 0}, SavePartition{job.id, 2, {}},
+        AppendJobEvent{job.id, "task", "x", "", Reason::none, 1, {}}},
+       {{"key", "hash", job.id}});
 
   save(store, {RemoveJob{job.id}});
 
   Db db = value_of(Db::open(folder.database(), Access::read_only));
   for (const std::string table :
        {"jobs", "job_labels", "idempotency_keys", "tasks", "run_events", "metric_series",
-        "metric_points", "metric_rollbacks", "checkpoints", "job_events"}) {
+        "metric_points", "metric_rollbacks", "checkpoints", "partitions", "job_events"}) {
     Query query = db.query("SELECT count(*) FROM " + table);
     REQUIRE(query.next());
     INFO(table);

@@ -9,6 +9,7 @@
 #include "schemas/files/sha256.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/job_spec_json.h"
+#include "schemas/wire/partition_json.h"
 #include "tests/schemas/json_schema.h"
 #include "tests/schemas/wire/spec_corpus.h"
 
@@ -193,6 +194,18 @@ TEST_CASE("a task is shown as documented, and unknown while its agent is silent"
   CHECK(task_to_json(task).at("signal") == 9);
   CHECK(task_to_json(task).at("address").is_null());
   check_component(openapi, "Task", task_to_json(task));
+}
+
+TEST_CASE("how parameters are divided is shown as documented", "[wire]") {
+  const Partition partition{.policy = Partitioning::round_robin,
+                            .shares = {{.task = "ps/0",
+                                        .bytes = 400,
+                                        .transport = "tcp",
+                                        .variables = {{.name = "w", .bytes = 400}},
+                                        .variables_left_out = 1},
+                                       {.task = "ps/1"}},
+                            .tables = {"rows"}};
+  check_component(document(), "Partition", shown_partition_to_json(partition, 2));
 }
 
 TEST_CASE("a checkpoint is shown with all its files, as documented", "[wire]") {

@@ -128,6 +128,7 @@ TrainingSpec RandomValues::training() {
   if (training.strategy != Strategy::local) {
     training.wire = wire_names[static_cast<std::size_t>(integer(0, 2))].first;
   }
+  training.partitioning = partitioning_names[static_cast<std::size_t>(integer(0, 2))].first;
   training.batch_size = integer(1, 1'000'000);
   training.epochs = maybe(1, 1'000'000);
   training.max_steps = maybe(1, 1'000'000'000'000);
@@ -156,6 +157,9 @@ JobSpec RandomValues::job_spec() {
   } while (!fit(spec.model, spec.dataset));
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
+  if (spec.mode == Mode::async && coin()) {
+    spec.training.staleness_scaling = StalenessScaling::inverse;
+  }
   spec.worker = role();
   if (spec.training.strategy == Strategy::local) {
     spec.worker.replicas = 1;
@@ -170,6 +174,8 @@ JobSpec RandomValues::job_spec() {
   if (spec.mode == Mode::sync && spec.training.wire != Wire::onebit) {
     spec.training.replicas_to_aggregate = integer(1, training_replicas(spec));
   }
+  const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
+  if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
   spec.run_policy = {maybe(1, 1'000'000'000),
                      integer(1, 1'000'000'000),

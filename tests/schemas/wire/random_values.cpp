@@ -35,11 +35,31 @@ std::vector<ArtifactFile> RandomValues::artifacts() {
   return files;
 }
 
+Partition RandomValues::partition() {
+  Partition partition;
+  partition.policy = static_cast<Partitioning>(integer(0, 2));
+  for (auto tables = integer(0, 2); tables > 0; --tables) {
+    partition.tables.push_back("t" + printable(20));
+  }
+  for (auto shares = integer(0, 3); shares > 0; --shares) {
+    HeldShare& share = partition.shares.emplace_back();
+    share.task = "ps/" + std::to_string(integer(0, 999));
+    share.bytes = integer(0, number_max);
+    share.transport = printable(20);
+    for (auto variables = integer(0, 3); variables > 0; --variables) {
+      share.variables.push_back(
+          {"v" + printable(40), integer(0, number_max), integer(0, number_max)});
+    }
+    share.variables_left_out = integer(0, number_max);
+  }
+  return partition;
+}
+
 RunEvent RandomValues::run_event() {
   RunEvent event;
   if (coin()) event.time = {integer(1, 4'102'444'800'000)};
   event.offset = integer(0, number_max / 2);
-  switch (integer(0, 4)) {
+  switch (integer(0, 5)) {
     case 0:
       event.what = PhaseEvent{static_cast<PhaseEvent::Phase>(integer(0, 2)), text(100)};
       break;
@@ -48,6 +68,7 @@ RunEvent RandomValues::run_event() {
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
       break;
+    case 4: event.what = PartitionEvent{partition()}; break;
     default: event.what = FailureEvent{"BAD_DATA", text(200)}; break;
   }
   return event;

@@ -29,6 +29,7 @@ class RandomValues {
   // Only what a user can ask for, in the form that parsing gives it.
   JobSpec job_spec();
   ArtifactFile artifact();
+  Partition partition();
   RunEvent run_event();
   TaskContext task_context();
   AgentReport agent_report();

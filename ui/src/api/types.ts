@@ -13,6 +13,7 @@ export type Task = Schemas['Task'];
 export type Agent = Schemas['Agent'];
 export type Checkpoint = Schemas['Checkpoint'];
 export type Explanation = Schemas['Explanation'];
+export type Partition = Schemas['Partition'];
 export type DryRun = Schemas['DryRun'];
 export type Problem = Schemas['Problem'];
 export type Series = Schemas['Metrics']['series'][number];

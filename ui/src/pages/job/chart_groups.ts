@@ -23,7 +23,11 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Examples per second', takes: (name) => name === 'examples_per_second'},
   {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
   {title: 'Step split (seconds)', takes: (name) => /_seconds$/.test(name)},
-  {title: 'Staleness', takes: (name) => name.startsWith('staleness')},
+  {
+    title: 'Staleness',
+    takes: (name) => name.startsWith('staleness') && !name.startsWith('staleness_updates_'),
+  },
+  {title: 'Updates by staleness', takes: (name) => name.startsWith('staleness_updates_')},
   {title: 'Dropped contributions', takes: (name) => name === 'dropped_contributions'},
   {title: 'Bytes per step', takes: (name) => name.startsWith('wire_bytes_')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
@@ -73,7 +77,7 @@ function labelOf(name: string, names: string[], job: ComparedJob | null): string
         ? 'test'
         : names.length === 2 && names.some((one) => one.startsWith('test_'))
           ? 'train'
-          : name.replace(/_seconds$|^wire_bytes_|_per_step$/g, '');
+          : name.replace(/_seconds$|^wire_bytes_|_per_step$|^staleness_updates_/g, '');
   return job === null ? which : `${job.name} ${which}`.trim();
 }
 

@@ -10,6 +10,7 @@ import {Icon} from '../../parts/icons';
 import {linkTo} from '../../route';
 import {LogLine} from './log_line';
 import type {LiveJob} from './live_job';
+import {PartitionPanel} from './partition_panel';
 import {restartMarks} from './restarts';
 import {Timeline} from './timeline';
 import {WaitingReasons} from './waiting_reasons';
@@ -45,6 +46,7 @@ export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element
       </div>
       <div class="overview-side">
         <Roles job={job} />
+        <PartitionPanel job={job} />
         <Timeline job={job} events={live.events.value} />
       </div>
     </div>

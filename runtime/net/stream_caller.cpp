@@ -1,0 +1,125 @@
+// What a frame says is checked when its header is there, so a caller that has no business here gets
+// no memory.
+#include "runtime/net/stream_caller.h"
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "runtime/net/frame.h"
+#include "runtime/net/large_buffer.h"
+#include "runtime/net/ps_server.h"
+#include "runtime/net/stream_port.h"
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::chrono::seconds kHelloLimit{10};
+constexpr std::chrono::seconds kLeavingLimit{5};
+constexpr std::size_t kMessageBytesMax = 2000;  // of a refusal: its header has a bound
+
+}  // namespace
+
+StreamCaller::StreamCaller(StreamSocket from, StreamPort& port, PsServer& server)
+    : socket(std::move(from)), port_(&port), server_(server), due_(Clock::now() + kHelloLimit) {}
+
+void StreamCaller::answer(const Result<Answer>& given) {
+  if (!given.has_value()) return refuse(given.error());
+  if (port_ == nullptr || refused_) return;
+  proto::StreamPull pull;
+  *pull.mutable_frame() = pull_frame_of(*given, wanted);
+  given_.emplace(std::move(pull), parameters_of(*given, wanted));
+  port_->ready_.push_back(shared_from_this());
+  port_->ring();
+}
+
+void StreamCaller::refuse(const Error& error) {
+  if (port_ == nullptr || refused_) return;
+  proto::StreamPull pull;
+  pull.set_status(static_cast<int>(to_grpc(error).error_code()));
+  pull.set_message(error.message.substr(0, kMessageBytesMax));
+  refused_ = true;
+  given_.emplace(std::move(pull), Payload());
+  port_->ready_.push_back(shared_from_this());
+  port_->ring();
+}
+
+void StreamCaller::start_answer() {
+  if (!given_) return;
+  out.start(given_->first, std::move(given_->second));
+  given_.reset();
+  state = State::answering;
+}
+
+void StreamCaller::start_leaving() {
+  state = State::leaving;
+  due_ = Clock::now() + kLeavingLimit;
+  memory_.reset();
+  in.next();
+}
+
+Status StreamCaller::admit() {
+  if (!push_.ParseFromArray(in.header().data(), static_cast<int>(in.header().size()))) {
+    return invalid("a frame that is no StreamPush");
+  }
+  if (push_.has_hello()) {
+    TRY(server_.check_token(push_.hello().token()));
+    return place(0);
+  }
+  if (!known) return conflict("a stream begins with its hello");
+  if (push_.goodbye()) return place(0);
+  const proto::PushFrame& frame = push_.frame();
+  TRY(server_.admit(*this, frame));
+  if (frame.examples() == 0) return place(0);
+  const auto bytes = static_cast<std::int64_t>(in.payload_bytes());
+  TRY(server_.aggregator_.check_size(
+      frame.rank(), frame.residuals() ? WithResiduals::yes : WithResiduals::no, bytes));
+  return place(bytes);
+}
+
+// The memory is used again by each frame, once the ps has summed the one before.
+Status StreamCaller::place(std::int64_t bytes) {
+  if (in.payload_bytes() != static_cast<std::uint64_t>(bytes)) {
+    return invalid("a payload of " + std::to_string(in.payload_bytes()) + " bytes, not " +
+                   std::to_string(bytes));
+  }
+  const auto floats = static_cast<std::size_t>((bytes + float_bytes - 1) / float_bytes);
+  if (bytes > 0 && (!memory_ || memory_->size() != floats || memory_.use_count() > 1)) {
+    memory_ = std::make_shared<AlignedBuffer>(large_buffer(floats));
+  }
+  std::array<std::span<std::byte>, 1> places{};
+  if (bytes > 0) {
+    places[0] = std::as_writable_bytes(memory_->span()).first(static_cast<std::size_t>(bytes));
+  }
+  return in.place(places);
+}
+
+Status StreamCaller::greet() {
+  if (!std::exchange(known, true)) server_.opened(shared_from_this());
+  due_.reset();
+  given_.emplace();
+  port_->ready_.push_back(shared_from_this());
+  return ok();
+}
+
+Status StreamCaller::take() {
+  const auto bytes = static_cast<std::size_t>(in.payload_bytes());
+  in.next();
+  state = State::waiting;
+  if (push_.has_hello()) return greet();
+  if (push_.goodbye()) {
+    well = true;
+    return ok();
+  }
+  Payload gradient;
+  if (bytes > 0) {
+    gradient = {.pieces = {std::as_bytes(memory_->span()).first(bytes)}, .owner = memory_};
+  }
+  return server_.take(*this, push_.frame(), std::move(gradient),
+                      [weak = weak_from_this()](const Result<Answer>& given) {
+                        if (const auto alive = weak.lock()) alive->answer(given);
+                      });
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,73 @@
+// A worker at a StreamPort: what it has sent so far, and what it is to be sent.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/net/ps_caller.h"
+#include "runtime/net/stream_frame.h"
+
+namespace trainyard::runtime {
+
+class PsServer;
+class StreamPort;
+
+// Of the port's thread alone, but for what says otherwise.
+class StreamCaller : public PsCaller, public std::enable_shared_from_this<StreamCaller> {
+ public:
+  //                hello          frame             answer            sent
+  //   unknown ────────────► idle ───────► waiting ─────────► answering ─────► idle
+  //      └───────refused──────┴──refused─────┴─────refused──────┘───────────► leaving
+  enum class State { unknown, idle, waiting, answering, leaving };
+  using Clock = std::chrono::steady_clock;
+
+  StreamCaller(StreamSocket from, StreamPort& port, PsServer& server);
+
+  // Under the server's lock, by any thread.
+  void answer(const Result<Answer>& given);
+  void refuse(const Error& error);
+  // Under the server's lock: the port is gone, answers have no way any more.
+  void cut_off() { port_ = nullptr; }
+
+  // Under the server's lock: takes note of a header. The error of a caller that is to be refused:
+  // before anything of its payload is in memory.
+  Status admit();
+  // Under the server's lock: what is to be done with a whole frame.
+  Status take();
+  // The next thing to send; under the server's lock.
+  void start_answer();
+
+  // Until its frame is answered nothing may come from it.
+  [[nodiscard]] bool is_busy() const {
+    return state == State::waiting || state == State::answering;
+  }
+  [[nodiscard]] bool is_refused() const { return refused_; }
+  [[nodiscard]] bool is_overdue(Clock::time_point now) const { return due_ && now > *due_; }
+  // The refusal is sent: what still comes is thrown away for a while, so that it is not lost.
+  void start_leaving();
+
+  const StreamSocket socket;
+  State state = State::unknown;
+  bool well = false;   // it has said goodbye
+  bool known = false;  // to the server
+  bool armed = false;  // its socket is watched for room
+  IncomingFrame in;
+  OutgoingFrame out;
+
+ private:
+  Status greet();
+  Status place(std::int64_t bytes);
+
+  StreamPort* port_;  // under the server's lock
+  PsServer& server_;
+  proto::StreamPush push_;                 // of the frame that comes
+  std::shared_ptr<AlignedBuffer> memory_;  // of its payload: the ps sums from it in place
+  std::optional<std::pair<proto::StreamPull, Payload>> given_;  // under the server's lock
+  bool refused_ = false;
+  std::optional<Clock::time_point> due_;  // when it is dropped
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,111 @@
+// Sending goes first: an answer comes only when all of a frame is there.
+#include "runtime/net/stream_lane.h"
+
+#include <poll.h>
+
+#include <utility>
+
+#include "schemas/wire/grpc_status.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t kTokenBytesMax = 2048;  // the header of a frame has a bound
+constexpr int kLookUpMillis = 100;            // between looks at the stop token and the clock
+
+std::uint64_t bytes_of(std::span<const std::span<std::byte>> places) {
+  std::uint64_t sum = 0;
+  for (const auto& place : places) sum += place.size();
+  return sum;
+}
+
+}  // namespace
+
+Result<StreamLane> StreamLane::connect(StreamSocket socket, const proto::Caller& caller,
+                                       Clock::time_point deadline, const std::stop_token& stop) {
+  if (caller.token().size() > kTokenBytesMax) return invalid("a token too long for a frame");
+  StreamLane lane(std::move(socket));
+  proto::StreamPush hello;
+  *hello.mutable_hello() = caller;
+  lane.ends_->out.start(hello, {});
+  for (;;) {
+    TRY_ASSIGN(const auto welcome, lane.advance());
+    if (welcome) return lane;
+    if (stop.stop_requested()) return unavailable("asked to stop");
+    if (Clock::now() > deadline) return unavailable("no welcome in time");
+    pollfd waiting{.fd = lane.descriptor(), .events = lane.awaited(), .revents = 0};
+    ::poll(&waiting, 1, kLookUpMillis);
+  }
+}
+
+short StreamLane::awaited() const {
+  return static_cast<short>(ends_->out.sent() ? POLLIN : POLLIN | POLLOUT);
+}
+
+void StreamLane::send(const proto::PushFrame& header, Payload payload,
+                      std::vector<std::span<std::byte>> places) {
+  proto::StreamPush push;
+  *push.mutable_frame() = header;
+  ends_->places = std::move(places);
+  ends_->out.start(push, std::move(payload));
+  // What went wrong, if it did, advance() finds out together with the reason that the ps gave.
+  static_cast<void>(send_on());
+}
+
+Status StreamLane::send_on() {
+  while (!ends_->out.sent()) {
+    TRY_ASSIGN(const bool full, ends_->out.send_some(ends_->socket));
+    if (full) break;
+  }
+  return ok();
+}
+
+// A ps that refuses says why and takes no more: its word counts more than the broken socket.
+Result<std::optional<proto::PullFrame>> StreamLane::advance() {
+  const Status sent = send_on();
+  TRY_ASSIGN(auto answer, receive_on());
+  if (answer) return answer;
+  if (!sent.has_value()) return sent.error();
+  return answer;
+}
+
+Result<std::optional<proto::PullFrame>> StreamLane::receive_on() {
+  using Stage = IncomingFrame::Stage;
+  IncomingFrame& in = ends_->in;
+  for (bool drained = false; !drained && in.stage() != Stage::whole;) {
+    TRY_ASSIGN(drained, in.receive_some(ends_->socket));
+    if (in.stage() == Stage::placing) TRY(place());
+  }
+  if (in.stage() != Stage::whole) return std::optional<proto::PullFrame>();
+  if (!ends_->out.sent()) return invalid("an answer to what was not sent yet");
+  in.next();
+  return std::optional(std::move(*ends_->pull.mutable_frame()));
+}
+
+// The header of the answer is there; where its parameters go follows from what was asked.
+Status StreamLane::place() {
+  IncomingFrame& in = ends_->in;
+  proto::StreamPull& pull = ends_->pull;
+  if (!pull.ParseFromArray(in.header().data(), static_cast<int>(in.header().size()))) {
+    return invalid("a frame that is no StreamPull");
+  }
+  if (pull.status() != 0) {
+    return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
+  }
+  if (pull.frame().held()) ends_->places.clear();  // no parameters come
+  const std::uint64_t room = bytes_of(ends_->places);
+  if (in.payload_bytes() != room) {
+    return invalid("answered with " + std::to_string(in.payload_bytes()) + " bytes, not " +
+                   std::to_string(room));
+  }
+  return in.place(ends_->places);
+}
+
+void StreamLane::say_goodbye() {
+  proto::StreamPush push;
+  push.set_goodbye(true);
+  ends_->out.start(push, {});
+  static_cast<void>(send_on());  // a ps that is gone needs none
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,58 @@
+// A worker's way to a ps by a stream socket: gradients leave straight from where they lie,
+// parameters come straight to where they are read.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/net/stream_frame.h"
+#include "schemas/proto/params.pb.h"
+
+namespace trainyard::runtime {
+
+class StreamLane {
+ public:
+  using Clock = StreamSocket::Clock;
+
+  // Introduces the caller, and has the ps' word that it is welcome. `unavailable` where no ps
+  // answers before the deadline; else the error with which the ps refused.
+  static Result<StreamLane> connect(StreamSocket socket, const proto::Caller& caller,
+                                    Clock::time_point deadline, const std::stop_token& stop);
+
+  // The payload is held, and must stay as it is, until the answer is there. `places`, likewise, is
+  // where the answer's parameters go.
+  void send(const proto::PushFrame& header, Payload payload,
+            std::vector<std::span<std::byte>> places);
+  // Moves what can be moved now; the answer when all of it is there, nothing before. `unavailable`
+  // when the ps is gone; else the error with which it refused.
+  Result<std::optional<proto::PullFrame>> advance();
+
+  // What to wait for, with poll(2), before the next advance().
+  [[nodiscard]] int descriptor() const { return ends_->socket.descriptor(); }
+  [[nodiscard]] short awaited() const;
+
+  void say_goodbye();
+
+ private:
+  struct Ends {
+    StreamSocket socket;
+    OutgoingFrame out = {};
+    IncomingFrame in = {};
+    std::vector<std::span<std::byte>> places = {};
+    proto::StreamPull pull = {};
+  };
+  explicit StreamLane(StreamSocket socket)
+      : ends_(std::make_unique<Ends>(Ends{.socket = std::move(socket)})) {}
+  Status send_on();
+  Result<std::optional<proto::PullFrame>> receive_on();
+  Status place();
+
+  std::unique_ptr<Ends> ends_;  // a frame points into itself
+};
+
+}  // namespace trainyard::runtime

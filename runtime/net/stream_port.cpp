@@ -1,0 +1,239 @@
+// The thread waits for sockets with epoll; what a frame says is done under the server's lock, as
+// what comes by gRPC is, but bytes are moved without it.
+#include "runtime/net/stream_port.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "runtime/net/local_socket.h"
+#include "runtime/net/ps_server.h"
+#include "runtime/net/stream_caller.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int kLookUpMillis = 100;          // between looks at the stop token and the clock
+constexpr std::ptrdiff_t kUnknownMax = 64;  // callers that have not said their hello
+constexpr std::uint32_t kAlways = EPOLLIN | EPOLLRDHUP;
+
+using State = StreamCaller::State;
+
+Error failed(const std::string& what) {
+  return unavailable(what + ": " + std::generic_category().message(errno));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StreamPort>> StreamPort::open(const std::string& listen, PsServer& server) {
+  Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poll) return failed("epoll");
+  Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) return failed("eventfd");
+  std::unique_ptr<StreamPort> port(new StreamPort(std::move(poll), std::move(bell), server));
+  TRY(port->listen(listen));
+  port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
+  return port;
+}
+
+StreamPort::StreamPort(Descriptor poll, Descriptor bell, PsServer& server)
+    : poll_(std::move(poll)), bell_(std::move(bell)), server_(server) {}
+
+StreamPort::~StreamPort() {
+  if (!closing_) thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(server_.mutex_);
+  for (const auto& [descriptor, caller] : callers_) caller->cut_off();
+}
+
+Status StreamPort::listen(const std::string& address) {
+  if (!watch(bell_.get(), EPOLLIN, EPOLL_CTL_ADD)) return failed("epoll");
+  const std::string name = new_local_socket_name();
+  auto local = StreamSocket::listen_unix(name);
+  if (local.has_value() && watch(local->descriptor(), EPOLLIN, EPOLL_CTL_ADD)) {
+    unix_ = std::move(*local);
+    unix_socket_ = name;
+  }
+  auto tcp = StreamSocket::listen_tcp(address);
+  if (tcp.has_value() && watch(tcp->descriptor(), EPOLLIN, EPOLL_CTL_ADD)) {
+    tcp_ = std::move(*tcp);
+    return ok();
+  }
+  if (!unix_) return tcp.has_value() ? failed("epoll") : tcp.error();
+  log_warning("no stream port",
+              {{"listen", address}, {"message", tcp.has_value() ? "epoll" : tcp.error().message}});
+  return ok();
+}
+
+bool StreamPort::watch(int descriptor, std::uint32_t events, int operation) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = descriptor;
+  return ::epoll_ctl(poll_.get(), operation, descriptor, &event) == 0;
+}
+
+void StreamPort::ring() {
+  if (at_work_) return;  // the port's own thread looks for answers by itself
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(bell_.get(), &one, sizeof one));
+}
+
+void StreamPort::close_within(std::chrono::milliseconds limit) {
+  close_by_ = (Clock::now() + limit).time_since_epoch();
+  closing_ = true;
+  const std::lock_guard lock(server_.mutex_);
+  ring();
+}
+
+// Nobody waits for strangers.
+bool StreamPort::over() const {
+  if (!closing_) return false;
+  return Clock::now().time_since_epoch() >= close_by_.load() ||
+         std::ranges::all_of(callers_,
+                             [](const auto& each) { return each.second->state == State::unknown; });
+}
+
+void StreamPort::run(const std::stop_token& stop) {
+  std::array<epoll_event, 16> events{};
+  while (!stop.stop_requested() && !over()) {
+    const int count =
+        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), kLookUpMillis);
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      const int descriptor = event.data.fd;
+      if (unix_ && descriptor == unix_->descriptor()) {
+        accept(*unix_);
+      } else if (tcp_ && descriptor == tcp_->descriptor()) {
+        accept(*tcp_);
+      } else if (descriptor == bell_.get()) {
+        answer_ready();
+      } else {
+        serve(descriptor, event.events);
+      }
+    }
+    drop_overdue();
+  }
+}
+
+void StreamPort::accept(const StreamSocket& socket) {
+  auto accepted = socket.accept();
+  if (!accepted || closing_) return;
+  const auto unknown = std::ranges::count_if(
+      callers_, [](const auto& each) { return each.second->state == State::unknown; });
+  if (unknown >= kUnknownMax) return;
+  const int descriptor = accepted->descriptor();
+  if (!watch(descriptor, kAlways, EPOLL_CTL_ADD)) return;
+  callers_.emplace(descriptor,
+                   std::make_shared<StreamCaller>(std::move(*accepted), *this, server_));
+}
+
+void StreamPort::serve(int descriptor, std::uint32_t events) {
+  const auto found = callers_.find(descriptor);
+  if (found == callers_.end()) return;  // dropped since
+  const std::shared_ptr<StreamCaller> caller = found->second;
+  if (caller->state == State::answering && (events & EPOLLOUT) != 0) write(caller);
+  if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(caller);
+}
+
+void StreamPort::read(const std::shared_ptr<StreamCaller>& caller) {
+  using Stage = IncomingFrame::Stage;
+  const auto drained = caller->in.receive_some(caller->socket);
+  const bool ended = !drained.has_value() && drained.error().code == Code::unavailable;
+  if (ended) return leave(*caller);
+  if (caller->state == State::leaving) return caller->in.next();
+
+  Status status = ok();
+  if (!drained.has_value()) status = drained.error();
+  if (caller->is_busy() && caller->in.is_begun()) {
+    if (caller->state == State::answering) return leave(*caller);  // no word fits in between
+    status = invalid("a frame before the last one was answered");
+  }
+  const Stage stage = caller->in.stage();
+  if (status.has_value() && stage != Stage::placing && stage != Stage::whole) return;
+  handle(caller, std::move(status));
+}
+
+// A header or a whole frame is there, or something that is neither.
+void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status status) {
+  using Stage = IncomingFrame::Stage;
+  Ready ready;
+  {
+    const std::lock_guard lock(server_.mutex_);
+    at_work_ = true;
+    if (status.has_value() && caller->in.stage() == Stage::placing) status = caller->admit();
+    if (status.has_value() && caller->in.stage() == Stage::whole) status = caller->take();
+    if (!status.has_value()) caller->refuse(status.error());
+    at_work_ = false;
+    ready = take_ready();
+  }
+  if (caller->well) leave(*caller);
+  for (const auto& each : ready) write(each);
+}
+
+StreamPort::Ready StreamPort::take_ready() {
+  for (const auto& caller : ready_) caller->start_answer();
+  return std::exchange(ready_, {});
+}
+
+void StreamPort::answer_ready() {
+  std::uint64_t rings = 0;
+  static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
+  Ready ready;
+  {
+    const std::lock_guard lock(server_.mutex_);
+    ready = take_ready();
+  }
+  for (const auto& each : ready) write(each);
+}
+
+// The rest is sent when there is room again.
+void StreamPort::write(const std::shared_ptr<StreamCaller>& caller) {
+  if (caller->state != State::answering) return;  // it has gone meanwhile
+  if (!caller->out.send_some(caller->socket).has_value()) return leave(*caller);
+  const bool armed = !caller->out.sent();
+  if (armed != caller->armed) {
+    caller->armed = armed;
+    watch(caller->socket.descriptor(), armed ? kAlways | EPOLLOUT : kAlways, EPOLL_CTL_MOD);
+  }
+  if (armed) return;
+  caller->state = State::idle;
+  if (!caller->is_refused()) return;
+  caller->socket.end_sending();
+  tell_closed(*caller);
+  caller->start_leaving();
+}
+
+void StreamPort::tell_closed(StreamCaller& caller) {
+  if (!std::exchange(caller.known, false)) return;
+  const std::lock_guard lock(server_.mutex_);
+  server_.closed(caller, caller.well || caller.is_refused());  // may answer others: by the bell
+}
+
+void StreamPort::leave(StreamCaller& caller) {
+  const auto held = caller.shared_from_this();  // beyond its place in the map
+  watch(caller.socket.descriptor(), 0, EPOLL_CTL_DEL);
+  caller.state = State::leaving;
+  tell_closed(caller);
+  callers_.erase(caller.socket.descriptor());
+}
+
+void StreamPort::drop_overdue() {
+  const auto now = Clock::now();
+  if (now - looked_ < std::chrono::milliseconds(kLookUpMillis)) return;
+  looked_ = now;
+  std::vector<std::shared_ptr<StreamCaller>> overdue;
+  for (const auto& [descriptor, caller] : callers_) {
+    if (caller->is_overdue(now)) overdue.push_back(caller);
+  }
+  for (const auto& caller : overdue) leave(*caller);
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,59 @@
+// Stream sockets between workers and a ps: TCP between hosts, abstract Unix sockets on one. They
+// never wait: what cannot be moved now is left for later.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "schemas/base/descriptor.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// At most so many pieces go into one call.
+constexpr std::size_t stream_pieces_max = 64;
+
+class StreamSocket {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `name` as of new_local_socket_name().
+  static Result<StreamSocket> listen_unix(const std::string& name);
+  // On a port from the system, at the interface of `address`, a gRPC server's "host:port".
+  static Result<StreamSocket> listen_tcp(const std::string& address);
+  static Result<StreamSocket> connect_unix(const std::string& name);
+  // To the host of `address`, "host:port", at `port` instead.
+  static Result<StreamSocket> connect_tcp(const std::string& address, int port,
+                                          Clock::time_point deadline, const std::stop_token& stop);
+
+  // The next caller of a listening socket; nothing when none waits, or one of another user of this
+  // host.
+  [[nodiscard]] std::optional<StreamSocket> accept() const;
+  // Of a listening TCP socket; 0: it has none.
+  [[nodiscard]] int port() const;
+
+  // How many bytes were moved, none when there is nothing to do now. `unavailable` when the peer is
+  // gone; receive() then has handed out all that came before. At most stream_pieces_max pieces,
+  // which have at least one byte.
+  [[nodiscard]] Result<std::size_t> send(std::span<const iovec> pieces) const;
+  [[nodiscard]] Result<std::size_t> receive(std::span<const iovec> places) const;
+  // Nothing more will be sent; what was is still delivered.
+  void end_sending() const;
+  // TCP: poll(2) and epoll tell of something to read only when so many bytes have come, or the end.
+  void wake_at(int bytes) const;
+
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+
+ private:
+  explicit StreamSocket(Descriptor socket) : socket_(std::move(socket)) {}
+
+  Descriptor socket_;
+};
+
+}  // namespace trainyard::runtime

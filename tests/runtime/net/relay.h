@@ -1,0 +1,99 @@
+// A TCP port on 127.0.0.2 that passes all on to another address, as a firewall does that lets one
+// port through: what else a ps listens at on 127.0.0.1 is not there for its callers.
+#pragma once
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <list>
+#include <string>
+#include <thread>
+
+#include "schemas/base/check.h"
+#include "schemas/base/descriptor.h"
+
+namespace trainyard::runtime::test {
+
+class Relay {
+ public:
+  // To `address`, "127.0.0.1:port".
+  explicit Relay(const std::string& address)
+      : to_port_(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))),
+        listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in here = at("127.0.0.2", 0);
+    socklen_t length = sizeof here;
+    auto* const generic = reinterpret_cast<sockaddr*>(&here);
+    ENSURE(::bind(listener_.get(), generic, length) == 0 && ::listen(listener_.get(), 16) == 0);
+    ENSURE(::getsockname(listener_.get(), generic, &length) == 0);
+    address_ = "127.0.0.2:" + std::to_string(ntohs(here.sin_port));
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+ private:
+  static sockaddr_in at(const char* host, std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    ENSURE(::inet_pton(AF_INET, host, &address.sin_addr) == 1);
+    return address;
+  }
+  static bool is_ready(int descriptor) {
+    pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
+    return ::poll(&waiting, 1, 50) > 0;
+  }
+  // Until one end closes.
+  static void pass(int from, int to, const std::stop_token& stop) {
+    std::array<char, 65536> bytes;
+    while (!stop.stop_requested()) {
+      if (!is_ready(from)) continue;
+      const ssize_t count = ::recv(from, bytes.data(), bytes.size(), 0);
+      if (count <= 0) break;
+      for (ssize_t sent = 0; sent < count;) {
+        const auto left = static_cast<std::size_t>(count - sent);
+        const ssize_t more = ::send(to, bytes.data() + sent, left, MSG_NOSIGNAL);
+        if (more <= 0) return;
+        sent += more;
+      }
+    }
+    ::shutdown(to, SHUT_WR);
+  }
+
+  struct Pair {
+    Descriptor near;
+    Descriptor far;
+    std::jthread up;
+    std::jthread down;
+  };
+
+  void run(const std::stop_token& stop) {
+    std::list<Pair> pairs;
+    while (!stop.stop_requested()) {
+      if (!is_ready(listener_.get())) continue;
+      Pair& pair = pairs.emplace_back();
+      pair.near = Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      pair.far = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const sockaddr_in there = at("127.0.0.1", to_port_);
+      if (::connect(pair.far.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+        pairs.pop_back();
+        continue;
+      }
+      pair.up = std::jthread([near = pair.near.get(), far = pair.far.get()](
+                                 const std::stop_token& over) { pass(near, far, over); });
+      pair.down = std::jthread([near = pair.near.get(), far = pair.far.get()](
+                                   const std::stop_token& over) { pass(far, near, over); });
+    }
+  }
+
+  std::uint16_t to_port_;
+  Descriptor listener_;
+  std::string address_;
+  std::jthread thread_;
+};
+
+}  // namespace trainyard::runtime::test

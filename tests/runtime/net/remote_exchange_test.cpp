@@ -1,0 +1,113 @@
+// A worker of several ps: each reached its own way, all watched together.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "tests/runtime/net/relay.h"
+#include "tests/runtime/net/stock_stream.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using test::Gang, test::GangSpec, test::Relay;
+using Transport = Gang::Transport;
+using Names = std::vector<std::string>;
+
+// The parameters after three steps of a worker that is alone.
+Result<std::vector<float>> train_alone(const RemoteOptions& options, Names routes) {
+  TRY_ASSIGN(const auto params, RemoteParams::connect(options));
+  if (params->transports() != routes) return invalid("went " + params->routes());
+  const auto gradient = params->gradient_buffer(static_cast<std::size_t>(options.arena_elements));
+  TRY_ASSIGN(Pulled pulled, params->pull(0));
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    test::fake_gradient(pulled.parameters, 0, step, gradient->span());
+    TRY_ASSIGN(pulled,
+               params->push_pull({.step = step, .sums = {.examples = 10}, .gradient = gradient}));
+  }
+  return std::vector<float>(pulled.parameters.begin(), pulled.parameters.end());
+}
+
+std::vector<float> value_of(const Result<std::vector<float>>& result) {
+  INFO((result.has_value() ? "" : result.error().message));
+  REQUIRE(result.has_value());
+  return *result;
+}
+
+// A push that only the second ps can answer: with a refusal. The first waits for another worker.
+void check_that_refusal_is_heard(const RemoteOptions& options, const std::string& second) {
+  auto params = RemoteParams::connect(options);
+  REQUIRE(params.has_value());
+  REQUIRE((*params)->pull(0).has_value());
+  test::StockStream successor(second);
+  proto::PushFrame first = successor.pull(0);
+  first.set_process(std::numeric_limits<std::int64_t>::max());  // later than any other
+  REQUIRE(successor.exchange(first).has_value());
+  const auto gradient =
+      (*params)->gradient_buffer(static_cast<std::size_t>(options.arena_elements));
+  const auto pulled =
+      (*params)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+  REQUIRE_FALSE(pulled.has_value());
+  CHECK(pulled.error().code == Code::conflict);
+  CHECK(pulled.error().message ==
+        "ps/1 at " + options.ps[1] + ": another process of this task has come");
+}
+
+const GangSpec two_ps{.ps = 2, .workers = 2, .max_steps = 3};
+
+}  // namespace
+
+TEST_CASE("the refusal of one ps is heard while another lets the worker wait",
+          "[remote_exchange]") {
+  for (const Transport transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    const Gang gang(two_ps);
+    check_that_refusal_is_heard(gang.options(0, transport), gang.addresses()[1]);
+  }
+}
+
+TEST_CASE("so it is where the ps are reached in different ways", "[remote_exchange]") {
+  for (const std::size_t hidden : {0U, 1U}) {
+    INFO("ps/" << hidden << " by gRPC");
+    const Gang gang(two_ps);
+    const Relay relay(gang.addresses()[hidden]);
+    RemoteOptions options = gang.options(0, Transport::tcp);
+    options.ps[hidden] = relay.address();
+    check_that_refusal_is_heard(options, gang.addresses()[1]);
+  }
+  GangSpec spec = two_ps;
+  for (spec.sharing_ps = 0; spec.sharing_ps <= 1; ++spec.sharing_ps) {
+    const Gang gang(spec);
+    check_that_refusal_is_heard(gang.options(0), gang.addresses()[1]);
+  }
+}
+
+TEST_CASE("a ps whose stream port is hidden is reached by gRPC, with the same bits",
+          "[remote_exchange]") {
+  const GangSpec spec{.ps = 2, .max_steps = 3};
+  const auto by = [&spec](Transport transport) {
+    const Gang gang(spec);
+    const Names routes(2, test::name_of(transport));
+    return value_of(train_alone(gang.options(0, transport), routes));
+  };
+  const std::vector<float> expected = by(Transport::shared_memory);
+  for (const Transport transport : test::all_transports) CHECK(by(transport) == expected);
+
+  const Gang gang(spec);
+  const Relay relay(gang.addresses()[1]);
+  RemoteOptions options = gang.options(0, Transport::tcp);
+  options.ps[1] = relay.address();
+  CHECK(value_of(train_alone(options, {"tcp", "grpc"})) == expected);
+}
+
+TEST_CASE("a ps that shares no memory is reached by its Unix socket, with the same bits",
+          "[remote_exchange]") {
+  const GangSpec all{.ps = 3, .max_steps = 3};
+  GangSpec some = all;
+  some.sharing_ps = 1;
+  const Gang sharing(all);
+  const Gang mixed(some);
+  const Names routes{"shared memory", "unix", "unix"};
+  CHECK(value_of(train_alone(mixed.options(0), routes)) ==
+        value_of(train_alone(sharing.options(0), Names(3, "shared memory"))));
+}
+
+}  // namespace trainyard::runtime
