@@ -20,7 +20,8 @@ const Share whole{.ranges = {{0, count}}};
 AlignedBuffer gradient_of(std::int64_t rank, std::int64_t step) {
   AlignedBuffer gradient(count);
   for (std::size_t i = 0; i < count; ++i) {
-    gradient.span()[i] = 1.0F / static_cast<float>(3 * rank + 7 * step + static_cast<int>(i) + 1);
+    gradient.span()[i] =
+        1.0F / static_cast<float>(3 * rank + 7 * (step % 1000) + static_cast<int>(i) + 1);
   }
   return gradient;
 }
