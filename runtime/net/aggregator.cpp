@@ -10,6 +10,7 @@
 
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
+#include "runtime/net/row_frame.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -107,9 +108,9 @@ void Aggregator::push(Push push, Reply reply) {
                           " never was: this ps is at version " + std::to_string(gate_.version())));
   }
 
-  if (rules_.gate.mode == Mode::sync && push.base_version != push.step - 1) {
-    return reply(conflict("step " + std::to_string(push.step) + " needs a gradient of version " +
-                          std::to_string(push.step - 1) + ", not of " +
+  if (rules_.gate.mode == Mode::sync && push.step != push.base_version + 1) {
+    return reply(conflict("step " + std::to_string(push.step) +
+                          " cannot be made from a gradient of version " +
                           std::to_string(push.base_version)));
   }
 
@@ -148,6 +149,7 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
   const std::size_t rank = index_of(pull.rank);
   if (lost_[rank]) welcome_back(rank);
   if (backups_) backups_->come(pull.rank);
+  waiting_[rank] = {};  // what an earlier process of the task waits for, it waits for no more
   if (pull.exactly) return pull_exactly(pull, reply);
   idle_[rank] = pull.for_turn;
   Waiting waiting{std::move(reply), pull.at_least, pull.for_turn};
@@ -165,7 +167,7 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
 // A rank that pulls the version before still has to make the newest: it is not told of it.
 void Aggregator::pull_exactly(const Pull& pull, const Reply& reply) {
   if (pull.at_least == gate_.version()) return answer(pull.rank, reply);
-  if (!previous_ || pull.at_least + 1 != gate_.version()) {
+  if (!previous_ || pull.at_least != gate_.version() - 1) {
     return reply(conflict("version " + std::to_string(pull.at_least) +
                           " is not kept: this ps is at version " +
                           std::to_string(gate_.version())));
@@ -201,6 +203,10 @@ void Aggregator::end_if_all_wait() {
 
 Result<std::vector<float>> Aggregator::read_rows(std::span<const std::int64_t> ids) const {
   if (!rows_) return invalid("this job has no embedding table");
+  if (std::ssize(ids) > row_message_floats_max / rows_->width()) {
+    return invalid(std::to_string(ids.size()) + " rows of " + std::to_string(rows_->width()) +
+                   " floats are more than a message holds");
+  }
   std::vector<float> rows(ids.size() * static_cast<std::size_t>(rows_->width()));
   TRY(rows_->read(ids, rows));
   return rows;

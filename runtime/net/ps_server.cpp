@@ -345,6 +345,9 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   if (header.examples() < 0 || header.examples() > kExamplesMax) {
     return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
   }
+  if (header.correct() < 0 || header.correct() > header.examples()) {
+    return invalid("correct must be 0 to the examples");
+  }
   return ok();
 }
 

@@ -125,6 +125,7 @@ bool RemoteParams::open_lane(Ps& ps, const proto::PsStatus& status) {
     if (!lane.has_value()) {
       log_info("no lane to a ps",
                {{"ps", ps.address}, {"by", route}, {"message", lane.error().message}});
+      tcp_is_hidden_ |= StreamSocket::Clock::now() >= deadline;
       return false;
     }
     ps.lane = *std::move(lane);
@@ -138,7 +139,7 @@ bool RemoteParams::open_lane(Ps& ps, const proto::PsStatus& status) {
     return true;
   }
   const int port = status.stream_port();
-  return options_.transport <= tcp && port > 0 &&
+  return options_.transport <= tcp && port > 0 && !tcp_is_hidden_ &&
          open(StreamSocket::connect_tcp(ps.address, port, deadline, options_.stop), "tcp");
 }
 

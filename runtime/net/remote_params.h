@@ -133,10 +133,11 @@ class RemoteParams final : public ParamsChannel {
   std::optional<RowCalls> rows_;              // made by the first call
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
-  AlignedBuffer assembled_;  // parameters of several ps, or that did not come by shared memory
-  Seconds assembling_{};     // of the exchange under way
-  Traffic traffic_;          // likewise
-  bool usable_ = false;      // streams are open, and no exchange has failed
+  AlignedBuffer assembled_;     // parameters of several ps, or that did not come by shared memory
+  Seconds assembling_{};        // of the exchange under way
+  Traffic traffic_;             // likewise
+  bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
+  bool usable_ = false;         // streams are open, and no exchange has failed
 };
 
 }  // namespace trainyard::runtime

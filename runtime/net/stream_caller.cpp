@@ -10,6 +10,7 @@
 #include "runtime/net/large_buffer.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/stream_port.h"
+#include "schemas/base/utf8.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
@@ -38,7 +39,7 @@ void StreamCaller::refuse(const Error& error) {
   if (port_ == nullptr || refused_) return;
   proto::StreamPull pull;
   pull.set_status(static_cast<int>(to_grpc(error).error_code()));
-  pull.set_message(error.message.substr(0, kMessageBytesMax));
+  pull.set_message(to_valid_utf8(error.message.substr(0, kMessageBytesMax)));
   refused_ = true;
   given_.emplace(std::move(pull), Payload());
   port_->ready_.push_back(shared_from_this());
@@ -85,7 +86,7 @@ Status StreamCaller::place(std::int64_t bytes) {
                    std::to_string(bytes));
   }
   const auto floats = static_cast<std::size_t>((bytes + float_bytes - 1) / float_bytes);
-  if (bytes > 0 && (!memory_ || memory_->size() != floats || memory_.use_count() > 1)) {
+  if (bytes > 0 && (!memory_ || memory_->size() < floats || memory_.use_count() > 1)) {
     memory_ = std::make_shared<AlignedBuffer>(large_buffer(floats));
   }
   std::array<std::span<std::byte>, 1> places{};

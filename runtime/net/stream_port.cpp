@@ -22,7 +22,7 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr int kLookUpMillis = 100;          // between looks at the stop token and the clock
-constexpr std::ptrdiff_t kUnknownMax = 64;  // callers that have not said their hello
+constexpr std::ptrdiff_t kUnknownMax = 64;  // callers that have not said their hello, or a bad one
 constexpr std::uint32_t kAlways = EPOLLIN | EPOLLRDHUP;
 
 using State = StreamCaller::State;
@@ -97,8 +97,7 @@ void StreamPort::close_within(std::chrono::milliseconds limit) {
 bool StreamPort::over() const {
   if (!closing_) return false;
   return Clock::now().time_since_epoch() >= close_by_.load() ||
-         std::ranges::all_of(callers_,
-                             [](const auto& each) { return each.second->state == State::unknown; });
+         std::ranges::all_of(callers_, [](const auto& each) { return !each.second->known; });
 }
 
 void StreamPort::run(const std::stop_token& stop) {
@@ -126,8 +125,8 @@ void StreamPort::run(const std::stop_token& stop) {
 void StreamPort::accept(const StreamSocket& socket) {
   auto accepted = socket.accept();
   if (!accepted || closing_) return;
-  const auto unknown = std::ranges::count_if(
-      callers_, [](const auto& each) { return each.second->state == State::unknown; });
+  const auto unknown =
+      std::ranges::count_if(callers_, [](const auto& each) { return !each.second->known; });
   if (unknown >= kUnknownMax) return;
   const int descriptor = accepted->descriptor();
   if (!watch(descriptor, kAlways, EPOLL_CTL_ADD)) return;

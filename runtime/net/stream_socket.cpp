@@ -19,7 +19,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr int kBacklog = 64;
 constexpr int kLookUpMillis = 100;  // between looks at the stop token and the clock
 
 // A peer whose host is gone is noticed within half a minute, while data is under way and without.
@@ -87,7 +86,7 @@ Result<Addresses> find_addresses(const std::string& host, int port, int flags) {
 }
 
 Status listen_at(const Descriptor& socket, const sockaddr* address, socklen_t length) {
-  if (::bind(socket.get(), address, length) == 0 && ::listen(socket.get(), kBacklog) == 0) {
+  if (::bind(socket.get(), address, length) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) {
     return ok();
   }
   return failed("cannot listen");

@@ -174,6 +174,7 @@ class Training {
       TRY_ASSIGN(const auto sums, compute(batches));
       if (!sums) return ok();  // asked to stop
       TRY(exchange(*sums, chief));
+      if (task_.stop.stop_requested()) return ok();  // the gradient may be on its way still
     }
   }
 

@@ -74,7 +74,8 @@ TEST_CASE("rows start uniformly within their bound", "[rows]") {
 }
 
 TEST_CASE("sparse optimizers give PyTorch's numbers", "[rows][golden]") {
-  for (const auto& reference : load_golden("sparse.json")["row_optimizers"]) {
+  const auto golden = load_golden("sparse.json");
+  for (const auto& reference : golden.at("row_optimizers")) {
     INFO(reference["name"]);
     const OptimizerConfig optimizer{.kind = kind_of(reference["name"])};
     RowTable table({.variables = {{.name = "t", .columns = 3, .bound = 0}}}, 1, optimizer);

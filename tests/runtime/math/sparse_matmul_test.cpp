@@ -29,7 +29,8 @@ std::vector<float> dense_of(const SparseRows& rows, std::int64_t columns) {
 }  // namespace
 
 TEST_CASE("the product of sparse rows and its gradient are PyTorch's", "[sparse][golden]") {
-  for (const auto& reference : load_golden("sparse.json")["sparse_matmul"]) {
+  const auto golden = load_golden("sparse.json");
+  for (const auto& reference : golden.at("sparse_matmul")) {
     const SparseRows x = rows_of(reference);
     const std::int64_t rows = x.view().rows();
     const std::int64_t in = reference["features"];

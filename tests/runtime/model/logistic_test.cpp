@@ -93,7 +93,8 @@ void require_same_training(const nlohmann::json& reference, FeatureLayout layout
 
 TEST_CASE("twelve steps of a logistic regression are PyTorch's, sparse and dense",
           "[model][golden]") {
-  for (const auto& reference : load_golden("sparse.json")["logistic_training"]) {
+  const auto golden = load_golden("sparse.json");
+  for (const auto& reference : golden.at("logistic_training")) {
     INFO(reference["optimizer"]);
     require_same_training(reference, FeatureLayout::sparse);
     require_same_training(reference, FeatureLayout::dense);

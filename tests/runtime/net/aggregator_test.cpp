@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -19,7 +20,8 @@ const Share whole{.ranges = {{0, count}}};
 AlignedBuffer gradient_of(std::int64_t rank, std::int64_t step) {
   AlignedBuffer gradient(count);
   for (std::size_t i = 0; i < count; ++i) {
-    gradient.span()[i] = 1.0F / static_cast<float>(3 * rank + 7 * step + static_cast<int>(i) + 1);
+    gradient.span()[i] =
+        1.0F / static_cast<float>(3 * rank + 7 * (step % 1000) + static_cast<int>(i) + 1);
   }
   return gradient;
 }
@@ -280,6 +282,28 @@ TEST_CASE("a sync step waits for a rank that is missed, and is the same when it 
   desk.push(1, 1);
   REQUIRE(desk.answers[0].size() == 1);
   CHECK(desk.weights(0) == undisturbed.weights(0));
+}
+
+TEST_CASE("what a process waited for, its successor has asked for anew", "[aggregator]") {
+  Desk desk(sync_of(2));
+  desk.aggregator.pull({.rank = 1, .at_least = 1}, desk.note(1));
+  desk.aggregator.pull({.rank = 1}, desk.note(1));  // another process, before the first is missed
+  CHECK(desk.answers[1].size() == 1);
+  desk.push(0, 1);
+  desk.push(1, 1);
+  CHECK(desk.answers[1].size() == 2);
+}
+
+TEST_CASE("steps at the end of their range are refused", "[aggregator]") {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  Desk desk(sync_of(1));
+  for (const std::int64_t step : {least, most}) {
+    desk.push(0, step);
+    CHECK(desk.answers[0].back().error().code == Code::conflict);
+    desk.aggregator.pull({.rank = 0, .at_least = step, .exactly = true}, desk.note(0));
+    CHECK(desk.answers[0].back().error().code == Code::conflict);
+  }
 }
 
 TEST_CASE("a push that came before its rank was missed counts, and counts once", "[aggregator]") {

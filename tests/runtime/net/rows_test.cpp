@@ -261,6 +261,15 @@ struct CountingPs {
 
 }  // namespace
 
+TEST_CASE("more rows than a message holds are not read", "[rows]") {
+  constexpr std::int64_t width = std::int64_t{1} << 20;
+  Aggregator aggregator(
+      counting_rules(), ParameterShard({}, AlignedBuffer(1), {}), {}, [](const Snapshot&) {},
+      RowTable({.variables = {{.name = "row", .columns = width, .bound = 0}}}, 1, {}));
+  const auto ids = static_cast<std::size_t>(row_message_floats_max / width);
+  CHECK(aggregator.read_rows(std::vector<std::int64_t>(ids + 1, 3)).error().code == Code::invalid);
+}
+
 TEST_CASE("rows count once for each step, however often they come", "[rows]") {
   CountingPs ps;
   CHECK(ps.push(0, 1) == Code::conflict);  // no rows yet

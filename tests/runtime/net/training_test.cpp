@@ -92,7 +92,7 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
     }
     const std::int64_t step = (sync ? end.pulled.version : end.pulled.rank_step) + 1;
     test::fake_gradient(end.pulled.parameters, rank, step, gradient->span());
-    for (auto turns = random() % 2000; turns > 0; --turns) std::this_thread::yield();
+    for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
     const Contribution contribution{
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
     TRY_ASSIGN(end.pulled, params->push_pull(contribution));
