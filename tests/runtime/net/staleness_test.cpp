@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "runtime/net/aggregator.h"
@@ -105,6 +106,7 @@ TEST_CASE("an answer tells how stale each update was since the last one", "[stal
 
 TEST_CASE("counts of staleness come over the wire as they were", "[staleness]") {
   Answer answer;
+  answer.weights = std::make_shared<WeightsBuffer>(AlignedBuffer(1), AlignedBuffer());
   for (const std::int64_t staleness : {0, 0, 2, 90}) answer.sums.stale.add(staleness);
   const proto::PullFrame frame = pull_frame_of(answer, proto::FLOAT32);
   CHECK(stale_of(frame) == answer.sums.stale);
