@@ -1,8 +1,10 @@
-// What a run of the tests is asked for by hand.
+// What a run of the tests is asked for by hand, and what it asks of the programs that it starts.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 namespace trainyard {
 
@@ -11,5 +13,27 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
+
+// An environment variable, for the programs that are started while this lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 }  // namespace trainyard

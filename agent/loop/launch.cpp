@@ -38,7 +38,7 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
 
 std::map<std::string, std::string> task_environment(const WantedTask& wanted) {
   std::map<std::string, std::string> environment;
-  for (const char* name : {"PATH", "HOME", "LANG"}) {
+  for (const char* name : {"PATH", "HOME", "LANG", "TRAINYARD_TRANSPORT"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   environment["OMP_NUM_THREADS"] = std::to_string(std::max<std::int64_t>(1, wanted.resources.cpus));

@@ -22,6 +22,7 @@
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
 #include "runtime/role/task.h"
+#include "runtime/role/transport_setting.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
@@ -52,6 +53,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
   const std::int64_t rank = training_rank(context);
   const auto limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   const std::vector<std::string> addresses = share_addresses(context);
+  TRY_ASSIGN(const auto transport, allowed_transport());
   TRY_ASSIGN(std::unique_ptr<RemoteParams> params,
              task.cause.of(Reason::peer_lost,
                            RemoteParams::connect({.ps = addresses,
@@ -68,6 +70,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .backup_workers = plan.has_backups(),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
+                                                  .transport = transport,
                                                   .stop = task.stop})));
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     log_info("connected", {{"ps", addresses[i]},

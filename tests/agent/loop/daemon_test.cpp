@@ -6,6 +6,7 @@
 #include "agent/host/process_table.h"
 #include "schemas/wire/task_json.h"
 #include "tests/agent/loop/yard.h"
+#include "tests/environment.h"
 
 namespace trainyard::agent {
 namespace {
@@ -44,6 +45,7 @@ TEST_CASE("a wanted task runs, and all it wrote is there before its end is", "[a
 }
 
 TEST_CASE("a task is told who it is, in its environment and its task.json", "[agent]") {
+  const Variable transport("TRAINYARD_TRANSPORT", "tcp");
   Yard yard("env; cat $1 > task-seen.json; phase running; while :; do sleep 600; done");
   const WantedTask wanted = a_wanted_task("j-1");
   yard.server.want(wanted);
@@ -51,8 +53,9 @@ TEST_CASE("a task is told who it is, in its environment and its task.json", "[ag
 
   REQUIRE(yard.server.wait_for_log(wanted.task.key, "TRAINYARD_TASK=worker/0\n"));
   const std::string log = yard.server.log_of(wanted.task.key);
-  for (const char* line : {"CUDA_VISIBLE_DEVICES=1\n", "CUDA_DEVICE_ORDER=PCI_BUS_ID\n",
-                           "OMP_NUM_THREADS=2\n", "COLOUR=green\n", "TRAINYARD_JOB=j-1\n"}) {
+  for (const char* line :
+       {"CUDA_VISIBLE_DEVICES=1\n", "CUDA_DEVICE_ORDER=PCI_BUS_ID\n", "OMP_NUM_THREADS=2\n",
+        "COLOUR=green\n", "TRAINYARD_JOB=j-1\n", "TRAINYARD_TRANSPORT=tcp\n"}) {
     CHECK(log.find(line) != std::string::npos);
   }
   const std::string folder = yard.task_folder(wanted.task.key);

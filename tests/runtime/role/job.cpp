@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -90,18 +91,24 @@ Child Job::launch(Role role, std::int64_t index) {
 }
 
 // Peers of an all-reduce know each other's ports before any of them starts, as the scheduler's do.
+// Not ports that the OS may give away to anybody's connection before the peer comes for it.
 void Job::choose_ports() {
+  static int next = ::getpid();
   std::vector<Descriptor> held;  // until all are chosen, so that none is chosen twice
   const auto choose = [&held](std::string& address) {
-    held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in local{};
-    local.sin_family = AF_INET;
-    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof local;
-    auto* const raw = reinterpret_cast<sockaddr*>(&local);
-    REQUIRE(::bind(held.back().get(), raw, length) == 0);
-    REQUIRE(::getsockname(held.back().get(), raw, &length) == 0);
-    address = "127.0.0.1:" + std::to_string(ntohs(local.sin_port));
+    for (int tries = 0; tries < 10000; ++tries) {
+      const int port = 10000 + ++next % 10000;
+      Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      sockaddr_in local{};
+      local.sin_family = AF_INET;
+      local.sin_port = htons(static_cast<std::uint16_t>(port));
+      local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&local), sizeof local) != 0) continue;
+      held.push_back(std::move(probe));
+      address = "127.0.0.1:" + std::to_string(port);
+      return;
+    }
+    FAIL("no port is free");
   };
   std::ranges::for_each(cluster_.chief, choose);
   std::ranges::for_each(cluster_.worker, choose);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
 
 namespace trainyard::runtime {
@@ -97,13 +98,15 @@ TEST_CASE("workers, ps and strategies change no bit of a job of micro-batches", 
 // Under a sanitizer it is the races and bounds that count, not how far training gets.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::int64_t matrix_steps = 5;
+const std::vector<OptimizerName> matrix_optimizers{OptimizerName::adam};
 #else
 constexpr std::int64_t matrix_steps = 300;
+const std::vector<OptimizerName> matrix_optimizers{OptimizerName::sgd, OptimizerName::momentum,
+                                                   OptimizerName::adam};
 #endif
 
 TEST_CASE("300 steps of each optimizer end with the same bits, whoever computes them", "[job]") {
-  for (const OptimizerName name :
-       {OptimizerName::sgd, OptimizerName::momentum, OptimizerName::adam}) {
+  for (const OptimizerName name : matrix_optimizers) {
     std::vector<float> expected;
     for (const std::int64_t workers : {1, 2, 3, 4, 8}) {
       for (const std::int64_t ps : {0, 1, 2, 3}) {
@@ -118,6 +121,40 @@ TEST_CASE("300 steps of each optimizer end with the same bits, whoever computes 
       }
     }
   }
+}
+
+TEST_CASE("300 steps of each optimizer end with the same bits over each transport", "[job]") {
+  for (const OptimizerName name : matrix_optimizers) {
+    std::vector<float> expected;
+    for (const auto& [transport, route] : {std::pair("shared_memory", "shared memory"),
+                                           {"unix", "unix"},
+                                           {"tcp", "tcp"},
+                                           {"grpc", "grpc"}}) {
+      const Variable chosen("TRAINYARD_TRANSPORT", transport);
+      for (const auto& [workers, ps] : {std::pair{1, 1}, {2, 3}, {3, 2}, {4, 1}, {8, 3}, {3, 0}}) {
+        INFO(workers << " workers, " << ps << " ps, " << transport);
+        JobSpec spec = micro_batch_job(workers, ps);
+        spec.training.optimizer.name = name;
+        spec.training.max_steps = matrix_steps;
+        Job job(spec);
+        run(job);
+        if (expected.empty()) expected = job.final_weights();
+        CHECK(job.final_weights() == expected);
+        if (ps > 0) CHECK(job.task("worker/0").output().find(route) != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("a transport that is none ends a worker with an error that names the variable", "[job]") {
+  const Variable wrong("TRAINYARD_TRANSPORT", "infiniband");
+  Job job(small_job());
+  job.start();
+  CHECK(job.task("worker/0").wait() == 1);
+  CHECK_THAT(last_of<FailureEvent>(job, "worker/0").message,
+             Catch::Contains("TRAINYARD_TRANSPORT: \"infiniband\" is none of"));
+  job.task("ps/0").signal(SIGTERM);
+  static_cast<void>(job.wait_all());
 }
 
 TEST_CASE("an all-reduce saves shares that restore onto ps, and the other way round", "[job]") {
