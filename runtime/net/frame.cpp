@@ -87,6 +87,12 @@ void drop_front(std::vector<std::span<const std::byte>>& pieces, std::size_t cou
   if (count > 0) pieces.front() = pieces.front().subspan(count);
 }
 
+// Where the tensor must have begun. A frame of rows counts the ids of each of its parts before.
+template <class Header>
+constexpr std::size_t header_bytes_max = kFrameHeaderBytesMax;
+template <>
+constexpr std::size_t header_bytes_max<proto::RowFrame> = kRowHeaderBytesMax;
+
 template <class Header>
 Result<Frame<Header>> decode(const grpc::ByteBuffer& bytes) {
   auto slices = std::make_shared<std::vector<grpc::Slice>>();
@@ -98,7 +104,7 @@ Result<Frame<Header>> decode(const grpc::ByteBuffer& bytes) {
   }
   frame.payload.owner = slices;
 
-  std::array<std::uint8_t, kFrameHeaderBytesMax> start{};
+  std::vector<std::uint8_t> start(std::min(bytes.Length(), header_bytes_max<Header>));
   std::size_t copied = 0;
   for (const auto& piece : frame.payload.pieces) {
     const std::size_t count = std::min(piece.size(), start.size() - copied);

@@ -42,5 +42,7 @@ std::string_view encoding_name(proto::Encoding encoding);
 
 // What a frame may need besides its tensor: the bound of gRPC's message size is the share and this.
 constexpr int kFrameHeaderBytesMax = 4096;
+// The same of a frame of rows: of some 200,000 parts.
+constexpr int kRowHeaderBytesMax = 1 << 20;
 
 }  // namespace trainyard::runtime

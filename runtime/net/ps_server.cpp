@@ -83,7 +83,7 @@ PsServer::~PsServer() { drain(); }
 
 Status PsServer::listen() {
   grpc::ServerBuilder builder;
-  const std::int64_t row_bytes = aggregator_.has_rows() ? row_message_floats_max * float_bytes : 0;
+  const std::int64_t row_bytes = aggregator_.has_rows() ? row_message_bytes_max : 0;
   configure_server(builder, std::max(aggregator_.frame_bytes_max(), row_bytes));
   int local_port = 0;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);

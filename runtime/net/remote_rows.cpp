@@ -17,7 +17,7 @@ void RemoteParams::add_row_peer(std::string name, const std::string& address,
       options_.transport <= RemoteOptions::Transport::unix_socket && answers_here(local_socket);
   auto channel = grpc::CreateCustomChannel(here ? local_socket_address(local_socket) : address,
                                            grpc::InsecureChannelCredentials(),
-                                           channel_arguments(row_message_floats_max * float_bytes));
+                                           channel_arguments(row_message_bytes_max));
   row_peers_.push_back({std::move(channel), std::move(name)});
 }
 

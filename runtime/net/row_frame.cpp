@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/net/frame.h"
-
 namespace trainyard::runtime {
 namespace {
 

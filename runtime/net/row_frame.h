@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/math/rows/row_gradients.h"
+#include "runtime/net/frame.h"
 #include "schemas/base/result.h"
 #include "schemas/proto/params.pb.h"
 
@@ -35,7 +36,9 @@ Result<RowMessage> decode_rows(const grpc::ByteBuffer& bytes);
 RowBody joined(std::vector<RowGradients> parts);
 Result<std::vector<RowGradients>> parted(RowMessage message, std::int64_t width);
 
-// What one message may be at most, in floats: 256 MiB.
+// What one message may hold at most, in floats: 256 MiB. And what it is then, with its header.
 constexpr std::int64_t row_message_floats_max = std::int64_t{1} << 26;
+constexpr std::int64_t row_message_bytes_max =
+    row_message_floats_max * std::int64_t{sizeof(float)} + kRowHeaderBytesMax;
 
 }  // namespace trainyard::runtime

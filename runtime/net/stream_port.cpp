@@ -27,6 +27,11 @@ constexpr std::uint32_t kAlways = EPOLLIN | EPOLLRDHUP;
 
 using State = StreamCaller::State;
 
+// A caller cannot be accepted now, and stays where it is.
+bool no_room(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 Error failed(const std::string& what) {
   return unavailable(what + ": " + std::generic_category().message(errno));
 }
@@ -118,12 +123,21 @@ void StreamPort::run(const std::stop_token& stop) {
         serve(descriptor, event.events);
       }
     }
-    drop_overdue();
+    look_up();
   }
+}
+
+// Who knocks would be heard again and again, and nothing else would be done.
+void StreamPort::rest(const StreamSocket& socket) {
+  log_warning("no descriptor for a new stream",
+              {{"message", std::generic_category().message(errno)}});
+  watch(socket.descriptor(), 0, EPOLL_CTL_MOD);
+  resting_ = true;
 }
 
 void StreamPort::accept(const StreamSocket& socket) {
   auto accepted = socket.accept();
+  if (!accepted && no_room(errno)) return rest(socket);
   if (!accepted || closing_) return;
   const auto unknown =
       std::ranges::count_if(callers_, [](const auto& each) { return !each.second->known; });
@@ -224,10 +238,15 @@ void StreamPort::leave(StreamCaller& caller) {
   callers_.erase(caller.socket.descriptor());
 }
 
-void StreamPort::drop_overdue() {
+void StreamPort::look_up() {
   const auto now = Clock::now();
   if (now - looked_ < std::chrono::milliseconds(kLookUpMillis)) return;
   looked_ = now;
+  if (std::exchange(resting_, false)) {
+    for (const auto* socket : {unix_ ? &*unix_ : nullptr, tcp_ ? &*tcp_ : nullptr}) {
+      if (socket != nullptr) watch(socket->descriptor(), EPOLLIN, EPOLL_CTL_MOD);
+    }
+  }
   std::vector<std::shared_ptr<StreamCaller>> overdue;
   for (const auto& [descriptor, caller] : callers_) {
     if (caller->is_overdue(now)) overdue.push_back(caller);

@@ -59,7 +59,8 @@ class StreamPort {
   void answer_ready();
   void tell_closed(StreamCaller& caller);
   void leave(StreamCaller& caller);
-  void drop_overdue();
+  void rest(const StreamSocket& socket);
+  void look_up();  // now and then: drops who is overdue, listens again after a rest
 
   const Descriptor poll_;  // epoll over all below
   const Descriptor bell_;  // an eventfd: another thread has given answers
@@ -70,7 +71,8 @@ class StreamPort {
   std::map<int, std::shared_ptr<StreamCaller>> callers_;  // by descriptor
   Ready ready_;                              // have an answer to be sent: under the server's lock
   bool at_work_ = false;                     // likewise: who has the lock is the port's thread
-  Clock::time_point looked_ = Clock::now();  // for overdue callers
+  bool resting_ = false;                     // no caller could be accepted: listens no more for now
+  Clock::time_point looked_ = Clock::now();  // look_up()
   std::atomic<bool> closing_ = false;
   std::atomic<Clock::duration> close_by_{};  // since the clock's epoch; once closing_
   std::jthread thread_;                      // last: it uses all of the above

@@ -261,6 +261,23 @@ struct CountingPs {
 
 }  // namespace
 
+TEST_CASE("a message may have many parts, and its header a bound", "[rows]") {
+  constexpr std::int64_t many = 100'000;
+  proto::RowFrame header;
+  for (std::int64_t part = 0; part < many; ++part) header.add_counts(part % 2);
+  const std::vector<RowGradients> one{
+      {.ids = std::vector<std::int64_t>(many / 2, 9), .rows = std::vector<float>(many / 2, 1.5F)}};
+  const auto body = std::make_shared<RowBody>(joined(one));
+  const auto parts = parted(*decode_rows(encode_rows(header, body)), 1);
+  REQUIRE(parts.has_value());
+  REQUIRE(std::ssize(*parts) == many);
+  CHECK(parts->front().ids.empty());
+  CHECK(parts->back().rows == std::vector<float>{1.5F});
+
+  for (std::int64_t part = 0; part < 10 * many; ++part) header.add_counts(0);
+  CHECK_FALSE(decode_rows(encode_rows(header, body)).has_value());
+}
+
 TEST_CASE("more rows than a message holds are not read", "[rows]") {
   constexpr std::int64_t width = std::int64_t{1} << 20;
   Aggregator aggregator(

@@ -28,13 +28,15 @@ inline proto::PsStatus describe(const std::string& address) {
 enum class Door { unix_socket, tcp };
 inline constexpr std::array doors{Door::unix_socket, Door::tcp};
 
-inline StreamSocket knock(const std::string& address, Door door) {
-  const proto::PsStatus status = describe(address);
+inline StreamSocket knock(const std::string& address, const proto::PsStatus& status, Door door) {
   const auto deadline = StreamSocket::Clock::now() + std::chrono::seconds(20);
   auto socket = door == Door::tcp
                     ? StreamSocket::connect_tcp(address, status.stream_port(), deadline, {})
                     : StreamSocket::connect_unix(status.stream_socket());
   return *std::move(socket);
+}
+inline StreamSocket knock(const std::string& address, Door door) {
+  return knock(address, describe(address), door);
 }
 
 // Waits for its socket; makes no assertions.
@@ -42,6 +44,7 @@ class StreamClient {
  public:
   explicit StreamClient(const std::string& address, Door door = Door::tcp)
       : socket_(knock(address, door)) {}
+  explicit StreamClient(StreamSocket socket) : socket_(std::move(socket)) {}
 
   // What a frame of `payload_bytes` begins with.
   static std::string head(const google::protobuf::MessageLite& header,

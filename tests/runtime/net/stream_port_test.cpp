@@ -2,6 +2,9 @@
 // do not, those who die and those who are slow.
 #include "runtime/net/stream_port.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -191,6 +194,29 @@ TEST_CASE("a caller that reads slowly delays nobody, and gets all of its answer"
     const AlignedBuffer first = test::first_parameters(many);
     const auto expected = std::as_bytes(first.span());
     CHECK(std::ranges::equal(std::as_bytes(std::span(answer->data())), expected));
+  }
+}
+
+TEST_CASE("who finds no descriptor left waits for one, and those who are there go on",
+          "[stream_port]") {
+  for (const Door door : doors) {
+    GangSpec spec = small_gang;
+    spec.mode = Mode::async;
+    const Gang gang(spec);
+    StreamClient first = worker(gang, 0, door);
+    const std::string address = gang.addresses().front();
+    const proto::PsStatus status = test::describe(address);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+
+    rlimit tight = before;  // one more, which the second caller has itself
+    tight.rlim_cur = static_cast<rlim_t>(Descriptor(::dup(STDERR_FILENO)).get()) + 1;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+    StreamClient second(test::knock(address, status, door));
+    const auto answer = first.exchange(push_of(0, 1));
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    REQUIRE(answer.has_value());
+    CHECK(second.greet().has_value());
   }
 }
 
