@@ -18,6 +18,8 @@ constexpr int kPingIntervalMinMillis = 5'000;
 // Tasks of a gang start together, in any order: a ps that is not up yet will be soon.
 constexpr int kReconnectFirstMillis = 50;
 constexpr int kReconnectLastMillis = 500;
+// A host that is far away, or has much to do, takes its time to answer.
+constexpr int kConnectMillis = 20'000;
 
 int message_bytes_max(std::int64_t tensor_bytes) {
   constexpr std::int64_t kGrpcMax = 2'000'000'000;
@@ -61,7 +63,7 @@ grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectFirstMillis);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectFirstMillis);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMillis);  // of one attempt
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectLastMillis);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // a push is never sent twice behind our back
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own

@@ -101,7 +101,8 @@ Status RemoteParams::connect_to(Ps& ps) {
   }
   ps.residual_leaves = status->residual_leaves();
 
-  add_row_peer(ps.name(), ps.address, status->local_socket());
+  const Status rows = add_row_peer(ps.name(), ps.address, status->local_socket());
+  if (!rows.has_value()) return ps.explain(rows.error());
   using enum RemoteOptions::Transport;
   if (options_.transport == shared_memory && !status->shared_socket().empty()) {
     const Status shared = share_memory(ps, status->shared_socket());

@@ -78,7 +78,8 @@ class RemoteParams final : public ParamsChannel {
   Status share_memory(Ps& ps, const std::string& socket);
   bool open_lane(Ps& ps, const proto::PsStatus& status);
   // Where there is a table: a ps that its calls go to.
-  void add_row_peer(std::string name, const std::string& address, const std::string& local_socket);
+  Status add_row_peer(std::string name, const std::string& address,
+                      const std::string& local_socket);
   RowCalls& row_calls();
   Status open_stream(Ps& ps);
   Status make_encoder();

@@ -1,4 +1,5 @@
 // The embedding table's part of RemoteParams: calls of their own beside the streams.
+#include <chrono>
 #include <utility>
 
 #include "runtime/net/channel_options.h"
@@ -9,16 +10,25 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
+namespace {
 
-void RemoteParams::add_row_peer(std::string name, const std::string& address,
-                                const std::string& local_socket) {
-  if (options_.row_width == 0) return;
+constexpr std::chrono::milliseconds kLookUp{100};  // between looks at the stop token
+
+}  // namespace
+
+Status RemoteParams::add_row_peer(std::string name, const std::string& address,
+                                  const std::string& local_socket) {
+  if (options_.row_width == 0) return ok();
   const bool here =
       options_.transport <= RemoteOptions::Transport::unix_socket && answers_here(local_socket);
   auto channel = grpc::CreateCustomChannel(here ? local_socket_address(local_socket) : address,
                                            grpc::InsecureChannelCredentials(),
                                            channel_arguments(row_message_bytes_max));
+  // A call would not wait for it: that the ps is gone is then known at once.
+  Patience patience = patience_for(options_.connect_limit);
+  while (!channel->WaitForConnected(WallClock::now() + kLookUp)) TRY(keep_waiting(patience));
   row_peers_.push_back({std::move(channel), std::move(name)});
+  return ok();
 }
 
 RowCalls& RemoteParams::row_calls() {

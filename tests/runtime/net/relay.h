@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <list>
 #include <string>
 #include <thread>
@@ -18,9 +19,11 @@ namespace trainyard::runtime::test {
 
 class Relay {
  public:
-  // To `address`, "127.0.0.1:port".
-  explicit Relay(const std::string& address)
-      : to_port_(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))),
+  // To `address`, "127.0.0.1:port". Each connection is kept waiting for `latency` first, as by a
+  // host that has much to do.
+  explicit Relay(const std::string& address, std::chrono::milliseconds latency = {})
+      : latency_(latency),
+        to_port_(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))),
         listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in here = at("127.0.0.2", 0);
     socklen_t length = sizeof here;
@@ -64,6 +67,12 @@ class Relay {
     ::shutdown(to, SHUT_WR);
   }
 
+  // Until the latency is over, or the caller gives up.
+  static void hold(int near, std::chrono::milliseconds latency) {
+    pollfd waiting{.fd = near, .events = POLLRDHUP, .revents = 0};
+    ::poll(&waiting, 1, static_cast<int>(latency.count()));
+  }
+
   struct Pair {
     Descriptor near;
     Descriptor far;
@@ -83,14 +92,18 @@ class Relay {
         pairs.pop_back();
         continue;
       }
-      pair.up = std::jthread([near = pair.near.get(), far = pair.far.get()](
-                                 const std::stop_token& over) { pass(near, far, over); });
+      pair.up = std::jthread([near = pair.near.get(), far = pair.far.get(),
+                              latency = latency_](const std::stop_token& over) {
+        hold(near, latency);
+        pass(near, far, over);
+      });
       pair.down = std::jthread([near = pair.near.get(), far = pair.far.get()](
                                    const std::stop_token& over) { pass(far, near, over); });
     }
   }
 
-  std::uint16_t to_port_;
+  const std::chrono::milliseconds latency_;
+  const std::uint16_t to_port_;
   Descriptor listener_;
   std::string address_;
   std::jthread thread_;

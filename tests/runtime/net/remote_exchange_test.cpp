@@ -131,6 +131,22 @@ TEST_CASE("a ps whose stream port is hidden is reached by gRPC, with the same bi
   CHECK(value_of(train_alone(options, {"tcp", "grpc"})) == expected);
 }
 
+TEST_CASE("a ps that is slow to answer a connection is reached, and its rows",
+          "[remote_exchange]") {
+  const GangSpec spec{.ps = 2, .max_steps = 3, .row_width = 4};
+  const Gang gang(spec);
+  const Relay slow(gang.addresses()[1], std::chrono::milliseconds(400));
+  RemoteOptions options = gang.options(0, Transport::grpc);
+  options.ps[1] = slow.address();
+  const auto params = RemoteParams::connect(options);
+  INFO((params.has_value() ? "" : params.error().message));
+  REQUIRE(params.has_value());
+  REQUIRE((*params)->pull(0).has_value());
+  const std::vector<std::int64_t> ids{1, 2, 3, 4, 5, 6, 7, 8};  // of both
+  std::vector<float> rows(ids.size() * 4);
+  CHECK((*params)->read_rows(ids, rows).has_value());
+}
+
 TEST_CASE("a ps that shares no memory is reached by its Unix socket, with the same bits",
           "[remote_exchange]") {
   const GangSpec all{.ps = 3, .max_steps = 3};
