@@ -33,6 +33,7 @@ struct Options {
   std::string address;
   std::vector<std::string> labels;
   std::string runtime;
+  std::string transport = "shared_memory";
   std::string log_level = "info";
 };
 
@@ -61,6 +62,9 @@ void declare(CLI::App& app, Options& options) {
       "that tasks on other hosts connect to (default: this host's, on the way to the server)");
   add("label", options.labels, "KEY=VALUE, may be repeated: jobs can ask for it");
   add("runtime", options.runtime, "the program that a task runs (default: beside this one)");
+  add("transport", options.transport, "the best way to parameter servers that tasks may try")
+      ->check(CLI::IsMember({"shared_memory", "unix", "tcp", "grpc"}))
+      ->capture_default_str();
   add("log-level", options.log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
@@ -205,6 +209,7 @@ int main(int argc, char** argv) {
     return fail(status.error());
   }
   CLI11_PARSE(app, argc, argv);
+  ::setenv("TRAINYARD_TRANSPORT", options.transport.c_str(), 1);  // which tasks are given
   set_log_level(log_level_from(options.log_level).value_or(LogLevel::info));
   const Result<DaemonOptions> checked = check(options);
   return checked ? agent::run(*checked) : fail(checked.error());

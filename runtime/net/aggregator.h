@@ -126,6 +126,8 @@ class Aggregator {
   // be.
   Status tell(MadeStep made);
   [[nodiscard]] const std::optional<BackupSteps>& backups() const { return backups_; }
+  // With backup workers, on ps 0: how many contributions came too late, by rank. Else empty.
+  [[nodiscard]] std::vector<std::int64_t> dropped_by_rank() const;
 
   // The rows [ids, width] as the newest version has them.
   [[nodiscard]] Result<std::vector<float>> read_rows(std::span<const std::int64_t> ids) const;
@@ -185,7 +187,7 @@ class Aggregator {
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step) const;
   void push_among_backups(Push push, Reply reply);
   void commit_if_decided();
-  void commit(MadeStep made);
+  void commit_as(MadeStep made);
   [[nodiscard]] std::int64_t clock_of(std::size_t rank) const;
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
   bool can_answer(std::size_t rank, const Waiting& waiting);

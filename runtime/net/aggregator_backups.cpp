@@ -66,17 +66,22 @@ void Aggregator::ready(std::int64_t rank, std::int64_t step, Reply reply) {
 Status Aggregator::tell(MadeStep made) {
   if (!backups_) return invalid("this job has no backup workers");
   TRY(backups_->check(made));
-  if (made.version > gate_.version()) commit(std::move(made));
+  if (made.version > gate_.version()) commit_as(std::move(made));
   return ok();
 }
 
+std::vector<std::int64_t> Aggregator::dropped_by_rank() const {
+  const bool decides = backups_ && backups_->rules().part != BackupSteps::Part::follows;
+  return decides ? backups_->dropped() : std::vector<std::int64_t>{};
+}
+
 void Aggregator::commit_if_decided() {
-  if (auto made = backups_->decide()) commit(*std::move(made));
+  if (auto made = backups_->decide()) commit_as(*std::move(made));
 }
 
 // Leaves out the pushes of others. The mean is over those that are left, in the order of a tree of
 // so many leaves.
-void Aggregator::commit(MadeStep made) {
+void Aggregator::commit_as(MadeStep made) {
   for (std::size_t rank = 0; rank < pending_.size(); ++rank) {
     if (!made.has(static_cast<std::int64_t>(rank))) pending_[rank].reset();
   }

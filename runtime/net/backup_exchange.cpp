@@ -2,6 +2,7 @@
 // was made, then the others, who are told. Nobody waits for the slower workers, so the ps may go on
 // meanwhile: then it is all asked again, until it is of one version.
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "runtime/net/remote_ps.h"
@@ -23,34 +24,49 @@ Status RemoteParams::wait_until_held() {
 
 // `first` is for ps 0: a pull, or that the rank is ready.
 Result<Pulled> RemoteParams::pull_leader_first(proto::PushFrame first, proto::Encoding wanted) {
+  const Patience patience = patience_for(options_.exchange_limit);
   Ps& leader = *ps_.front();
-  bool contributed = true;
-  BatchSums sums;
+  leader.wanted = wanted;
+  TRY(send(leader, first, {}));
+  TRY(receive_parameters());
+  const bool contributed = !first.ready() || leader.made_of(first.step(), options_.rank);
+  BatchSums sums = leader.pulled.sums;
+  TRY(tell_others(wanted));
+  TRY(receive_parameters());
+  // All are asked at once: who is slow to read all of an answer might else never find the ps where
+  // they were when the first was asked.
   for (;;) {
-    leader.wanted = wanted;
-    TRY(send(leader, first, {}));
-    TRY(receive_parameters());
-    if (first.ready()) contributed = leader.made_of(first.step(), options_.rank);
-    sums += leader.pulled.sums;
-
-    for (std::size_t i = 1; i < ps_.size(); ++i) {
-      proto::PushFrame told;
-      told.set_step(leader.version);
-      if (leader.made.version() > 0) *told.mutable_made() = leader.made;
-      ps_[i]->wanted = wanted;
-      TRY(send(*ps_[i], told, {}));
+    const auto [oldest, newest] = std::ranges::minmax(
+        ps_ | std::views::transform([](const auto& ps) { return ps->version; }));
+    if (oldest == newest) break;
+    if (WallClock::now() > patience.deadline) {
+      return unavailable("parameters of one version did not come in time");
     }
+    TRY(tell_others(wanted));
+    proto::PushFrame again;
+    again.set_step(newest);
+    leader.wanted = wanted;
+    TRY(send(leader, again, {}));
     TRY(receive_parameters());
-    const auto newest =
-        std::ranges::max_element(ps_, {}, [](const auto& ps) { return ps->version; });
-    if ((*newest)->version == leader.version) break;
-    first = {};
-    first.set_step((*newest)->version);
+    sums += leader.pulled.sums;
   }
   Pulled pulled = together();
   pulled.sums = sums;
   pulled.contributed = contributed;
   return pulled;
+}
+
+// How ps 0 made the version that it answered with last. Nobody waits for more than that.
+Status RemoteParams::tell_others(proto::Encoding wanted) {
+  const Ps& leader = *ps_.front();
+  for (std::size_t i = 1; i < ps_.size(); ++i) {
+    proto::PushFrame told;
+    told.set_step(leader.version);
+    if (leader.made.version() > 0) *told.mutable_made() = leader.made;
+    ps_[i]->wanted = wanted;
+    TRY(send(*ps_[i], told, {}));
+  }
+  return ok();
 }
 
 Status RemoteParams::receive_parameters() {

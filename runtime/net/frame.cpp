@@ -87,6 +87,19 @@ void drop_front(std::vector<std::span<const std::byte>>& pieces, std::size_t cou
   if (count > 0) pieces.front() = pieces.front().subspan(count);
 }
 
+// Copies the first `count` bytes of the pieces, which have so many.
+std::vector<std::uint8_t> front_of(std::span<const std::span<const std::byte>> pieces,
+                                   std::size_t count) {
+  std::vector<std::uint8_t> front(count);
+  std::size_t copied = 0;
+  for (auto piece = pieces.begin(); copied < count; ++piece) {
+    const std::size_t part = std::min(piece->size(), count - copied);
+    std::memcpy(front.data() + copied, piece->data(), part);
+    copied += part;
+  }
+  return front;
+}
+
 // Where the tensor must have begun. A frame of rows counts the ids of each of its parts before.
 template <class Header>
 constexpr std::size_t header_bytes_max = kFrameHeaderBytesMax;
@@ -104,16 +117,14 @@ Result<Frame<Header>> decode(const grpc::ByteBuffer& bytes) {
   }
   frame.payload.owner = slices;
 
-  std::vector<std::uint8_t> start(std::min(bytes.Length(), header_bytes_max<Header>));
-  std::size_t copied = 0;
-  for (const auto& piece : frame.payload.pieces) {
-    const std::size_t count = std::min(piece.size(), start.size() - copied);
-    std::memcpy(start.data() + copied, piece.data(), count);
-    copied += count;
-    if (copied == start.size()) break;
+  // Most headers are small, so a little is looked at first.
+  std::vector<std::uint8_t> start;
+  std::optional<Layout> layout;
+  for (const std::size_t room : {std::size_t{kFrameHeaderBytesMax}, header_bytes_max<Header>}) {
+    if (layout || room <= start.size()) break;
+    start = front_of(frame.payload.pieces, std::min(bytes.Length(), room));
+    layout = find_data(start, bytes.Length());
   }
-
-  const auto layout = find_data({start.data(), copied}, bytes.Length());
   if (!layout ||
       !frame.header.ParseFromArray(start.data(), static_cast<int>(layout->header_bytes))) {
     return invalid("a frame that is no " + std::string(frame.header.GetTypeName()));

@@ -193,10 +193,9 @@ Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
   }
 }
 
-std::vector<std::int64_t> PsServer::dropped() const {
-  const auto& backups = aggregator_.backups();
-  if (!backups || backups->rules().part == BackupSteps::Part::follows) return {};
-  return backups->dropped();
+std::vector<std::int64_t> PsServer::dropped() {
+  const std::lock_guard lock(mutex_);  // its ports' threads may still be at work
+  return aggregator_.dropped_by_rank();
 }
 
 bool PsServer::over() const {

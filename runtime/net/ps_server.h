@@ -76,7 +76,7 @@ class PsServer {
 
   // With backup workers, on ps 0: how many contributions came too late, by rank. Else empty. Not
   // while it serves.
-  [[nodiscard]] std::vector<std::int64_t> dropped() const;
+  [[nodiscard]] std::vector<std::int64_t> dropped();
 
  private:
   friend class PushStream;

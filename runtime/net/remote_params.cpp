@@ -252,7 +252,8 @@ void RemoteParams::close_streams() {
     ps->stream->WritesDone(&ps->half_closed);
     ps->stream->Finish(&ps->end, &ps->ended);
   }
-  for (std::size_t outstanding = 2 * stream_count(); outstanding > 0; --outstanding) {
+  const auto streams = std::ranges::count_if(ps_, [](const auto& ps) { return ps->by_grpc(); });
+  for (auto outstanding = 2 * streams; outstanding > 0; --outstanding) {
     if (!next_completion(kCloseLimit).has_value()) break;
   }
 }

@@ -106,6 +106,7 @@ class RemoteParams final : public ParamsChannel {
   [[nodiscard]] bool asks_leader_first() const;
   Status wait_until_held();
   Result<Pulled> pull_leader_first(proto::PushFrame first, proto::Encoding wanted);
+  Status tell_others(proto::Encoding wanted);
   Status receive_parameters();
   std::vector<std::span<std::byte>> places_for(Ps& ps);
   Status await_answers();

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/net/accept_errors.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/shared_floats.h"
 #include "runtime/net/wire_format.h"
@@ -80,7 +81,8 @@ Result<std::unique_ptr<SharedPort>> SharedPort::open(const std::string& name, He
   if (!poll) return unavailable("epoll: " + std::generic_category().message(errno));
   std::unique_ptr<SharedPort> port(
       new SharedPort(std::move(socket), std::move(poll), std::move(held), server));
-  if (!port->watch(port->socket_.descriptor())) return unavailable("cannot watch " + name);
+  if (!port->watch(port->socket_.descriptor(), EPOLLIN, EPOLL_CTL_ADD))
+    return unavailable("cannot watch " + name);
   port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
   return port;
 }
@@ -93,11 +95,11 @@ SharedPort::~SharedPort() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool SharedPort::watch(int descriptor) {
+bool SharedPort::watch(int descriptor, std::uint32_t events, int operation) {
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.fd = descriptor;
-  return ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+  return ::epoll_ctl(poll_.get(), operation, descriptor, &event) == 0;
 }
 
 void SharedPort::run(const std::stop_token& stop) {
@@ -113,15 +115,30 @@ void SharedPort::run(const std::stop_token& stop) {
         serve(found->second);
       }
     }
+    look_up();
   }
 }
 
+// Who knocks would be heard again and again, and nothing else would be done.
+void SharedPort::rest() {
+  watch(socket_.descriptor(), 0, EPOLL_CTL_MOD);
+  rests_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLookUpMillis);
+}
+
+void SharedPort::look_up() {
+  if (!rests_until_ || std::chrono::steady_clock::now() < *rests_until_) return;
+  rests_until_.reset();
+  watch(socket_.descriptor(), EPOLLIN, EPOLL_CTL_MOD);
+}
+
 void SharedPort::accept() {
+  errno = 0;
   auto socket = socket_.accept();
+  if (!socket && is_short_of_room(errno)) return rest();
   if (!socket) return;
   const int descriptor = socket->descriptor();
   const auto caller = std::make_shared<Caller>(std::move(*socket), server_);
-  if (!watch(descriptor)) return;
+  if (!watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) return;
   callers_.emplace(descriptor, caller);
   const std::lock_guard lock(server_.mutex_);
   server_.opened(caller);

@@ -3,8 +3,11 @@
 // reads the ps' weights in place.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -36,16 +39,20 @@ class SharedPort {
   SharedPort(PacketSocket socket, Descriptor poll, Held held, PsServer& server);
   void run(const std::stop_token& stop);
   void accept();
+  void rest();
+  void look_up();
   void serve(std::shared_ptr<Caller> caller);
   Status take(Caller& caller, Packet packet);
-  bool watch(int descriptor);
+  bool watch(int descriptor, std::uint32_t events, int operation);
 
   const PacketSocket socket_;
   const Descriptor poll_;  // epoll over the socket and all callers
   const Held held_;
   PsServer& server_;
   std::map<int, std::shared_ptr<Caller>> callers_;  // by descriptor
-  std::jthread thread_;                             // last: it uses all of the above
+  // No caller could be accepted: until then it listens no more.
+  std::optional<std::chrono::steady_clock::time_point> rests_until_;
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace trainyard::runtime

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/net/accept_errors.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/stream_caller.h"
@@ -26,11 +27,6 @@ constexpr std::ptrdiff_t kUnknownMax = 64;  // callers that have not said their 
 constexpr std::uint32_t kAlways = EPOLLIN | EPOLLRDHUP;
 
 using State = StreamCaller::State;
-
-// A caller cannot be accepted now, and stays where it is.
-bool no_room(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
 
 Error failed(const std::string& what) {
   return unavailable(what + ": " + std::generic_category().message(errno));
@@ -129,15 +125,19 @@ void StreamPort::run(const std::stop_token& stop) {
 
 // Who knocks would be heard again and again, and nothing else would be done.
 void StreamPort::rest(const StreamSocket& socket) {
-  log_warning("no descriptor for a new stream",
-              {{"message", std::generic_category().message(errno)}});
+  if (!std::exchange(short_of_room_, true)) {
+    log_warning("no descriptor for a new stream",
+                {{"message", std::generic_category().message(errno)}});
+  }
   watch(socket.descriptor(), 0, EPOLL_CTL_MOD);
   resting_ = true;
 }
 
 void StreamPort::accept(const StreamSocket& socket) {
+  errno = 0;
   auto accepted = socket.accept();
-  if (!accepted && no_room(errno)) return rest(socket);
+  if (!accepted && is_short_of_room(errno)) return rest(socket);
+  short_of_room_ = false;
   if (!accepted || closing_) return;
   const auto unknown =
       std::ranges::count_if(callers_, [](const auto& each) { return !each.second->known; });

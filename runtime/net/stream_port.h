@@ -72,6 +72,7 @@ class StreamPort {
   Ready ready_;                              // have an answer to be sent: under the server's lock
   bool at_work_ = false;                     // likewise: who has the lock is the port's thread
   bool resting_ = false;                     // no caller could be accepted: listens no more for now
+  bool short_of_room_ = false;               // and that was said
   Clock::time_point looked_ = Clock::now();  // look_up()
   std::atomic<bool> closing_ = false;
   std::atomic<Clock::duration> close_by_{};  // since the clock's epoch; once closing_

@@ -55,12 +55,14 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
 }
 
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps) {
-  if (!context.keep_files) return;
+  if (!context.keep_files || steps.empty()) return;
+  const std::int64_t newest = std::ranges::max(steps);
   std::error_code error;
   std::vector<std::filesystem::path> old;
   for (const auto& entry : std::filesystem::directory_iterator(context.folder, error)) {
     const auto step = step_of(entry.path().filename().string());
-    if (step && std::ranges::find(steps, *step) == steps.end()) old.push_back(entry.path());
+    const bool is_old = step && *step < newest;  // else its shard may be written just now
+    if (is_old && std::ranges::find(steps, *step) == steps.end()) old.push_back(entry.path());
   }
   for (const auto& folder : old) {
     std::filesystem::remove_all(folder, error);

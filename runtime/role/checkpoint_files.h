@@ -11,8 +11,9 @@ namespace trainyard::runtime {
 // ShardEvent once it is durable. `task` and `plan` must outlive what is returned.
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index);
 
-// Deletes the checkpoint folders of all steps but these, as far as they lie in the task's own
-// folder. Only by hand (TaskContext::keep_files): an agent looks after its tasks' files itself.
+// Deletes the checkpoint folders of all steps but these and later ones, which may be under way, as
+// far as they lie in the task's own folder. Only by hand (TaskContext::keep_files): an agent looks
+// after its tasks' files itself.
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps);
 
 }  // namespace trainyard::runtime

@@ -48,7 +48,7 @@ struct Worker {
 };
 
 constexpr std::array transports{Gang::Transport::shared_memory, Gang::Transport::unix_socket,
-                                Gang::Transport::tcp};
+                                Gang::Transport::tcp, Gang::Transport::grpc};
 
 std::vector<float> parameters_of(const Pulled& pulled) {
   return {pulled.parameters.begin(), pulled.parameters.end()};

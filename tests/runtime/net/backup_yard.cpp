@@ -131,6 +131,7 @@ void BackupYard::deliver_up(Worker& worker, std::size_t ps) {
     using enum BackupSteps::Verdict;
     const auto verdict = to.backups()->judge(worker.rank, request.step);
     if (ps == 0 && (verdict == hold || verdict == late)) ++pushed_;
+    if (ps == 0 && verdict == late && request.push->snapshot_step > 0) asked_late_ = to.version();
     to.push(*std::move(request.push), reply);
   } else if (request.ready) {
     to.ready(worker.rank, request.step, reply);
@@ -147,6 +148,7 @@ void BackupYard::deliver_down(Worker& worker, std::size_t ps) {
   if (pushes != (answer.weights == nullptr))
     fault = "parameters where there should be none, or none";
   if (worker.phase == Phase::waits_for_lead) return answer_from_lead(worker, answer);
+  if (ps == 0 && worker.phase == Phase::waits_for_others) take_from_lead(worker, answer);
   worker.versions[ps] = answer.version;
   if (hurries() && pushes && ps == 0) return ask_lead(worker, true, worker.pushed_step);
   if (std::ranges::count(worker.versions, unknown) > 0) return;
@@ -160,31 +162,46 @@ void BackupYard::ask_lead(Worker& worker, bool ready, std::int64_t step) {
       Request{.push = {}, .ready = ready, .step = step, .made = {}, .process = worker.process};
 }
 
-void BackupYard::answer_from_lead(Worker& worker, const Answer& answer) {
+void BackupYard::take_from_lead(Worker& worker, const Answer& answer) {
   if (worker.rank == 0) told_ += answer.sums;
+  worker.version = answer.version;
+  worker.made = answer.made;
+}
+
+void BackupYard::answer_from_lead(Worker& worker, const Answer& answer) {
+  take_from_lead(worker, answer);
   if (worker.pushed_step > 0) {
     const bool mine = answer.made.version == worker.pushed_step && answer.made.has(worker.rank);
     contributed_ += mine ? 1 : 0;
     worker.pushed_step = 0;
   }
-  worker.version = answer.version;
-  worker.made = answer.made;
   worker.versions.assign(ps_.size(), unknown);
   worker.versions[0] = answer.version;
   worker.phase = Phase::waits_for_others;
-  const bool tells = spec_.without != YardSpec::Without::telling_the_others;
-  for (std::size_t i = 1; i < ps_.size(); ++i) {
-    worker.links[i].up = Request{.push = {},
-                                 .step = answer.version,
-                                 .made = tells ? answer.made : MadeStep(),
-                                 .process = worker.process};
-  }
+  tell_others(worker);
   if (ps_.size() == 1) others_have_answered(worker);
 }
 
+void BackupYard::tell_others(Worker& worker) {
+  const bool tells = spec_.without != YardSpec::Without::telling_the_others;
+  for (std::size_t i = 1; i < ps_.size(); ++i) {
+    worker.links[i].up = Request{.push = {},
+                                 .step = worker.version,
+                                 .made = tells ? worker.made : MadeStep(),
+                                 .process = worker.process};
+  }
+}
+
+// Until all have answered with one version: all are asked again at once.
 void BackupYard::others_have_answered(Worker& worker) {
-  const std::int64_t newest = *std::ranges::max_element(worker.versions);
-  if (newest > worker.version) return ask_lead(worker, false, newest);
+  const auto [oldest, newest] = std::ranges::minmax(worker.versions);
+  if (oldest != newest) {
+    worker.versions.assign(ps_.size(), unknown);
+    tell_others(worker);
+    worker.links[0].up =
+        Request{.push = {}, .ready = false, .step = newest, .made = {}, .process = worker.process};
+    return;
+  }
   worker.phase = worker.version >= spec_.max_steps ? Phase::done : Phase::computes;
 }
 

@@ -46,6 +46,9 @@ class BackupYard {
   [[nodiscard]] std::int64_t contributed() const { return contributed_; }
   [[nodiscard]] std::vector<std::vector<std::int64_t>> snapshots() const;  // versions, by ps
   [[nodiscard]] std::int64_t snapshots_asked() const { return snapshots_asked_; }
+  // Of the newest push that asked for one and was late: the version of ps 0 then. Nothing: none
+  // was.
+  [[nodiscard]] std::optional<std::int64_t> asked_late() const { return asked_late_; }
   // What the steps that were made must have led to.
   [[nodiscard]] float expected_weight() const;
   [[nodiscard]] float weight(std::size_t ps) const;
@@ -82,10 +85,12 @@ class BackupYard {
   bool act();
   void deliver_up(Worker& worker, std::size_t ps);
   void deliver_down(Worker& worker, std::size_t ps);
+  void take_from_lead(Worker& worker, const Answer& answer);
   void answer_from_lead(Worker& worker, const Answer& answer);
   void others_have_answered(Worker& worker);
   void push(Worker& worker);
   void ask_lead(Worker& worker, bool ready, std::int64_t step);
+  void tell_others(Worker& worker);
   void die(Worker& worker);
   void notice(Worker& worker, std::size_t ps);
   void compare(std::size_t ps);
@@ -106,6 +111,7 @@ class BackupYard {
   std::int64_t pushed_ = 0;
   std::int64_t contributed_ = 0;
   std::int64_t snapshots_asked_ = 0;
+  std::optional<std::int64_t> asked_late_;
   std::int64_t deaths_ = 0;
   BatchSums told_;
 };

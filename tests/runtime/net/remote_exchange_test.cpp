@@ -64,6 +64,39 @@ TEST_CASE("the refusal of one ps is heard while another lets the worker wait",
   }
 }
 
+TEST_CASE("a worker that leaves in good order is no loss, whichever way it came",
+          "[remote_exchange]") {
+  for (const Transport transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    const Gang gang(two_ps);
+    {
+      const auto leaves = RemoteParams::connect(gang.options(0, transport));
+      REQUIRE(leaves.has_value());
+      REQUIRE((*leaves)->pull(0).has_value());
+    }
+    // A sync step without it would be given up, and everybody who waits or comes be told so.
+    const auto other = RemoteParams::connect(gang.options(1, transport));
+    REQUIRE(other.has_value());
+    const auto back = RemoteParams::connect(gang.options(0, transport));
+    REQUIRE(back.has_value());
+    std::array<Result<Pulled>, 2> ends{internal("never ran"), internal("never ran")};
+    {
+      const auto step = [&ends](RemoteParams& params, std::size_t rank) {
+        const auto gradient = params.gradient_buffer(static_cast<std::size_t>(two_ps.elements));
+        ends[rank] = params.pull(0);
+        if (!ends[rank].has_value()) return;
+        ends[rank] = params.push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+      };
+      const std::jthread first([&] { step(**back, 0); });
+      const std::jthread second([&] { step(**other, 1); });
+    }
+    for (const auto& end : ends) {
+      INFO((end.has_value() ? "" : end.error().message));
+      CHECK(end.has_value());
+    }
+  }
+}
+
 TEST_CASE("so it is where the ps are reached in different ways", "[remote_exchange]") {
   for (const std::size_t hidden : {0U, 1U}) {
     INFO("ps/" << hidden << " by gRPC");

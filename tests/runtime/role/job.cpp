@@ -3,11 +3,11 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <random>
 #include <sstream>
 
 #include "runtime/files/manifest_file.h"
@@ -93,11 +93,11 @@ Child Job::launch(Role role, std::int64_t index) {
 // Peers of an all-reduce know each other's ports before any of them starts, as the scheduler's do.
 // Not ports that the OS may give away to anybody's connection before the peer comes for it.
 void Job::choose_ports() {
-  static int next = ::getpid();
+  static std::uint32_t next = std::random_device()();
   std::vector<Descriptor> held;  // until all are chosen, so that none is chosen twice
   const auto choose = [&held](std::string& address) {
     for (int tries = 0; tries < 10000; ++tries) {
-      const int port = 10000 + ++next % 10000;
+      const std::uint32_t port = 10000 + ++next % 10000;
       Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
       sockaddr_in local{};
       local.sin_family = AF_INET;

@@ -59,10 +59,12 @@ inline DatasetSpec made_data(const Folder& folder) {
 
 inline void run(Job& job) {
   job.start();
+  std::string failed;
   for (const auto& [name, code] : job.wait_all()) {
-    INFO(name << ": " << code << "\n" << job.task(name).output());
-    REQUIRE(code == 0);
+    if (code != 0) failed += name + ": " + std::to_string(code) + "\n" + job.task(name).output();
   }
+  INFO(failed);
+  REQUIRE(failed.empty());
 }
 
 inline double test_accuracy_of(const JobSpec& spec) {
