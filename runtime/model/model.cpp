@@ -101,13 +101,13 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
 }
 
 BatchResult Model::gradient(std::span<const float> parameters, const Batch& batch,
-                            std::span<float> gradients,
-                            const std::function<void(std::size_t)>& on_final, RowBatch* rows) {
+                            std::span<float> gradients, const GradientNews& news, RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows);
   const BatchResult result = parts_->forward(parameters, feed);
-  parts_->executor.backward(parameters, feed, gradients, on_final);
+  if (news.on_result) news.on_result(result);
+  parts_->executor.backward(parameters, feed, gradients, news.on_final);
   return result;
 }
 

@@ -27,6 +27,13 @@ struct BatchResult {
 
 class RowBatch;
 
+// What is told of a gradient while it is computed; each may be empty.
+struct GradientNews {
+  std::function<void(const BatchResult&)> on_result;  // before the first gradient is there
+  // The gradient of variables()[i] is final: from the last layer to the first.
+  std::function<void(std::size_t)> on_final;
+};
+
 class Model {
  public:
   // `batch_size` is the largest batch it is ever given. `invalid` where model and data do not fit
@@ -47,12 +54,9 @@ class Model {
   void initialize(std::uint64_t seed, std::span<float> parameters) const;
 
   // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena).
-  // `on_final` (may be empty) is called as soon as the gradient of variables()[i] is final, from
-  // the last layer to the first. `rows`: where the model has a table, the batch's rows, which
-  // receive their gradients.
+  // `rows`: where the model has a table, the batch's rows, which receive their gradients.
   BatchResult gradient(std::span<const float> parameters, const Batch& batch,
-                       std::span<float> gradients,
-                       const std::function<void(std::size_t)>& on_final = {},
+                       std::span<float> gradients, const GradientNews& news = {},
                        RowBatch* rows = nullptr);
   BatchResult evaluate(std::span<const float> parameters, const Batch& batch,
                        RowBatch* rows = nullptr);

@@ -91,23 +91,30 @@ Payload RemoteParams::payload_for(const Ps& ps, const Contribution& contribution
   return payload;
 }
 
+proto::PushFrame RemoteParams::push_frame(Ps& ps, const Contribution& contribution) const {
+  proto::PushFrame header;
+  header.set_step(contribution.step);
+  header.set_base_version(ps.version);
+  header.set_examples(contribution.sums.examples);
+  header.set_loss_sum(contribution.sums.loss_sum);
+  header.set_correct(contribution.sums.correct);
+  header.set_snapshot_step(contribution.snapshot_step);
+  header.set_announced_snapshot(contribution.announced_snapshot);
+  header.set_encoding(gradient_encoding(options_.wire));
+  header.set_residuals(contribution.residuals);
+  ps.wanted = parameter_encoding(options_.wire);
+  return header;
+}
+
 Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
+  const auto start = std::chrono::steady_clock::now();
+  if (streams_) end_streaming();
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
-  const auto start = std::chrono::steady_clock::now();
   prepare(contribution);
   for (const auto& ps : ps_) {
-    proto::PushFrame header;
-    header.set_step(contribution.step);
-    header.set_base_version(ps->version);
-    header.set_examples(contribution.sums.examples);
-    header.set_loss_sum(contribution.sums.loss_sum);
-    header.set_correct(contribution.sums.correct);
-    header.set_snapshot_step(contribution.snapshot_step);
-    header.set_announced_snapshot(contribution.announced_snapshot);
-    header.set_encoding(gradient_encoding(options_.wire));
-    header.set_residuals(contribution.residuals);
-    ps->wanted = parameter_encoding(options_.wire);
+    if (std::exchange(ps->streams, false)) continue;
+    proto::PushFrame header = push_frame(*ps, contribution);
     TRY(send(*ps, header, payload_for(*ps, contribution)));
   }
   const Seconds push = std::chrono::steady_clock::now() - start;
@@ -132,11 +139,15 @@ Result<Pulled> RemoteParams::answer_to(const Contribution& contribution) {
   return pulled;
 }
 
-Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
+void RemoteParams::sign(const Ps& ps, proto::PushFrame& header) const {
   header.set_token(options_.token);
   header.set_rank(options_.rank);
   header.set_process(process_);
   header.set_wanted(ps.wanted);
+}
+
+Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
+  sign(ps, header);
   ps.awaited = true;
   traffic_.sent += payload.bytes();
   if (ps.lane) {

@@ -68,6 +68,7 @@ RemoteParams::RemoteParams(RemoteOptions options)
 }
 
 RemoteParams::~RemoteParams() {
+  sender_.reset();
   if (usable_) close_streams();
   for (const auto& ps : ps_) ps->context.TryCancel();
   close(queue_);

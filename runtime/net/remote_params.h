@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/net/gradient_encoder.h"
+#include "runtime/net/gradient_sender.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/net/row_calls.h"
 #include "runtime/net/shared_floats.h"
@@ -33,7 +34,12 @@ struct RemoteOptions {
   std::int64_t first_leaf = 0;   // onebit: of the rank, for its residuals
   std::vector<Range> gaps = {};  // onebit: elements of the arena that belong to no variable
   std::int64_t row_width = 0;    // of the embedding table; 0: the model has none
-  bool backup_workers = false;   // sync: a step does not wait for every rank (BackupSteps)
+  // Where the arena may be cut when a gradient is sent while it is computed, ascending from 0:
+  // begins of variables. None: it is sent when it is whole.
+  std::vector<std::int64_t> cuts = {};
+  // To a ps with a smaller share: what a socket takes at once anyway is not worth a thread.
+  std::int64_t streamed_bytes_min = 1 << 20;
+  bool backup_workers = false;  // sync: a step does not wait for every rank (BackupSteps)
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
@@ -58,6 +64,8 @@ class RemoteParams final : public ParamsChannel {
   Result<Pulled> pull_exactly(std::int64_t version) override;
   Result<Pulled> pull_turn() override;
   Result<Pulled> pull_master(std::int64_t at_least) override;
+  bool begin_push(const Contribution& contribution) override;
+  void release(std::int64_t from) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
@@ -88,6 +96,9 @@ class RemoteParams final : public ParamsChannel {
   Result<Pulled> pull_from_all(proto::Encoding wanted, FrameOf frame_of);
   void prepare(const Contribution& contribution);
   [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
+  [[nodiscard]] proto::PushFrame push_frame(Ps& ps, const Contribution& contribution) const;
+  void sign(const Ps& ps, proto::PushFrame& header) const;
+  void end_streaming();
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
   Status receive_sent();  // the answers to all frames that were sent
@@ -139,7 +150,9 @@ class RemoteParams final : public ParamsChannel {
   Seconds assembling_{};        // of the exchange under way
   Traffic traffic_;             // likewise
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
+  bool streams_ = false;        // a gradient that is still computed is on its way
   bool usable_ = false;         // streams are open, and no exchange has failed
+  std::unique_ptr<GradientSender> sender_;  // made by the first that streams; uses the lanes
 };
 
 }  // namespace trainyard::runtime

@@ -40,9 +40,10 @@ struct RemoteParams::Ps {
   std::int64_t version = 0;                 // of the parameters last received
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
-  bool awaited = false;                     // a frame was sent, its answer is to come
-  bool holds = false;                       // the answer was that it holds the push, and no more
-  proto::MadeStep made{};                   // with backup workers: how `version` was made
+  bool streams = false;    // a frame is on its way whose gradient is computed still
+  bool awaited = false;    // a frame was sent, its answer is to come
+  bool holds = false;      // the answer was that it holds the push, and no more
+  proto::MadeStep made{};  // with backup workers: how `version` was made
   Pulled pulled;
   Tag started{this, Operation::started};
   Tag sent{this, Operation::sent};

@@ -5,11 +5,14 @@
 #include <array>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/net/frame.h"
 #include "runtime/net/large_buffer.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/stream_port.h"
+#include "runtime/net/tail_pieces.h"
 #include "schemas/base/utf8.h"
 #include "schemas/wire/grpc_status.h"
 
@@ -93,6 +96,23 @@ Status StreamCaller::place(std::int64_t bytes) {
   if (bytes > 0) {
     places[0] = std::as_writable_bytes(memory_->span()).first(static_cast<std::size_t>(bytes));
   }
+  if (push_.pieces_from_end_size() > 0) return place_from_end(places[0]);
+  return in.place(places);
+}
+
+// A gradient that is still computed.
+Status StreamCaller::place_from_end(std::span<std::byte> memory) {
+  if (std::cmp_greater(push_.pieces_from_end_size(), tail_pieces_max)) {
+    return invalid(std::to_string(push_.pieces_from_end_size()) +
+                   " pieces of a payload, more than " + std::to_string(tail_pieces_max));
+  }
+  std::vector<std::span<std::byte>> places;
+  for (const std::uint64_t bytes : push_.pieces_from_end()) {
+    if (bytes > memory.size()) return invalid("pieces of more than the payload");
+    places.push_back(memory.last(bytes));
+    memory = memory.first(memory.size() - bytes);
+  }
+  if (!memory.empty()) return invalid("pieces of less than the payload");
   return in.place(places);
 }
 

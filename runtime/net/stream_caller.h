@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "runtime/math/aligned_buffer.h"
@@ -60,6 +61,7 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
  private:
   Status greet();
   Status place(std::int64_t bytes);
+  Status place_from_end(std::span<std::byte> memory);
 
   StreamPort* port_;  // under the server's lock
   PsServer& server_;

@@ -30,11 +30,12 @@ void PieceQueue::push(const void* data, std::size_t bytes) {
   pieces_.push_back({.iov_base = const_cast<void*>(data), .iov_len = bytes});  // NOLINT
 }
 
-PieceQueue::Turn PieceQueue::turn() const {
+PieceQueue::Turn PieceQueue::turn(std::size_t limit) const {
+  limit = std::min(limit, kTurnBytes);
   Turn turn;
   for (std::size_t i = at_; i < pieces_.size() && turn.count < turn.pieces.size(); ++i) {
-    if (turn.bytes == kTurnBytes) break;
-    const std::size_t bytes = std::min(pieces_[i].iov_len, kTurnBytes - turn.bytes);
+    if (turn.bytes == limit) break;
+    const std::size_t bytes = std::min(pieces_[i].iov_len, limit - turn.bytes);
     turn.pieces[turn.count++] = {.iov_base = pieces_[i].iov_base, .iov_len = bytes};
     turn.bytes += bytes;
   }
@@ -69,13 +70,22 @@ void OutgoingFrame::start(const google::protobuf::MessageLite& header, Payload p
   pieces_.clear();
   pieces_.push(head_.data(), head_.size());
   for (const auto& piece : payload_.pieces) pieces_.push(piece.data(), piece.size());
+  left_ = 0;
+  may_leave_ = SIZE_MAX;
+}
+
+void OutgoingFrame::start_held(const google::protobuf::MessageLite& header, Payload payload) {
+  start(header, std::move(payload));
+  release(0);
 }
 
 Result<bool> OutgoingFrame::send_some(const StreamSocket& socket) {
-  const PieceQueue::Turn turn = pieces_.turn();
+  if (is_held()) return true;
+  const PieceQueue::Turn turn = pieces_.turn(may_leave_ - left_);
   if (turn.count == 0) return false;
   TRY_ASSIGN(const std::size_t count, socket.send(turn.span()));
   pieces_.drop(count);
+  left_ += count;
   if (pieces_.empty()) payload_ = {};
   return count < turn.bytes;
 }

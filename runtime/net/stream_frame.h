@@ -7,6 +7,7 @@
 #include <google/protobuf/message_lite.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,7 +27,7 @@ class PieceQueue {
   void push(const void* data, std::size_t bytes);
   [[nodiscard]] bool empty() const { return at_ == pieces_.size(); }
 
-  // For one call: no more than a few MiB, so that others have their turn.
+  // For one call: no more than a few MiB, so that others have their turn, nor than `limit`.
   struct Turn {
     std::array<iovec, stream_pieces_max> pieces;
     std::size_t count = 0;
@@ -34,7 +35,7 @@ class PieceQueue {
 
     [[nodiscard]] std::span<const iovec> span() const { return {pieces.data(), count}; }
   };
-  [[nodiscard]] Turn turn() const;
+  [[nodiscard]] Turn turn(std::size_t limit = SIZE_MAX) const;
   void drop(std::size_t bytes);
   void clear();
 
@@ -50,13 +51,23 @@ class OutgoingFrame {
   // and its owner is held as long.
   void start(const google::protobuf::MessageLite& header, Payload payload);
   [[nodiscard]] bool sent() const { return pieces_.empty(); }
-  // One call's worth; true when the socket takes no more now.
+  // One call's worth; true when the socket takes no more now, or all that may leave has left.
   Result<bool> send_some(const StreamSocket& socket);
+
+  // The same of a payload that is still written, in the order of its pieces: none of it leaves
+  // before it is released.
+  void start_held(const google::protobuf::MessageLite& header, Payload payload);
+  // So many bytes of it are as they will be. On any thread.
+  void release(std::size_t payload_bytes) { may_leave_ = head_.size() + payload_bytes; }
+  // What may leave has left, and more is to come.
+  [[nodiscard]] bool is_held() const { return !sent() && left_ >= may_leave_; }
 
  private:
   std::string head_;
   Payload payload_;
   PieceQueue pieces_;
+  std::size_t left_ = 0;                           // bytes that have left
+  std::atomic<std::size_t> may_leave_ = SIZE_MAX;  // in all
 };
 
 // Frames as they come in, one after another.

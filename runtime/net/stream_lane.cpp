@@ -3,6 +3,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "schemas/wire/grpc_status.h"
@@ -39,7 +41,7 @@ Result<StreamLane> StreamLane::connect(StreamSocket socket, const proto::Caller&
 }
 
 short StreamLane::awaited() const {
-  return static_cast<short>(ends_->out.sent() ? POLLIN : POLLIN | POLLOUT);
+  return static_cast<short>(can_send() ? POLLIN | POLLOUT : POLLIN);
 }
 
 void StreamLane::send(const proto::PushFrame& header, Payload payload,
@@ -50,6 +52,30 @@ void StreamLane::send(const proto::PushFrame& header, Payload payload,
   ends_->out.start(push, std::move(payload));
   // What went wrong, if it did, advance() finds out together with the reason that the ps gave.
   static_cast<void>(send_on());
+}
+
+void StreamLane::begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
+                       std::vector<std::span<std::byte>> places) {
+  proto::StreamPush push;
+  *push.mutable_frame() = header;
+  Payload payload;
+  std::size_t bytes = 0;
+  ends_->marks.clear();
+  for (TailPiece& piece : pieces) {
+    bytes += static_cast<std::size_t>(piece.payload.bytes());
+    push.add_pieces_from_end(static_cast<std::uint64_t>(piece.payload.bytes()));
+    std::ranges::copy(piece.payload.pieces, std::back_inserter(payload.pieces));
+    ends_->marks.push_back({.from = piece.from, .bytes = bytes});
+  }
+  payload.owner = pieces.front().payload.owner;
+  ends_->places = std::move(places);
+  ends_->out.start_held(push, std::move(payload));
+}
+
+void StreamLane::release(std::int64_t from) {
+  const auto still =
+      std::ranges::find_if(ends_->marks, [from](const auto& mark) { return mark.from < from; });
+  if (still != ends_->marks.begin()) ends_->out.release(std::prev(still)->bytes);
 }
 
 Status StreamLane::send_on() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/net/stream_frame.h"
+#include "runtime/net/tail_pieces.h"
 #include "schemas/proto/params.pb.h"
 
 namespace trainyard::runtime {
@@ -28,6 +29,17 @@ class StreamLane {
   // where the answer's parameters go.
   void send(const proto::PushFrame& header, Payload payload,
             std::vector<std::span<std::byte>> places);
+  // The same of a gradient that is still computed: nothing leaves but what is released. `pieces` as
+  // of tail_pieces(), the first with their owner.
+  void begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
+             std::vector<std::span<std::byte>> places);
+  // The elements of the arena from `from` on are final. On any thread.
+  void release(std::int64_t from);
+  // Sends what may leave now: until advance() is called again any one thread may do it.
+  Status send_on();
+  // There is something that may leave.
+  [[nodiscard]] bool can_send() const { return !ends_->out.sent() && !ends_->out.is_held(); }
+
   // Moves what can be moved now; the answer when all of it is there, nothing before. `unavailable`
   // when the ps is gone; else the error with which it refused.
   Result<std::optional<proto::PullFrame>> advance();
@@ -45,10 +57,14 @@ class StreamLane {
     IncomingFrame in = {};
     std::vector<std::span<std::byte>> places = {};
     proto::StreamPull pull = {};
+    // Of a gradient that is still computed: how many bytes may leave with the elements from `from`.
+    struct Mark {
+      std::int64_t from = 0;
+      std::size_t bytes = 0;
+    };
+    std::vector<Mark> marks = {};
   };
-  explicit StreamLane(StreamSocket socket)
-      : ends_(std::make_unique<Ends>(Ends{.socket = std::move(socket)})) {}
-  Status send_on();
+  explicit StreamLane(StreamSocket socket) : ends_(new Ends{.socket = std::move(socket)}) {}
   Result<std::optional<proto::PullFrame>> receive_on();
   Status place();
 

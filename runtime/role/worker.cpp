@@ -18,6 +18,7 @@
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/chief.h"
+#include "runtime/role/final_tail.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
@@ -67,6 +68,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .gaps = gaps_of(plan.model.variables(),
                                                                   plan.model.arena_elements()),
                                                   .row_width = plan.model.rows().width(),
+                                                  .cuts = FinalTail::cuts(plan.model.variables()),
                                                   .backup_workers = plan.has_backups(),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
@@ -174,9 +176,10 @@ class Training {
       }
       times_ = {};
       if (plan_.has_backups()) batches.skip_to(next_step());
-      TRY_ASSIGN(const auto sums, compute(batches));
-      if (!sums) return ok();  // asked to stop
-      TRY(exchange(*sums, chief));
+      TRY_ASSIGN(Contribution contribution, next_contribution(chief));
+      TRY_ASSIGN(const bool computed, compute(batches, contribution));
+      if (!computed) return ok();  // asked to stop
+      TRY(exchange(contribution, chief));
       if (task_.stop.stop_requested()) return ok();  // the gradient may be on its way still
     }
   }
@@ -187,22 +190,26 @@ class Training {
     RowGradients& rows;
   };
 
-  // The gradients of a step's nodes, one after another; nothing when asked to stop.
-  Result<std::optional<BatchSums>> compute(Prefetcher& batches) {
+  // The gradients of a step's nodes, one after another; false when asked to stop. The last one may
+  // be on its way already when this returns.
+  Result<bool> compute(Prefetcher& batches, Contribution& contribution) {
     const auto start = StepTimes::Clock::now();
-    BatchSums sums;
+    BatchSums& sums = contribution.sums;
     row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
+      // Of a table the rows' gradients have to be there first.
+      const bool streams = i + 1 == nodes_.size() && nodes_[i].count() == 1 && row_width_ == 0;
+      streamed_ = streams ? &contribution : nullptr;
       TRY_ASSIGN(const bool done, add_up(nodes_[i], 0, sum, batches, sums));
-      if (!done) return std::optional<BatchSums>();
+      if (!done) return false;
     }
     times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
     if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
     // A sign or a rounded number would hide it, and a residual would keep it for ever.
     const bool exact = plan_.wire == Wire::float32;
     if (!exact && !all_finite(gradient_->span())) return not_finite("gradient");
-    return std::optional(sums);
+    return true;
   }
 
   Error not_finite(const std::string& what) {
@@ -248,9 +255,22 @@ class Training {
       if (!read.has_value() && task_.stop.stop_requested()) return false;
       TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
     }
-    const BatchResult result = plan_.model.gradient(pulled_.parameters, batch, sum.dense, {}, rows);
+    FinalTail tail(plan_.model.variables());
+    bool begun = false;
+    const GradientNews news{.on_result =
+                                [&](const BatchResult& result) {
+                                  sums += {.examples = result.examples,
+                                           .loss_sum = result.loss_sum,
+                                           .correct = result.correct};
+                                  if (streamed_ == nullptr || !std::isfinite(sums.loss_sum)) return;
+                                  begun = params_.begin_push(*streamed_);
+                                },
+                            .on_final =
+                                [&](std::size_t variable) {
+                                  if (begun) params_.release(tail.add(variable));
+                                }};
+    plan_.model.gradient(pulled_.parameters, batch, sum.dense, news, rows);
     if (rows != nullptr) sum.rows = rows->gradients();
-    sums += {.examples = result.examples, .loss_sum = result.loss_sum, .correct = result.correct};
     return true;
   }
 
@@ -288,11 +308,16 @@ class Training {
     residual_step_ = next;
   }
 
-  Status exchange(const BatchSums& sums, Chief* chief) {
-    Contribution contribution{.step = next_step(), .sums = sums, .gradient = gradient_};
+  // But for its sums.
+  Result<Contribution> next_contribution(Chief* chief) {
+    Contribution contribution{.step = next_step(), .sums = {}, .gradient = gradient_};
     if (chief != nullptr) TRY(ask(*chief, contribution));
     contribution.snapshot_step = protocol_.next().snapshot_step;
     add_residuals(contribution);
+    return contribution;
+  }
+
+  Status exchange(const Contribution& contribution, Chief* chief) {
     const auto start = StepTimes::Clock::now();
     if (row_width_ > 0) {
       Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
@@ -326,6 +351,7 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   StepProtocol protocol_;
+  Contribution* streamed_ = nullptr;  // of the leaf that is computed: to be sent meanwhile
   Pulled pulled_;
   BatchSums unreported_;            // of answers that were no step's
   StepTimes times_;                 // of the step under way

@@ -102,6 +102,8 @@ class Gang {
             .first_leaf = owned.begin,
             .gaps = {},
             .row_width = spec_.row_width,
+            .cuts = cuts(),
+            .streamed_bytes_min = 0,
             .backup_workers = spec_.aggregate > 0,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
@@ -125,6 +127,11 @@ class Gang {
   }
 
  private:
+  [[nodiscard]] std::vector<std::int64_t> cuts() const {
+    std::vector<std::int64_t> begins;
+    for (std::int64_t at = 0; at < spec_.elements; at += 7777) begins.push_back(at);
+    return begins;
+  }
   // Of the ps that is started next.
   [[nodiscard]] std::optional<BackupSteps::Rules> backups() const {
     if (spec_.aggregate == 0) return std::nullopt;

@@ -84,6 +84,20 @@ TEST_CASE("a frame that cannot be is refused before its payload is taken", "[str
   strange.set_residuals(true);
   CHECK(refused(strange, 8000) == invalid("residuals, where the wire has none"));
 
+  const auto cut_up = [&gang](const std::vector<std::uint64_t>& pieces) {
+    StreamClient client = worker(gang, 0);
+    proto::StreamPush message;
+    *message.mutable_frame() = push_of(0, 1);
+    message.mutable_frame()->clear_data();
+    for (const std::uint64_t bytes : pieces) message.add_pieces_from_end(bytes);
+    REQUIRE(client.send(StreamClient::head(message, 4000)));
+    return client.receive().error();
+  };
+  CHECK(cut_up({3000, 999}) == invalid("pieces of less than the payload"));
+  CHECK(cut_up({3000, ~std::uint64_t{0}}) == invalid("pieces of more than the payload"));
+  CHECK(cut_up(std::vector<std::uint64_t>(129, 1)) ==
+        invalid("129 pieces of a payload, more than 128"));
+
   StreamClient nobody(gang.addresses().front());
   REQUIRE(nobody.greet().has_value());
   CHECK(nobody.exchange(push_of(7, 1)).error() == invalid("rank 7 is not one of 2"));

@@ -72,6 +72,24 @@ struct WorkerEnd {
   std::vector<std::string> transports;
 };
 
+// As of a model whose backward pass makes the gradient from its end on: before its turn an element
+// is not what it will be.
+void stream(RemoteParams& params, const Contribution& contribution, std::mt19937_64& random) {
+  const auto gradient = std::const_pointer_cast<AlignedBuffer>(contribution.gradient)->span();
+  const std::vector<float> made(gradient.begin(), gradient.end());
+  std::ranges::fill(gradient, -1e30F);
+  params.begin_push(contribution);
+  for (std::size_t final = gradient.size(); final > 0;) {
+    const std::size_t begin = final - std::min<std::size_t>(final, 1 + random() % (2 * final));
+    std::copy(made.begin() + static_cast<std::ptrdiff_t>(begin),
+              made.begin() + static_cast<std::ptrdiff_t>(final),
+              gradient.begin() + static_cast<std::ptrdiff_t>(begin));
+    final = begin;
+    params.release(static_cast<std::int64_t>(final));
+    for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
+  }
+}
+
 // A worker that waits a little, by chance, before each push. It makes no assertions: it runs on a
 // thread of its own.
 Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed) {
@@ -95,6 +113,7 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
     for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
     const Contribution contribution{
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
+    if (random() % 2 == 0) stream(*params, contribution, random);
     TRY_ASSIGN(end.pulled, params->push_pull(contribution));
     ++end.pushes;
     end.traffic = end.pulled.traffic;

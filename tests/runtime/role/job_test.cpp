@@ -146,6 +146,24 @@ TEST_CASE("300 steps of each optimizer end with the same bits over each transpor
   }
 }
 
+TEST_CASE("a gradient that leaves while it is computed makes the same model", "[job]") {
+  JobSpec spec = small_job();
+  spec.model.hidden = {1024, 512};
+  spec.training.max_steps = 40;
+  spec.training.evaluate_every_steps = 40;
+  Job whole(spec);
+  run(whole);
+  for (const char* const transport : {"tcp", "unix"}) {
+    for (const std::int64_t ps : {1, 2}) {
+      const Variable chosen("TRAINYARD_TRANSPORT", transport);
+      spec.ps.replicas = ps;
+      Job streamed(spec);
+      run(streamed);
+      CHECK(streamed.final_weights() == whole.final_weights());
+    }
+  }
+}
+
 TEST_CASE("a transport that is none ends a worker with an error that names the variable", "[job]") {
   const Variable wrong("TRAINYARD_TRANSPORT", "infiniband");
   Job job(small_job());

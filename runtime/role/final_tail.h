@@ -1,0 +1,44 @@
+// Which end of a gradient is final while it is computed: variables become final from the last layer
+// to the first, but not strictly in their order in the arena.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/variable.h"
+
+namespace trainyard::runtime {
+
+class FinalTail {
+ public:
+  // Of variables in the order of the arena, which outlive this.
+  explicit FinalTail(std::span<const Variable> variables)
+      : variables_(variables), final_(variables.size()), first_(variables.size()) {}
+
+  // The gradient of variables[i] is final. The elements from here on are.
+  std::int64_t add(std::size_t i) {
+    final_[i] = true;
+    while (first_ > 0 && final_[first_ - 1]) --first_;
+    return first_ < variables_.size() ? variables_[first_].offset : end();
+  }
+
+  // Where variables begin.
+  [[nodiscard]] static std::vector<std::int64_t> cuts(std::span<const Variable> variables) {
+    std::vector<std::int64_t> begins;
+    for (const Variable& variable : variables) begins.push_back(variable.offset);
+    return begins;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t end() const {
+    return variables_.empty() ? 0 : variables_.back().offset + variables_.back().elements;
+  }
+
+  std::span<const Variable> variables_;
+  std::vector<bool> final_;
+  std::size_t first_;  // of those behind which all are final
+};
+
+}  // namespace trainyard::runtime
