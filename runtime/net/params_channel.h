@@ -87,8 +87,10 @@ class ParamsChannel {
   // As pull(), as the ps have them: not rounded, whatever the wire.
   virtual Result<Pulled> pull_master(std::int64_t at_least) { return pull(at_least); }
 
-  // Begins to send a gradient that is still computed, where that is worth it: its push_pull() must
-  // follow, of the same contribution. False: nothing was begun.
+  // Whether begin_push() is worth a call.
+  [[nodiscard]] virtual bool can_begin_push() const { return false; }
+  // Begins to send a gradient that is still computed: its push_pull() must follow, of the same
+  // contribution. False: nothing was begun.
   virtual bool begin_push(const Contribution& /*contribution*/) { return false; }
   // In between: the elements of the arena from `from` on are final in the last of its parts, and
   // all elements of those before.

@@ -16,8 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookUp{100};  // between looks at the stop token and the clock
-constexpr milliseconds kTurn{1};      // of gRPC's queue, while lanes are waited for too
+constexpr milliseconds kTurn{1};  // of gRPC's queue, while lanes are waited for too
 
 // What parameters are encoded as: those of a float32 or a bfloat16 job.
 Wire wire_of(proto::Encoding encoding) {
@@ -108,7 +107,10 @@ proto::PushFrame RemoteParams::push_frame(Ps& ps, const Contribution& contributi
 
 Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   const auto start = std::chrono::steady_clock::now();
-  if (streams_) end_streaming();
+  if (begun_step_) {
+    ENSURE(contribution.step == *begun_step_);
+    end_streaming();
+  }
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
   prepare(contribution);

@@ -25,7 +25,6 @@ namespace {
 using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
-constexpr milliseconds kLookUp{100};  // between looks at the stop token
 constexpr seconds kStallWarning{30};
 constexpr seconds kCloseLimit{1};
 constexpr seconds kLaneLimit{5};  // until a port that a firewall may hide is given up

@@ -1,5 +1,6 @@
 // The parameters on the ps of a job: a lane or a gRPC stream to each, all served by the thread that
-// calls push_pull, which waits on them itself: no change of threads lies in a step.
+// calls push_pull, which waits on them itself: no change of threads lies in a step. Only a gradient
+// that leaves while that thread computes it is sent by another (GradientSender).
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
@@ -64,6 +65,7 @@ class RemoteParams final : public ParamsChannel {
   Result<Pulled> pull_exactly(std::int64_t version) override;
   Result<Pulled> pull_turn() override;
   Result<Pulled> pull_master(std::int64_t at_least) override;
+  [[nodiscard]] bool can_begin_push() const override;
   bool begin_push(const Contribution& contribution) override;
   void release(std::int64_t from) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
@@ -80,6 +82,8 @@ class RemoteParams final : public ParamsChannel {
  private:
   struct Ps;
   using WallClock = std::chrono::system_clock;
+  // Between looks at the stop token and the clock.
+  static constexpr std::chrono::milliseconds kLookUp{100};
 
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
@@ -98,6 +102,7 @@ class RemoteParams final : public ParamsChannel {
   [[nodiscard]] Payload payload_for(const Ps& ps, const Contribution& contribution) const;
   [[nodiscard]] proto::PushFrame push_frame(Ps& ps, const Contribution& contribution) const;
   void sign(const Ps& ps, proto::PushFrame& header) const;
+  [[nodiscard]] bool takes_pieces(const Ps& ps) const;
   void end_streaming();
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
@@ -150,8 +155,8 @@ class RemoteParams final : public ParamsChannel {
   Seconds assembling_{};        // of the exchange under way
   Traffic traffic_;             // likewise
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
-  bool streams_ = false;        // a gradient that is still computed is on its way
-  bool usable_ = false;         // streams are open, and no exchange has failed
+  std::optional<std::int64_t> begun_step_;  // of a gradient that is still computed and on its way
+  bool usable_ = false;                     // streams are open, and no exchange has failed
   std::unique_ptr<GradientSender> sender_;  // made by the first that streams; uses the lanes
 };
 

@@ -10,12 +10,6 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
-namespace {
-
-constexpr std::chrono::milliseconds kLookUp{100};  // between looks at the stop token
-
-}  // namespace
-
 Status RemoteParams::add_row_peer(std::string name, const std::string& address,
                                   const std::string& local_socket) {
   if (options_.row_width == 0) return ok();

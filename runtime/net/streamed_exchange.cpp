@@ -1,5 +1,6 @@
 // Pushes that begin before their gradient is whole, to the ps that are reached by a stream socket.
 // In shared memory there is nothing to send, and gRPC sends whole messages only.
+#include <algorithm>
 #include <utility>
 
 #include "runtime/net/remote_ps.h"
@@ -8,13 +9,23 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
+
+bool RemoteParams::can_begin_push() const {
+  return usable_ && !options_.cuts.empty() && !encoder_ &&
+         std::ranges::any_of(ps_, [this](const auto& ps) { return takes_pieces(*ps); });
+}
+
+bool RemoteParams::takes_pieces(const Ps& ps) const {
+  const std::int64_t bytes = gradient_bytes(Wire::float32, ps.share);
+  return ps.lane && bytes > 0 && bytes >= options_.streamed_bytes_min;
+}
+
 bool RemoteParams::begin_push(const Contribution& contribution) {
-  if (!usable_ || options_.cuts.empty() || encoder_) return false;
+  if (!can_begin_push()) return false;
   ENSURE(contribution.sums.examples > 0);
   std::vector<StreamLane*> lanes;
   for (const auto& ps : ps_) {
-    const std::int64_t bytes = gradient_bytes(Wire::float32, ps->share);
-    if (!ps->lane || bytes == 0 || bytes < options_.streamed_bytes_min) continue;
+    if (!takes_pieces(*ps)) continue;
     if (!sender_) {
       auto created = GradientSender::create();
       if (!created.has_value()) return false;
@@ -26,20 +37,19 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
                               options_.cuts);
     pieces.front().payload.owner = contribution.gradient;
     ps->lane->begin(header, std::move(pieces), places_for(*ps));
-    traffic_.sent += bytes * options_.parts;
+    traffic_.sent += gradient_bytes(Wire::float32, ps->share) * options_.parts;
     ps->streams = true;
     ps->awaited = true;
     lanes.push_back(&*ps->lane);
   }
-  if (lanes.empty()) return false;
   usable_ = false;  // for anything but the rest of it
-  streams_ = true;
+  begun_step_ = contribution.step;
   sender_->start(std::move(lanes));
   return true;
 }
 
 void RemoteParams::release(std::int64_t from) {
-  if (!streams_) return;
+  if (!begun_step_) return;
   for (const auto& ps : ps_) {
     if (ps->streams) ps->lane->release(from);
   }
@@ -49,7 +59,7 @@ void RemoteParams::release(std::int64_t from) {
 void RemoteParams::end_streaming() {
   release(0);
   sender_->stop();
-  streams_ = false;
+  begun_step_.reset();
   usable_ = true;
 }
 

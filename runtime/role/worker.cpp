@@ -176,8 +176,8 @@ class Training {
       }
       times_ = {};
       if (plan_.has_backups()) batches.skip_to(next_step());
-      TRY_ASSIGN(Contribution contribution, next_contribution(chief));
-      TRY_ASSIGN(const bool computed, compute(batches, contribution));
+      Contribution contribution{.step = next_step(), .sums = {}, .gradient = gradient_};
+      TRY_ASSIGN(const bool computed, compute(batches, contribution, chief));
       if (!computed) return ok();  // asked to stop
       TRY(exchange(contribution, chief));
       if (task_.stop.stop_requested()) return ok();  // the gradient may be on its way still
@@ -192,15 +192,22 @@ class Training {
 
   // The gradients of a step's nodes, one after another; false when asked to stop. The last one may
   // be on its way already when this returns.
-  Result<bool> compute(Prefetcher& batches, Contribution& contribution) {
+  Result<bool> compute(Prefetcher& batches, Contribution& contribution, Chief* chief) {
     const auto start = StepTimes::Clock::now();
     BatchSums& sums = contribution.sums;
     row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
       // Of a table the rows' gradients have to be there first.
-      const bool streams = i + 1 == nodes_.size() && nodes_[i].count() == 1 && row_width_ == 0;
-      streamed_ = streams ? &contribution : nullptr;
+      const bool streams = i + 1 == nodes_.size() && nodes_[i].count() == 1 && row_width_ == 0 &&
+                           params_.can_begin_push();
+      begin_ = nullptr;
+      if (streams) {
+        begin_ = [this, chief, &contribution] {
+          asked_ = complete(contribution, chief);
+          return asked_.has_value() && params_.begin_push(contribution);
+        };
+      }
       TRY_ASSIGN(const bool done, add_up(nodes_[i], 0, sum, batches, sums));
       if (!done) return false;
     }
@@ -262,14 +269,14 @@ class Training {
                                   sums += {.examples = result.examples,
                                            .loss_sum = result.loss_sum,
                                            .correct = result.correct};
-                                  if (streamed_ == nullptr || !std::isfinite(sums.loss_sum)) return;
-                                  begun = params_.begin_push(*streamed_);
+                                  if (begin_ && std::isfinite(sums.loss_sum)) begun = begin_();
                                 },
                             .on_final =
                                 [&](std::size_t variable) {
                                   if (begun) params_.release(tail.add(variable));
                                 }};
     plan_.model.gradient(pulled_.parameters, batch, sum.dense, news, rows);
+    TRY(std::exchange(asked_, ok()));
     if (rows != nullptr) sum.rows = rows->gradients();
     return true;
   }
@@ -308,16 +315,17 @@ class Training {
     residual_step_ = next;
   }
 
-  // But for its sums.
-  Result<Contribution> next_contribution(Chief* chief) {
-    Contribution contribution{.step = next_step(), .sums = {}, .gradient = gradient_};
+  // With what its frame says of checkpoints: as late as it can be, since the one before may still
+  // be written.
+  Status complete(Contribution& contribution, Chief* chief) {
     if (chief != nullptr) TRY(ask(*chief, contribution));
     contribution.snapshot_step = protocol_.next().snapshot_step;
     add_residuals(contribution);
-    return contribution;
+    return ok();
   }
 
-  Status exchange(const Contribution& contribution, Chief* chief) {
+  Status exchange(Contribution& contribution, Chief* chief) {
+    if (!std::exchange(begin_, nullptr)) TRY(complete(contribution, chief));
     const auto start = StepTimes::Clock::now();
     if (row_width_ > 0) {
       Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
@@ -351,7 +359,9 @@ class Training {
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
   StepProtocol protocol_;
-  Contribution* streamed_ = nullptr;  // of the leaf that is computed: to be sent meanwhile
+  // Begins to send the gradient of the leaf that is computed; empty: it is sent when it is whole.
+  std::function<bool()> begin_;
+  Status asked_ = ok();  // by it, for what the frame says
   Pulled pulled_;
   BatchSums unreported_;            // of answers that were no step's
   StepTimes times_;                 // of the step under way

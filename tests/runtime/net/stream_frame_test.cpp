@@ -1,6 +1,7 @@
 // Frames through real sockets, in all sizes and pieces.
 #include "runtime/net/stream_frame.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
@@ -97,6 +98,39 @@ TEST_CASE("the payload's owner is held until it is sent, and no longer", "[strea
     REQUIRE(out.send_some(ends.near).has_value());
   }
   CHECK(owner.use_count() == 1);
+}
+
+TEST_CASE("of a frame that is held no more leaves than is released", "[stream_frame]") {
+  for (const bool tcp : {false, true}) {
+    const Ends ends = connected(tcp);
+    const std::vector<std::byte> data = numbered(300'000);
+    OutgoingFrame out;
+    out.start_held(proto::StreamPush(),
+                   {.pieces = cut(std::span<const std::byte>(data), 100'000), .owner = nullptr});
+    IncomingFrame in;
+    std::vector<std::byte> arrived = data;
+    for (std::byte& byte : arrived) byte = ~byte;  // none is right before it has come
+    const auto receive = [&] {
+      REQUIRE(in.receive_some(ends.far).has_value());
+      if (in.stage() == Stage::placing) {
+        REQUIRE(in.place(cut(std::span(arrived), 7777)).has_value());
+      }
+      return static_cast<std::size_t>(std::ranges::mismatch(arrived, data).in1 - arrived.begin());
+    };
+    for (const std::size_t released : {0U, 1U, 99'999U, 150'000U, 300'000U}) {
+      INFO(released << " bytes released");
+      out.release(released);
+      std::size_t seen = 0;
+      while (!out.sent() && !out.is_held()) {
+        REQUIRE(out.send_some(ends.near).has_value());
+        seen = receive();
+      }
+      while (seen < released) seen = receive();
+      REQUIRE(seen == released);
+      CHECK(out.sent() == (released == data.size()));
+    }
+    while (in.stage() != Stage::whole) receive();
+  }
 }
 
 TEST_CASE("a peer that ends is noticed, after all that it has sent", "[stream_frame]") {

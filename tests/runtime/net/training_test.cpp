@@ -74,11 +74,11 @@ struct WorkerEnd {
 
 // As of a model whose backward pass makes the gradient from its end on: before its turn an element
 // is not what it will be.
-void stream(RemoteParams& params, const Contribution& contribution, std::mt19937_64& random) {
+bool stream(RemoteParams& params, const Contribution& contribution, std::mt19937_64& random) {
   const auto gradient = std::const_pointer_cast<AlignedBuffer>(contribution.gradient)->span();
   const std::vector<float> made(gradient.begin(), gradient.end());
   std::ranges::fill(gradient, -1e30F);
-  params.begin_push(contribution);
+  const bool begun = params.begin_push(contribution);
   for (std::size_t final = gradient.size(); final > 0;) {
     const std::size_t begin = final - std::min<std::size_t>(final, 1 + random() % (2 * final));
     std::copy(made.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -88,6 +88,7 @@ void stream(RemoteParams& params, const Contribution& contribution, std::mt19937
     params.release(static_cast<std::int64_t>(final));
     for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
   }
+  return begun;
 }
 
 // A worker that waits a little, by chance, before each push. It makes no assertions: it runs on a
@@ -102,6 +103,9 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
   WorkerEnd end;
   end.transports = params->transports();
   const bool sync = gang.spec().mode == Mode::sync;
+  const bool streams =
+      gang.spec().wire == Wire::float32 &&
+      (transport == Gang::Transport::unix_socket || transport == Gang::Transport::tcp);
   TRY_ASSIGN(end.pulled, params->pull(0));
   while (end.pulled.version < gang.spec().max_steps) {
     if (!sync && !end.pulled.turn) {
@@ -113,7 +117,9 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
     for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
     const Contribution contribution{
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};
-    if (random() % 2 == 0) stream(*params, contribution, random);
+    if (random() % 2 == 0 && stream(*params, contribution, random) != streams) {
+      return internal("a gradient was begun, or not, by " + end.transports.front());
+    }
     TRY_ASSIGN(end.pulled, params->push_pull(contribution));
     ++end.pushes;
     end.traffic = end.pulled.traffic;
