@@ -9,7 +9,6 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/math/ops/past_cache.h"
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 
@@ -18,8 +17,6 @@ namespace {
 
 // What a thread takes at a time, in floats: 1 MiB of weights, some 100 us of work.
 constexpr std::int64_t kPartElements = 64 * TreeSum::block;
-// Weights of so many floats are in no core's own cache when they are read.
-constexpr std::int64_t kPastCacheElements = 1 << 20;
 
 }  // namespace
 
@@ -127,7 +124,6 @@ void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range r
                                  WeightsBuffer& next) {
   std::vector<std::span<float>> slots(slots_.size());
   alignas(64) std::array<float, TreeSum::block> block;
-  const bool past_cache = elements() >= kPastCacheElements && next.rounded().size() == 0;
   const auto end = static_cast<std::size_t>(range.end);
   for (auto begin = static_cast<std::size_t>(range.begin); begin < end; begin += block.size()) {
     const std::size_t count = std::min(block.size(), end - begin);
@@ -136,13 +132,10 @@ void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range r
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i] = slots_[i].span().subspan(begin, count);
     }
-    const std::span<float> place = next.span().subspan(begin, count);
     apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, sum,
-                 weights_->span().subspan(begin, count), past_cache ? sum : place, slots);
-    if (past_cache) copy_past_cache(sum, place);
+                 weights_->span().subspan(begin, count), next.span().subspan(begin, count), slots);
     next.round(begin, count);
   }
-  if (past_cache) settle_past_cache();
 }
 
 std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers) {

@@ -34,8 +34,8 @@ inline float gradient_at(const Range& range, std::size_t i) {
   return range.gradient[i] * range.gradient_scale + range.weight_decay * range.weights[i];
 }
 
-// No iteration depends on another, although `out` may be `weights` or `gradient`: that is what
-// ivdep tells the compiler.
+// No iteration depends on another, although `out` may be `weights`: that is what ivdep tells the
+// compiler.
 void sgd(const Range range, float rate) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < range.size; ++i) {

@@ -25,9 +25,8 @@ struct OptimizerConfig {
 // Names of the slots that this optimizer keeps per parameter: {}, {"momentum"}, {"m", "v"}...
 std::span<const std::string_view> slot_names(OptimizerKind kind);
 
-// One update of a range of the arena. All spans have one length; `out` may be `weights` or
-// `gradient` itself. slots[i] is the range of slot_names(kind)[i], zero before the first step
-// (adagrad too).
+// One update of a range of the arena. All spans have one length; `out` may be `weights` itself.
+// slots[i] is the range of slot_names(kind)[i], zero before the first step (adagrad too).
 // Elementwise: a result never depends on how the arena is cut.
 //   step           counts from 1; adam's bias correction
 //   gradient_scale the mean's factor: every gradient element is multiplied by it first
