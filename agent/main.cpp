@@ -151,6 +151,7 @@ Result<DaemonOptions> check(const Options& options) {
                        .server = options.server,
                        .work_dir = options.work_dir,
                        .runtime = options.runtime,
+                       .transport = options.transport,
                        .host = {}};
   if (daemon.runtime.empty()) daemon.runtime = beside_this_program("trainyard-runtime");
   if (::access(daemon.runtime.c_str(), X_OK) != 0) {
@@ -209,7 +210,6 @@ int main(int argc, char** argv) {
     return fail(status.error());
   }
   CLI11_PARSE(app, argc, argv);
-  ::setenv("TRAINYARD_TRANSPORT", options.transport.c_str(), 1);  // which tasks are given
   set_log_level(log_level_from(options.log_level).value_or(LogLevel::info));
   const Result<DaemonOptions> checked = check(options);
   return checked ? agent::run(*checked) : fail(checked.error());

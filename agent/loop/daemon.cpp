@@ -39,10 +39,12 @@ class Daemon::Session {
                .epoch = workdir_.epoch(),
                .host = options.host},
               read_clocks().steady),
-        runner_({.server = options.server, .runtime = options.runtime}, workdir_,
-                {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
-                 .on_run_events =
-                     [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
+        runner_(
+            {.server = options.server, .runtime = options.runtime, .transport = options.transport},
+            workdir_,
+            {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
+             .on_run_events =
+                 [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
         stream_(options.server, {.on_connected = [this] { post(StreamConnected{}); },
                                  .on_writable = [this] { post(StreamWritable{}); },
                                  .on_assignment =

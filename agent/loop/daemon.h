@@ -15,9 +15,10 @@ namespace trainyard::agent {
 
 struct DaemonOptions {
   AgentId id;
-  std::string server;    // HOST:PORT of the server's agent endpoint
-  std::string work_dir;  // the agent's own
-  std::string runtime;   // the program that a task runs
+  std::string server;                       // HOST:PORT of the server's agent endpoint
+  std::string work_dir;                     // the agent's own
+  std::string runtime;                      // the program that a task runs
+  std::string transport = "shared_memory";  // the best that its tasks may try
   HostInfo host;
 };
 

@@ -31,20 +31,23 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
   const std::string task_json = launch.folder + "/task.json";
   TRY(write_file_durably(task_json, to_json(context)));
   return ProcessSpec{.argv = {launch.runtime, task_json},
-                     .environment = task_environment(launch.wanted),
+                     .environment = task_environment(launch.wanted, launch.transport),
                      .folder = launch.folder,
                      .log_path = launch.folder + "/task.log"};
 }
 
-std::map<std::string, std::string> task_environment(const WantedTask& wanted) {
+std::map<std::string, std::string> task_environment(const WantedTask& wanted,
+                                                    const std::string& transport) {
   std::map<std::string, std::string> environment;
-  for (const char* name : {"PATH", "HOME", "LANG", "TRAINYARD_TRANSPORT"}) {
+  for (const char* name : {"PATH", "HOME", "LANG"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   environment["OMP_NUM_THREADS"] = std::to_string(std::max<std::int64_t>(1, wanted.resources.cpus));
   for (const auto& [name, value] : wanted.task.spec.env) environment[name] = value;
 
-  // Not the job's to change: which GPUs are its own, numbered as the agent numbers them.
+  // Not the job's to change: what the operator allows, and which GPUs are its own, numbered as the
+  // agent numbers them.
+  environment["TRAINYARD_TRANSPORT"] = transport;
   environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus);
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   const TaskKey& key = wanted.task.key;

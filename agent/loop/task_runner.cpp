@@ -89,6 +89,7 @@ std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
   const TaskKey& key = task.wanted.task.key;
   Result<ProcessSpec> spec = prepare_launch({.wanted = task.wanted,
                                              .runtime = options_.runtime,
+                                             .transport = options_.transport,
                                              .folder = task.files.folder,
                                              .restore_folder = workdir_.restore_folder(key)});
   if (!spec) return {start_failed(task, Reason::start_failed, spec.error().message)};

@@ -39,8 +39,9 @@ struct PartDelivered {
 using RunnerEvent = std::variant<RestoreFetched, ProcessGone, PartDelivered>;
 
 struct RunnerOptions {
-  std::string server;   // HOST:PORT
-  std::string runtime;  // the program that a task runs
+  std::string server;     // HOST:PORT
+  std::string runtime;    // the program that a task runs
+  std::string transport;  // the best that it may try
 };
 
 struct RunnerCallbacks {

@@ -6,7 +6,6 @@
 #include "agent/host/process_table.h"
 #include "schemas/wire/task_json.h"
 #include "tests/agent/loop/yard.h"
-#include "tests/environment.h"
 
 namespace trainyard::agent {
 namespace {
@@ -45,7 +44,6 @@ TEST_CASE("a wanted task runs, and all it wrote is there before its end is", "[a
 }
 
 TEST_CASE("a task is told who it is, in its environment and its task.json", "[agent]") {
-  const Variable transport("TRAINYARD_TRANSPORT", "tcp");
   Yard yard("env; cat $1 > task-seen.json; phase running; while :; do sleep 600; done");
   const WantedTask wanted = a_wanted_task("j-1");
   yard.server.want(wanted);

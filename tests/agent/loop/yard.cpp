@@ -40,6 +40,7 @@ Yard::~Yard() { stop(); }
 
 void Yard::start() {
   DaemonOptions options;
+  options.transport = "tcp";
   options.id = AgentId{"agent-1"};
   options.server = server.address();
   options.work_dir = file("work");
