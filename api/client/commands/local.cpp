@@ -28,6 +28,7 @@ struct LocalOptions {
   std::optional<std::string> address;
   std::vector<std::string> labels;
   std::optional<std::string> runtime;
+  std::optional<std::string> transport;
   std::optional<std::string> log_level;
   bool insecure = false;
 };
@@ -55,6 +56,7 @@ int run(LocalOptions& options) {
   pass_on("--address", options.address);
   for (const std::string& label : options.labels) pass_on("--label", label);
   pass_on("--runtime", options.runtime);
+  pass_on("--transport", options.transport);
   pass_on("--log-level", options.log_level);
   std::vector<std::string>& server = options.yard.server_arguments;
   if (options.insecure) server.emplace_back("--insecure");
@@ -95,6 +97,8 @@ void add_local(CLI::App& app, Session& session) {
   command->add_option("--address", options->address, "At which tasks are reached by one another");
   command->add_option("--label", options->labels,
                       "KEY=VALUE, may be repeated: jobs can ask for it");
+  command->add_option("--transport", options->transport,
+                      "the best way to parameter servers that tasks may try");
   command->add_option("--runtime", options->runtime,
                       "The program that a task runs (default: beside this one)");
   command
