@@ -1,5 +1,6 @@
-// Sync: ps are at two versions at most, since a step needs this worker's push on each. Async: every
-// ps is to end with the same pushes, so ps 0 gives turns (runtime/core/turns.h) until all are made.
+// Sync: ps are at two versions at most, since a step needs this worker's push on each, or that of
+// its heir while it is away. Async: every ps is to end with the same pushes, so ps 0 gives turns
+// (runtime/core/turns.h) until all are made.
 #include "runtime/core/step_protocol.h"
 
 #include <algorithm>
@@ -8,8 +9,11 @@ namespace trainyard::runtime {
 
 StepProtocol::Ask StepProtocol::next() const {
   using enum Ask::What;
+  if (stands_in()) return next_of_heir();
   const bool sync = rules_.mode == Mode::sync;
   switch (phase_) {
+    // While one ps did not know yet that this worker is back, heirs may have gone on with another.
+    case Phase::looks_again:
     case Phase::starts: return {.what = pull};
     case Phase::aligns:
       // Its own push is what one of them misses: it is made again from what it was made from.
@@ -24,6 +28,41 @@ StepProtocol::Ask StepProtocol::next() const {
     case Phase::over: break;
   }
   return {};
+}
+
+// First the parameters that the absent would have begun with, again: some ps may have answered with
+// what came after them. At the end what was waited for.
+StepProtocol::Ask StepProtocol::next_of_heir() const {
+  using enum Ask::What;
+  const std::int64_t step = inheritance_.step;
+  switch (heir_) {
+    case Heir::looks: return {.what = pull, .version = step - 1};
+    case Heir::goes_back: return {.what = pull_exactly, .version = step - 1};
+    case Heir::computes: return {.what = inherit, .step = step};
+    case Heir::waits: return {.what = pull, .version = step};
+    case Heir::no: break;
+  }
+  return {};
+}
+
+// True until the answer that was waited for is there. That may be at once: who was absent came back
+// meanwhile, or another heir was faster.
+bool StepProtocol::take_as_heir(const Seen& seen) {
+  if (seen.inheritance.asked()) {
+    inheritance_ = seen.inheritance;
+    heir_ = inheritance_.ranks.empty() ? Heir::waits : Heir::looks;
+    return true;
+  }
+  const std::int64_t step = inheritance_.step;
+  const bool made = seen.oldest >= step;
+  if (heir_ == Heir::goes_back || (heir_ == Heir::looks && seen.newest < step)) {
+    heir_ = Heir::computes;
+  } else if (heir_ == Heir::looks && !made) {
+    heir_ = Heir::goes_back;
+  } else {
+    heir_ = Heir::no;
+  }
+  return stands_in();
 }
 
 // Each name once: a ps that had not heard of it yet is told by the same push as the others.
@@ -42,10 +81,11 @@ void StepProtocol::take(const Seen& seen) {
     marked_ = std::max(marked_, asked.snapshot_step);
     own_snapshot_ = 0;
   }
+  if (take_as_heir(seen)) return;
   seen_ = seen;
   pushed_to_some_ = before == Phase::starts && seen.rank_step < seen.rank_step_max;
-  if (before == Phase::starts && sync && seen.oldest != seen.newest) {
-    phase_ = Phase::aligns;
+  if (before < Phase::aligns && sync && seen.oldest != seen.newest) {
+    phase_ = before == Phase::starts ? Phase::looks_again : Phase::aligns;
   } else if (before == Phase::ends) {
     phase_ = Phase::over;
   } else {

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "runtime/core/heirs.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
@@ -27,6 +29,7 @@ class StepProtocol {
     std::int64_t rank_step_max = 0;   // and that any has
     bool turn = false;                // async: ps 0 lets it push again
     std::int64_t asked_snapshot = 0;  // not 0: a push is to carry it
+    Inheritance inheritance = {};     // sync: some ps asked and did not answer: no more counts then
   };
 
   struct Ask {
@@ -35,6 +38,7 @@ class StepProtocol {
       pull_exactly,  // `version` itself, which may be the one before the newest
       pull_turn,     // a turn to push, or the end of training
       push,          // the gradient of `step`, of the parameters that came last
+      inherit,       // those of `step` of inheritance().ranks, of the parameters that came last
       nothing,       // training is over
     };
     What what = What::nothing;
@@ -49,6 +53,12 @@ class StepProtocol {
   // The same until take().
   [[nodiscard]] Ask next() const;
   void take(const Seen& seen);
+  // What next() asks to inherit.
+  [[nodiscard]] const Inheritance& inheritance() const { return inheritance_; }
+  // Every ps has it.
+  void inherited() { heir_ = Heir::waits; }
+  // An answer that is waited for has still to come, since a ps asked for something else first.
+  [[nodiscard]] bool stands_in() const { return heir_ != Heir::no; }
   // The chief's: the next push is to ask for this snapshot, unless it has to carry another's name.
   void ask_snapshot(std::int64_t step) { own_snapshot_ = step; }
 
@@ -56,7 +66,10 @@ class StepProtocol {
   [[nodiscard]] bool begins() const { return phase_ < Phase::trains; }
 
  private:
-  enum class Phase { starts, aligns, trains, ends, over };
+  enum class Phase { starts, looks_again, aligns, trains, ends, over };
+  enum class Heir { no, looks, goes_back, computes, waits };
+  [[nodiscard]] Ask next_of_heir() const;
+  bool take_as_heir(const Seen& seen);
   [[nodiscard]] bool goes_on() const;
   [[nodiscard]] std::int64_t snapshot_to_carry() const;
 
@@ -64,7 +77,9 @@ class StepProtocol {
   Phase phase_ = Phase::starts;
   Seen seen_;
   std::int64_t own_snapshot_ = 0;
-  std::int64_t marked_ = 0;      // the newest that a push has carried
+  std::int64_t marked_ = 0;  // the newest that a push has carried
+  Heir heir_ = Heir::no;
+  Inheritance inheritance_;
   bool pushed_to_some_ = false;  // and not to all: the last push of an earlier process
 };
 

@@ -6,6 +6,13 @@
 
 namespace trainyard::runtime {
 
+void read_batch(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
+                std::int64_t step, std::int64_t leaf, Batch& batch) {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(plan.batch_size));
+  sampler.fill(batch_position(step, leaf, plan.leaves, plan.batch_size), indices);
+  dataset.read(Split::train, indices, batch);
+}
+
 Prefetcher::Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan,
                        std::size_t ahead)
     : dataset_(dataset), sampler_(sampler), plan_(plan), slots_(ahead + 1) {
@@ -46,7 +53,6 @@ void Prefetcher::stop() {
 }
 
 void Prefetcher::read_ahead() {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(plan_.batch_size));
   for (std::int64_t batch = 0;; ++batch) {
     {
       // One slot is the caller's: that of batch taken_ - 1.
@@ -57,8 +63,7 @@ void Prefetcher::read_ahead() {
     }
     const std::int64_t step = plan_.first_step + batch / plan_.leaf_count;
     const std::int64_t leaf = plan_.first_leaf + batch % plan_.leaf_count;
-    sampler_.fill(batch_position(step, leaf, plan_.leaves, plan_.batch_size), indices);
-    dataset_.read(Split::train, indices, slot(batch));
+    read_batch(dataset_, sampler_, plan_, step, leaf, slot(batch));
     const std::lock_guard lock(mutex_);
     read_ = batch + 1;
     changed_.notify_all();

@@ -24,6 +24,10 @@ struct BatchPlan {
   std::int64_t first_step = 1;
 };
 
+// The batch of one leaf of a step, read now. `leaf` is one of plan.leaves.
+void read_batch(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
+                std::int64_t step, std::int64_t leaf, Batch& batch);
+
 class Prefetcher {
  public:
   // `dataset` must outlive the prefetcher. At most `ahead` batches are ready and waiting, buffers

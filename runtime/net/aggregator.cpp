@@ -10,7 +10,6 @@
 
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
-#include "runtime/net/row_frame.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -19,12 +18,6 @@ namespace {
 std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
-
-RowTable::Update Aggregator::row_update(const ParameterShard::Update& update) {
-  return {.learning_rate = update.learning_rate,
-          .step = update.step,
-          .gradient_scale = update.gradient_scale};
-}
 
 Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
                        std::optional<RowTable> rows)
@@ -57,6 +50,10 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
   if (rules_.backups) {
     ENSURE(rules_.gate.mode == Mode::sync && rules_.leaves == ranks && rules_.wire != Wire::onebit);
     backups_.emplace(*rules_.backups, gate_.version());
+  }
+  if (rules_.names_heirs) {
+    ENSURE(rules_.gate.mode == Mode::sync && rules_.wire != Wire::onebit && !backups_ && !rows_);
+    heirs_.emplace(ranks);
   }
   if (rules_.gate.mode == Mode::sync) {
     order_ = addition_order(nodes, rules_.leaves);
@@ -149,6 +146,7 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
   const std::size_t rank = index_of(pull.rank);
   if (lost_[rank]) welcome_back(rank);
   if (backups_) backups_->come(pull.rank);
+  if (heirs_) heirs_->come(pull.rank);
   waiting_[rank] = {};  // what an earlier process of the task waits for, it waits for no more
   if (pull.exactly) return pull_exactly(pull, reply);
   idle_[rank] = pull.for_turn;
@@ -162,6 +160,7 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
   waiting_[rank] = std::move(waiting);
   if (pull.for_turn) answer_waiting();
   end_if_all_wait();
+  name_heirs();
 }
 
 // A rank that pulls the version before still has to make the newest: it is not told of it.
@@ -199,29 +198,6 @@ void Aggregator::end_if_all_wait() {
   finish_cut_if_complete();
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
-}
-
-Result<std::vector<float>> Aggregator::read_rows(std::span<const std::int64_t> ids) const {
-  if (!rows_) return invalid("this job has no embedding table");
-  if (std::ssize(ids) > row_message_floats_max / rows_->width()) {
-    return invalid(std::to_string(ids.size()) + " rows of " + std::to_string(rows_->width()) +
-                   " floats are more than a message holds");
-  }
-  std::vector<float> rows(ids.size() * static_cast<std::size_t>(rows_->width()));
-  TRY(rows_->read(ids, rows));
-  return rows;
-}
-
-Status Aggregator::stage_rows(std::int64_t rank, std::int64_t step,
-                              std::vector<RowGradients> parts) {
-  if (!rows_) return invalid("this job has no embedding table");
-  if (parts_of(rank) != std::ssize(parts)) {
-    return invalid(std::to_string(parts.size()) + " parts of rows from rank " +
-                   std::to_string(rank) + ", which has " + std::to_string(parts_of(rank)));
-  }
-  // What else may be wrong with the step the push that follows is told.
-  if (!would_take(rank, step)) return ok();
-  return rows_->stage(rank, step, std::move(parts));
 }
 
 // Steps since this ps started, so that a rank that is new after a restore starts with the others.
@@ -262,7 +238,16 @@ void Aggregator::accept(Push push, Reply reply) {
   turns_.give_back(index_of(rank));
   idle_[index_of(rank)] = false;
   if (lost_[index_of(rank)]) welcome_back(index_of(rank));
+  if (heirs_) heirs_->come(rank);
   waiting_[index_of(rank)] = {.reply = std::move(reply), .at_least = gate_.version() + 1};
+  hold(std::move(push));
+  end_if_all_wait();
+  name_heirs();
+}
+
+// What the gate has accepted. The last one makes the step.
+void Aggregator::hold(Push push) {
+  const std::int64_t rank = push.rank;
   push.sums.staleness = gate_.version() - push.base_version;
   if (rules_.gate.mode == Mode::async) push.sums.stale.add(push.sums.staleness);
   std::erase_if(restored_, [leaves = leaves_of_rank(rank)](const auto& each) {
@@ -270,7 +255,6 @@ void Aggregator::accept(Push push, Reply reply) {
   });
   pending_[index_of(rank)] = std::move(push);
   if (gate_.complete()) commit();
-  end_if_all_wait();
 }
 
 TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
@@ -311,24 +295,13 @@ void Aggregator::commit() {
     gate_.commit();
   }
   if (rules_.gate.mode == Mode::async) note_in_cut(rows);
+  if (heirs_) heirs_->commit();
   for (auto& push : pending_) push.reset();
   for (BatchSums& unseen : unseen_) unseen += sums;
 
   if (snapshot_step > 0 && rules_.gate.mode == Mode::sync) take_snapshot(snapshot_step);
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
-}
-
-// The sum of what was applied to the table's rows; nothing where there is no table.
-RowGradients Aggregator::apply_rows(const ParameterShard::Update& update) {
-  if (!rows_) return {};
-  std::vector<std::int64_t> ranks;
-  for (const auto& push : pending_) {
-    if (push) ranks.push_back(push->rank);
-  }
-  RowGradients sum = rows_->take_sum(ranks, order_);
-  rows_->table().apply(sum, row_update(update));
-  return sum;
 }
 
 // In async of one push, in sync of as many as are never stale.
@@ -379,9 +352,11 @@ void Aggregator::miss(std::int64_t rank) {
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
     if (backups_) backups_->gone(rank);
+    if (heirs_) heirs_->gone(rank);
   }
   if (backups_) return commit_if_decided();
   if (rules_.gate.mode != Mode::sync) answer_waiting();  // nobody waits for who is gone
+  name_heirs();
 }
 
 void Aggregator::lose(std::int64_t rank, const std::string& why) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/backup_steps.h"
+#include "runtime/core/heirs.h"
 #include "runtime/core/staleness.h"
 #include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
@@ -70,7 +71,7 @@ struct Pull {
 };
 
 struct Answer {
-  // None: the ps holds the push, and so far that is all.
+  // None: the ps holds the push, and so far that is all; or it asks for an inheritance first.
   Weights weights;
   std::int64_t version = 0;
   std::int64_t rank_step = 0;  // newest step taken of the rank
@@ -78,9 +79,10 @@ struct Answer {
   // Not 0: a snapshot of this name is to be made (sync) or being made (async), and waits for the
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
-  double apply_seconds = 0;  // how long summing and updating took for this version
-  bool turn = false;         // async: the rank may make another push
-  MadeStep made = {};        // sync with backup workers: how this version was made
+  double apply_seconds = 0;      // how long summing and updating took for this version
+  bool turn = false;             // async: the rank may make another push
+  MadeStep made = {};            // sync with backup workers: how this version was made
+  Inheritance inheritance = {};  // sync: the next step needs these gradients of others, too
 };
 
 class Aggregator {
@@ -97,6 +99,7 @@ class Aggregator {
     Share share = {};             // of the arena: what the shard holds; none = all of an arena
     bool gives_turns = true;      // async: this is the one ps of the gang that does
     bool keeps_previous = false;  // sync: the version before the newest can be pulled, too
+    bool names_heirs = false;     // sync: those who wait compute for ranks that are missed
     // Sync: where a step does not wait for every rank. Each rank then has one leaf.
     std::optional<BackupSteps::Rules> backups = {};
   };
@@ -118,6 +121,11 @@ class Aggregator {
   void push(Push push, Reply reply);
   // `conflict` for exactly a version that is not there.
   void pull(const Pull& pull, Reply reply);
+
+  // With heirs: a push of a rank that is not there, by another, who has been asked for it. One that
+  // is there already changes nothing.
+  Status inherit(Push push);
+  [[nodiscard]] bool names_heirs() const { return heirs_.has_value(); }
 
   // With backup workers (see BackupSteps) and several ps a push is answered as soon as it is held.
   // For ps 0: so it is on every ps. Answers as soon as the step is made, of whomever.
@@ -146,8 +154,8 @@ class Aggregator {
   // backup workers, the others go on.
   void lose(std::int64_t rank, const std::string& why);
 
-  // The same where the rank may come back: in sync the step waits for it. A rank that is back pulls
-  // first, as at its start.
+  // The same where the rank may come back: in sync the step waits for it, or for its heir. A rank
+  // that is back pulls first, as at its start.
   void miss(std::int64_t rank);
 
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
@@ -184,6 +192,8 @@ class Aggregator {
   void welcome_back(std::size_t rank);
   void pull_exactly(const Pull& pull, const Reply& reply);
   void accept(Push push, Reply reply);
+  void hold(Push push);
+  void name_heirs();
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step) const;
   void push_among_backups(Push push, Reply reply);
   void commit_if_decided();
@@ -215,6 +225,7 @@ class Aggregator {
   Weights previous_;  // where it is kept, once a step has committed
   std::optional<RowShard> rows_;
   std::optional<BackupSteps> backups_;
+  std::optional<Heirs> heirs_;
   SnapshotSink sink_;
   std::vector<std::int64_t> parts_;           // by rank: of its pushes
   std::vector<std::int64_t> order_;           // in which the parts of a step are added

@@ -16,6 +16,9 @@ class LocalParams final : public ParamsChannel {
   Result<Pulled> pull_exactly(std::int64_t version) override;
   Result<Pulled> pull_turn() override { return pull(0); }  // nobody else has one
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status inherit(std::int64_t /*rank*/, const Contribution& /*contribution*/) override {
+    return invalid("nobody else is in this job");
+  }
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;

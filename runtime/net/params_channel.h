@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/heirs.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/net/snapshot_desk.h"
@@ -60,6 +61,9 @@ struct Pulled {
   // whether this worker's push is part of the step that it was for.
   std::int64_t made_snapshot = 0;
   bool contributed = true;
+  // Sync: not empty where a ps asked for gradients of ranks that are not there instead of
+  // answering. Nothing else but sums and traffic counts then.
+  Inheritance inheritance = {};
   Traffic traffic = {};  // of this exchange
   ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
@@ -99,6 +103,10 @@ class ParamsChannel {
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
   // made.
   virtual Result<Pulled> push_pull(const Contribution& contribution) = 0;
+
+  // Gives every ps the contribution of another rank, as it was asked to: made from the parameters
+  // of the version before its step.
+  virtual Status inherit(std::int64_t rank, const Contribution& contribution) = 0;
 
   // The rows [ids, width] of the embedding table, of distinct ids. Sync: of the version that was
   // pulled last.

@@ -12,6 +12,11 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   proto::PullFrame header;
   if (!answer.weights) {
     header.set_held(true);
+    if (!answer.inheritance.asked()) return header;
+    header.mutable_inheritance()->set_step(answer.inheritance.step);
+    for (const std::int64_t rank : answer.inheritance.ranks) {
+      header.mutable_inheritance()->add_ranks(rank);
+    }
     return header;
   }
   header.set_encoding(encoding);

@@ -1,4 +1,4 @@
-// The loop of a ps and its control calls.
+// The loop of a ps, and what it takes from its workers.
 #include "runtime/net/ps_server.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 #include "runtime/net/frame.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/made_step.h"
+#include "runtime/net/push_of.h"
 #include "runtime/net/push_stream.h"
 #include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
 #include "runtime/net/stream_port.h"
-#include "runtime/net/unary_call.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
@@ -31,19 +31,6 @@ constexpr std::chrono::seconds kNothingToTell{0};
 constexpr std::chrono::milliseconds kDrainStep{5};
 
 constexpr std::int64_t kExamplesMax = std::int64_t{1} << 40;  // of one batch
-
-Push push_of(const proto::PushFrame& header, Payload gradient) {
-  return {.rank = header.rank(),
-          .step = header.step(),
-          .base_version = header.base_version(),
-          .sums = {.examples = header.examples(),
-                   .loss_sum = header.loss_sum(),
-                   .correct = header.correct()},
-          .snapshot_step = header.snapshot_step(),
-          .announced_snapshot = header.announced_snapshot(),
-          .residuals = header.residuals(),
-          .gradient = std::move(gradient)};
-}
 
 // The shard with its weights, from now on, where workers of this host can read them.
 ParameterShard at_home_in(SharedBuffers& buffers, ParameterShard shard, Wire wire) {
@@ -132,48 +119,6 @@ void PsServer::offer_stream() {
   if (accepting_) PushStream::offer(*this);
 }
 
-void PsServer::offer_control() {
-  using Describe = UnaryCall<proto::Caller, proto::PsStatus>;
-  Describe::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestDescribe(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::Caller& caller, const Describe::Reply& reply) {
-        reply(describe(caller));
-      });
-  Describe::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestFinish(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::Caller& caller, const Describe::Reply& reply) { reply(finish(caller)); });
-
-  using ReadResidual = UnaryCall<proto::ResidualRequest, proto::ResidualReply>;
-  ReadResidual::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestResidual(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::ResidualRequest& request, const ReadResidual::Reply& reply) {
-        reply(residual(request));
-      });
-
-  using TakeSnapshot = UnaryCall<proto::SnapshotRequest, proto::SnapshotReply>;
-  TakeSnapshot::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestSnapshot(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::SnapshotRequest& request, TakeSnapshot::Reply reply) {
-        snapshot(request, std::move(reply));
-      });
-}
-
 Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
   {
     const std::lock_guard lock(mutex_);
@@ -246,61 +191,6 @@ Status PsServer::check_token(const std::string& token) const {
   return conflict("the token is not that of this attempt");
 }
 
-Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
-  TRY(check_token(caller.token()));
-  proto::PsStatus status;
-  status.set_version(aggregator_.version());
-  status.set_elements(aggregator_.elements());
-  status.set_local_socket(local_socket_);
-  status.set_shared_socket(shared_socket_);
-  status.set_encoding(gradient_encoding(aggregator_.wire()));
-  status.set_residual_leaves(aggregator_.residual_leaves());
-  if (stream_port_) {
-    status.set_stream_socket(stream_port_->unix_socket());
-    status.set_stream_port(stream_port_->tcp_port());
-  }
-  return status;
-}
-
-Result<proto::ResidualReply> PsServer::residual(const proto::ResidualRequest& request) const {
-  TRY(check_token(request.caller().token()));
-  TRY_ASSIGN(const auto residual, aggregator_.residual_of(request.leaf()));
-  const auto bytes = std::as_bytes(residual->values.span());
-  proto::ResidualReply reply;
-  reply.set_data(bytes.data(), bytes.size());
-  return reply;
-}
-
-Result<proto::PsStatus> PsServer::finish(const proto::Caller& caller) {
-  TRY_ASSIGN(proto::PsStatus status, describe(caller));
-  if (!finished_) end_by_ = Clock::now() + options_.late_caller_limit;
-  finished_ = true;
-  return status;
-}
-
-void PsServer::snapshot(const proto::SnapshotRequest& request,
-                        std::function<void(Result<proto::SnapshotReply>)> reply) {
-  if (Status token = check_token(request.caller().token()); !token.has_value()) {
-    return reply(token.error());
-  }
-  if (!desk_) return reply(unavailable("the ps is ending"));
-  if (request.step() < 0) return reply(invalid("step must be 0 or more"));
-  if (!desk_->knows(request.step())) aggregator_.snapshot_at(request.step());
-  desk_->when_written({.step = request.step(),
-                       .keep_steps = {request.keep_steps().begin(), request.keep_steps().end()}},
-                      [reply = std::move(reply)](Result<WrittenShard> shard) {
-                        if (!shard.has_value()) return reply(shard.error());
-                        proto::SnapshotReply message;
-                        message.set_version(shard->version);
-                        message.set_name(shard->file.name);
-                        message.set_bytes(shard->file.bytes);
-                        message.set_sha256(shard->file.sha256);
-                        for (const std::int64_t step : shard->rank_steps)
-                          message.add_rank_steps(step);
-                        reply(std::move(message));
-                      });
-}
-
 void PsServer::opened(std::shared_ptr<PsCaller> caller) {
   had_callers_ = true;
   const PsCaller* const key = caller.get();
@@ -323,6 +213,16 @@ Status PsServer::check_encodings(const proto::PushFrame& header) const {
   return ok();
 }
 
+Status PsServer::check_counts(const proto::PushFrame& header) {
+  if (header.examples() < 0 || header.examples() > kExamplesMax) {
+    return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
+  }
+  if (header.correct() < 0 || header.correct() > header.examples()) {
+    return invalid("correct must be 0 to the examples");
+  }
+  return ok();
+}
+
 Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   TRY(check_token(header.token()));
   TRY(check_encodings(header));
@@ -333,7 +233,10 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
     if (header.process() < newest) return conflict("another process of this task has come");
     newest = header.process();
     caller.rank = header.rank();
-    caller_of_rank_[caller.rank] = &caller;
+    // The end of the one before may not have been heard of yet.
+    if (std::exchange(caller_of_rank_[caller.rank], &caller) != nullptr) {
+      aggregator_.miss(caller.rank);
+    }
     if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
   }
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
@@ -341,13 +244,7 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   if (caller_of_rank_[caller.rank] != &caller) {
     return conflict("another process of this task has come");
   }
-  if (header.examples() < 0 || header.examples() > kExamplesMax) {
-    return invalid("examples must be 0 to " + std::to_string(kExamplesMax));
-  }
-  if (header.correct() < 0 || header.correct() > header.examples()) {
-    return invalid("correct must be 0 to the examples");
-  }
-  return ok();
+  return check_counts(header);
 }
 
 Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
@@ -368,7 +265,9 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
+// Where others compute for it a rank may stay away.
 void PsServer::give_up_missing() {
+  if (aggregator_.names_heirs()) return;
   for (auto missing = missing_since_.begin(); missing != missing_since_.end();) {
     const auto [rank, since] = *missing;
     if (Clock::now() - since < options_.return_limit) {

@@ -30,8 +30,8 @@ class StreamPort;
 using ParamsControl = proto::Params::WithAsyncMethod_Describe<
     proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
         proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
-using ParamsService = proto::Params::WithRawMethod_PushPull<
-    proto::Params::WithRawMethod_ReadRows<proto::Params::WithRawMethod_PushRows<ParamsControl>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithRawMethod_ReadRows<
+    proto::Params::WithRawMethod_PushRows<proto::Params::WithRawMethod_Inherit<ParamsControl>>>>;
 
 struct PsServerOptions {
   std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
@@ -40,8 +40,8 @@ struct PsServerOptions {
   // and for one to come back when all are gone.
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
-  // Sync: how long a step waits for a worker that is gone and may come back. 0 = it does not: then
-  // no step can be made any more.
+  // Sync without heirs: how long a step waits for a worker that is gone and may come back. 0 = it
+  // does not: then no step can be made any more.
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   // In async the last step can be made before a slow starter has connected: how long the ps stays
   // to tell it so after Finish.
@@ -100,6 +100,7 @@ class PsServer {
   Result<proto::PsStatus> describe(const proto::Caller& caller) const;
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
+  Status inherit(const grpc::ByteBuffer& request);
   Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request) const;
   Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
   void snapshot(const proto::SnapshotRequest& request,
@@ -108,6 +109,7 @@ class PsServer {
   // From PushStream and the ports, under the lock. The error of take() ends the caller's side; that
   // of admit() is known before a payload is.
   void opened(std::shared_ptr<PsCaller> caller);
+  static Status check_counts(const proto::PushFrame& header);
   Status check_encodings(const proto::PushFrame& header) const;
   Status admit(PsCaller& caller, const proto::PushFrame& header);
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,

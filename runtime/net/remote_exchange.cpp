@@ -67,7 +67,7 @@ Result<Pulled> RemoteParams::pull_from_all(proto::Encoding wanted, FrameOf frame
     ps->wanted = wanted;
     TRY(send(*ps, header, {}));
   }
-  TRY(receive_sent());
+  TRY(receive_answers());
   return together();
 }
 
@@ -133,7 +133,7 @@ Result<Pulled> RemoteParams::answer_to(const Contribution& contribution) {
     header.set_ready(true);
     return pull_leader_first(std::move(header), parameter_encoding(options_.wire));
   }
-  TRY(receive_sent());
+  TRY(receive_answers());
   Pulled pulled = together();
   if (options_.backup_workers) {
     pulled.contributed = ps_.front()->made_of(contribution.step, options_.rank);
@@ -186,6 +186,17 @@ Status RemoteParams::receive_sent() {
   return ok();
 }
 
+// From each ps its parameters, or what it asks for before it has them.
+Status RemoteParams::receive_answers() {
+  TRY(receive_sent());
+  for (const auto& ps : ps_) {
+    if (ps->holds && !ps->pulled.inheritance.asked()) {
+      return ps->explain(invalid("answered without parameters"));
+    }
+  }
+  return ok();
+}
+
 Pulled RemoteParams::together() {
   Pulled pulled = ps_.front()->pulled;
   for (const auto& ps : ps_) {
@@ -195,6 +206,7 @@ Pulled RemoteParams::together() {
     pulled.rank_step_max = std::max(pulled.rank_step_max, ps->pulled.rank_step);
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
+    pulled.inheritance.add(ps->pulled.inheritance);
   }
   pulled.times.pull = std::exchange(assembling_, {});
   pulled.traffic = std::exchange(traffic_, {});

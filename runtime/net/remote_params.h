@@ -69,6 +69,7 @@ class RemoteParams final : public ParamsChannel {
   bool begin_push(const Contribution& contribution) override;
   void release(std::int64_t from) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status inherit(std::int64_t rank, const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
@@ -107,6 +108,7 @@ class RemoteParams final : public ParamsChannel {
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
   Status receive_sent();  // the answers to all frames that were sent
+  Status receive_answers();
   [[nodiscard]] Pulled together();
   // With backup workers and several ps.
   [[nodiscard]] bool asks_leader_first() const;
@@ -147,8 +149,9 @@ class RemoteParams final : public ParamsChannel {
   const std::int64_t process_;  // when it began, in microseconds
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Ps>> ps_;
-  std::vector<RowCalls::Peer> row_peers_;     // by ps, where there is a table
+  std::vector<RawPeer> row_peers_;            // by ps, where there is a table
   std::optional<RowCalls> rows_;              // made by the first call
+  std::vector<RawPeer> heir_peers_;           // by ps: made by the first inherit()
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32
   AlignedBuffer assembled_;     // parameters of several ps, or that did not come by shared memory

@@ -62,7 +62,14 @@ struct RemoteParams::Ps {
   void note(const proto::PullFrame& header) {
     awaited = false;
     holds = header.held();
-    if (holds) return;
+    if (holds) {
+      pulled.sums = {};
+      pulled.times = {};
+      const proto::Inheritance& asked = header.inheritance();
+      pulled.inheritance = {.step = asked.step(),
+                            .ranks = {asked.ranks().begin(), asked.ranks().end()}};
+      return;
+    }
     made = header.made();
     version = header.version();
     pulled = {.version = header.version(),

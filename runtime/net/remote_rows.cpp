@@ -31,8 +31,8 @@ RowCalls& RemoteParams::row_calls() {
     rows_.emplace(row_peers_, RowCalls::Options{.token = options_.token,
                                                 .rank = options_.rank,
                                                 .width = options_.row_width,
-                                                .limit = options_.exchange_limit,
-                                                .stop = options_.stop});
+                                                .limits = {.deadline = options_.exchange_limit,
+                                                           .stop = options_.stop}});
   }
   return *rows_;
 }

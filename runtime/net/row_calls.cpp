@@ -1,24 +1,13 @@
 #include "runtime/net/row_calls.h"
 
-#include <grpcpp/generic/generic_stub.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "runtime/core/row_layout.h"
-#include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
 
-struct RowCalls::Call {
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  grpc::ByteBuffer reply;
-  grpc::Status status;
-  bool made = false;
-};
-
-RowCalls::RowCalls(std::vector<Peer> ps, Options options)
+RowCalls::RowCalls(std::vector<RawPeer> ps, Options options)
     : ps_(std::move(ps)), options_(std::move(options)) {}
 
 proto::RowFrame RowCalls::header(std::int64_t step) const {
@@ -45,7 +34,7 @@ Status RowCalls::read(std::span<const std::int64_t> ids, std::span<float> rows) 
     about.add_counts(std::ssize(places[ps]));
     requests[ps] = encode_rows(about, bodies[ps]);
   }
-  TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, std::move(requests)));
+  TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
   const auto width = static_cast<std::size_t>(options_.width);
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
     const std::vector<float>& got = replies[ps].body.rows;
@@ -73,48 +62,19 @@ Status RowCalls::push(std::int64_t step, std::vector<RowGradients> parts) {
     for (const RowGradients& part : share) about.add_counts(std::ssize(part.ids));
     requests.push_back(encode_rows(about, std::make_shared<RowBody>(joined(std::move(share)))));
   }
-  TRY(exchange(Method::push, std::move(requests)));
+  TRY(exchange(Method::push, requests));
   return ok();
 }
 
 Result<std::vector<RowMessage>> RowCalls::exchange(Method method,
-                                                   std::vector<grpc::ByteBuffer> requests) {
+                                                   const std::vector<grpc::ByteBuffer>& requests) {
   const char* const path = method == Method::read ? "/trainyard.proto.Params/ReadRows"
                                                   : "/trainyard.proto.Params/PushRows";
-  const auto deadline = std::chrono::system_clock::now() + options_.limit;
-  grpc::CompletionQueue queue;
-  std::vector<Call> calls(requests.size());
-  std::size_t left = 0;
-  for (std::size_t ps = 0; ps < calls.size(); ++ps) {
+  TRY_ASSIGN(const auto answers, call_each(path, ps_, requests, options_.limits));
+  std::vector<RowMessage> replies(answers.size());
+  for (std::size_t ps = 0; ps < answers.size(); ++ps) {
     if (!requests[ps].Valid()) continue;
-    Call& call = calls[ps];
-    call.made = true;
-    call.context.set_deadline(deadline);
-    call.reader = grpc::GenericStub(ps_[ps].channel)
-                      .PrepareUnaryCall(&call.context, path, requests[ps], &queue);
-    call.reader->StartCall();
-    call.reader->Finish(&call.reply, &call.status, &call);
-    ++left;
-  }
-  {
-    const std::stop_callback on_stop(options_.stop, [&calls] {
-      for (Call& call : calls) call.context.TryCancel();
-    });
-    void* tag = nullptr;
-    bool good = false;
-    for (; left > 0 && queue.Next(&tag, &good); --left) {
-    }
-  }
-  queue.Shutdown();
-
-  std::vector<RowMessage> replies(calls.size());
-  for (std::size_t ps = 0; ps < calls.size(); ++ps) {
-    if (!calls[ps].made) continue;
-    if (!calls[ps].status.ok()) {
-      const Error error = from_grpc(calls[ps].status);
-      return Error{error.code, ps_[ps].name + ": " + error.message};
-    }
-    auto reply = decode_rows(calls[ps].reply);
+    auto reply = decode_rows(answers[ps]);
     if (!reply.has_value())
       return Error{reply.error().code, ps_[ps].name + ": " + reply.error().message};
     replies[ps] = *std::move(reply);

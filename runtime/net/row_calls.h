@@ -4,15 +4,13 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "runtime/math/rows/row_gradients.h"
+#include "runtime/net/raw_calls.h"
 #include "runtime/net/row_frame.h"
 #include "schemas/base/result.h"
 
@@ -24,17 +22,11 @@ class RowCalls {
     std::string token;
     std::int64_t rank = 0;
     std::int64_t width = 0;
-    std::chrono::milliseconds limit;  // of one round of calls
-    std::stop_token stop;
-  };
-
-  struct Peer {
-    std::shared_ptr<grpc::Channel> channel;
-    std::string name;  // what errors call it
+    RawCallLimits limits;  // of one round of calls
   };
 
   // By ps.
-  RowCalls(std::vector<Peer> ps, Options options);
+  RowCalls(std::vector<RawPeer> ps, Options options);
 
   // rows [ids, width] of distinct ids.
   Status read(std::span<const std::int64_t> ids, std::span<float> rows);
@@ -43,14 +35,14 @@ class RowCalls {
   Status push(std::int64_t step, std::vector<RowGradients> parts);
 
  private:
-  struct Call;
   enum class Method { read, push };
 
   [[nodiscard]] proto::RowFrame header(std::int64_t step) const;
   // requests[i] is for ps i; none where it is empty. The replies, in the same order.
-  Result<std::vector<RowMessage>> exchange(Method method, std::vector<grpc::ByteBuffer> requests);
+  Result<std::vector<RowMessage>> exchange(Method method,
+                                           const std::vector<grpc::ByteBuffer>& requests);
 
-  std::vector<Peer> ps_;
+  std::vector<RawPeer> ps_;
   Options options_;
 };
 

@@ -43,10 +43,11 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
   Aggregator::Rules rules = plan.rules(context.spec, index);
   rules.gives_turns = index == 0;
-  // Rows are updated in place: of a table there is no version before. With backup workers every ps
-  // has what made the newest of another.
-  rules.keeps_previous = waits && rules.gate.mode == Mode::sync && plan.shares.size() > 1 &&
-                         plan.model.rows().width() == 0 && !plan.has_backups();
+  // Rows are updated in place: of a table there is no version before. With backup workers nobody is
+  // waited for, and every ps has what made the newest of another.
+  rules.names_heirs = waits && rules.gate.mode == Mode::sync && !plan.has_backups() &&
+                      plan.model.rows().width() == 0;
+  rules.keeps_previous = rules.names_heirs && plan.shares.size() > 1;
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,
                            PsServer::start({.listen = context.listen,

@@ -2,13 +2,11 @@
 // for sync and async, for ps and for none: what differs is behind ParamsChannel.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/core/arena_layout.h"
-#include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
 #include "runtime/core/step_protocol.h"
 #include "runtime/data/prefetch.h"
@@ -19,7 +17,9 @@
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
+#include "runtime/role/heir.h"
 #include "runtime/role/job_plan.h"
+#include "runtime/role/node_sums.h"
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
 #include "runtime/role/task.h"
@@ -29,16 +29,13 @@
 namespace trainyard::runtime {
 namespace {
 
-// The leaves whose gradients this task computes, and the nodes of the reduction tree that it sends.
-Leaves leaves_of_rank(const Task& task, const JobPlan& plan) {
-  const std::int64_t rank = training_rank(task.context);
-  if (step_mode(task.context.spec) == Mode::async) return {rank, rank + 1};
-  return leaves_of(rank, plan.ranks, plan.leaves);
+// The nodes of the reduction tree that this task sends.
+std::vector<Leaves> own_nodes(const Task& task, const JobPlan& plan) {
+  return nodes_of_rank(task.context.spec, plan, training_rank(task.context));
 }
-std::vector<Leaves> nodes_of_rank(const Task& task, const JobPlan& plan) {
-  const Leaves owned = leaves_of_rank(task, plan);
-  if (step_mode(task.context.spec) == Mode::async) return {owned};
-  return sent_nodes(plan.wire, owned, plan.leaves);
+
+Leaves own_leaves(const Task& task, const JobPlan& plan) {
+  return leaves_of_rank(task.context.spec, plan, training_rank(task.context));
 }
 
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
@@ -62,9 +59,9 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .rank = rank,
                                                   .arena_elements = plan.model.arena_elements(),
                                                   .shares = plan.shares,
-                                                  .parts = std::ssize(nodes_of_rank(task, plan)),
+                                                  .parts = std::ssize(own_nodes(task, plan)),
                                                   .wire = plan.wire,
-                                                  .first_leaf = leaves_of_rank(task, plan).begin,
+                                                  .first_leaf = own_leaves(task, plan).begin,
                                                   .gaps = gaps_of(plan.model.variables(),
                                                                   plan.model.arena_elements()),
                                                   .row_width = plan.model.rows().width(),
@@ -90,11 +87,13 @@ class Training {
         plan_(plan),
         dataset_(dataset),
         params_(params),
-        nodes_(nodes_of_rank(task, plan)),
+        nodes_(own_nodes(task, plan)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
         row_width_(plan.model.rows().width()),
         rows_(row_width_),
         gradient_(params.gradient_buffer(elements_ * nodes_.size())),
+        node_sums_(elements_, row_width_),
+        heir_(task, plan, dataset),
         protocol_({.mode = step_mode(task.context.spec), .max_steps = plan.max_steps}) {}
 
   Result<TaskEnd> run() {
@@ -114,6 +113,7 @@ class Training {
     TRY(steps(chief ? &*chief : nullptr));
     if (task_.stop.stop_requested()) return TaskEnd::stopped;
     if (chief) TRY(finish(*chief));
+    if (heir_.count() > 0) log_info("computed for others", {{"count", heir_.count()}});
     if (plan_.has_backups()) log_info("contributions dropped", {{"count", dropped_}});
     log_info("training is over", {{"version", pulled_.version}});
     return TaskEnd::completed;
@@ -125,14 +125,27 @@ class Training {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }
 
-  // Anything but a push.
+  // Anything but a push of its own.
   Status ask(const StepProtocol::Ask& next) {
-    unreported_ += std::exchange(pulled_.sums, {});
     using enum StepProtocol::Ask::What;
+    if (next.what == inherit) return stand_in();
+    unreported_ += std::exchange(pulled_.sums, {});
     TRY_ASSIGN(pulled_, next.what == pull_turn      ? params_.pull_turn()
                         : next.what == pull_exactly ? params_.pull_exactly(next.version)
                                                     : params_.pull(next.version));
     take_in();
+    return ok();
+  }
+
+  Status stand_in() {
+    const Inheritance& inheritance = protocol_.inheritance();
+    for (const std::int64_t rank : inheritance.ranks) {
+      const Contribution contribution =
+          heir_.contribution_of(rank, inheritance.step, pulled_.parameters);
+      TRY(check_finite(contribution));
+      TRY(params_.inherit(rank, contribution));
+    }
+    protocol_.inherited();
     return ok();
   }
 
@@ -150,13 +163,14 @@ class Training {
                     .rank_step = pulled_.rank_step,
                     .rank_step_max = pulled_.rank_step_max,
                     .turn = pulled_.turn,
-                    .asked_snapshot = pulled_.asked_snapshot});
+                    .asked_snapshot = pulled_.asked_snapshot,
+                    .inheritance = pulled_.inheritance});
   }
 
   Status steps(Chief* chief) {
     const TrainingSpec& training = task_.context.spec.training;
     const Sampler sampler(training.seed, dataset_.size(Split::train));
-    const Leaves owned = leaves_of_rank(task_, plan_);
+    const Leaves owned = own_leaves(task_, plan_);
     Prefetcher batches(dataset_, sampler,
                        {.first_leaf = owned.begin,
                         .leaf_count = owned.count(),
@@ -184,12 +198,6 @@ class Training {
     }
   }
 
-  // Of a node of the reduction tree: the arena's gradient, and the table's rows'.
-  struct NodeSum {
-    std::span<float> dense;
-    RowGradients& rows;
-  };
-
   // The gradients of a step's nodes, one after another; false when asked to stop. The last one may
   // be on its way already when this returns.
   Result<bool> compute(Prefetcher& batches, Contribution& contribution, Chief* chief) {
@@ -208,15 +216,21 @@ class Training {
           return asked_.has_value() && params_.begin_push(contribution);
         };
       }
-      TRY_ASSIGN(const bool done, add_up(nodes_[i], 0, sum, batches, sums));
+      const auto leaf = [&](std::int64_t, NodeSum of) { return next_leaf(of, batches, sums); };
+      TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], sum, leaf));
       if (!done) return false;
     }
     times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
-    if (!std::isfinite(sums.loss_sum)) return not_finite("loss");
-    // A sign or a rounded number would hide it, and a residual would keep it for ever.
-    const bool exact = plan_.wire == Wire::float32;
-    if (!exact && !all_finite(gradient_->span())) return not_finite("gradient");
+    TRY(check_finite(contribution));
     return true;
+  }
+
+  // A sign or a rounded number would hide it, and a residual would keep it for ever.
+  Status check_finite(const Contribution& contribution) {
+    if (!std::isfinite(contribution.sums.loss_sum)) return not_finite("loss");
+    const bool exact = plan_.wire == Wire::float32;
+    if (!exact && !all_finite(contribution.gradient->span())) return not_finite("gradient");
+    return ok();
   }
 
   Error not_finite(const std::string& what) {
@@ -227,27 +241,12 @@ class Training {
         .error();
   }
 
-  // The sum of a node of the reduction tree; leaves come in order. False when asked to stop.
-  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, Prefetcher& batches,
-                      BatchSums& sums) {
-    if (node.count() == 1) {
-      const auto start = StepTimes::Clock::now();
-      const Batch* const batch = batches.next();
-      times_.input += StepTimes::Clock::now() - start;
-      if (batch == nullptr) return false;
-      return leaf_gradient(*batch, sum, sums);
-    }
-    const std::int64_t middle = divide(node);
-    TRY_ASSIGN(const bool left_done, add_up({node.begin, middle}, depth + 1, sum, batches, sums));
-    if (!left_done) return false;
-    while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
-    RowGradients right_rows;
-    const NodeSum right{scratch_[depth].span(), right_rows};
-    TRY_ASSIGN(const bool right_done, add_up({middle, node.end}, depth + 1, right, batches, sums));
-    if (!right_done) return false;
-    for (std::size_t i = 0; i < elements_; ++i) sum.dense[i] += right.dense[i];
-    if (row_width_ > 0) sum.rows = add_rows(sum.rows, right_rows, row_width_);
-    return true;
+  Result<bool> next_leaf(NodeSum sum, Prefetcher& batches, BatchSums& sums) {
+    const auto start = StepTimes::Clock::now();
+    const Batch* const batch = batches.next();
+    times_.input += StepTimes::Clock::now() - start;
+    if (batch == nullptr) return false;
+    return leaf_gradient(*batch, sum, sums);
   }
 
   // False when asked to stop while it waits for rows.
@@ -338,6 +337,11 @@ class Training {
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
     take_in();
+    while (protocol_.stands_in()) {
+      Status asked = ask(protocol_.next());
+      if (!asked.has_value() && task_.stop.stop_requested()) return ok();
+      TRY(task_.cause.of(Reason::peer_lost, std::move(asked)));
+    }
     times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
     if (!pulled_.contributed) ++dropped_;
     if (chief == nullptr) return ok();
@@ -357,7 +361,8 @@ class Training {
   RowBatch rows_;                            // of the leaf that is computed
   std::vector<RowGradients> row_parts_;      // of each node
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
-  std::deque<AlignedBuffer> scratch_;        // by depth in the tree; views of it stay valid
+  NodeSums node_sums_;
+  Heir heir_;
   StepProtocol protocol_;
   // Begins to send the gradient of the leaf that is computed; empty: it is sent when it is whole.
   std::function<bool()> begin_;

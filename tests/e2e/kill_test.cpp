@@ -42,6 +42,26 @@ WallTime newest_event(const std::string& path) {
   return newest;
 }
 
+// The newest step that a task has reported; 0: none.
+std::int64_t newest_step(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t newest = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto event = parse_run_event(line, 0);
+    if (!event.has_value()) continue;
+    if (const auto* const metric = std::get_if<MetricEvent>(&event->what)) newest = metric->step;
+  }
+  return newest;
+}
+
+void wait_for_step(const std::string& path, std::int64_t step) {
+  const Deadline deadline = in_seconds(60);
+  while (newest_step(path) < step) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // between two looks
+  }
+}
+
 // Until the task's events go on for that long.
 void wait_for_progress(const std::string& path, Millis time) {
   const WallTime first = newest_event(path);
@@ -89,6 +109,34 @@ TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed
   CHECK(job.at("status").at("restarts").at("infra") == 2);
   CHECK(yard.model_sha256(id) == yard.model_sha256(undisturbed));
   check_curve_is_whole(yard, id, steps);
+}
+
+TEST_CASE("a sync job makes its steps without a worker that nobody starts again", "[e2e]") {
+  constexpr int steps = long_run(8000);
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  nlohmann::json spec = small_job(steps);
+  spec["roles"] = {{"ps", 2}, {"worker", 3}};
+  const std::string undisturbed = yard.submit(spec);
+  yard.wait_for_state(undisturbed, "succeeded");
+
+  const std::string id = yard.submit(spec);
+  yard.wait_for_step(id, 300);
+  const pid_t killed = yard.pid_of(id, "worker", 2);
+  REQUIRE(::kill(yard.agent("a").pid(), SIGSTOP) == 0);
+  REQUIRE(::kill(killed, SIGKILL) == 0);
+  const std::string events = yard.folder().sub("agent-a/tasks/" + id + "/1/worker-0/events.jsonl");
+  wait_for_step(events, newest_step(events) + 500);
+  REQUIRE(::kill(yard.agent("a").pid(), SIGCONT) == 0);
+  yard.wait_for(id, [&](const nlohmann::json&) { return yard.pid_of(id, "worker", 2) != killed; });
+  const auto job = yard.wait_for_state(id, "succeeded");
+
+  CHECK(job.at("status").at("attempt") == 1);
+  CHECK(yard.model_sha256(id) == yard.model_sha256(undisturbed));
+  check_curve_is_whole(yard, id, steps);
+  const auto log = get(yard.url("/v1/jobs/" + id + "/logs?task=worker/0&tail=100000"));
+  CHECK_THAT(log.body, Catch::Contains("computes for a worker that is gone"));
 }
 
 TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {

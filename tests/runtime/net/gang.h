@@ -41,6 +41,7 @@ struct GangSpec {
   std::int64_t aggregate = 0;  // sync: not 0: with backup workers a step is of so many
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
   bool keeps_previous = false;
+  bool names_heirs = false;
   std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
@@ -171,6 +172,7 @@ class Gang {
                    .share = {},
                    .gives_turns = servers_.empty(),
                    .keeps_previous = spec_.keeps_previous,
+                   .names_heirs = spec_.names_heirs,
                    .backups = backups()},
          .share = std::ssize(servers_) < spec_.sharing_ps ? share : Share{},
          .arena_elements = spec_.elements,

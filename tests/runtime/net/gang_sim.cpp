@@ -1,5 +1,6 @@
 // What PsServer, RemoteParams and the roles do around the cores is done here in miniature: a stream
-// from each process of a worker to each ps, which ends when the process does, after what had left.
+// from each process of a worker to each ps, which ends when the process does, after what had left;
+// and calls of heirs, which come in any order, also from those who are dead, or then not at all.
 #include "tests/runtime/net/gang_sim.h"
 
 #include <algorithm>
@@ -7,46 +8,10 @@
 #include <utility>
 
 #include "tests/runtime/net/gang.h"
+#include "tests/runtime/net/gang_sim_parts.h"
 
 namespace trainyard::runtime::test {
 namespace {
-
-struct Frame {
-  std::optional<Pull> pull;  // else a push
-  Push push;
-  std::shared_ptr<AlignedBuffer> gradient;
-};
-
-struct Stream {
-  std::deque<Frame> up;
-  std::deque<Result<Answer>> down;
-  bool ended = false;  // the ps has seen its end
-};
-
-// Of a worker's task.
-struct Process {
-  std::int64_t rank = 0;
-  std::int64_t number = 0;  // later ones have greater
-  StepProtocol protocol;
-  std::vector<Stream> streams;                       // by ps
-  std::deque<std::pair<std::size_t, Frame>> unsent;  // with the ps each is for
-  std::vector<std::optional<Answer>> answers;        // by ps: of the exchange under way
-  std::vector<Answer> newest;                        // by ps
-  bool alive = true;
-  bool over = false;
-};
-
-struct Ps {
-  std::unique_ptr<Aggregator> aggregator;
-  std::vector<std::int64_t> newest_number;     // by rank: of the last process that has called
-  std::map<std::int64_t, Snapshot> snapshots;  // by name
-};
-
-struct Checkpoint {
-  std::int64_t version = 0;
-  std::vector<std::int64_t> rank_steps;
-  std::vector<std::vector<float>> weights;  // by ps
-};
 
 class Sim {
  public:
@@ -78,6 +43,7 @@ class Sim {
     processes_.clear();
     ps_.clear();
     missing_.clear();
+    calls_.clear();
     gone_.assign(static_cast<std::size_t>(spec_.workers), false);
     under_way_ = 0;
     ps_.resize(static_cast<std::size_t>(spec_.ps));
@@ -87,7 +53,7 @@ class Sim {
 
   void start_ps(std::size_t index) {
     Ps& ps = ps_[index];
-    ps.newest_number.resize(static_cast<std::size_t>(spec_.workers));
+    ps.newest.resize(static_cast<std::size_t>(spec_.workers));
     AlignedBuffer weights(elements());
     Aggregator::Start start;
     if (checkpoint_) {
@@ -102,7 +68,8 @@ class Sim {
             .max_staleness = spec_.max_staleness,
             .optimizer = optimizer,
             .gives_turns = index == 0,
-            .keeps_previous = spec_.keeps_previous},
+            .keeps_previous = spec_.keeps_previous,
+            .names_heirs = spec_.names_heirs},
         ParameterShard({}, std::move(weights), {}), std::move(start), [&ps](Snapshot snapshot) {
           ps.snapshots.insert_or_assign(snapshot.step, std::move(snapshot));
         });
@@ -118,11 +85,12 @@ class Sim {
                 .answers = std::vector<std::optional<Answer>>(ps_.size()),
                 .newest = std::vector<Answer>(ps_.size())});
     processes_.push_back(process);
-    ask(*process);
+    ask(process);
   }
 
   // Frames for all ps, of what the protocol asks next.
-  void ask(Process& process) {
+  void ask(const std::shared_ptr<Process>& of) {
+    Process& process = *of;
     const std::int64_t next = process.newest.front().version + 1;
     const bool chief = process.rank == 0;
     if (chief && under_way_ == 0 && next % spec_.snapshot_every == 0 && next < spec_.max_steps) {
@@ -131,11 +99,12 @@ class Sim {
     const StepProtocol::Ask asked = process.protocol.next();
     using enum StepProtocol::Ask::What;
     if (asked.what == nothing) return end(process);
+    if (asked.what == inherit) return call_as_heir(of);
     if (chief && asked.what == push && asked.snapshot_step > 0) under_way_ = asked.snapshot_step;
     for (std::size_t i = 0; i < ps_.size(); ++i) {
       Frame frame;
       if (asked.what == push) {
-        frame = push_of(process, asked, i);
+        frame = push_of(process, process.rank, asked, i);
       } else {
         const bool for_turn = asked.what == pull_turn;
         frame.pull = {.rank = process.rank,
@@ -147,16 +116,45 @@ class Sim {
     }
   }
 
-  Frame push_of(const Process& process, const StepProtocol::Ask& asked, std::size_t ps) const {
+  void call_as_heir(const std::shared_ptr<Process>& heir) {
+    const Inheritance& inheritance = heir->protocol.inheritance();
+    for (const std::int64_t rank : inheritance.ranks) {
+      for (std::size_t i = 0; i < ps_.size(); ++i) {
+        if (heir->newest[i].version != inheritance.step - 1) end_.fault = "an heir is elsewhere";
+        const Frame frame = push_of(*heir, rank, {.step = inheritance.step}, i);
+        calls_.push_back({.heir = heir, .ps = i, .frame = frame});
+        ++heir->calls_left;
+      }
+      ++end_.inherited;
+    }
+  }
+
+  void deliver_call(std::size_t index) {
+    const Call call = take_call(index);
+    const Status taken = ps_[call.ps].aggregator->inherit(call.frame.push);
+    if (!taken.has_value()) end_.fault = "refused an heir: " + taken.error().message;
+    if (!call.heir->alive || --call.heir->calls_left > 0) return;
+    call.heir->protocol.inherited();
+    ask(call.heir);
+  }
+
+  Call take_call(std::size_t index) {
+    Call call = std::move(calls_[index]);
+    calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(index));
+    return call;
+  }
+
+  Frame push_of(const Process& process, std::int64_t rank, const StepProtocol::Ask& asked,
+                std::size_t ps) const {
     Frame frame;
     frame.gradient = std::make_shared<AlignedBuffer>(elements());
     const auto gradient = frame.gradient->span();
     if (sync()) {
-      fake_gradient(process.newest[ps].weights->span(), process.rank, asked.step, gradient);
+      fake_gradient(process.newest[ps].weights->span(), rank, asked.step, gradient);
     } else {
-      gradient[static_cast<std::size_t>(process.rank)] = -1;
+      gradient[static_cast<std::size_t>(rank)] = -1;
     }
-    frame.push = {.rank = process.rank,
+    frame.push = {.rank = rank,
                   .step = asked.step,
                   .base_version = process.newest[ps].version,
                   .sums = {.examples = 1},
@@ -190,9 +188,13 @@ class Sim {
           events.emplace_back([this, process, i] { end_stream(*process, i); });
         }
         if (process->alive && !stream.down.empty()) {
-          events.emplace_back([this, process, i] { answer(*process, i); });
+          events.emplace_back([this, process, i] { answer(process, i); });
         }
       }
+    }
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      events.emplace_back([this, i] { deliver_call(i); });
+      if (!calls_[i].heir->alive) events.emplace_back([this, i] { take_call(i); });
     }
     for (const std::int64_t rank : missing_) {
       events.emplace_back([this, rank] {
@@ -219,9 +221,11 @@ class Sim {
     Frame frame = std::move(stream.up.front());
     stream.up.pop_front();
     Ps& ps = ps_[index];
-    std::int64_t& number = ps.newest_number[static_cast<std::size_t>(process->rank)];
-    if (process->number < number) return;
-    number = process->number;
+    auto& newest = ps.newest[static_cast<std::size_t>(process->rank)];
+    if (newest && process->number < newest->number) return;
+    const bool follows = newest && newest != process && !newest->streams[index].ended;
+    newest = process;
+    if (follows) ps.aggregator->miss(process->rank);
     auto reply = [weak = std::weak_ptr(process), index](Result<Answer> given) {
       if (const auto there = weak.lock()) there->streams[index].down.push_back(std::move(given));
     };
@@ -235,15 +239,17 @@ class Sim {
   void end_stream(Process& process, std::size_t index) {
     process.streams[index].ended = true;
     Ps& ps = ps_[index];
-    if (process.number < ps.newest_number[static_cast<std::size_t>(process.rank)]) return;
-    if (gone_[static_cast<std::size_t>(process.rank)]) {
+    const auto& newest = ps.newest[static_cast<std::size_t>(process.rank)];
+    if (newest && process.number < newest->number) return;
+    if (gone_[static_cast<std::size_t>(process.rank)] && !spec_.names_heirs) {
       ps.aggregator->lose(process.rank, "gone");
     } else {
       ps.aggregator->miss(process.rank);
     }
   }
 
-  void answer(Process& process, std::size_t index) {
+  void answer(const std::shared_ptr<Process>& of, std::size_t index) {
+    Process& process = *of;
     Result<Answer> given = std::move(process.streams[index].down.front());
     process.streams[index].down.pop_front();
     if (!given.has_value()) {
@@ -267,11 +273,12 @@ class Sim {
       seen.rank_step = std::min(seen.rank_step, each.rank_step);
       seen.rank_step_max = std::max(seen.rank_step_max, each.rank_step);
       seen.asked_snapshot = std::max(seen.asked_snapshot, each.asked_snapshot);
-      process.newest[i] = std::move(each);
+      seen.inheritance.add(each.inheritance);
+      if (each.weights) process.newest[i] = std::move(each);
       process.answers[i].reset();
     }
     process.protocol.take(seen);
-    ask(process);
+    ask(of);
   }
 
   // A checkpoint that is no cut, since a worker died in it, is given up.
@@ -353,6 +360,7 @@ class Sim {
   std::mt19937_64 random_;
   std::vector<Ps> ps_;
   std::vector<std::shared_ptr<Process>> processes_;  // dead ones, too
+  std::vector<Call> calls_;                          // of heirs, on their way
   std::vector<std::int64_t> missing_;                // ranks whose tasks get another process
   std::vector<bool> gone_;                           // by rank: it never comes back
   std::optional<Checkpoint> checkpoint_;

@@ -26,9 +26,10 @@ struct SimSpec {
   std::optional<std::int64_t> max_staleness = {};
   // By chance out of 1000, before each event.
   int worker_kills = 0;  // of a worker that is not the chief: its task goes on in another process
-  int worker_ends = 0;   // async: the same, and it never comes back
+  int worker_ends = 0;   // the same, and it never comes back; sync: only with heirs
   int gang_kills = 0;    // of the chief or a ps: all start again from the newest checkpoint
   bool keeps_previous = true;
+  bool names_heirs = false;
 };
 
 struct SimEnd {
@@ -37,6 +38,7 @@ struct SimEnd {
   int restarts = 0;                                   // of the gang
   int kills = 0;                                      // of workers
   int checkpoints = 0;                                // committed
+  int inherited = 0;                                  // gradients that were made for others
   bool lost_any = false;                              // a worker never came back
   std::vector<std::vector<float>> weights;            // by ps, at the end
   std::vector<std::vector<std::int64_t>> rank_steps;  // by ps, at the end

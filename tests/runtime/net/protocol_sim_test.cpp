@@ -38,6 +38,32 @@ TEST_CASE("sync: killed workers change no bit, and nobody has to start again", "
   }
 }
 
+TEST_CASE("sync: heirs change no bit, whoever dies, comes back or never does", "[protocol]") {
+  for (const std::int64_t ps : {1, 2, 3}) {
+    for (const std::int64_t workers : {2, 4}) {
+      SimSpec spec{.ps = ps, .workers = workers, .names_heirs = true};
+      const SimEnd undisturbed = simulate(spec, 0);
+      REQUIRE(undisturbed.over);
+      CHECK(undisturbed.inherited == 0);
+      spec.worker_kills = 30;
+      spec.worker_ends = 5;
+      int inherited = 0;
+      int lost = 0;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, " << workers << " workers, seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        REQUIRE(end.over);
+        REQUIRE(end.weights == undisturbed.weights);
+        inherited += end.inherited;
+        lost += end.lost_any ? 1 : 0;
+      }
+      CHECK(inherited > 1000);
+      CHECK(lost > 100);
+    }
+  }
+}
+
 TEST_CASE("sync: the version before is what makes a torn push whole", "[protocol]") {
   const SimSpec spec{.worker_kills = 30, .keeps_previous = false};
   int refused = 0;

@@ -209,7 +209,10 @@ TEST_CASE("rows are given to nobody of another attempt", "[rows]") {
   const Gang gang(table_spec(1, 1));
   RowCalls calls(
       {{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
-      {.token = "older", .rank = 0, .width = width, .limit = std::chrono::seconds(20), .stop = {}});
+      {.token = "older",
+       .rank = 0,
+       .width = width,
+       .limits = {.deadline = std::chrono::seconds(20), .stop = {}}});
   std::vector<float> rows(width);
   const std::vector<std::int64_t> ids{3};
   const Status read = calls.read(ids, rows);

@@ -1,0 +1,44 @@
+// The sums of the reduction tree's nodes that one task computes (runtime/core/reduction_tree).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+
+#include "runtime/core/reduction_tree.h"
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/math/rows/row_gradients.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// Of a node: the arena's gradient, and the table's rows'.
+struct NodeSum {
+  std::span<float> dense;
+  RowGradients& rows;
+};
+
+class NodeSums {
+ public:
+  // `elements` of the arena; `row_width` of the embedding table, 0: the model has none.
+  NodeSums(std::size_t elements, std::int64_t row_width)
+      : elements_(elements), row_width_(row_width) {}
+
+  // Writes the gradient of a leaf; false when asked to stop.
+  using Leaf = std::function<Result<bool>(std::int64_t leaf, NodeSum sum)>;
+  // The sum of a node: its leaves come in order. False when asked to stop.
+  Result<bool> add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
+    return add_up(node, 0, sum, leaf);
+  }
+
+ private:
+  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, const Leaf& leaf);
+
+  std::size_t elements_;
+  std::int64_t row_width_;
+  std::deque<AlignedBuffer> scratch_;  // by depth in the tree; views of it stay valid
+};
+
+}  // namespace trainyard::runtime
