@@ -18,6 +18,7 @@
 #include "schemas/base/log.h"
 #include "schemas/base/version.h"
 #include "schemas/settings/settings.h"
+#include "schemas/types/transport.h"
 
 namespace trainyard::agent {
 namespace {
@@ -33,7 +34,7 @@ struct Options {
   std::string address;
   std::vector<std::string> labels;
   std::string runtime;
-  std::string transport = "shared_memory";
+  std::string transport{transport_names.front().second};
   std::string log_level = "info";
 };
 
@@ -63,7 +64,7 @@ void declare(CLI::App& app, Options& options) {
   add("label", options.labels, "KEY=VALUE, may be repeated: jobs can ask for it");
   add("runtime", options.runtime, "the program that a task runs (default: beside this one)");
   add("transport", options.transport, "the best way to parameter servers that tasks may try")
-      ->check(CLI::IsMember({"shared_memory", "unix", "tcp", "grpc"}))
+      ->check(CLI::IsMember(all_transport_names()))
       ->capture_default_str();
   add("log-level", options.log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))

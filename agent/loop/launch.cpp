@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "schemas/files/whole_file.h"
+#include "schemas/types/transport.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard::agent {
@@ -47,7 +48,7 @@ std::map<std::string, std::string> task_environment(const WantedTask& wanted,
 
   // Not the job's to change: what the operator allows, and which GPUs are its own, numbered as the
   // agent numbers them.
-  environment["TRAINYARD_TRANSPORT"] = transport;
+  environment[transport_variable] = transport;
   environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus);
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   const TaskKey& key = wanted.task.key;

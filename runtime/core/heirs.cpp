@@ -20,9 +20,13 @@ void Inheritance::add(const Inheritance& more) {
 Heirs::Heirs(std::int64_t ranks)
     : there_(static_cast<std::size_t>(ranks), true), heirs_(there_.size()), asked_(there_.size()) {}
 
-void Heirs::come(std::int64_t rank) { there_[static_cast<std::size_t>(rank)] = true; }
+void Heirs::come(std::int64_t rank) {
+  if (!there_[static_cast<std::size_t>(rank)]) --absent_;
+  there_[static_cast<std::size_t>(rank)] = true;
+}
 
 void Heirs::gone(std::int64_t rank) {
+  if (there_[static_cast<std::size_t>(rank)]) ++absent_;
   there_[static_cast<std::size_t>(rank)] = false;
   asked_[static_cast<std::size_t>(rank)] = false;
   std::ranges::replace(heirs_, std::optional(rank), std::optional<std::int64_t>());

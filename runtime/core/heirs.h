@@ -33,6 +33,7 @@ class Heirs {
   void come(std::int64_t rank);
   // It inherits no more, either.
   void gone(std::int64_t rank);
+  [[nodiscard]] bool all_there() const { return absent_ == 0; }
 
   struct Asked {
     std::int64_t heir = 0;
@@ -48,6 +49,7 @@ class Heirs {
 
  private:
   std::vector<bool> there_;                         // by rank
+  std::int64_t absent_ = 0;                         // how many are not there
   std::vector<std::optional<std::int64_t>> heirs_;  // by rank: who was named for the next step
   std::vector<bool> asked_;                         // by rank: since heirs were named last
 };

@@ -10,7 +10,7 @@ namespace trainyard::runtime {
 
 // Asks by answers that are waited for anyway; who was asked pulls again for what it waited for.
 void Aggregator::name_heirs() {
-  if (!heirs_ || broken_ || gate_.finished()) return;
+  if (!heirs_ || heirs_->all_there() || broken_ || gate_.finished()) return;
   std::vector<bool> given;
   std::vector<bool> waits;
   for (std::size_t rank = 0; rank < pending_.size(); ++rank) {

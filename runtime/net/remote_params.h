@@ -21,6 +21,7 @@
 #include "runtime/net/shared_floats.h"
 #include "runtime/net/shared_lane.h"
 #include "schemas/proto/params.grpc.pb.h"
+#include "schemas/types/transport.h"
 
 namespace trainyard::runtime {
 
@@ -45,7 +46,7 @@ struct RemoteOptions {
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
   // its own, gRPC's stream at the ps' address. Where a way is not to be had the next is taken.
-  enum class Transport { shared_memory, unix_socket, tcp, grpc };
+  using Transport = trainyard::Transport;
   Transport transport = Transport::shared_memory;
   std::stop_token stop;
 };

@@ -10,6 +10,7 @@
 #include "api/client/commands/command.h"
 #include "api/client/local_yard.h"
 #include "schemas/settings/settings.h"
+#include "schemas/types/transport.h"
 
 namespace trainyard::client {
 namespace {
@@ -97,8 +98,10 @@ void add_local(CLI::App& app, Session& session) {
   command->add_option("--address", options->address, "At which tasks are reached by one another");
   command->add_option("--label", options->labels,
                       "KEY=VALUE, may be repeated: jobs can ask for it");
-  command->add_option("--transport", options->transport,
-                      "the best way to parameter servers that tasks may try");
+  command
+      ->add_option("--transport", options->transport,
+                   "The best way to parameter servers that tasks may try")
+      ->check(CLI::IsMember(all_transport_names()));
   command->add_option("--runtime", options->runtime,
                       "The program that a task runs (default: beside this one)");
   command
