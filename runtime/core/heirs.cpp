@@ -34,6 +34,7 @@ void Heirs::gone(std::int64_t rank) {
 
 std::vector<Heirs::Asked> Heirs::name(const std::vector<bool>& given,
                                       const std::vector<bool>& waits) {
+  if (!there_.front()) return {};
   std::vector<std::size_t> absent;
   std::vector<std::size_t> orphans;
   for (std::size_t rank = 0; rank < there_.size(); ++rank) {
@@ -44,6 +45,7 @@ std::vector<Heirs::Asked> Heirs::name(const std::vector<bool>& given,
   }
   if (absent.empty()) return {};
 
+  // Even where nobody waits just now: whoever comes to wait must be asked.
   if (!orphans.empty()) asked_.assign(asked_.size(), false);
   std::vector<Asked> asked;
   for (std::size_t i = 1; i < there_.size(); ++i) {

@@ -40,6 +40,7 @@ class Heirs {
     std::vector<std::int64_t> ranks;  // ascending
     bool operator==(const Asked&) const = default;
   };
+  // Nobody is named while rank 0 is not there, the chief: its death ends the attempt.
   // By rank: `given`, the next step has its gradient; `waits`, it is there and does nothing until
   // the step is made. Whom to ask now; nobody while somebody who is there computes still.
   std::vector<Asked> name(const std::vector<bool>& given, const std::vector<bool>& waits);

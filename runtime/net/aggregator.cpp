@@ -330,8 +330,9 @@ bool Aggregator::take_turn(std::size_t rank) {
   return taken;
 }
 
+// Who is an heir may have to come again, though this ps has answered with the last version.
 void Aggregator::answer(std::int64_t rank, const Reply& reply) {
-  if (gate_.finished()) told_[index_of(rank)] = true;
+  if (gate_.finished() && !heirs_) told_[index_of(rank)] = true;
   reply(answer_to(index_of(rank)));
 }
 
@@ -341,6 +342,11 @@ void Aggregator::answer_waiting() {
     const Waiting waiting = std::exchange(waiting_[rank], {});
     answer(static_cast<std::int64_t>(rank), waiting.reply);
   }
+}
+
+void Aggregator::end_well(std::int64_t rank) {
+  if (backups_) return miss(rank);
+  if (gate_.knows(rank)) told_[index_of(rank)] = true;
 }
 
 void Aggregator::miss(std::int64_t rank) {

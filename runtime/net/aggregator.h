@@ -122,8 +122,8 @@ class Aggregator {
   // `conflict` for exactly a version that is not there.
   void pull(const Pull& pull, Reply reply);
 
-  // With heirs: a push of a rank that is not there, by another, who has been asked for it. One that
-  // is there already changes nothing.
+  // With heirs: a push of a rank by another, who has been asked for it while the rank was not
+  // there. Where the rank itself or another heir was faster it changes nothing.
   Status inherit(Push push);
   [[nodiscard]] bool names_heirs() const { return heirs_.has_value(); }
 
@@ -158,6 +158,9 @@ class Aggregator {
   // that is back pulls first, as at its start.
   void miss(std::int64_t rank);
 
+  // The rank's caller has ended in good order: it needs no more.
+  void end_well(std::int64_t rank);
+
   // How many gradients a push of the rank holds; 0 for a rank that cannot be.
   [[nodiscard]] std::int64_t parts_of(std::int64_t rank) const;
 
@@ -176,7 +179,7 @@ class Aggregator {
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
   // True when every rank was answered with the last version, or is not there: nobody waits. One
-  // that comes back makes it false until it is told.
+  // that comes back makes it false until it is told. With heirs: when all have ended, or are gone.
   [[nodiscard]] bool all_told() const { return std::ranges::find(told_, false) == told_.end(); }
   [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
   [[nodiscard]] const Weights& weights() const { return shard_.weights(); }

@@ -32,16 +32,18 @@ Status Aggregator::inherit(Push push) {
   if (!heirs_) return invalid("in this job nobody computes for another");
   if (broken_) return *broken_;
   TRY(check_size(push.rank, WithResiduals::no, push.gradient.bytes()));
-  if (push.residuals || push.sums.examples <= 0 || push.step != push.base_version + 1) {
+  const bool plain = !push.residuals && push.snapshot_step == 0 && push.announced_snapshot == 0;
+  if (!plain || push.sums.examples <= 0 || push.step != push.base_version + 1) {
     return invalid(
-        "an inherited gradient is of examples, has no residuals and makes the step "
-        "after its base version");
+        "an inherited gradient is of examples, makes the step after its base version and carries "
+        "nothing else");
   }
   using enum VersionGate::Verdict;
   switch (gate_.judge(push.rank, push.step)) {
     case accept:
       gate_.accept(push.rank, push.step);
       hold(std::move(push));
+      name_heirs();
       break;
     case duplicate:
     case finished: break;

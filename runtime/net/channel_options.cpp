@@ -22,8 +22,7 @@ constexpr int kReconnectLastMillis = 500;
 constexpr int kConnectMillis = 20'000;
 
 int message_bytes_max(std::int64_t tensor_bytes) {
-  constexpr std::int64_t kGrpcMax = 2'000'000'000;
-  return static_cast<int>(std::min(tensor_bytes + kFrameHeaderBytesMax, kGrpcMax));
+  return static_cast<int>(std::min(tensor_bytes, message_tensor_bytes_max) + kFrameHeaderBytesMax);
 }
 
 // A receiver lets several frames of the share come before it grants more: with a window of about

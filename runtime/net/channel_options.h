@@ -9,8 +9,8 @@ namespace trainyard::runtime {
 
 // `tensor_bytes` of the largest frame: it, and nothing larger, fits a message.
 void configure_server(grpc::ServerBuilder& builder, std::int64_t tensor_bytes);
-// For a channel whose frames only the server bounds.
-constexpr std::int64_t any_tensor_bytes = std::int64_t{1} << 40;
+// What a message can hold at all.
+constexpr std::int64_t message_tensor_bytes_max = 1'990'000'000;
 grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes);
 
 }  // namespace trainyard::runtime

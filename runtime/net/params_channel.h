@@ -36,6 +36,11 @@ struct Contribution {
 struct Traffic {
   std::int64_t sent = 0;
   std::int64_t received = 0;
+  Traffic& operator+=(const Traffic& more) {
+    sent += more.sent;
+    received += more.received;
+    return *this;
+  }
 };
 
 using Seconds = std::chrono::duration<double>;
@@ -45,6 +50,12 @@ struct ExchangeTimes {
   Seconds push{};   // encoding, and handing frames to the transport
   Seconds pull{};   // bringing parameters to where they are read
   Seconds apply{};  // summing and updating on the ps: of the slowest one
+  ExchangeTimes& operator+=(const ExchangeTimes& more) {
+    push += more.push;
+    pull += more.pull;
+    apply += more.apply;
+    return *this;
+  }
 };
 
 struct Pulled {

@@ -265,12 +265,12 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
-// Where others compute for it a rank may stay away.
+// Where others compute for it a rank may stay away, but for the chief.
 void PsServer::give_up_missing() {
-  if (aggregator_.names_heirs()) return;
   for (auto missing = missing_since_.begin(); missing != missing_since_.end();) {
     const auto [rank, since] = *missing;
-    if (Clock::now() - since < options_.return_limit) {
+    const bool is_stood_in_for = aggregator_.names_heirs() && rank != 0;
+    if (is_stood_in_for || Clock::now() - since < options_.return_limit) {
       ++missing;
       continue;
     }
@@ -283,7 +283,7 @@ void PsServer::closed(const PsCaller& caller, bool ended_well) {
   const auto newest = caller_of_rank_.find(caller.rank);
   if (newest != caller_of_rank_.end() && newest->second == &caller) {
     caller_of_rank_.erase(newest);
-    if (ended_well && aggregator_.backups()) aggregator_.miss(caller.rank);
+    if (ended_well) aggregator_.end_well(caller.rank);
     if (!ended_well) {
       log_warning("worker lost", {{"rank", caller.rank}, {"version", aggregator_.version()}});
       missing_since_[caller.rank] = Clock::now();

@@ -3,6 +3,7 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
+#include "schemas/base/check.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
@@ -21,6 +22,7 @@ Result<std::vector<grpc::ByteBuffer>> call_each(const char* path, const std::vec
                                                 const std::vector<grpc::ByteBuffer>& requests,
                                                 const RawCallLimits& limits) {
   const auto deadline = std::chrono::system_clock::now() + limits.deadline;
+  ENSURE(ps.size() == requests.size());
   grpc::CompletionQueue queue;
   std::vector<Call> calls(requests.size());
   std::size_t left = 0;

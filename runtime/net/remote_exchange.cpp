@@ -193,6 +193,13 @@ Status RemoteParams::receive_answers() {
     if (ps->holds && !ps->pulled.inheritance.asked()) {
       return ps->explain(invalid("answered without parameters"));
     }
+    // They are one step apart at most, and this worker has pushed for the later one.
+    const auto asks_else = [&ps](const auto& other) {
+      return other->holds && other->pulled.inheritance.step != ps->pulled.inheritance.step;
+    };
+    if (ps->holds && std::ranges::any_of(ps_, asks_else)) {
+      return ps->explain(invalid("asks for gradients of another step than others"));
+    }
   }
   return ok();
 }

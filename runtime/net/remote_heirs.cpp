@@ -25,12 +25,16 @@ Status RemoteParams::inherit(std::int64_t rank, const Contribution& contribution
     encoder->encode(gradient, 1);
   }
   if (heir_peers_.empty()) {
+    std::vector<RawPeer> peers;
     for (const auto& ps : ps_) {
-      heir_peers_.push_back(
-          {grpc::CreateCustomChannel(ps->address, grpc::InsecureChannelCredentials(),
-                                     channel_arguments(any_tensor_bytes)),
-           ps->name()});
+      auto channel = grpc::CreateCustomChannel(ps->address, grpc::InsecureChannelCredentials(),
+                                               channel_arguments(message_tensor_bytes_max));
+      // A call would not wait for it.
+      Patience patience = patience_for(options_.connect_limit);
+      while (!channel->WaitForConnected(WallClock::now() + kLookUp)) TRY(keep_waiting(patience));
+      peers.push_back({std::move(channel), ps->name()});
     }
+    heir_peers_ = std::move(peers);
   }
   std::vector<grpc::ByteBuffer> requests;
   for (const auto& ps : ps_) {
@@ -46,6 +50,7 @@ Status RemoteParams::inherit(std::int64_t rank, const Contribution& contribution
     Payload payload = encoder ? encoder->payload(ps->share, WithResiduals::no)
                               : payload_of(gradient, options_.arena_elements, ps->share);
     if (!encoder) payload.owner = contribution.gradient;
+    traffic_.sent += payload.bytes();
     requests.push_back(encode_frame(header, payload));
   }
   TRY(call_each("/trainyard.proto.Params/Inherit", heir_peers_, requests,

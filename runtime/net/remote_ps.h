@@ -68,6 +68,7 @@ struct RemoteParams::Ps {
       const proto::Inheritance& asked = header.inheritance();
       pulled.inheritance = {.step = asked.step(),
                             .ranks = {asked.ranks().begin(), asked.ranks().end()}};
+      std::ranges::sort(pulled.inheritance.ranks);
       return;
     }
     made = header.made();

@@ -1,8 +1,11 @@
-// What a worker computes for ranks that are not there (runtime/core/heirs).
+// What a worker does for ranks that are not there (runtime/core/heirs).
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/reduction_tree.h"
@@ -21,25 +24,32 @@ std::vector<Leaves> nodes_of_rank(const JobSpec& spec, const JobPlan& plan, std:
 
 class Heir {
  public:
-  // All outlive the heir.
-  Heir(const Task& task, JobPlan& plan, const Dataset& dataset);
+  // All outlive the heir; `sums` is the worker's own, which it does not use meanwhile.
+  Heir(const Task& task, JobPlan& plan, const Dataset& dataset, NodeSums& sums);
 
-  // The contribution of a rank to a step, just as it would make it from these parameters.
-  Contribution contribution_of(std::int64_t rank, std::int64_t step,
-                               std::span<const float> parameters);
+  // Computes what is asked for from the parameters of the version before, and gives it to every ps.
+  // False when asked to stop.
+  Result<bool> stand_in(const Inheritance& asked, std::span<const float> parameters,
+                        ParamsChannel& params);
 
-  // How many it has made.
+  // How many gradients it has made for others, and the time that took since the last call.
   [[nodiscard]] std::int64_t count() const { return count_; }
+  Seconds take_computing() { return std::exchange(computing_, {}); }
 
  private:
+  Result<bool> compute(std::int64_t rank, std::span<const float> parameters,
+                       std::span<float> gradient, Contribution& contribution);
+  void note(std::int64_t rank, std::int64_t step);
+
   const Task& task_;
   JobPlan& plan_;
   const Dataset& dataset_;
   const Sampler sampler_;
-  NodeSums sums_;
+  NodeSums& sums_;
   Batch batch_;
-  std::int64_t newest_ = 0;  // the newest step that something was inherited of
+  std::map<std::int64_t, std::int64_t> newest_;  // by rank: the newest step that was made for it
   std::int64_t count_ = 0;
+  Seconds computing_{};
 };
 
 }  // namespace trainyard::runtime

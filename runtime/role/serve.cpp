@@ -4,7 +4,10 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/net/channel_options.h"
+#include "runtime/net/wire_format.h"
 #include "runtime/role/checkpoint_files.h"
+#include "runtime/role/heir.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
@@ -20,6 +23,15 @@ void share_out(ParameterShard& shard, const JobSpec& spec) {
   if (!workers_wait || shard.elements() < kElementsMin) return;
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kThreadsMax);
   shard.share_out(std::make_unique<ThreadTeam>(static_cast<int>(threads)));
+}
+
+// An heir gives a rank's gradients in one message, whatever the transport.
+bool fits_message(const JobSpec& spec, const JobPlan& plan, const Share& share) {
+  std::int64_t parts = 0;
+  for (std::int64_t rank = 0; rank < plan.ranks; ++rank) {
+    parts = std::max<std::int64_t>(parts, std::ssize(nodes_of_rank(spec, plan, rank)));
+  }
+  return parts * gradient_bytes(plan.wire, share) <= message_tensor_bytes_max;
 }
 
 }  // namespace
@@ -46,7 +58,8 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
   // Rows are updated in place: of a table there is no version before. With backup workers nobody is
   // waited for, and every ps has what made the newest of another.
   rules.names_heirs = waits && rules.gate.mode == Mode::sync && !plan.has_backups() &&
-                      plan.model.rows().width() == 0;
+                      plan.model.rows().width() == 0 &&
+                      fits_message(context.spec, plan, plan.shares[index]);
   rules.keeps_previous = rules.names_heirs && plan.shares.size() > 1;
   TRY_ASSIGN(auto server,
              task.cause.of(Reason::start_failed,

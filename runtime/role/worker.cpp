@@ -17,6 +17,7 @@
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
+#include "runtime/role/finite_check.h"
 #include "runtime/role/heir.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/node_sums.h"
@@ -93,12 +94,13 @@ class Training {
         rows_(row_width_),
         gradient_(params.gradient_buffer(elements_ * nodes_.size())),
         node_sums_(elements_, row_width_),
-        heir_(task, plan, dataset),
+        heir_(task, plan, dataset, node_sums_),
         protocol_({.mode = step_mode(task.context.spec), .max_steps = plan.max_steps}) {}
 
   Result<TaskEnd> run() {
     while (protocol_.begins()) {
-      TRY(task_.cause.of(Reason::peer_lost, ask(protocol_.next())));
+      TRY(ask(protocol_.next()));
+      if (task_.stop.stop_requested()) return TaskEnd::stopped;
     }
     forget_what_was_before();
     residual_step_ = pulled_.version;
@@ -125,27 +127,22 @@ class Training {
     return (sync() ? pulled_.version : pulled_.rank_step) + 1;
   }
 
-  // Anything but a push of its own.
+  // Anything but a push of its own. When asked to stop it may be left undone.
   Status ask(const StepProtocol::Ask& next) {
     using enum StepProtocol::Ask::What;
-    if (next.what == inherit) return stand_in();
-    unreported_ += std::exchange(pulled_.sums, {});
-    TRY_ASSIGN(pulled_, next.what == pull_turn      ? params_.pull_turn()
-                        : next.what == pull_exactly ? params_.pull_exactly(next.version)
-                                                    : params_.pull(next.version));
-    take_in();
-    return ok();
-  }
-
-  Status stand_in() {
-    const Inheritance& inheritance = protocol_.inheritance();
-    for (const std::int64_t rank : inheritance.ranks) {
-      const Contribution contribution =
-          heir_.contribution_of(rank, inheritance.step, pulled_.parameters);
-      TRY(check_finite(contribution));
-      TRY(params_.inherit(rank, contribution));
+    if (next.what == inherit) {
+      TRY_ASSIGN(const bool done,
+                 heir_.stand_in(protocol_.inheritance(), pulled_.parameters, params_));
+      if (done) protocol_.inherited();
+      return ok();
     }
-    protocol_.inherited();
+    unreported_ += std::exchange(pulled_.sums, {});
+    auto answer = next.what == pull_turn      ? params_.pull_turn()
+                  : next.what == pull_exactly ? params_.pull_exactly(next.version)
+                                              : params_.pull(next.version);
+    if (!answer.has_value() && task_.stop.stop_requested()) return ok();
+    TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
+    take_in();
     return ok();
   }
 
@@ -183,9 +180,8 @@ class Training {
       const StepProtocol::Ask next = protocol_.next();
       if (next.what == StepProtocol::Ask::What::nothing) return ok();
       if (next.what != StepProtocol::Ask::What::push) {
-        Status asked = ask(next);
-        if (!asked.has_value() && task_.stop.stop_requested()) return ok();
-        TRY(task_.cause.of(Reason::peer_lost, std::move(asked)));
+        TRY(ask(next));
+        if (task_.stop.stop_requested()) return ok();
         continue;
       }
       times_ = {};
@@ -221,24 +217,8 @@ class Training {
       if (!done) return false;
     }
     times_.compute = StepTimes::Clock::now() - start - times_.input - times_.pull;
-    TRY(check_finite(contribution));
+    TRY(check_finite(task_, contribution));
     return true;
-  }
-
-  // A sign or a rounded number would hide it, and a residual would keep it for ever.
-  Status check_finite(const Contribution& contribution) {
-    if (!std::isfinite(contribution.sums.loss_sum)) return not_finite("loss");
-    const bool exact = plan_.wire == Wire::float32;
-    if (!exact && !all_finite(contribution.gradient->span())) return not_finite("gradient");
-    return ok();
-  }
-
-  Error not_finite(const std::string& what) {
-    return task_.cause
-        .of(Reason::nan_loss,
-            Status(invalid("the " + what + " of step " + std::to_string(next_step()) +
-                           " is not a finite number")))
-        .error();
   }
 
   Result<bool> next_leaf(NodeSum sum, Prefetcher& batches, BatchSums& sums) {
@@ -337,17 +317,30 @@ class Training {
     if (!answer.has_value() && task_.stop.stop_requested()) return ok();
     TRY_ASSIGN(pulled_, task_.cause.of(Reason::peer_lost, std::move(answer)));
     take_in();
-    while (protocol_.stands_in()) {
-      Status asked = ask(protocol_.next());
-      if (!asked.has_value() && task_.stop.stop_requested()) return ok();
-      TRY(task_.cause.of(Reason::peer_lost, std::move(asked)));
-    }
-    times_.add_exchange(StepTimes::Clock::now() - rows_are_there, pulled_.times);
+    TRY(stand_in());
+    if (task_.stop.stop_requested()) return ok();
+    const Seconds computed = heir_.take_computing();
+    times_.compute += computed;
+    times_.add_exchange(StepTimes::Clock::now() - rows_are_there - computed, pulled_.times);
     if (!pulled_.contributed) ++dropped_;
     if (chief == nullptr) return ok();
     pulled_.sums += std::exchange(unreported_, {});
     TRY(chief->after_step(pulled_, times_));
     pulled_.sums = {};
+    return ok();
+  }
+
+  // Until the answer to the push is there, what the ps ask for first.
+  Status stand_in() {
+    Traffic traffic;
+    ExchangeTimes times;
+    while (protocol_.stands_in() && !task_.stop.stop_requested()) {
+      traffic += std::exchange(pulled_.traffic, {});
+      times += std::exchange(pulled_.times, {});
+      TRY(ask(protocol_.next()));
+    }
+    pulled_.traffic += traffic;
+    pulled_.times += times;
     return ok();
   }
 

@@ -44,7 +44,8 @@ struct TaskContext {
   std::optional<RestoreFrom> restore;
   bool keep_files =
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
-  // An agent starts a worker again that died by itself (see returns_alone): its peers wait for it.
+  // An agent starts a worker again that died by itself (see returns_alone): its peers go on without
+  // it, or wait for it.
   bool workers_return = false;
   bool operator==(const TaskContext&) const = default;
 };

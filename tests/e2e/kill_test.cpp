@@ -112,11 +112,16 @@ TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed
 }
 
 TEST_CASE("a sync job makes its steps without a worker that nobody starts again", "[e2e]") {
-  constexpr int steps = long_run(8000);
+  constexpr int steps = long_run(4000);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
   nlohmann::json spec = small_job(steps);
+  // Micro-batches that three workers cannot share out evenly: each sends another number of sums.
+  spec["training"].erase("batch_size");
+  spec["training"]["global_batch_size"] = 64;
+  spec["training"]["micro_batch_size"] = 8;
+  spec["training"]["wire"] = GENERATE("float32", "bfloat16");
   spec["roles"] = {{"ps", 2}, {"worker", 3}};
   const std::string undisturbed = yard.submit(spec);
   yard.wait_for_state(undisturbed, "succeeded");

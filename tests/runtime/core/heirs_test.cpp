@@ -49,24 +49,31 @@ TEST_CASE("another is named where an heir is gone, for its own part too", "[heir
   Heirs heirs(4);
   heirs.gone(3);
   const std::vector<bool> given{true, true, true, false};
-  CHECK(heirs.name(given, {true, false, false, false}) == Asked{{.heir = 0, .ranks = {3}}});
-  heirs.gone(0);  // its own gradient is here
   CHECK(heirs.name(given, {false, true, false, false}) == Asked{{.heir = 1, .ranks = {3}}});
+  heirs.gone(1);  // its own gradient is here
+  CHECK(heirs.name(given, {true, false, false, false}) == Asked{{.heir = 0, .ranks = {3}}});
   heirs.commit();
-  CHECK(heirs.name({false, true, true, false}, {false, true, true, false}) ==
-        Asked{{.heir = 1, .ranks = {0}}, {.heir = 2, .ranks = {3}}});
+  CHECK(heirs.name({true, false, true, false}, {true, false, true, false}) ==
+        Asked{{.heir = 2, .ranks = {1}}, {.heir = 0, .ranks = {3}}});
 }
 
 TEST_CASE("who waits is asked once whenever heirs are named, though for nothing", "[heirs]") {
   Heirs heirs(4);
   heirs.gone(3);
   const std::vector<bool> given{true, true, true, false};
-  CHECK(heirs.name(given, {true, false, false, false}) == Asked{{.heir = 0, .ranks = {3}}});
-  CHECK(heirs.name(given, {false, true, false, false}) == Asked{{.heir = 1, .ranks = {}}});
-  CHECK(heirs.name(given, {false, true, false, false}).empty());
+  CHECK(heirs.name(given, {false, true, false, false}) == Asked{{.heir = 1, .ranks = {3}}});
+  CHECK(heirs.name(given, {true, false, false, false}) == Asked{{.heir = 0, .ranks = {}}});
+  CHECK(heirs.name(given, {true, false, false, false}).empty());
+  heirs.gone(1);
+  CHECK(heirs.name(given, {true, false, true, false}) ==
+        Asked{{.heir = 0, .ranks = {3}}, {.heir = 2, .ranks = {}}});
+}
+
+TEST_CASE("nobody is named without the chief, whose death ends the attempt", "[heirs]") {
+  Heirs heirs(3);
+  heirs.gone(2);
   heirs.gone(0);
-  CHECK(heirs.name(given, {false, true, true, false}) ==
-        Asked{{.heir = 1, .ranks = {3}}, {.heir = 2, .ranks = {}}});
+  CHECK(heirs.name({false, true, false}, {false, true, false}).empty());
 }
 
 TEST_CASE("a gradient that came all the same needs no heir", "[heirs]") {

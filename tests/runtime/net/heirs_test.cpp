@@ -12,11 +12,8 @@ namespace {
 
 using test::Gang, test::GangSpec, test::StockStream;
 
-constexpr GangSpec three_workers{.ps = 2,
-                                 .workers = 3,
-                                 .keeps_previous = true,
-                                 .names_heirs = true,
-                                 .return_limit = std::chrono::seconds(60)};
+constexpr GangSpec three_workers{
+    .ps = 2, .workers = 3, .keeps_previous = true, .names_heirs = true};
 
 enum class Death { never, before_push, after_push };
 
@@ -194,6 +191,8 @@ TEST_CASE("an inherited gradient that cannot be is refused", "[heirs]") {
   refused([](auto& frame) { frame.set_examples(-1); }, "examples must be");
   refused([](auto& frame) { frame.set_correct(11); }, "correct must be");
   refused([](auto& frame) { frame.set_step(2); }, "an inherited gradient");
+  refused([](auto& frame) { frame.set_snapshot_step(1); }, "an inherited gradient");
+  refused([](auto& frame) { frame.set_announced_snapshot(2); }, "an inherited gradient");
   refused([](auto& frame) { frame.set_encoding(proto::BFLOAT16); }, "a gradient in bfloat16");
   refused(
       [](auto& frame) {

@@ -47,6 +47,7 @@ TEST_CASE("sync: heirs change no bit, whoever dies, comes back or never does", "
       CHECK(undisturbed.inherited == 0);
       spec.worker_kills = 30;
       spec.worker_ends = 5;
+      spec.gang_kills = 1;
       int inherited = 0;
       int lost = 0;
       for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
