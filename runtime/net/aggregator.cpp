@@ -330,9 +330,10 @@ bool Aggregator::take_turn(std::size_t rank) {
   return taken;
 }
 
-// Who is an heir may have to come again, though this ps has answered with the last version.
+// While somebody is away an heir may have to come again, though it was answered with the last
+// version.
 void Aggregator::answer(std::int64_t rank, const Reply& reply) {
-  if (gate_.finished() && !heirs_) told_[index_of(rank)] = true;
+  if (gate_.finished() && (!heirs_ || heirs_->all_there())) told_[index_of(rank)] = true;
   reply(answer_to(index_of(rank)));
 }
 

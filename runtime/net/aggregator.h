@@ -179,7 +179,8 @@ class Aggregator {
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
   // True when every rank was answered with the last version, or is not there: nobody waits. One
-  // that comes back makes it false until it is told. With heirs: when all have ended, or are gone.
+  // that comes back makes it false until it is told. With heirs, and somebody away: when all others
+  // have ended.
   [[nodiscard]] bool all_told() const { return std::ranges::find(told_, false) == told_.end(); }
   [[nodiscard]] std::int64_t elements() const { return shard_.elements(); }
   [[nodiscard]] const Weights& weights() const { return shard_.weights(); }

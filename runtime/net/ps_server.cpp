@@ -124,11 +124,12 @@ Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     lonely_since_ = Clock::now();
   }
-  for (;;) {
-    const bool busy = handle_next(kLookUp);
+  for (bool ends = false;;) {
+    const bool busy = handle_next(ends ? kDrainStep : kLookUp);
     if (stop.stop_requested()) return Ended::stopped;
     const std::lock_guard lock(mutex_);
     if (over()) return Ended::finished;
+    ends = finished_;  // the others are told by other threads than this one
     give_up_missing();
     if (busy || finished_) continue;
     const auto limit = had_callers_ ? options_.no_caller_limit : options_.first_caller_limit;
