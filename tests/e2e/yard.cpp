@@ -155,10 +155,14 @@ nlohmann::json Yard::wait_for_step(const std::string& id, std::int64_t step, int
 }
 
 pid_t Yard::pid_of(const std::string& id, const std::string& role, int index) {
-  for (const auto& task : tasks(id)) {
-    if (task.at("role") == role && task.at("index") == index && task.at("state") == "running") {
-      return task.at("pid").get<pid_t>();
+  // One that is started again has none for a moment.
+  for (const Deadline deadline = in_seconds(30); std::chrono::steady_clock::now() < deadline;) {
+    for (const auto& task : tasks(id)) {
+      if (task.at("role") == role && task.at("index") == index && task.at("state") == "running") {
+        return task.at("pid").get<pid_t>();
+      }
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // between two looks
   }
   FAIL("no running " << role << "/" << index);
   return -1;

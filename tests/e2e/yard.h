@@ -43,7 +43,7 @@ class Yard {
                           int seconds = 120);
   nlohmann::json wait_for_state(const std::string& id, const std::string& state, int seconds = 120);
   nlohmann::json wait_for_step(const std::string& id, std::int64_t step, int seconds = 120);
-  // pid of the task's running process.
+  // pid of the task's running process; waits for one.
   pid_t pid_of(const std::string& id, const std::string& role, int index);
   // sha256 of the downloaded newest checkpoint.
   std::string model_sha256(const std::string& id);
