@@ -13,8 +13,9 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 find_program(TRAINYARD_CCACHE ccache)
 if(TRAINYARD_CCACHE)
-  # It keeps units with a precompiled header only when it is told that their macros and times do not matter.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+  # It goes by the compiler's own list of headers: to preprocess every unit first costs a fresh build more than a
+  # cache ever gives it. Units with a precompiled header are kept only when their macros and times may differ.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${TRAINYARD_CCACHE})
 endif()
 
