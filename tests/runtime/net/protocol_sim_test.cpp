@@ -35,7 +35,7 @@ TEST_CASE("sync: killed workers change no bit, and nobody has to start again", "
       REQUIRE(end.weights == undisturbed.weights);
       kills += end.kills;
     }
-    CHECK(kills > 1000);
+    CHECK(kills > fewer(1000));
   }
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("sync: heirs change no bit, whoever dies, comes back or never does", "
         inherited += end.inherited;
         lost += end.lost_any ? 1 : 0;
       }
-      CHECK(inherited > 1000);
-      CHECK(lost > 100);
+      CHECK(inherited > fewer(1000));
+      CHECK(lost > fewer(100));
     }
   }
 }
@@ -94,7 +94,7 @@ TEST_CASE("sync: a gang that starts again from a checkpoint ends with the same b
     REQUIRE(end.weights == undisturbed.weights);
     restarts += end.restarts;
   }
-  CHECK(restarts > 100);
+  CHECK(restarts > fewer(100));
 }
 
 TEST_CASE("async: every ps ends with the same pushes, and every checkpoint is a cut",
@@ -117,7 +117,7 @@ TEST_CASE("async: every ps ends with the same pushes, and every checkpoint is a 
       }
     }
   }
-  CHECK(checkpoints > 1000);
+  CHECK(checkpoints > fewer(1000));
 }
 
 TEST_CASE("async: training ends whoever dies, comes back or never does", "[protocol]") {
@@ -144,8 +144,8 @@ TEST_CASE("async: training ends whoever dies, comes back or never does", "[proto
       }
     }
   }
-  CHECK(lost > 100);
-  CHECK(kills > 1000);
+  CHECK(lost > fewer(100));
+  CHECK(kills > fewer(1000));
 }
 
 }  // namespace trainyard::runtime
