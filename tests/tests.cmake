@@ -28,9 +28,9 @@ trainyard_test(runtime/math DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_js
 trainyard_test(runtime/graph DEPS runtime/graph)
 trainyard_test(runtime/model DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/data DEPS runtime/data)
-trainyard_test(runtime/net DEPS runtime/net TIMEOUT 900 COST 300)  # simulations: long under a sanitizer
+trainyard_test(runtime/net DEPS runtime/net TIMEOUT 1800 COST 300)  # simulations: long under a sanitizer
 trainyard_test(runtime/files DEPS runtime/files)
-trainyard_test(runtime/role DEPS runtime/role TIMEOUT 900 COST 500)  # many gangs of real processes
+trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500)  # many gangs of real processes
 trainyard_test(api/http DEPS api/http TIMEOUT 900)
 trainyard_test(api/routes DEPS api/routes)
 if(TARGET api_routes_test)  # the clients that other tests speak with
