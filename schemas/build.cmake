@@ -9,6 +9,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
+# Functions and lines, for stack traces. All of what a debugger can show is a third of the time of a build.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 find_program(TRAINYARD_CCACHE ccache)
 if(TRAINYARD_CCACHE)
   # It keeps units with a precompiled header only when it is told that their macros and times do not matter.
@@ -51,8 +53,12 @@ endif()
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (ARCHITECTURE.md,
 # "Decisions"); what uses more says so function by function (ops/cpu/gemm_tile.cpp). Nobody reads errno or
 # floating-point traps of arithmetic, and without them loops with sqrt and selections are vectorised; the values are
-# the same.
-set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# the same. Sanitized code is optimised in runtime/math alone, which the tests wait for: its checks make -O3 the
+# longest part of every compilation.
+set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(NOT TRAINYARD_SANITIZE)
+  list(APPEND TRAINYARD_COMPUTE_OPTIONS -O3)
+endif()
 
 function(trainyard_target_name folder out)
   string(REPLACE "/" "_" name ${folder})
@@ -90,6 +96,9 @@ function(trainyard_library folder)
   trainyard_link(${target} ${visibility} ${ARGN})
   if(sources AND folder MATCHES "^runtime/")
     target_compile_options(${target} PRIVATE ${TRAINYARD_COMPUTE_OPTIONS})
+  endif()
+  if(folder STREQUAL runtime/math)
+    target_compile_options(${target} PRIVATE -O3)
   endif()
 endfunction()
 
@@ -144,7 +153,9 @@ function(trainyard_test folder)
   set(target ${name}_test)
   add_executable(${target} ${sources} $<TARGET_OBJECTS:trainyard_test_main>)
   target_link_libraries(${target} PRIVATE Catch2::Catch2)
-  target_compile_options(${target} PRIVATE -O1 -g1)  # a test is compiled more often than it is run
+  if(NOT TRAINYARD_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1 -g1)  # a test is compiled more often than it is run
+  endif()
   trainyard_link(${target} PRIVATE DEPS ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT ARG_TIMEOUT)
@@ -156,6 +167,12 @@ function(trainyard_test folder)
   if(ARG_COST)
     set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
   endif()
+endfunction()
+
+# trainyard_precompile(target <header>...): headers of others that most of its units include
+function(trainyard_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
 endfunction()
 
 # trainyard_migrations(folder): its numbered .sql files, compiled into migrations() of <folder>/migrations.h

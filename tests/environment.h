@@ -1,4 +1,5 @@
-// What a run of the tests is asked for by hand, and what it asks of the programs that it starts.
+// What a run of the tests is: under a sanitizer or not, asked for something by hand, and what it
+// asks of the programs that it starts.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,22 @@
 #include <string>
 
 namespace trainyard {
+
+// Code under a sanitizer is several times slower. It is bounds and races that count there, which a
+// few steps, seeds and combinations show as well as many.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+template <typename Count>
+constexpr Count fewer(Count count) {
+  return is_sanitized ? count / 4 : count;
+}
+template <typename List>
+List either(List whole, List sanitized) {
+  return is_sanitized ? sanitized : whole;
+}
 
 // A whole number in an environment variable; `otherwise` where it is not set.
 inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {

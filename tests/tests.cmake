@@ -42,6 +42,9 @@ trainyard_test(api/server DEPS api/client)
 add_dependencies(api_server_test trainyard-server)  # which it runs
 trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
+foreach(target scheduler_loop_test agent_loop_test runtime_net_test api_routes_test)
+  trainyard_precompile(${target} <catch2/catch.hpp> <grpcpp/grpcpp.h>)
+endforeach()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing

@@ -12,14 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/environment.h"
+
 namespace trainyard::e2e {
 
-// Programs under a sanitizer are several times slower: they get longer deadlines and shorter jobs.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int slowness = 5;
-#else
-inline constexpr int slowness = 1;
-#endif
+// Programs under a sanitizer get longer deadlines and shorter jobs.
+inline constexpr int slowness = is_sanitized ? 5 : 1;
 // Steps of a job that must last long enough to be disturbed.
 constexpr int long_run(int steps) { return steps / slowness; }
 

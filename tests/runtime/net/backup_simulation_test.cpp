@@ -2,6 +2,7 @@
 // processes die: no step is torn, none counts a rank twice, nobody waits for ever.
 #include <catch2/catch.hpp>
 
+#include "tests/environment.h"
 #include "tests/runtime/net/backup_yard.h"
 
 namespace trainyard::runtime {
@@ -38,7 +39,7 @@ TEST_CASE("every ps makes each step of the same workers, and every push is appli
   for (std::int64_t workers = 1; workers <= 5; ++workers) {
     for (std::int64_t aggregate = 1; aggregate <= workers; ++aggregate) {
       for (const std::int64_t ps : {1, 2, 3}) {
-        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        for (std::uint64_t seed = 0; seed < fewer(20U); ++seed) {
           check_history({.workers = workers, .aggregate = aggregate, .ps = ps, .seed = seed});
         }
       }
@@ -50,7 +51,7 @@ TEST_CASE("workers die at any point and come back, and no step is torn", "[backu
   for (std::int64_t workers = 2; workers <= 5; ++workers) {
     for (std::int64_t aggregate = 1; aggregate <= workers; ++aggregate) {
       for (const std::int64_t ps : {1, 2, 3}) {
-        for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        for (std::uint64_t seed = 0; seed < fewer(40U); ++seed) {
           check_history(
               {.workers = workers, .aggregate = aggregate, .ps = ps, .deaths = 8, .seed = seed});
         }
@@ -77,7 +78,7 @@ TEST_CASE("a simulation of workers that leave something out goes wrong", "[backu
 TEST_CASE("checkpoints are made of what was asked for, though the push was late",
           "[backup_simulation]") {
   std::int64_t late = 0;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < fewer(100U); ++seed) {
     BackupYard yard({.workers = 4, .aggregate = 1, .ps = 2, .max_steps = 20, .seed = seed});
     REQUIRE(yard.run());
     if (!yard.asked_late() || *yard.asked_late() + 1 >= 20) continue;  // the last is made anyway

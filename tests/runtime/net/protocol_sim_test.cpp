@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "tests/environment.h"
 #include "tests/runtime/net/gang_sim.h"
 
 namespace trainyard::runtime {
@@ -11,7 +12,7 @@ using test::SimEnd, test::SimSpec, test::simulate;
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 400;
+constexpr std::uint64_t kSeeds = fewer(400U);
 
 std::int64_t sum_of(const std::vector<std::int64_t>& steps) {
   return std::accumulate(steps.begin(), steps.end(), std::int64_t{0});

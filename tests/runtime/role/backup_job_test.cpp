@@ -3,10 +3,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr std::int64_t kLong = fewer(5000);  // steps of a job that is disturbed
 
 using test::Job, test::all_of, test::Codes, test::last_of, test::small_job;
 
@@ -82,7 +85,7 @@ TEST_CASE("a job with backup workers trains, saves and restores", "[backup_job]"
 TEST_CASE("training goes on while a worker is stopped, and drops what it was at", "[backup_job]") {
   for (const std::int64_t ps : {1, 2}) {
     JobSpec spec = three_workers(ps);
-    spec.training.max_steps = 5000;
+    spec.training.max_steps = kLong;
     Job job(spec);
     job.aggregate(2).start();
     REQUIRE_FALSE(job.task("worker/2").wait_for_line("\"training\"").empty());
@@ -93,7 +96,7 @@ TEST_CASE("training goes on while a worker is stopped, and drops what it was at"
       INFO(task << "\n" << job.task(task).output());
       CHECK(code == 0);
     }
-    CHECK(last_of<MetricEvent>(job, "worker/0").step == 5000);
+    CHECK(last_of<MetricEvent>(job, "worker/0").step == kLong);
     CHECK(last_metric(job, "dropped_contributions") >= 1);
     CHECK(dropped_by_its_log(job, "worker/2") >= 1);
     CHECK(job.task("ps/0").output().find("contributions dropped") != std::string::npos);
@@ -115,7 +118,7 @@ TEST_CASE("training ends though a worker is stopped, which learns it when it goe
 TEST_CASE("training goes on without workers that are killed", "[backup_job]") {
   for (const std::int64_t ps : {1, 2}) {
     JobSpec spec = three_workers(ps);
-    spec.training.max_steps = 5000;
+    spec.training.max_steps = kLong;
     Job job(spec);
     job.aggregate(2).start();
     REQUIRE_FALSE(job.task("worker/1").wait_for_line("\"training\"").empty());
@@ -127,7 +130,7 @@ TEST_CASE("training goes on without workers that are killed", "[backup_job]") {
     CHECK(codes.at("worker/0") == 0);
     CHECK(codes.at("worker/1") == -SIGKILL);
     CHECK(codes.at("ps/0") == 0);
-    CHECK(last_of<MetricEvent>(job, "worker/0").step == 5000);
+    CHECK(last_of<MetricEvent>(job, "worker/0").step == kLong);
     CHECK(last_of<ManifestEvent>(job, "worker/0").final_one);
   }
 }

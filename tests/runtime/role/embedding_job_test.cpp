@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/files/row_tensors.h"
+#include "tests/environment.h"
 #include "tests/runtime/role/sparse_job.h"
 
 namespace trainyard::runtime {
@@ -105,7 +106,8 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
   spec.training.max_steps = 600;
   spec.checkpoint.every_steps = 50;
   const Learned expected = train(spec);
-  for (const char* const victim : {"ps/1", "worker/1"}) {
+  using Victims = std::vector<const char*>;
+  for (const char* const victim : either<Victims>({"ps/1", "worker/1"}, {"ps/1"})) {
     INFO("killed " << victim);
     Job killed(spec);
     killed.start();

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
 
 namespace trainyard::runtime {
@@ -33,10 +34,11 @@ bool said(Job& job, const std::string& task, const char* text) {
 }  // namespace
 
 TEST_CASE("workers, ps and strategies change no bit of what a lossy wire makes", "[job][wire]") {
+  using Counts = std::vector<std::int64_t>;
   for (const Wire wire : {Wire::bfloat16, Wire::onebit}) {
     std::vector<float> expected;
-    for (const std::int64_t workers : {1, 2, 3, 4}) {
-      for (const std::int64_t ps : {0, 1, 3}) {
+    for (const std::int64_t workers : either<Counts>({1, 2, 3, 4}, {1, 3})) {
+      for (const std::int64_t ps : either<Counts>({0, 1, 3}, {0, 3})) {
         INFO("wire " << static_cast<int>(wire) << ", " << workers << " workers, " << ps << " ps");
         JobSpec spec = micro_batch_job(workers, ps);
         if (wire == Wire::onebit) spec = with_onebit(spec);
