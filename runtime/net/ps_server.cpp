@@ -144,8 +144,10 @@ std::vector<std::int64_t> PsServer::dropped() {
   return aggregator_.dropped_by_rank();
 }
 
+// Who has been told may still ask once more, before it goes.
 bool PsServer::over() const {
-  return finished_ && (aggregator_.all_told() || Clock::now() >= end_by_);
+  if (!finished_) return false;
+  return (aggregator_.all_told() && caller_of_rank_.empty()) || Clock::now() >= end_by_;
 }
 
 bool PsServer::handle_next(std::chrono::milliseconds wait) {

@@ -209,6 +209,20 @@ TEST_CASE("a worker that comes after the last async step is told that training i
   }
 }
 
+TEST_CASE("a ps stays for a worker that knows the end and has not gone yet", "[ps_server]") {
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    Gang gang({.mode = Mode::async, .workers = 2, .max_steps = 1, .elements = elements});
+    auto other = RemoteParams::connect(gang.options(1, transport));
+    REQUIRE(other.has_value());
+    REQUIRE((*other)->pull(0).has_value());
+    finish_alone(gang, transport);
+    for (int i = 0; i < 20; ++i) REQUIRE((*other)->pull(1).has_value());
+    other->reset();
+    CHECK(gang.ended(0).value() == PsServer::Ended::finished);
+  }
+}
+
 TEST_CASE("a ps does not wait for ever for a worker that never came", "[ps_server]") {
   Gang gang({.mode = Mode::async,
              .workers = 2,
@@ -294,6 +308,7 @@ TEST_CASE("the chief gets every ps' shard, and Finish ends them all", "[ps_serve
     CHECK(shard.rank_steps == std::vector<std::int64_t>{1});
   }
   REQUIRE((*params)->finish().has_value());
+  params->reset();
   for (std::size_t i = 0; i < 3; ++i) CHECK(*gang.ended(i) == PsServer::Ended::finished);
 }
 
