@@ -35,8 +35,16 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       unseen_(pending_.size()),
       told_(pending_.size()),
       restored_(std::move(start.residuals)),
-      residual_leaves_(std::ssize(restored_)) {
+      residual_leaves_(std::ssize(restored_)),
+      awaits_clocks_(start.first_steps.has_value()) {
   const std::int64_t ranks = rules_.gate.ranks;
+  if (awaits_clocks_) {
+    ENSURE(rules_.gate.mode == Mode::async && !rows);
+    clocks_.emplace(gate_.version(), gate_.rank_steps());
+    first_steps_ = *std::move(start.first_steps);
+    first_steps_.resize(lost_.size());
+    deferred_.resize(lost_.size());
+  }
   if (rows) rows_.emplace(*std::move(rows), ranks);
   if (rules_.leaves == 0) rules_.leaves = ranks;
   if (rules_.share.ranges.empty()) rules_.share.ranges = {{0, shard_.elements()}};
@@ -96,6 +104,11 @@ std::int64_t Aggregator::frame_bytes_max() const {
 
 void Aggregator::push(Push push, Reply reply) {
   if (broken_) return reply(*broken_);
+  if (awaits_clocks_ && gate_.knows(push.rank)) {
+    return wait_for_clocks(push.rank, [this, push, reply] { this->push(push, reply); });
+  }
+  // What it was computed from may be of an earlier process of this ps, and is counted no more.
+  if (clocks_) push.base_version = std::min(push.base_version, gate_.version());
   const auto residuals = push.residuals ? WithResiduals::yes : WithResiduals::no;
   const Status size = check_size(push.rank, residuals, push.gradient.bytes());
   if (!size.has_value()) return reply(size.error());
@@ -144,6 +157,9 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
                          std::to_string(rules_.gate.ranks)));
   }
   const std::size_t rank = index_of(pull.rank);
+  if (awaits_clocks_) {
+    return wait_for_clocks(pull.rank, [this, pull, reply] { this->pull(pull, reply); });
+  }
   if (lost_[rank]) welcome_back(rank);
   if (backups_) backups_->come(pull.rank);
   if (heirs_) heirs_->come(pull.rank);
@@ -198,38 +214,6 @@ void Aggregator::end_if_all_wait() {
   finish_cut_if_complete();
   if (snapshot_at_) snapshot_at(*std::exchange(snapshot_at_, std::nullopt));
   answer_waiting();
-}
-
-// Steps since this ps started, so that a rank that is new after a restore starts with the others.
-std::int64_t Aggregator::clock_of(std::size_t rank) const {
-  return gate_.rank_steps()[rank] - first_steps_[rank];
-}
-
-// Stale synchronous parallel: a rank waits for its parameters while it is more than max_staleness
-// steps ahead of the slowest. The slowest never waits, so somebody always goes on. (Ho et al., More
-// Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, 2013.)
-bool Aggregator::may_go_on(std::size_t rank) const {
-  if (!rules_.max_staleness || rules_.gate.mode == Mode::sync || gate_.finished()) return true;
-  std::int64_t slowest = clock_of(rank);
-  for (std::size_t other = 0; other < lost_.size(); ++other) {
-    if (!lost_[other] && !idle_[other]) slowest = std::min(slowest, clock_of(other));
-  }
-  return clock_of(rank) - slowest <= *rules_.max_staleness;
-}
-
-// Its clock goes on beside the slowest of the others, which would else wait until it has made all
-// the steps that it missed.
-void Aggregator::welcome_back(std::size_t rank) {
-  lost_[rank] = false;
-  gone_[rank] = false;
-  told_[rank] = false;
-  std::optional<std::int64_t> slowest;
-  for (std::size_t other = 0; other < lost_.size(); ++other) {
-    if (lost_[other] || other == rank) continue;
-    slowest = std::min(slowest.value_or(clock_of(other)), clock_of(other));
-  }
-  const std::int64_t missed = slowest ? *slowest - clock_of(rank) : 0;
-  if (missed > 0) first_steps_[rank] -= missed;
 }
 
 void Aggregator::accept(Push push, Reply reply) {
@@ -320,6 +304,7 @@ Answer Aggregator::answer_to(std::size_t rank) {
           .asked_snapshot = asked_of(static_cast<std::int64_t>(rank)),
           .apply_seconds = apply_seconds_,
           .turn = take_turn(rank),
+          .clock = clock_of(rank),
           .made = backups_ ? backups_->newest() : MadeStep()};
 }
 
@@ -356,6 +341,7 @@ void Aggregator::miss(std::int64_t rank) {
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
     turns_.give_back(index_of(rank));
+    if (awaits_clocks_) deferred_[index_of(rank)] = nullptr;
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
     if (backups_) backups_->gone(rank);
@@ -370,6 +356,10 @@ void Aggregator::lose(std::int64_t rank, const std::string& why) {
   miss(rank);
   if (gate_.knows(rank)) gone_[index_of(rank)] = true;
   if (backups_) return;
+  if (awaits_clocks_ && gate_.knows(rank)) {
+    clocks_->give_up(rank);
+    return go_on_if_told();
+  }
   if (rules_.gate.mode != Mode::sync) return end_if_all_wait();
   if (gate_.finished() || broken_) return;
   broken_ = unavailable(why);

@@ -13,6 +13,7 @@
 #include "runtime/core/backup_steps.h"
 #include "runtime/core/heirs.h"
 #include "runtime/core/staleness.h"
+#include "runtime/core/told_clocks.h"
 #include "runtime/core/turns.h"
 #include "runtime/core/version_gate.h"
 #include "runtime/net/cut.h"
@@ -30,6 +31,7 @@ struct BatchSums {
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
   std::int64_t dropped = 0;    // sync with backup workers: contributions that came too late
+  std::int64_t lost = 0;       // async: updates that a ps has lost with an earlier process
   StalenessCounts stale = {};  // async: the same of each push
 
   BatchSums& operator+=(const BatchSums& more) {
@@ -38,6 +40,7 @@ struct BatchSums {
     correct += more.correct;
     staleness += more.staleness;
     dropped += more.dropped;
+    lost += more.lost;
     stale += more.stale;
     return *this;
   }
@@ -81,6 +84,7 @@ struct Answer {
   std::int64_t asked_snapshot = 0;
   double apply_seconds = 0;      // how long summing and updating took for this version
   bool turn = false;             // async: the rank may make another push
+  std::int64_t clock = 0;        // async: how far the rank is, as max_staleness counts
   MadeStep made = {};            // sync with backup workers: how this version was made
   Inheritance inheritance = {};  // sync: the next step needs these gradients of others, too
 };
@@ -105,8 +109,11 @@ class Aggregator {
   };
   struct Start {
     std::int64_t version = 0;
-    std::vector<std::int64_t> rank_steps;  // as VersionGate takes them
-    LeafResiduals residuals = {};          // of all leaves, or none
+    std::vector<std::int64_t> rank_steps = {};  // as VersionGate takes them
+    LeafResiduals residuals = {};               // of all leaves, or none
+    // Async, of a ps that was started again alone: the rank_steps that its gang began with. It
+    // serves once it knows from the workers where it is to go on (runtime/core/told_clocks.h).
+    std::optional<std::vector<std::int64_t>> first_steps = {};
   };
   using Reply = std::function<void(Result<Answer>)>;
   using SnapshotSink = std::function<void(Snapshot)>;
@@ -137,6 +144,16 @@ class Aggregator {
   // With backup workers, on ps 0: how many contributions came too late, by rank. Else empty.
   [[nodiscard]] std::vector<std::int64_t> dropped_by_rank() const;
 
+  // Before the first push or pull of a rank by a connection: where the rank is with this ps. Only a
+  // ps that was started again takes note of it.
+  void tell_clock(std::int64_t rank, const ToldClock& told);
+  // It was started again, and ranks have yet to tell: pushes and pulls wait.
+  [[nodiscard]] bool awaits_clocks() const { return awaits_clocks_; }
+  // Updates that its version counts and its shard lacks.
+  [[nodiscard]] std::int64_t lost_updates() const { return clocks_ ? clocks_->lost() : 0; }
+  // Newest step taken of the rank, by this process or, as it was told, by an earlier one.
+  [[nodiscard]] std::int64_t rank_step(std::int64_t rank) const;
+
   // The rows [ids, width] as the newest version has them.
   [[nodiscard]] Result<std::vector<float>> read_rows(std::span<const std::int64_t> ids) const;
   // Gradients of rows, one for each of the rank's parts, for the push of `step` that follows: with
@@ -148,6 +165,8 @@ class Aggregator {
   // Takes a snapshot named `step` as soon as the version is that or newer, unless one is being
   // made.
   void snapshot_at(std::int64_t step);
+  // False for a checkpoint that had begun before this ps was started again: it is no part of it.
+  [[nodiscard]] bool takes_part_in(std::int64_t snapshot) const;
 
   // The rank's caller is gone before training was over: in sync no step can commit any more, so
   // everybody who waits or comes later is told `unavailable` with this reason. In async, and with
@@ -194,6 +213,10 @@ class Aggregator {
   };
 
   void welcome_back(std::size_t rank);
+  void wait_for_clocks(std::int64_t rank, std::function<void()> call);
+  void take_late(std::int64_t rank, const ToldClock& told);
+  void go_on_if_told();
+  void restore_clocks();
   void pull_exactly(const Pull& pull, const Reply& reply);
   void accept(Push push, Reply reply);
   void hold(Push push);
@@ -248,6 +271,10 @@ class Aggregator {
   std::int64_t next_snapshot_ = 0;  // sync: the name that was announced
   std::optional<std::int64_t> snapshot_at_;
   std::optional<Cut> cut_;  // async: being made
+  // Async, where this ps was started again:
+  std::optional<ToldClocks> clocks_;
+  bool awaits_clocks_ = false;
+  std::vector<std::function<void()>> deferred_;  // by rank: what waits for them
   std::optional<Error> broken_;
 };
 

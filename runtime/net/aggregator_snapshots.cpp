@@ -40,7 +40,7 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
     cut_->apply(
         rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);
   }
-  const std::int64_t asked = (*push)->snapshot_step;
+  const std::int64_t asked = takes_part_in((*push)->snapshot_step) ? (*push)->snapshot_step : 0;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
     cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
     if (rows_) cut_->keep_rows(rows_->table().fork());

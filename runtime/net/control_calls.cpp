@@ -48,8 +48,9 @@ Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::
   return ok();
 }
 
-Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller) {
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller, Patient patient) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(patient == Patient::yes);
   context.set_deadline(system_clock::now() + kFinishLimit);
   proto::PsStatus status;
   if (const auto answer = ps.Finish(&context, caller, &status); !answer.ok()) {

@@ -21,6 +21,8 @@ Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::
                      std::chrono::milliseconds limit, std::span<float> out);
 
 // Tells the ps that training is over: it may exit once every rank knows. `unavailable` after 10 s.
-Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller);
+// A ps that comes back is waited for as long.
+enum class Patient { no, yes };
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller, Patient patient);
 
 }  // namespace trainyard::runtime

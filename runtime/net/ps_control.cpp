@@ -73,6 +73,7 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_shared_socket(shared_socket_);
   status.set_encoding(gradient_encoding(aggregator_.wire()));
   status.set_residual_leaves(aggregator_.residual_leaves());
+  status.set_rank_step(aggregator_.rank_step(caller.rank()));
   if (stream_port_) {
     status.set_stream_socket(stream_port_->unix_socket());
     status.set_stream_port(stream_port_->tcp_port());
@@ -103,6 +104,10 @@ void PsServer::snapshot(const proto::SnapshotRequest& request,
   }
   if (!desk_) return reply(unavailable("the ps is ending"));
   if (request.step() < 0) return reply(invalid("step must be 0 or more"));
+  if (!aggregator_.takes_part_in(request.step())) {
+    return reply(unavailable("the ps was started again since checkpoint " +
+                             std::to_string(request.step()) + " began"));
+  }
   if (!desk_->knows(request.step())) aggregator_.snapshot_at(request.step());
   desk_->when_written({.step = request.step(),
                        .keep_steps = {request.keep_steps().begin(), request.keep_steps().end()}},

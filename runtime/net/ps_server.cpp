@@ -57,6 +57,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(parts.share),
       arena_elements_(parts.arena_elements),
+      ranks_(parts.rules.gate.ranks),
       aggregator_(
           rules_of(parts), at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
           std::move(parts.start),
@@ -64,6 +65,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
             if (desk_) desk_->take(std::move(snapshot));
           },
           std::move(parts.rows)),
+      is_returning_(aggregator_.awaits_clocks()),
       local_socket_(new_local_socket_name()) {}
 
 PsServer::~PsServer() { drain(); }
@@ -123,6 +125,10 @@ Result<PsServer::Ended> PsServer::serve(const std::stop_token& stop) {
   {
     const std::lock_guard lock(mutex_);
     lonely_since_ = Clock::now();
+    // Of each rank a ps that was started again is to hear, or to know that it is gone.
+    for (std::int64_t rank = 0; rank < ranks_ && aggregator_.awaits_clocks(); ++rank) {
+      if (!caller_of_rank_.contains(rank)) missing_since_.try_emplace(rank, Clock::now());
+    }
   }
   for (bool ends = false;;) {
     const bool busy = handle_next(ends ? kDrainStep : kLookUp);
@@ -240,7 +246,9 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
     if (std::exchange(caller_of_rank_[caller.rank], &caller) != nullptr) {
       aggregator_.miss(caller.rank);
     }
-    if (missing_since_.erase(caller.rank) > 0) log_info("worker is back", {{"rank", caller.rank}});
+    if (missing_since_.erase(caller.rank) > 0 && !is_returning_) {
+      log_info("worker is back", {{"rank", caller.rank}});
+    }
   }
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
   // What an earlier process of the task had under way may arrive after its successor has called.
@@ -254,6 +262,7 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
                       Aggregator::Reply reply) {
   TRY(admit(caller, header));
   if (header.has_made()) TRY(aggregator_.tell(made_step_of(header.made())));
+  if (header.has_told()) take_clock(caller.rank, header.told());
   if (header.ready()) {
     aggregator_.ready(caller.rank, header.step(), std::move(reply));
   } else if (header.examples() == 0) {
@@ -268,6 +277,23 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
+void PsServer::take_clock(std::int64_t rank, const proto::ToldClock& told) {
+  aggregator_.tell_clock(rank,
+                         {.step = told.step(),
+                          .version = told.version(),
+                          .snapshot = told.snapshot(),
+                          .pushes = told.pushes(),
+                          .clock = told.has_clock() ? std::optional(told.clock()) : std::nullopt});
+  note_return();
+}
+
+void PsServer::note_return() {
+  if (!is_returning_ || aggregator_.awaits_clocks()) return;
+  is_returning_ = false;
+  log_warning("ps is back",
+              {{"version", aggregator_.version()}, {"lost_updates", aggregator_.lost_updates()}});
+}
+
 // Where others compute for it a rank may stay away, but for the chief.
 void PsServer::give_up_missing() {
   for (auto missing = missing_since_.begin(); missing != missing_since_.end();) {
@@ -280,6 +306,7 @@ void PsServer::give_up_missing() {
     aggregator_.lose(rank, "the worker of rank " + std::to_string(rank) + " is gone");
     missing = missing_since_.erase(missing);
   }
+  note_return();
 }
 
 void PsServer::closed(const PsCaller& caller, bool ended_well) {

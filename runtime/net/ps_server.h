@@ -41,7 +41,8 @@ struct PsServerOptions {
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   // Sync without heirs: how long a step waits for a worker that is gone and may come back. 0 = it
-  // does not: then no step can be made any more.
+  // does not: then no step can be made any more. Async: how long a ps that was started again waits
+  // for a worker to tell where it is.
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   // In async the last step can be made before a slow starter has connected: how long the ps stays
   // to tell it so after Finish.
@@ -115,6 +116,9 @@ class PsServer {
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
   void closed(const PsCaller& caller, bool ended_well);
+  // Of a ps that was started again alone.
+  void take_clock(std::int64_t rank, const proto::ToldClock& told);
+  void note_return();
   void give_up_missing();  // who has been away for too long
 
   PsServerOptions options_;
@@ -123,7 +127,9 @@ class PsServer {
   SharedBuffers shared_buffers_;
   Share share_;
   std::int64_t arena_elements_ = 0;
+  std::int64_t ranks_;
   Aggregator aggregator_;
+  bool is_returning_;  // and does not serve yet: aggregator_ waits for clocks
   std::string local_socket_;
   std::string shared_socket_;  // empty: not offered
   int port_ = 0;

@@ -115,8 +115,11 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   ENSURE(contribution.sums.examples > 0);
   prepare(contribution);
   for (const auto& ps : ps_) {
-    if (std::exchange(ps->streams, false)) continue;
     proto::PushFrame header = push_frame(*ps, contribution);
+    if (std::exchange(ps->streams, false)) {
+      keep(*ps, header, payload_for(*ps, contribution));
+      continue;
+    }
     TRY(send(*ps, header, payload_for(*ps, contribution)));
   }
   const Seconds push = std::chrono::steady_clock::now() - start;
@@ -150,6 +153,8 @@ void RemoteParams::sign(const Ps& ps, proto::PushFrame& header) const {
 
 Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& payload) {
   sign(ps, header);
+  keep(ps, header, payload);
+  if (std::exchange(ps.tells, false)) tell_clock(ps, header);
   ps.awaited = true;
   traffic_.sent += payload.bytes();
   if (ps.lane) {
@@ -158,18 +163,21 @@ Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& paylo
   }
   if (ps.shared) {
     const Status sent = ps.shared->send(header);
+    if (options_.ps_return) return ok();  // that it is gone is noticed by its socket's end
     usable_ = usable_ && sent.has_value();
     if (!sent.has_value()) return ps.explain(sent.error());
     return ok();
   }
-  ps.stream->Write(encode_frame(header, payload), &ps.sent);
-  ps.stream->Read(&ps.incoming, &ps.received);
+  ps.call->stream->Write(encode_frame(header, payload), &ps.call->sent);
+  ps.call->stream->Read(&ps.call->incoming, &ps.call->received);
+  ps.call->owed += 2;
   return ok();
 }
 
-std::size_t RemoteParams::stream_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(ps_, [](const auto& ps) { return ps->by_grpc() && ps->awaited; }));
+std::size_t RemoteParams::owed() const {
+  std::size_t sum = 0;
+  for (const auto& ps : ps_) sum += ps->call ? ps->call->owed : 0;
+  return sum;
 }
 
 // Made when it is first needed: one ps in shared memory needs none.
@@ -212,6 +220,7 @@ Pulled RemoteParams::together() {
     pulled.rank_step = std::min(pulled.rank_step, ps->pulled.rank_step);
     pulled.rank_step_max = std::max(pulled.rank_step_max, ps->pulled.rank_step);
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
+    if (ps != ps_.front()) pulled.sums.lost += ps->pulled.sums.lost;
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
     pulled.inheritance.add(ps->pulled.inheritance);
   }
@@ -225,25 +234,26 @@ Pulled RemoteParams::together() {
 // two take turns.
 Status RemoteParams::await_answers() {
   Patience patience = patience_for(options_.exchange_limit);
-  std::size_t operations = 2 * stream_count();  // that the queue still owes
+  watch_at_ = WallClock::now() + kLookUp;
   for (;;) {
     const auto unanswered = std::ranges::find_if(ps_, [](const auto& ps) { return ps->awaited; });
     const bool lanes =
         std::ranges::any_of(ps_, [](const auto& ps) { return !ps->by_grpc() && ps->awaited; });
-    if (!lanes && operations == 0) return ok();
+    const bool streams = owed() > 0;
+    if (!lanes && !streams) return ok();
 
     bool moved = false;
     if (lanes) {
-      TRY_ASSIGN(moved, watch_lanes(operations == 0 ? kLookUp : milliseconds(0)));
+      TRY_ASSIGN(moved, watch_lanes(streams ? milliseconds(0) : kLookUp));
     }
-    if (operations > 0) {
+    if (streams) {
       const auto turn = moved ? milliseconds(0) : lanes ? kTurn : kLookUp;
       if (const auto completed = completion_until(WallClock::now() + turn)) {
-        --operations;
-        if (!completed->good) return why_broken(*completed->ps);
-        if (completed->operation == Ps::Operation::received) TRY(receive(*completed->ps));
+        TRY(complete(*completed));
       }
     }
+    if (options_.ps_return) TRY(watch_answered());
+    if (std::exchange(mended_, false)) patience = patience_for(options_.exchange_limit);
     const Status waiting = keep_waiting(patience);
     if (waiting.has_value()) continue;
     const bool named = unanswered != ps_.end() && !options_.stop.stop_requested();
@@ -272,12 +282,12 @@ Result<bool> RemoteParams::watch_lanes(milliseconds limit) {
 Status RemoteParams::advance(Ps& ps) {
   if (ps.shared) {
     const auto received = ps.shared->receive();
-    if (!received.has_value()) return ps.explain(received.error());
+    if (!received.has_value()) return mend(ps, received.error());
     if (*received) receive_shared(ps, **received);
     return ok();
   }
   const auto header = ps.lane->advance();
-  if (!header.has_value()) return ps.explain(header.error());
+  if (!header.has_value()) return mend(ps, header.error());
   if (*header) return receive_streamed(ps, **header);
   return ok();
 }
@@ -324,8 +334,8 @@ Status RemoteParams::check_encoding(const Ps& ps, const proto::PullFrame& header
 }
 
 Status RemoteParams::receive(Ps& ps) {
-  auto frame = decode_pull(ps.incoming);
-  ps.incoming.Clear();
+  auto frame = decode_pull(ps.call->incoming);
+  ps.call->incoming.Clear();
   if (!frame.has_value()) return ps.explain(frame.error());
   if (frame->header.held()) {
     ps.note(frame->header);

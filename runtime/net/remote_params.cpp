@@ -43,9 +43,10 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
   std::unique_ptr<RemoteParams> params(new RemoteParams(std::move(options)));
   for (const auto& ps : params->ps_) TRY(params->connect_to(*ps));
   for (const auto& ps : params->ps_) {
-    if (ps->by_grpc()) TRY(params->open_stream(*ps));
+    if (ps->by_grpc()) TRY(params->open_first_stream(*ps));
   }
   if (params->options_.wire != Wire::float32) TRY(params->make_encoder());
+  if (params->options_.ps_return) params->learn_clocks();
   params->usable_ = true;
   return params;
 }
@@ -69,7 +70,9 @@ RemoteParams::RemoteParams(RemoteOptions options)
 RemoteParams::~RemoteParams() {
   sender_.reset();
   if (usable_) close_streams();
-  for (const auto& ps : ps_) ps->context.TryCancel();
+  for (const auto& ps : ps_) {
+    if (ps->call) ps->call->context.TryCancel();
+  }
   close(queue_);
 }
 
@@ -80,14 +83,26 @@ proto::Caller RemoteParams::caller() const {
   return caller;
 }
 
-Status RemoteParams::connect_to(Ps& ps) {
+grpc::ChannelArguments RemoteParams::arguments_for(const Ps& ps) const {
   const std::int64_t floats =
       options_.parts * ps.share.elements() * (options_.wire == Wire::onebit ? 2 : 1);
-  const grpc::ChannelArguments arguments = channel_arguments(floats * float_bytes);
-  const auto credentials = grpc::InsecureChannelCredentials();
-  const auto control = grpc::CreateCustomChannel(ps.address, credentials, arguments);
-  ps.control = proto::Params::NewStub(control);
+  return channel_arguments(floats * float_bytes);
+}
 
+Status RemoteParams::connect_to(Ps& ps) {
+  const auto control =
+      grpc::CreateCustomChannel(ps.address, grpc::InsecureChannelCredentials(), arguments_for(ps));
+  ps.control = proto::Params::NewStub(control);
+  TRY_ASSIGN(const proto::PsStatus status, find(ps));
+  ps.residual_leaves = status.residual_leaves();
+  ps.acknowledged = status.rank_step();
+  const Status rows = add_row_peer(ps.name(), ps.address, status.local_socket());
+  if (!rows.has_value()) return ps.explain(rows.error());
+  return ok();
+}
+
+// Waits until it is there.
+Result<proto::PsStatus> RemoteParams::describe(const Ps& ps) const {
   const auto status = describe_ps(*ps.control, caller(), options_.connect_limit, options_.stop);
   if (!status.has_value()) return ps.explain(status.error());
   if (status->elements() != ps.share.elements()) {
@@ -99,20 +114,20 @@ Status RemoteParams::connect_to(Ps& ps) {
                                std::string(encoding_name(status->encoding())) + ", not " +
                                std::string(find_name(wire_names, options_.wire))));
   }
-  ps.residual_leaves = status->residual_leaves();
+  return *status;
+}
 
-  const Status rows = add_row_peer(ps.name(), ps.address, status->local_socket());
-  if (!rows.has_value()) return ps.explain(rows.error());
+void RemoteParams::choose_way(Ps& ps, const proto::PsStatus& status) {
   using enum RemoteOptions::Transport;
-  if (options_.transport == shared_memory && !status->shared_socket().empty()) {
-    const Status shared = share_memory(ps, status->shared_socket());
-    if (shared.has_value()) return ok();
+  if (options_.transport == shared_memory && !status.shared_socket().empty()) {
+    const Status shared = share_memory(ps, status.shared_socket());
+    if (shared.has_value()) return;
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
   }
-  if (open_lane(ps, *status)) return ok();
+  if (open_lane(ps, status)) return;
   ps.route = "grpc";
-  ps.data = grpc::CreateCustomChannel(ps.address, credentials, arguments);
-  return ok();
+  ps.data =
+      grpc::CreateCustomChannel(ps.address, grpc::InsecureChannelCredentials(), arguments_for(ps));
 }
 
 // By the Unix socket, which only a ps on this host answers at, or TCP.
@@ -161,10 +176,16 @@ std::shared_ptr<AlignedBuffer> RemoteParams::gradient_buffer(std::size_t element
   return std::make_shared<AlignedBuffer>(arena_->buffer());
 }
 
-Status RemoteParams::open_stream(Ps& ps) {
+void RemoteParams::start_stream(Ps& ps) {
   grpc::GenericStub stub(ps.data);
-  ps.stream = stub.PrepareCall(&ps.context, kPushPull, &queue_);
-  ps.stream->StartCall(&ps.started);
+  ps.call = std::make_unique<Call>(&ps);
+  ps.call->stream = stub.PrepareCall(&ps.call->context, kPushPull, &queue_);
+  ps.call->stream->StartCall(&ps.call->started);
+  ++ps.call->owed;
+}
+
+Status RemoteParams::open_stream(Ps& ps) {
+  start_stream(ps);
   auto completed = next_completion(options_.connect_limit);
   if (!completed.has_value() && options_.stop.stop_requested()) return completed.error();
   if (!completed.has_value()) return ps.explain(completed.error());
@@ -192,7 +213,9 @@ std::optional<RemoteParams::Completed> RemoteParams::completion_until(WallClock:
   void* tag = nullptr;
   bool good = false;
   if (queue_.AsyncNext(&tag, &good, time) != grpc::CompletionQueue::GOT_EVENT) return std::nullopt;
-  const auto* const of = static_cast<Ps::Tag*>(tag);
+  const auto* const of = static_cast<Call::Tag*>(tag);
+  --of->call->owed;
+  if (of->call->is_former) return std::nullopt;
   return Completed{of->ps, of->operation, good};
 }
 
@@ -231,17 +254,16 @@ Status RemoteParams::make_encoder() {
 }
 
 Error RemoteParams::why_broken(Ps& ps) {
-  ps.stream->Finish(&ps.end, &ps.ended);
+  ask_why(ps);
   for (;;) {
     const auto completed = next_completion(kCloseLimit);
     if (!completed.has_value()) {
-      ps.context.TryCancel();
+      ps.call->context.TryCancel();
       return ps.explain(unavailable("the stream broke"));
     }
-    if (completed->ps == &ps && completed->operation == Ps::Operation::ended) break;
+    if (completed->ps == &ps && completed->operation == Call::Operation::ended) break;
   }
-  if (ps.end.ok()) return ps.explain(unavailable("ended the stream"));
-  return ps.explain(from_grpc(ps.end));
+  return ps.explain(ps.call->why());
 }
 
 void RemoteParams::close_streams() {
@@ -249,11 +271,11 @@ void RemoteParams::close_streams() {
     if (ps->shared) ps->shared->say_goodbye();
     if (ps->lane) ps->lane->say_goodbye();
     if (!ps->by_grpc()) continue;
-    ps->stream->WritesDone(&ps->half_closed);
-    ps->stream->Finish(&ps->end, &ps->ended);
+    ps->call->stream->WritesDone(&ps->call->half_closed);
+    ps->call->stream->Finish(&ps->call->end, &ps->call->ended);
+    ps->call->owed += 2;
   }
-  const auto streams = std::ranges::count_if(ps_, [](const auto& ps) { return ps->by_grpc(); });
-  for (auto outstanding = 2 * streams; outstanding > 0; --outstanding) {
+  while (owed() > 0) {
     if (!next_completion(kCloseLimit).has_value()) break;
   }
 }
@@ -278,7 +300,8 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
 Status RemoteParams::finish() {
   std::optional<Error> first;
   for (const auto& ps : ps_) {
-    const Status said = say_finished(*ps->control, caller());
+    const Status said =
+        say_finished(*ps->control, caller(), options_.ps_return ? Patient::yes : Patient::no);
     if (!said.has_value() && !first) first = ps->explain(said.error());
   }
   if (first) return *first;

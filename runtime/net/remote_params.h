@@ -42,6 +42,9 @@ struct RemoteOptions {
   // To a ps with a smaller share: what a socket takes at once anyway is not worth a thread.
   std::int64_t streamed_bytes_min = 1 << 20;
   bool backup_workers = false;  // sync: a step does not wait for every rank (BackupSteps)
+  // Async: a ps that is gone is started again at the same address, and is waited for: connect_limit
+  // long. The others go on.
+  bool ps_return = false;
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
@@ -83,19 +86,28 @@ class RemoteParams final : public ParamsChannel {
 
  private:
   struct Ps;
+  struct Call;
   using WallClock = std::chrono::system_clock;
   // Between looks at the stop token and the clock.
   static constexpr std::chrono::milliseconds kLookUp{100};
 
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
+  [[nodiscard]] grpc::ChannelArguments arguments_for(const Ps& ps) const;
+  Result<proto::PsStatus> describe(const Ps& ps) const;
+  // What it says of itself, and the way to it that is chosen. Where it may come back it is waited
+  // for, though it was there already.
+  Result<proto::PsStatus> find(Ps& ps);
+  void choose_way(Ps& ps, const proto::PsStatus& status);
   Status share_memory(Ps& ps, const std::string& socket);
   bool open_lane(Ps& ps, const proto::PsStatus& status);
   // Where there is a table: a ps that its calls go to.
   Status add_row_peer(std::string name, const std::string& address,
                       const std::string& local_socket);
   RowCalls& row_calls();
+  void start_stream(Ps& ps);
   Status open_stream(Ps& ps);
+  Status open_first_stream(Ps& ps);
   Status make_encoder();
   // `frame_of(ps)` says what to ask it for.
   template <typename FrameOf>
@@ -127,7 +139,7 @@ class RemoteParams final : public ParamsChannel {
   void receive_shared(Ps& ps, const SharedLane::Received& received);
   Status receive_streamed(Ps& ps, const proto::PullFrame& header);
   std::span<float> assembled();
-  [[nodiscard]] std::size_t stream_count() const;
+  [[nodiscard]] std::size_t owed() const;  // completions that gRPC's queue still owes
   [[nodiscard]] proto::Caller caller() const;
 
   // How long to wait: until when, and when to say that it takes long.
@@ -143,8 +155,21 @@ class RemoteParams final : public ParamsChannel {
   struct Completed;
   std::optional<Completed> completion_until(WallClock::time_point time);
   Result<Completed> next_completion(std::chrono::milliseconds limit);
+  Status complete(const Completed& completed);
   Error why_broken(Ps& ps);
   void close_streams();
+
+  // Where a ps may come back. What a way that is broken means: `error` again, or that there is
+  // another, by which the frame was sent once more that is not answered.
+  Status mend(Ps& ps, const Error& error);
+  void forget_stream(Ps& ps);
+  Status send_again(Ps& ps);
+  static void ask_again(Ps& ps);
+  void ask_why(Ps& ps);
+  Status watch_answered();  // ps whose answer is there may be lost as well
+  void learn_clocks();
+  void keep(Ps& ps, const proto::PushFrame& header, const Payload& payload) const;
+  void tell_clock(Ps& ps, proto::PushFrame& header) const;
 
   RemoteOptions options_;
   const std::int64_t process_;  // when it began, in microseconds
@@ -161,7 +186,10 @@ class RemoteParams final : public ParamsChannel {
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
   std::optional<std::int64_t> begun_step_;  // of a gradient that is still computed and on its way
   bool usable_ = false;                     // streams are open, and no exchange has failed
-  std::unique_ptr<GradientSender> sender_;  // made by the first that streams; uses the lanes
+  WallClock::time_point watch_at_;          // when watch_answered() looks again
+  bool mended_ = false;                     // in the exchange under way
+  std::vector<std::unique_ptr<Call>> former_;  // streams that broke, for the queue to end
+  std::unique_ptr<GradientSender> sender_;     // made by the first that streams; uses the lanes
 };
 
 }  // namespace trainyard::runtime

@@ -9,19 +9,52 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "runtime/net/ps_caller.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/net/shared_lane.h"
 #include "runtime/net/stream_lane.h"
+#include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
 
-struct RemoteParams::Ps {
+// Its gRPC stream, until that breaks.
+struct RemoteParams::Call {
   enum class Operation { started, sent, received, half_closed, ended };
   struct Tag {
     Ps* ps;
+    Call* call;
     Operation operation;
+  };
+
+  explicit Call(Ps* ps)
+      : started{ps, this, Operation::started},
+        sent{ps, this, Operation::sent},
+        received{ps, this, Operation::received},
+        half_closed{ps, this, Operation::half_closed},
+        ended{ps, this, Operation::ended} {}
+
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  grpc::ByteBuffer incoming;
+  grpc::Status end;        // once it has ended
+  std::size_t owed = 0;    // operations whose completion is to come
+  bool is_ending = false;  // it broke, and was asked why
+  bool is_former = false;  // another one has taken its place
+  Tag started, sent, received, half_closed, ended;
+
+  // Once it has ended.
+  [[nodiscard]] Error why() const {
+    return end.ok() ? unavailable("ended the stream") : from_grpc(end);
+  }
+};
+
+struct RemoteParams::Ps {
+  // What was sent last, until it is answered; kept where a ps may come back and be sent it again.
+  struct Sent {
+    proto::PushFrame header;
+    Payload payload;
   };
 
   std::string address;
@@ -33,11 +66,8 @@ struct RemoteParams::Ps {
   std::optional<SharedLane> shared;  // data goes through shared memory: no channel, no stream
   std::optional<StreamLane> lane;    // data goes through a socket of ours: likewise
   AlignedBuffer landing;             // of parameters that come by it and are to be decoded
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-  grpc::ByteBuffer incoming;
-  grpc::Status end;                         // of the stream, once it has ended
-  std::int64_t version = 0;                 // of the parameters last received
+  std::unique_ptr<Call> call;        // data goes by gRPC
+  std::int64_t version = 0;          // of the parameters last received
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
   bool streams = false;    // a frame is on its way whose gradient is computed still
@@ -45,11 +75,14 @@ struct RemoteParams::Ps {
   bool holds = false;      // the answer was that it holds the push, and no more
   proto::MadeStep made{};  // with backup workers: how `version` was made
   Pulled pulled;
-  Tag started{this, Operation::started};
-  Tag sent{this, Operation::sent};
-  Tag received{this, Operation::received};
-  Tag half_closed{this, Operation::half_closed};
-  Tag ended{this, Operation::ended};
+  // Where a ps may come back (remote_return.cpp):
+  Sent last;
+  bool tells = false;                 // the next frame is the first of a connection
+  bool makes_up = false;              // the rank's next push is one that another ps has already
+  std::int64_t acknowledged = 0;      // newest step of the rank that it has taken
+  std::optional<std::int64_t> clock;  // of its last answer
+  std::int64_t heard_of = 0;          // newest checkpoint that a frame to or from it has named
+  BatchSums unreported;               // of an answer in whose exchange it was lost
 
   [[nodiscard]] std::string name() const {
     return "ps/" + std::to_string(index) + " at " + address;
@@ -90,6 +123,12 @@ struct RemoteParams::Ps {
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};
+    pulled.sums.lost = header.lost_updates();
+    pulled.sums += std::exchange(unreported, {});
+    acknowledged = header.rank_step();
+    clock = header.clock();
+    heard_of = std::max(heard_of, header.asked_snapshot());
+    makes_up = false;
   }
   [[nodiscard]] Error explain(const Error& error) const {
     return {error.code, name() + ": " + error.message};
@@ -98,7 +137,7 @@ struct RemoteParams::Ps {
 
 struct RemoteParams::Completed {
   Ps* ps;
-  Ps::Operation operation;
+  Call::Operation operation;
   bool good;
 };
 

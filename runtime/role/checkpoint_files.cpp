@@ -44,7 +44,10 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .slots = slots,
                                                .residuals = residuals,
                                                .rows = snapshot.rows ? &*snapshot.rows : nullptr}));
-    TRY(task.events.append(ShardEvent{.step = snapshot.step, .file = file}));
+    TRY(task.events.append(ShardEvent{.step = snapshot.step,
+                                      .file = file,
+                                      .version = snapshot.version,
+                                      .rank_steps = snapshot.rank_steps}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;
   };

@@ -174,15 +174,23 @@ Status Chief::blame(Status committed) const {
                               std::move(committed));
 }
 
-Status Chief::commit(const Checkpoint& checkpoint) {
+Status Chief::commit(Checkpoint checkpoint) {
   const Task& task = parts_.task;
-  TRY_ASSIGN(
-      const std::vector<WrittenShard> shards,
-      parts_.params.snapshot({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)}));
-  if (!checkpoint.final_one && !is_one_cut(shards)) {
-    log_info("checkpoint given up", {{"step", checkpoint.step}});  // training ended meanwhile
+  const SnapshotDesk::Request request{.step = checkpoint.step,
+                                      .keep_steps = kept_with(checkpoint.step)};
+  auto written = parts_.params.snapshot(request);
+  const bool lost = !written.has_value() && is_lost_with_ps(written.error());
+  if (lost && checkpoint.final_one) {
+    written = snapshot_again(request);
+    checkpoint.metrics = newest_;
+  }
+  // Training ended meanwhile, or a ps that was lost has nothing of this checkpoint.
+  const bool given_up = lost || (written.has_value() && !is_one_cut(*written));
+  if (given_up && !checkpoint.final_one) {
+    log_info("checkpoint given up", {{"step", checkpoint.step}});
     return ok();
   }
+  TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
   const Manifest manifest = manifest_of(checkpoint, shards);
   TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));
   TRY(task.events.append(ManifestEvent{.step = checkpoint.step,
@@ -194,6 +202,24 @@ Status Chief::commit(const Checkpoint& checkpoint) {
   keep_only_steps(task.context, steps_to_keep(retention_of(saving_), committed_));
   log_info("checkpoint committed", {{"step", checkpoint.step}, {"final", checkpoint.final_one}});
   return ok();
+}
+
+bool Chief::is_lost_with_ps(const Error& error) const {
+  return error.code == Code::unavailable && comes_back(parts_.task.context, Role::ps);
+}
+
+// Of a ps that was lost after the last step: it is back once it has been told that this was it.
+// What it has then is older than what was evaluated.
+Result<std::vector<WrittenShard>> Chief::snapshot_again(const SnapshotDesk::Request& request) {
+  const std::int64_t tries = parts_.task.context.spec.run_policy.max_restarts;
+  Result<std::vector<WrittenShard>> written = unavailable("never asked");
+  for (std::int64_t i = 0; i < tries && !parts_.task.stop.stop_requested(); ++i) {
+    TRY_ASSIGN(const Pulled last, parts_.params.pull_master(parts_.plan.max_steps));
+    TRY(evaluate(last.parameters));
+    written = parts_.params.snapshot(request);
+    if (written.has_value() || !is_lost_with_ps(written.error())) break;
+  }
+  return written;
 }
 
 // What is committed so far and stays, and the one being written.

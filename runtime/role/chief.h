@@ -60,8 +60,10 @@ class Chief {
   Status report(std::int64_t version, std::span<const float> parameters, bool evaluate_too);
   void log_progress(std::int64_t version);
   Status evaluate(std::span<const float> parameters);
-  Status commit(const Checkpoint& checkpoint);
+  Status commit(Checkpoint checkpoint);
   Status commit_under_way();  // waits for it
+  [[nodiscard]] bool is_lost_with_ps(const Error& error) const;
+  Result<std::vector<WrittenShard>> snapshot_again(const SnapshotDesk::Request& request);
   [[nodiscard]] Status blame(Status committed) const;
   Manifest manifest_of(const Checkpoint& checkpoint, const std::vector<WrittenShard>& shards) const;
   [[nodiscard]] std::vector<std::int64_t> kept_with(std::int64_t step) const;

@@ -57,5 +57,9 @@ struct StartingShare {
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);
+// The same of a ps whose process died and was started again alone (returns_alone): from the newest
+// shard that it has itself made durable, where there is one.
+Result<StartingShare> returned_share(const TaskContext& context, const JobPlan& plan,
+                                     std::size_t index);
 
 }  // namespace trainyard::runtime

@@ -49,8 +49,12 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   const std::int64_t dropped = dropped_before_ + sums_.dropped;
   if (kind_.dropped) values["dropped_contributions"] = static_cast<double>(dropped);
 
+  const std::int64_t lost = lost_ + sums_.lost;
+  if (lost > 0) values["lost_updates"] = static_cast<double>(lost);
+
   const StalenessCounts stale = stale_;
   *this = Progress(kind_, version);
+  lost_ = lost;
   dropped_before_ = dropped;
   stale_ = stale;
   return values;

@@ -6,7 +6,8 @@ namespace trainyard::runtime {
 
 Result<TaskEnd> run_ps(const Task& task) {
   const TaskContext& context = task.context;
-  TRY(task.phase(PhaseEvent::Phase::starting));
+  TRY(task.phase(PhaseEvent::Phase::starting,
+                 is_started_again(task) ? "its process died and was started again" : ""));
   TRY_ASSIGN(const DataFacts data, task.cause.of(Reason::bad_data, read_facts(context.spec)));
   TRY_ASSIGN(const JobPlan plan, task.cause.of(Reason::bad_data, plan_job(context.spec, data, 1)));
   const auto index = static_cast<std::size_t>(context.key.index);

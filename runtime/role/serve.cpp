@@ -36,23 +36,26 @@ bool fits_message(const JobSpec& spec, const JobPlan& plan, const Share& share) 
 
 }  // namespace
 
+bool is_started_again(const Task& task) {
+  const bool is_ps = task.context.key.role == Role::ps;
+  return is_ps && task.events.goes_on() && comes_back(task.context, Role::ps);
+}
+
 Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& plan,
                                              std::size_t index) {
   const TaskContext& context = task.context;
-  TRY_ASSIGN(StartingShare share,
-             task.cause.of(Reason::checkpoint_lost, starting_share(context, plan, index)));
+  const bool is_back = is_started_again(task);
+  TRY_ASSIGN(StartingShare share, task.cause.of(Reason::checkpoint_lost,
+                                                is_back ? returned_share(context, plan, index)
+                                                        : starting_share(context, plan, index)));
   const std::int64_t version = share.start.version;
   share_out(share.shard, context.spec);
   // A worker reads or draws its data before it calls: that may take as long as the job allows.
   const auto first_caller_limit =
       std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   // The agent starts a worker again that died, and the server ends the gang where that is no use.
-  TaskKey worker = context.key;
-  worker.role = Role::worker;
-  worker.index = 1;  // one that is not the chief
-  const bool waits = context.workers_return && context.spec.run_policy.max_restarts > 0 &&
-                     returns_alone(context.spec, worker);
-  const auto return_limit = waits ? first_caller_limit : std::chrono::seconds(0);
+  const bool waits = comes_back(context, Role::worker);
+  const auto return_limit = waits || is_back ? first_caller_limit : std::chrono::seconds(0);
   Aggregator::Rules rules = plan.rules(context.spec, index);
   rules.gives_turns = index == 0;
   // Rows are updated in place: of a table there is no version before. With backup workers nobody is

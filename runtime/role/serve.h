@@ -9,6 +9,10 @@
 
 namespace trainyard::runtime {
 
+// Whether this is a ps whose earlier process died beside a gang that lives: it goes on from its own
+// shard, and from what the workers tell.
+bool is_started_again(const Task& task);
+
 // Listens when this returns. `plan` and `task` outlive the server. `index` is the share's.
 Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& plan,
                                              std::size_t index);

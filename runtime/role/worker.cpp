@@ -68,6 +68,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                                                   .row_width = plan.model.rows().width(),
                                                   .cuts = FinalTail::cuts(plan.model.variables()),
                                                   .backup_workers = plan.has_backups(),
+                                                  .ps_return = comes_back(context, Role::ps),
                                                   .connect_limit = limit,
                                                   .exchange_limit = limit,
                                                   .transport = transport,
@@ -150,7 +151,8 @@ class Training {
   // whole attempt: examples and losses belong to no interval of the chief's.
   void forget_what_was_before() {
     unreported_ += std::exchange(pulled_.sums, {});
-    unreported_ = {.dropped = unreported_.dropped, .stale = unreported_.stale};
+    unreported_ = {
+        .dropped = unreported_.dropped, .lost = unreported_.lost, .stale = unreported_.stale};
   }
 
   void take_in() {

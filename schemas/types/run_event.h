@@ -38,10 +38,13 @@ struct ArtifactFile {
   bool operator==(const ArtifactFile&) const = default;
 };
 
-// A ps has written its shard of the checkpoint of `step`.
+// A ps has written its shard of the checkpoint of `step`: of its `version`, with so many pushes of
+// each rank in it. From it goes on who is started again alone.
 struct ShardEvent {
   std::int64_t step = 0;
   ArtifactFile file;
+  std::int64_t version = 0;
+  std::vector<std::int64_t> rank_steps = {};
   bool operator==(const ShardEvent&) const = default;
 };
 

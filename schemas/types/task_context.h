@@ -44,7 +44,7 @@ struct TaskContext {
   std::optional<RestoreFrom> restore;
   bool keep_files =
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
-  // An agent starts a worker again that died by itself (see returns_alone): its peers go on without
+  // An agent starts a task again that died by itself (see returns_alone): its peers go on without
   // it, or wait for it.
   bool workers_return = false;
   bool operator==(const TaskContext&) const = default;
@@ -63,14 +63,29 @@ inline bool holds_parameters(const JobSpec& spec, Role role) {
   return role == Role::ps || spec.training.strategy != Strategy::parameter_server;
 }
 
-// Whether a task that died can be started again beside its living gang: with a worker nothing is
-// lost but the batch that it had in hand. A ps takes parameters with it, a chief what it was about
-// to report and to save, a worker whose gradients are sent as one bit what these have not said yet:
-// in sync the step would no longer be exact.
+// Rows of it are learned in place, and their gradients go ahead of a push.
+inline bool has_embedding_table(const JobSpec& spec) { return spec.model.name == "wide_and_deep"; }
+
+// Whether a task that died can be started again beside its living gang. With a worker nothing is
+// lost but the batch that it had in hand. A ps of async goes on from its own newest shard: what was
+// pushed since is lost on it, and counted; in sync it would be torn from the others. A chief takes
+// along what it was about to report and to save, a worker whose gradients are sent as one bit what
+// these have not said yet: in sync the step would no longer be exact.
 inline bool returns_alone(const JobSpec& spec, const TaskKey& task) {
-  const bool keeps_residuals = spec.training.wire == Wire::onebit && step_mode(spec) == Mode::sync;
-  return !keeps_residuals && task.role == Role::worker && !is_chief(spec, task) &&
-         !holds_parameters(spec, task.role);
+  const bool async = step_mode(spec) == Mode::async;
+  const bool keeps_residuals = spec.training.wire == Wire::onebit;
+  if (spec.training.strategy != Strategy::parameter_server) return false;
+  if (task.role == Role::ps) return async && !keeps_residuals && !has_embedding_table(spec);
+  return task.role == Role::worker && !is_chief(spec, task) && (async || !keeps_residuals);
+}
+
+// Whether the gang is to wait for tasks of the role that are gone, the chief never among them.
+inline bool comes_back(const TaskContext& context, Role role) {
+  TaskKey task = context.key;
+  task.role = role;
+  task.index = 1;  // one that is not the chief
+  return context.workers_return && context.spec.run_policy.max_restarts > 0 &&
+         returns_alone(context.spec, task);
 }
 
 // Position among all that compute gradients, which is the order of summation: the chief first where

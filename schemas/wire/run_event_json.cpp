@@ -35,10 +35,24 @@ MetricEvent read_metric(Fields& fields) {
   return event;
 }
 
-ShardEvent read_shard(Fields& fields) {
+std::vector<std::int64_t> read_steps(const JsonPlace& place) {
+  std::vector<std::int64_t> steps;
+  if (!place.value.is_array()) place.fault("must be an array, got " + describe(place.value));
+  for (std::size_t i = 0; place.value.is_array() && i < place.value.size(); ++i) {
+    const JsonPlace item{place.value[i], child_pointer(place.pointer, std::to_string(i)),
+                         place.faults};
+    steps.push_back(read_integer(item, any_step).value_or(0));
+  }
+  return steps;
+}
+
+// An older runtime does not say what is in it.
+ShardEvent read_shard(Fields& fields, Fields more) {
   ShardEvent event;
   fields.integer("step", event.step, any_step);
   if (const auto place = fields.find("file")) event.file = read_artifact(*place);
+  more.integer("version", event.version, any_step);
+  if (const auto place = more.find("rank_steps")) event.rank_steps = read_steps(*place);
   return event;
 }
 
@@ -88,7 +102,11 @@ json fields_of(const MetricEvent& event) {
 }
 
 json fields_of(const ShardEvent& event) {
-  return {{"kind", "shard"}, {"step", event.step}, {"file", artifact_to_json(event.file)}};
+  return {{"kind", "shard"},
+          {"step", event.step},
+          {"file", artifact_to_json(event.file)},
+          {"version", event.version},
+          {"rank_steps", event.rank_steps}};
 }
 
 json fields_of(const ManifestEvent& event) {
@@ -126,7 +144,7 @@ Result<RunEvent> parse_run_event(std::string_view line, std::int64_t offset) {
   } else if (kind == "metric") {
     event.what = read_metric(fields);
   } else if (kind == "shard") {
-    event.what = read_shard(fields);
+    event.what = read_shard(fields, Fields({value, "", faults}));
   } else if (kind == "manifest") {
     event.what = read_manifest(fields);
   } else if (kind == "partition") {

@@ -36,6 +36,7 @@ JobSpec Users::make_spec() {
   }
   if (random.chance(25)) spec.chief = RoleSpec{1, {1, 500, 0}, PlacementPolicy::pack};
   if (spec.ps.replicas == 0) spec.training.strategy = Strategy::local;
+  if (spec.ps.replicas > 0 && random.chance(30)) spec.mode = Mode::async;
   spec.training.max_steps = random.between(3, 40) * 10;
   spec.scheduling.priority = random.between(1, 3) * 25;
   if (random.chance(10)) spec.scheduling.max_queued_seconds = random.between(5, 60);

@@ -16,6 +16,7 @@
 #include "runtime/core/chunk_plan.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/remote_params.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime::test {
 
@@ -41,6 +42,7 @@ struct GangSpec {
   std::int64_t aggregate = 0;  // sync: not 0: with backup workers a step is of so many
   std::int64_t row_width = 0;  // of an embedding table; 0 = none
   bool keeps_previous = false;
+  bool ps_return = false;
   bool names_heirs = false;
   std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
@@ -78,6 +80,7 @@ class Gang {
   explicit Gang(GangSpec spec) : spec_(spec) {
     const auto shares = plan_shares(spec.elements, spec.ps);
     const AlignedBuffer parameters = first_parameters(spec.elements);
+    threads_.resize(shares.size());
     for (const Share& share : shares) start_ps(share, parameters.span());
   }
   ~Gang() { stop(); }
@@ -106,6 +109,7 @@ class Gang {
             .cuts = cuts(),
             .streamed_bytes_min = 0,
             .backup_workers = spec_.aggregate > 0,
+            .ps_return = spec_.ps_return,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
             .transport = transport,
@@ -118,6 +122,18 @@ class Gang {
   Result<PsServer::Ended> ended(std::size_t index) {
     threads_[index].join();
     return *ends_[index];
+  }
+
+  // Async: ps `index` is gone, from one moment to the next as its callers see it; and starts again
+  // at its address, from the first parameters.
+  void lose_ps(std::size_t index) {
+    threads_[index] = {};
+    servers_[index].reset();
+  }
+  void return_ps(std::size_t index) {
+    const AlignedBuffer parameters = first_parameters(spec_.elements);
+    open_ps(index, plan_shares(spec_.elements, spec_.ps)[index], parameters.span(),
+            {.first_steps = std::vector<std::int64_t>(static_cast<std::size_t>(spec_.workers))});
   }
 
   // The table before a row of it is learned.
@@ -133,19 +149,28 @@ class Gang {
     for (std::int64_t at = 0; at < spec_.elements; at += 7777) begins.push_back(at);
     return begins;
   }
-  // Of the ps that is started next.
-  [[nodiscard]] std::optional<BackupSteps::Rules> backups() const {
+  [[nodiscard]] std::optional<BackupSteps::Rules> backups(std::size_t index) const {
     if (spec_.aggregate == 0) return std::nullopt;
     using enum BackupSteps::Part;
-    return BackupSteps::Rules{.part = spec_.ps == 1      ? alone
-                                      : servers_.empty() ? leads
-                                                         : follows,
+    return BackupSteps::Rules{.part = spec_.ps == 1 ? alone
+                                      : index == 0  ? leads
+                                                    : follows,
                               .ranks = spec_.workers,
                               .aggregate = spec_.aggregate,
                               .max_steps = spec_.max_steps};
   }
 
   void start_ps(const Share& share, std::span<const float> parameters) {
+    const std::size_t index = servers_.size();
+    servers_.emplace_back();
+    addresses_.emplace_back("127.0.0.1:0");
+    ends_.emplace_back(std::make_unique<Result<PsServer::Ended>>(internal("runs")));
+    open_ps(index, share, parameters, {});
+    addresses_[index] = "127.0.0.1:" + std::to_string(servers_[index]->port());
+  }
+
+  void open_ps(std::size_t index, const Share& share, std::span<const float> parameters,
+               Aggregator::Start start) {
     AlignedBuffer weights(static_cast<std::size_t>(share.elements()));
     PayloadReader(payload_of(parameters, share)).read(weights.span());
     std::vector<AlignedBuffer> slots;
@@ -158,7 +183,7 @@ class Gang {
                           .sha256 = ""};
     };
     auto server = PsServer::start(
-        {.listen = "127.0.0.1:0",
+        {.listen = addresses_[index],
          .token = "token",
          .no_caller_limit = spec_.no_caller_limit,
          .return_limit = spec_.return_limit,
@@ -170,21 +195,20 @@ class Gang {
                    .optimizer = learning(),
                    .wire = spec_.wire,
                    .share = {},
-                   .gives_turns = servers_.empty(),
+                   .gives_turns = index == 0,
                    .keeps_previous = spec_.keeps_previous,
                    .names_heirs = spec_.names_heirs,
-                   .backups = backups()},
-         .share = std::ssize(servers_) < spec_.sharing_ps ? share : Share{},
+                   .backups = backups(index)},
+         .share = static_cast<std::int64_t>(index) < spec_.sharing_ps ? share : Share{},
          .arena_elements = spec_.elements,
          .shard = ParameterShard(spec_.optimizer, std::move(weights), std::move(slots)),
-         .start = {},
+         .start = std::move(start),
          .files = {.write = write, .keep_only = [](const auto&) {}},
          .rows = first_rows()});
-    servers_.push_back(std::move(*server));
-    addresses_.push_back("127.0.0.1:" + std::to_string(servers_.back()->port()));
-    auto& end = ends_.emplace_back(std::make_unique<Result<PsServer::Ended>>(internal("runs")));
-    threads_.emplace_back([ps = servers_.back().get(), end = end.get()](
-                              const std::stop_token& stop) { *end = ps->serve(stop); });
+    ENSURE(server.has_value());
+    servers_[index] = std::move(*server);
+    threads_[index] = std::jthread([ps = servers_[index].get(), end = ends_[index].get()](
+                                       const std::stop_token& stop) { *end = ps->serve(stop); });
   }
 
   GangSpec spec_;

@@ -9,6 +9,7 @@
 
 #include "tests/runtime/net/gang.h"
 #include "tests/runtime/net/gang_sim_parts.h"
+#include "tests/runtime/net/sim_ps.h"
 
 namespace trainyard::runtime::test {
 namespace {
@@ -23,21 +24,20 @@ class Sim {
       kill_by_chance();
       if (is_over()) return finished();
       std::vector<std::function<void()>> possible = possible_events();
-      if (possible.empty()) return failed("nobody can go on");
-      possible[random_() % possible.size()]();
+      if (possible.empty()) {
+        end_.fault = "nobody can go on";
+      } else {
+        possible[random_() % possible.size()]();
+      }
     }
-    return end_.fault.empty() ? failed("no end") : end_;
+    if (end_.fault.empty()) end_.fault = "no end";
+    return end_;
   }
 
  private:
   [[nodiscard]] bool sync() const { return spec_.mode == Mode::sync; }
   [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(spec_.workers); }
   bool chance(int of_thousand) { return static_cast<int>(random_() % 1000) < of_thousand; }
-
-  SimEnd failed(std::string fault) {
-    end_.fault = std::move(fault);
-    return end_;
-  }
 
   void start_gang() {
     processes_.clear();
@@ -52,17 +52,16 @@ class Sim {
   }
 
   void start_ps(std::size_t index) {
-    Ps& ps = ps_[index];
-    ps.newest.resize(static_cast<std::size_t>(spec_.workers));
-    AlignedBuffer weights(elements());
-    Aggregator::Start start;
-    if (checkpoint_) {
-      std::ranges::copy(checkpoint_->weights[index], weights.span().begin());
-      start = {.version = checkpoint_->version, .rank_steps = checkpoint_->rank_steps};
-    }
     OptimizerSpec optimizer;
     optimizer.learning_rate = sync() ? 0.25 : 1;
-    ps.aggregator = std::make_unique<Aggregator>(
+    SimPs::Shard first;
+    first.weights.resize(elements());
+    if (checkpoint_) {
+      first = {.version = checkpoint_->version,
+               .rank_steps = checkpoint_->rank_steps,
+               .weights = checkpoint_->weights[index]};
+    }
+    ps_[index] = std::make_unique<SimPs>(
         Aggregator::Rules{
             .gate = {.mode = spec_.mode, .ranks = spec_.workers, .max_steps = spec_.max_steps},
             .max_staleness = spec_.max_staleness,
@@ -70,9 +69,7 @@ class Sim {
             .gives_turns = index == 0,
             .keeps_previous = spec_.keeps_previous,
             .names_heirs = spec_.names_heirs},
-        ParameterShard({}, std::move(weights), {}), std::move(start), [&ps](Snapshot snapshot) {
-          ps.snapshots.insert_or_assign(snapshot.step, std::move(snapshot));
-        });
+        std::move(first));
   }
 
   void start_process(std::int64_t rank) {
@@ -83,8 +80,16 @@ class Sim {
                 .streams = std::vector<Stream>(ps_.size()),
                 .unsent = {},
                 .answers = std::vector<std::optional<Answer>>(ps_.size()),
-                .newest = std::vector<Answer>(ps_.size())});
+                .newest = std::vector<Answer>(ps_.size()),
+                .last = std::vector<Frame>(ps_.size()),
+                .tells = std::vector<bool>(ps_.size(), !sync()),
+                .makes_up = std::vector<bool>(ps_.size()),
+                .acknowledged = std::vector<std::int64_t>(ps_.size()),
+                .clocks = std::vector<std::optional<std::int64_t>>(ps_.size())});
     processes_.push_back(process);
+    std::vector<std::int64_t> taken;
+    for (const auto& ps : ps_) taken.push_back(ps->aggregator().rank_step(rank));
+    process->learn_clocks(taken);
     ask(process);
   }
 
@@ -98,8 +103,9 @@ class Sim {
     }
     const StepProtocol::Ask asked = process.protocol.next();
     using enum StepProtocol::Ask::What;
-    if (asked.what == nothing) return end(process);
     if (asked.what == inherit) return call_as_heir(of);
+    if (asked.what == nothing && (!chief || process.finishes)) return end(of);
+    process.finishes = asked.what == nothing;
     if (chief && asked.what == push && asked.snapshot_step > 0) under_way_ = asked.snapshot_step;
     for (std::size_t i = 0; i < ps_.size(); ++i) {
       Frame frame;
@@ -107,12 +113,14 @@ class Sim {
         frame = push_of(process, process.rank, asked, i);
       } else {
         const bool for_turn = asked.what == pull_turn;
-        frame.pull = {.rank = process.rank,
-                      .at_least = for_turn && i == 0 ? spec_.max_steps : asked.version,
-                      .exactly = asked.what == pull_exactly,
-                      .for_turn = for_turn};
+        frame.pull = {
+            .rank = process.rank,
+            .at_least = process.finishes || (for_turn && i == 0) ? spec_.max_steps : asked.version,
+            .exactly = asked.what == pull_exactly,
+            .for_turn = for_turn};
       }
-      process.unsent.emplace_back(i, std::move(frame));
+      process.heard_of = std::max(process.heard_of, frame.push.snapshot_step);
+      process.put(i, std::move(frame));
     }
   }
 
@@ -131,7 +139,7 @@ class Sim {
 
   void deliver_call(std::size_t index) {
     const Call call = take_call(index);
-    const Status taken = ps_[call.ps].aggregator->inherit(call.frame.push);
+    const Status taken = ps_[call.ps]->aggregator().inherit(call.frame.push);
     if (!taken.has_value()) end_.fault = "refused an heir: " + taken.error().message;
     if (!call.heir->alive || --call.heir->calls_left > 0) return;
     call.heir->protocol.inherited();
@@ -165,14 +173,20 @@ class Sim {
   }
 
   // The chief's last checkpoint; whoever else is over just goes.
-  void end(Process& process) {
+  void end(const std::shared_ptr<Process>& of) {
+    Process& process = *of;
+    const bool any_gone = std::ranges::any_of(process.streams, &Stream::broken);
+    if (process.rank == 0 && any_gone) {
+      process.finishes = false;
+      return ask(of);
+    }
     process.over = true;
     if (process.rank != 0) return;
-    for (Ps& ps : ps_) {
-      ps.snapshots.clear();
-      ps.aggregator->snapshot_at(spec_.max_steps);
-      if (!ps.snapshots.contains(spec_.max_steps)) end_.fault = "no checkpoint at the end";
-      for (const auto& [step, snapshot] : ps.snapshots) check(snapshot);
+    for (const auto& ps : ps_) {
+      ps->snapshots.clear();
+      ps->aggregator().snapshot_at(spec_.max_steps);
+      if (!ps->snapshots.contains(spec_.max_steps)) end_.fault = "no checkpoint at the end";
+      for (const auto& [step, snapshot] : ps->snapshots) check(*ps, snapshot);
     }
   }
 
@@ -189,6 +203,8 @@ class Sim {
         }
         if (process->alive && !stream.down.empty()) {
           events.emplace_back([this, process, i] { answer(process, i); });
+        } else if (process->alive && !process->over && stream.broken) {
+          events.emplace_back([process, i] { process->mend(i); });
         }
       }
     }
@@ -202,17 +218,30 @@ class Sim {
         start_process(rank);
       });
     }
-    const bool written = under_way_ > 0 && std::ranges::all_of(ps_, [this](const Ps& ps) {
-                           return ps.snapshots.contains(under_way_);
-                         });
-    if (written) events.emplace_back([this] { commit(); });
+    for (const auto& ps : ps_) {
+      for (const std::int64_t rank : ps->awaited()) {
+        if (is_gone(rank)) events.emplace_back([&ps, rank] { ps->give_up(rank); });
+      }
+    }
+    const auto has_written = [this](const auto& ps) { return ps->snapshots.contains(under_way_); };
+    if (under_way_ > 0 && std::ranges::all_of(ps_, has_written))
+      events.emplace_back([this] { commit(); });
     return events;
   }
 
   void send(Process& process) {
     auto [ps, frame] = std::move(process.unsent.front());
     process.unsent.pop_front();
+    if (process.streams[ps].broken) return;  // which the worker has not seen yet
     process.streams[ps].up.push_back(std::move(frame));
+  }
+
+  // Its task goes on in no other process.
+  [[nodiscard]] bool is_gone(std::int64_t rank) const {
+    return std::ranges::find(missing_, rank) == missing_.end() &&
+           std::ranges::none_of(processes_, [rank](const auto& process) {
+             return process->rank == rank && process->alive && !process->over;
+           });
   }
 
   // What an earlier process of the task sends late is refused, as PsServer does.
@@ -220,31 +249,33 @@ class Sim {
     Stream& stream = process->streams[index];
     Frame frame = std::move(stream.up.front());
     stream.up.pop_front();
-    Ps& ps = ps_[index];
+    SimPs& ps = *ps_[index];
     auto& newest = ps.newest[static_cast<std::size_t>(process->rank)];
     if (newest && process->number < newest->number) return;
     const bool follows = newest && newest != process && !newest->streams[index].ended;
     newest = process;
-    if (follows) ps.aggregator->miss(process->rank);
+    if (follows) ps.aggregator().miss(process->rank);
     auto reply = [weak = std::weak_ptr(process), index](Result<Answer> given) {
       if (const auto there = weak.lock()) there->streams[index].down.push_back(std::move(given));
     };
+    if (frame.told) ps.tell(process->rank, *frame.told);
     if (frame.pull) {
-      ps.aggregator->pull(*frame.pull, std::move(reply));
+      ps.aggregator().pull(*frame.pull, std::move(reply));
     } else {
-      ps.aggregator->push(std::move(frame.push), std::move(reply));
+      ps.aggregator().push(std::move(frame.push), std::move(reply));
     }
+    if (end_.kills == 0 && !ps.fault().empty()) end_.fault = ps.fault();
   }
 
   void end_stream(Process& process, std::size_t index) {
     process.streams[index].ended = true;
-    Ps& ps = ps_[index];
+    SimPs& ps = *ps_[index];
     const auto& newest = ps.newest[static_cast<std::size_t>(process.rank)];
     if (newest && process.number < newest->number) return;
     if (gone_[static_cast<std::size_t>(process.rank)] && !spec_.names_heirs) {
-      ps.aggregator->lose(process.rank, "gone");
+      ps.give_up(process.rank);
     } else {
-      ps.aggregator->miss(process.rank);
+      ps.aggregator().miss(process.rank);
     }
   }
 
@@ -256,45 +287,29 @@ class Sim {
       end_.fault = "refused: " + given.error().message;
       return;
     }
-    process.answers[index] = *std::move(given);
+    process.note(index, *std::move(given));
     if (!std::ranges::all_of(process.answers, [](const auto& each) { return each.has_value(); })) {
       return;
     }
-    StepProtocol::Seen seen{.version = process.answers.front()->version,
-                            .oldest = process.answers.front()->version,
-                            .newest = process.answers.front()->version,
-                            .rank_step = process.answers.front()->rank_step,
-                            .rank_step_max = process.answers.front()->rank_step,
-                            .turn = process.answers.front()->turn};
-    for (std::size_t i = 0; i < ps_.size(); ++i) {
-      Answer& each = *process.answers[i];
-      seen.oldest = std::min(seen.oldest, each.version);
-      seen.newest = std::max(seen.newest, each.version);
-      seen.rank_step = std::min(seen.rank_step, each.rank_step);
-      seen.rank_step_max = std::max(seen.rank_step_max, each.rank_step);
-      seen.asked_snapshot = std::max(seen.asked_snapshot, each.asked_snapshot);
-      seen.inheritance.add(each.inheritance);
-      if (each.weights) process.newest[i] = std::move(each);
-      process.answers[i].reset();
-    }
-    process.protocol.take(seen);
+    const StepProtocol::Seen seen = process.take_answers();
+    if (!process.finishes) process.protocol.take(seen);
     ask(of);
   }
 
   // A checkpoint that is no cut, since a worker died in it, is given up.
   void commit() {
-    Checkpoint checkpoint;
     bool one_cut = true;
-    const Snapshot& first = ps_.front().snapshots.at(under_way_);
-    for (const Ps& ps : ps_) {
-      const Snapshot& snapshot = ps.snapshots.at(under_way_);
-      check(snapshot);
+    Checkpoint checkpoint;
+    const Snapshot& first = ps_.front()->snapshots.at(under_way_);
+    for (const auto& ps : ps_) {
+      const Snapshot& snapshot = ps->snapshots.at(under_way_);
       one_cut &= snapshot.rank_steps == first.rank_steps && snapshot.version == first.version;
       checkpoint.weights.emplace_back(snapshot.weights->span().begin(),
                                       snapshot.weights->span().end());
     }
     if (!one_cut && end_.kills == 0) end_.fault = "a checkpoint that is no cut";
     if (one_cut) {
+      for (const auto& ps : ps_) check(*ps, ps->snapshots.at(under_way_));
       checkpoint.version = first.version;
       checkpoint.rank_steps = first.rank_steps;
       checkpoint_ = std::move(checkpoint);
@@ -303,13 +318,22 @@ class Sim {
     under_way_ = 0;
   }
 
-  // Async: no push is torn, applied twice, or counted and not applied.
-  void check(const Snapshot& snapshot) {
-    if (sync()) return;
-    for (std::size_t rank = 0; rank < elements(); ++rank) {
-      if (snapshot.weights->span()[rank] == static_cast<float>(snapshot.rank_steps[rank])) continue;
-      end_.fault = "weights do not hold the pushes that were counted";
+  void check(const SimPs& ps, const Snapshot& of) {
+    if (const auto fault = ps.fault_in(of); !fault.empty()) end_.fault = fault;
+  }
+  // What it has sent may still come, or not. A checkpoint that is under way is given up.
+  void kill_ps() {
+    const std::size_t index = random_() % ps_.size();
+    ps_[index]->live_again(random_);
+    for (const auto& process : processes_) {
+      Stream& stream = process->streams[index];
+      stream.up.clear();
+      if (random_() % 2 == 0) stream.down.clear();
+      stream.broken = true;
+      stream.ended = true;
     }
+    under_way_ = 0;
+    ++end_.ps_kills;
   }
 
   void kill_by_chance() {
@@ -317,6 +341,7 @@ class Sim {
       ++end_.restarts;
       return start_gang();
     }
+    if (chance(spec_.ps_kills) && !processes_.front()->over) kill_ps();
     const bool comes_back = chance(spec_.worker_kills);
     if (!comes_back && !chance(spec_.worker_ends)) return;
     std::vector<std::shared_ptr<Process>> candidates;
@@ -328,12 +353,9 @@ class Sim {
     killed.alive = false;
     killed.unsent.clear();
     ++end_.kills;
-    if (comes_back) {
-      missing_.push_back(killed.rank);
-    } else {
-      gone_[static_cast<std::size_t>(killed.rank)] = true;
-      end_.lost_any = true;
-    }
+    if (comes_back) missing_.push_back(killed.rank);
+    gone_[static_cast<std::size_t>(killed.rank)] = !comes_back;
+    end_.lost_any |= !comes_back;
   }
 
   [[nodiscard]] bool is_over() const {
@@ -344,10 +366,13 @@ class Sim {
 
   SimEnd finished() {
     end_.over = true;
-    for (const Ps& ps : ps_) {
-      const auto weights = ps.aggregator->weights()->span();
+    for (const auto& ps : ps_) {
+      const auto weights = ps->aggregator().weights()->span();
       end_.weights.emplace_back(weights.begin(), weights.end());
-      const Snapshot& last = ps.snapshots.at(spec_.max_steps);
+      end_.lost_updates += ps->lost();
+      end_.all_told &= ps->has_heard_all();
+      end_.versions.push_back(ps->aggregator().version());
+      const Snapshot& last = ps->snapshots.at(spec_.max_steps);
       end_.rank_steps.push_back(last.rank_steps);
       if (!std::ranges::equal(last.weights->span(), weights)) {
         end_.fault = "something was applied after the end";
@@ -358,7 +383,7 @@ class Sim {
 
   SimSpec spec_;
   std::mt19937_64 random_;
-  std::vector<Ps> ps_;
+  std::vector<std::unique_ptr<SimPs>> ps_;
   std::vector<std::shared_ptr<Process>> processes_;  // dead ones, too
   std::vector<Call> calls_;                          // of heirs, on their way
   std::vector<std::int64_t> missing_;                // ranks whose tasks get another process

@@ -28,20 +28,25 @@ struct SimSpec {
   int worker_kills = 0;  // of a worker that is not the chief: its task goes on in another process
   int worker_ends = 0;   // the same, and it never comes back; sync: only with heirs
   int gang_kills = 0;    // of the chief or a ps: all start again from the newest checkpoint
+  int ps_kills = 0;      // async: of a ps, which goes on from a shard of its own
   bool keeps_previous = true;
   bool names_heirs = false;
 };
 
 struct SimEnd {
-  bool over = false;                                  // every worker that is left has seen the end
-  std::string fault;                                  // what was seen that must never be
-  int restarts = 0;                                   // of the gang
-  int kills = 0;                                      // of workers
+  bool over = false;  // every worker that is left has seen the end
+  std::string fault;  // what was seen that must never be
+  int restarts = 0;   // of the gang
+  int kills = 0;      // of workers
+  int ps_kills = 0;
+  std::int64_t lost_updates = 0;                      // with ps that were killed
   int checkpoints = 0;                                // committed
   int inherited = 0;                                  // gradients that were made for others
   bool lost_any = false;                              // a worker never came back
   std::vector<std::vector<float>> weights;            // by ps, at the end
   std::vector<std::vector<std::int64_t>> rank_steps;  // by ps, at the end
+  std::vector<std::int64_t> versions;                 // likewise
+  bool all_told = true;  // no ps was lost so late that a worker had gone before it was back
 };
 
 // Sync: gradients depend on the parameters, so that a mistake anywhere spreads. Async: each adds 1

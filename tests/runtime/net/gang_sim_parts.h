@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,12 +17,14 @@ struct Frame {
   std::optional<Pull> pull;  // else a push
   Push push;
   std::shared_ptr<AlignedBuffer> gradient;
+  std::optional<ToldClock> told;
 };
 
 struct Stream {
   std::deque<Frame> up;
   std::deque<Result<Answer>> down;
-  bool ended = false;  // the ps has seen its end
+  bool ended = false;   // the ps has seen its end
+  bool broken = false;  // the ps is gone, and perhaps back: the worker has to call again
 };
 
 // Of a worker's task.
@@ -36,8 +37,27 @@ struct Process {
   std::vector<std::optional<Answer>> answers;        // by ps: of the exchange under way
   std::vector<Answer> newest;                        // by ps
   std::int64_t calls_left = 0;                       // of those that it made as an heir
+  // As RemoteParams knows it, by ps (runtime/net/remote_return.cpp):
+  std::vector<Frame> last;
+  std::vector<bool> tells;
+  std::vector<bool> makes_up;
+  std::vector<std::int64_t> acknowledged;
+  std::vector<std::optional<std::int64_t>> clocks;
+  std::int64_t heard_of = 0;
+  bool finishes = false;  // the chief, after the last step: makes sure of every ps once more
   bool alive = true;
   bool over = false;
+
+  // How many of the rank's pushes each ps has taken, as it says at the start.
+  void learn_clocks(const std::vector<std::int64_t>& taken);
+  // An answer came.
+  void note(std::size_t ps, Answer answer);
+  // They are all there.
+  StepProtocol::Seen take_answers();
+  // To be sent to a ps, with what it is told by the first frame of a connection.
+  void put(std::size_t ps, Frame frame);
+  // It sees that a ps is gone, and calls again.
+  void mend(std::size_t ps);
 };
 
 // A gradient for another rank, on its way to a ps.
@@ -45,12 +65,6 @@ struct Call {
   std::shared_ptr<Process> heir;
   std::size_t ps = 0;
   Frame frame;
-};
-
-struct Ps {
-  std::unique_ptr<Aggregator> aggregator;
-  std::vector<std::shared_ptr<Process>> newest;  // by rank: the last process that has called
-  std::map<std::int64_t, Snapshot> snapshots;    // by name
 };
 
 struct Checkpoint {

@@ -148,4 +148,75 @@ TEST_CASE("async: training ends whoever dies, comes back or never does", "[proto
   CHECK(kills > fewer(1000));
 }
 
+TEST_CASE("async: a ps that is killed goes on alone, and all end with the same pushes",
+          "[protocol][ps_return]") {
+  int kills = 0;
+  int all_told = 0;
+  std::int64_t lost = 0;
+  int checkpoints = 0;
+  for (const std::optional<std::int64_t> max_staleness :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      const SimSpec spec{.mode = Mode::async,
+                         .ps = ps,
+                         .max_steps = 30,
+                         .max_staleness = max_staleness,
+                         .ps_kills = 8};
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        REQUIRE(end.over);
+        // Who had gone may be the only one to have seen the last steps.
+        const std::int64_t unseen = end.all_told ? 0 : spec.workers;
+        for (const std::int64_t version : end.versions) {
+          REQUIRE(version <= spec.max_steps);
+          REQUIRE(version >= spec.max_steps - unseen);
+        }
+        for (std::size_t i = 0; i < end.rank_steps.size() && end.all_told; ++i) {
+          REQUIRE(end.rank_steps[i] == end.rank_steps.front());
+          REQUIRE(sum_of(end.rank_steps[i]) == spec.max_steps);
+        }
+        all_told += end.all_told ? 1 : 0;
+        kills += end.ps_kills;
+        lost += end.lost_updates;
+        checkpoints += end.checkpoints;
+      }
+    }
+  }
+  CHECK(kills > 1000);
+  CHECK(all_told > 1000);
+  CHECK(lost > 1000);
+  CHECK(checkpoints > 1000);
+}
+
+TEST_CASE("async: training ends whichever ps and workers die", "[protocol][ps_return]") {
+  int kills = 0;
+  int lost = 0;
+  for (const std::optional<std::int64_t> max_staleness :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      const SimSpec spec{.mode = Mode::async,
+                         .ps = ps,
+                         .workers = 4,
+                         .max_steps = 25,
+                         .max_staleness = max_staleness,
+                         .worker_kills = 15,
+                         .worker_ends = 3,
+                         .gang_kills = 1,
+                         .ps_kills = 8};
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        REQUIRE(end.over);
+        kills += end.ps_kills;
+        lost += end.lost_any ? 1 : 0;
+      }
+    }
+  }
+  CHECK(kills > 1000);
+  CHECK(lost > 100);
+}
+
 }  // namespace trainyard::runtime

@@ -20,6 +20,8 @@
 namespace trainyard::runtime::test {
 namespace {
 
+constexpr char kUnknownAddress[] = "127.0.0.1:1";
+
 std::string task_of(Role role, std::int64_t index) {
   return std::string(name_of(role)) + "/" + std::to_string(index);
 }
@@ -54,14 +56,25 @@ JobSpec small_job() {
 Job::Job(JobSpec spec, std::optional<RestoreFrom> restore)
     : spec_(std::move(spec)), restore_(std::move(restore)) {
   spec_.training.replicas_to_aggregate = training_replicas(spec_);
-  cluster_.ps.assign(static_cast<std::size_t>(spec_.ps.replicas), "127.0.0.1:1");
-  cluster_.worker.assign(static_cast<std::size_t>(spec_.worker.replicas), "127.0.0.1:1");
-  cluster_.chief.assign(spec_.chief ? 1 : 0, "127.0.0.1:1");
+  cluster_.ps.assign(static_cast<std::size_t>(spec_.ps.replicas), kUnknownAddress);
+  cluster_.worker.assign(static_cast<std::size_t>(spec_.worker.replicas), kUnknownAddress);
+  cluster_.chief.assign(spec_.chief ? 1 : 0, kUnknownAddress);
 }
 
 Job& Job::aggregate(std::int64_t contributions) {
   spec_.training.replicas_to_aggregate = contributions;
   return *this;
+}
+
+Job& Job::with_returns() {
+  returns_ = true;
+  return *this;
+}
+
+void Job::kill_and_return(std::int64_t ps) {
+  const std::string task = task_of(Role::ps, ps);
+  children_.erase(task);  // SIGKILL
+  children_.emplace(task, launch(Role::ps, ps));
 }
 
 std::string Job::folder(const std::string& task) const {
@@ -77,7 +90,10 @@ Child Job::launch(Role role, std::int64_t index) {
   context.token = "token";
   context.spec = spec_;
   context.cluster = cluster_;
-  if (role == Role::ps) context.listen = "127.0.0.1:0";
+  if (role == Role::ps) {
+    const std::string& known = cluster_.ps[static_cast<std::size_t>(index)];
+    context.listen = known == kUnknownAddress ? "127.0.0.1:0" : known;
+  }
   if (is_all_reduce()) {
     context.listen = role == Role::chief ? cluster_.chief.front()
                                          : cluster_.worker[static_cast<std::size_t>(index)];
@@ -85,6 +101,7 @@ Child Job::launch(Role role, std::int64_t index) {
   context.folder = folder(task);
   context.restore = restore_;
   context.keep_files = true;
+  context.workers_return = returns_;
   const std::string path = folder_.file(task.substr(0, task.find('/')) + std::to_string(index));
   write_text(path, to_json(context));
   return {runtime_program(), path};

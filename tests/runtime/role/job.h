@@ -25,8 +25,13 @@ class Job {
 
   // Steps take the first so many contributions: the other workers are backup workers.
   Job& aggregate(std::int64_t contributions);
+  // Tasks that die are started again, as by an agent: their peers wait for them.
+  Job& with_returns();
   void start();  // ps first, to learn their ports, then the workers
   Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
+
+  // Kills a ps, and starts another process in its folder, at its port.
+  void kill_and_return(std::int64_t ps);
 
   // Exit codes of all tasks by name.
   std::map<std::string, int> wait_all();
@@ -53,6 +58,7 @@ class Job {
   std::optional<RestoreFrom> restore_;
   ClusterSpec cluster_;
   std::map<std::string, Child> children_;
+  bool returns_ = false;
 };
 
 }  // namespace trainyard::runtime::test

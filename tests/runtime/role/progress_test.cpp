@@ -52,6 +52,20 @@ TEST_CASE("dropped contributions are counted in all, where there are backup work
   CHECK_FALSE(Progress({}, 0).take(1).contains("dropped_contributions"));
 }
 
+TEST_CASE("updates that were lost with a ps are counted in all, once there are any",
+          "[progress][ps_return]") {
+  Pulled pulled;
+  pulled.sums.lost = 3;
+  Progress progress({}, 0);
+  CHECK_FALSE(progress.take(1).contains("lost_updates"));
+  progress.add(pulled);
+  CHECK(progress.take(5).at("lost_updates") == 3);
+  CHECK(progress.take(6).at("lost_updates") == 3);
+  pulled.sums.lost = 2;
+  progress.add(pulled);
+  CHECK(progress.take(7).at("lost_updates") == 5);
+}
+
 TEST_CASE("what an exchange does not tell of was waiting, and never less than nothing",
           "[progress]") {
   const ExchangeTimes parts{.push = Seconds(1), .pull = Seconds(2), .apply = Seconds(3)};

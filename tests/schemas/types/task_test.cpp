@@ -67,6 +67,40 @@ TEST_CASE("a worker returns alone unless it takes something along that is nowher
   CHECK(returns_alone(spec, worker));
 }
 
+TEST_CASE("a ps returns alone in async, unless it has more than its shards say", "[types]") {
+  const TaskKey ps{JobId{"j"}, 1, Role::ps, 0};
+  JobSpec spec;
+  CHECK_FALSE(returns_alone(spec, ps));
+  spec.mode = Mode::async;
+  CHECK(returns_alone(spec, ps));
+  spec.training.max_staleness = 3;
+  CHECK(returns_alone(spec, ps));
+  spec.training.max_staleness = 0;  // which is sync
+  CHECK_FALSE(returns_alone(spec, ps));
+  spec.training.max_staleness.reset();
+  spec.training.wire = Wire::bfloat16;
+  CHECK(returns_alone(spec, ps));
+  spec.training.wire = Wire::onebit;
+  CHECK_FALSE(returns_alone(spec, ps));
+  spec.training.wire = Wire::float32;
+  spec.model.name = "wide_and_deep";
+  CHECK_FALSE(returns_alone(spec, ps));
+}
+
+TEST_CASE("tasks come back where an agent starts them again", "[types]") {
+  TaskContext context;
+  context.spec.mode = Mode::async;
+  CHECK_FALSE(comes_back(context, Role::ps));
+  context.workers_return = true;
+  CHECK(comes_back(context, Role::ps));
+  CHECK(comes_back(context, Role::worker));
+  CHECK_FALSE(comes_back(context, Role::chief));
+  context.spec.mode = Mode::sync;
+  CHECK_FALSE(comes_back(context, Role::ps));
+  context.spec.run_policy.max_restarts = 0;
+  CHECK_FALSE(comes_back(context, Role::worker));
+}
+
 TEST_CASE("training replicas count the workers and the chief, not the ps", "[types]") {
   JobSpec spec;
   spec.ps.replicas = 5;

@@ -64,7 +64,10 @@ RunEvent RandomValues::run_event() {
       event.what = PhaseEvent{static_cast<PhaseEvent::Phase>(integer(0, 2)), text(100)};
       break;
     case 1: event.what = MetricEvent{integer(0, number_max), integer(0, 99), metrics()}; break;
-    case 2: event.what = ShardEvent{integer(0, number_max), artifact()}; break;
+    case 2:
+      event.what = ShardEvent{
+          integer(0, number_max), artifact(), integer(0, number_max), {integer(0, number_max), 0}};
+      break;
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
       break;

@@ -1,0 +1,158 @@
+// A worker's way back to a ps that was lost and is started again, while the others are left alone:
+// another connection, by which the worker tells where it was and sends once more what was not
+// answered.
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/net/remote_ps.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int kPauseMillis = 20;  // before a ps that has just gone again is looked for once more
+
+bool is_gone(const Error& error) { return error.code == Code::unavailable; }
+
+bool has_ended(int descriptor) {
+  pollfd watched{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+// An operation of a stream is over.
+Status RemoteParams::complete(const Completed& completed) {
+  Ps& ps = *completed.ps;
+  using enum Call::Operation;
+  if (completed.operation == ended) return mend(ps, ps.call->why());
+  if (!completed.good && !options_.ps_return) return why_broken(ps);
+  if (!completed.good) {
+    ask_why(ps);
+    return ok();
+  }
+  if (completed.operation == started) return send_again(ps);
+  return completed.operation == received ? receive(ps) : ok();
+}
+
+void RemoteParams::ask_why(Ps& ps) {
+  if (std::exchange(ps.call->is_ending, true)) return;
+  ps.call->stream->Finish(&ps.call->end, &ps.call->ended);
+  ++ps.call->owed;
+}
+
+Status RemoteParams::mend(Ps& ps, const Error& error) {
+  if (!options_.ps_return || !is_gone(error)) return ps.explain(error);
+  if (options_.stop.stop_requested()) return unavailable("asked to stop");
+  log_warning("a ps is gone, and waited for", {{"ps", ps.address}, {"message", error.message}});
+  ps.shared.reset();
+  ps.lane.reset();
+  if (ps.call) forget_stream(ps);
+  TRY(find(ps));
+  if (!ps.awaited) ask_again(ps);
+  ps.tells = true;
+  ps.awaited = true;
+  mended_ = true;
+  log_info("connected again", {{"ps", ps.address}, {"transport", ps.route}});
+  if (!ps.by_grpc()) return send_again(ps);
+  start_stream(ps);
+  return ok();
+}
+
+// A call may still go by a connection whose end is not noticed yet.
+Result<proto::PsStatus> RemoteParams::find(Ps& ps) {
+  const auto deadline = WallClock::now() + options_.connect_limit;
+  for (;;) {
+    auto status = describe(ps);
+    if (status.has_value()) {
+      choose_way(ps, *status);
+      return status;
+    }
+    const bool over = WallClock::now() >= deadline || options_.stop.stop_requested();
+    if (over || !options_.ps_return || !is_gone(status.error())) return status;
+    ::poll(nullptr, 0, kPauseMillis);
+  }
+}
+
+// At the start, before anything is sent: as mend() later.
+Status RemoteParams::open_first_stream(Ps& ps) {
+  for (;;) {
+    const Status opened = open_stream(ps);
+    if (opened.has_value() || !options_.ps_return || !is_gone(opened.error())) return opened;
+    forget_stream(ps);
+    TRY(find(ps));
+    if (!ps.by_grpc()) return ok();
+  }
+}
+
+void RemoteParams::forget_stream(Ps& ps) {
+  ps.call->is_former = true;
+  ps.call->context.TryCancel();
+  former_.push_back(std::move(ps.call));
+}
+
+Status RemoteParams::send_again(Ps& ps) {
+  Ps::Sent last = ps.last;
+  return send(ps, last.header, last.payload);
+}
+
+// It had answered: a push is not made again, it has it or has lost it with the others. What the
+// answer told is still to be reported: the next one comes in its place.
+void RemoteParams::ask_again(Ps& ps) {
+  ps.unreported += std::exchange(ps.pulled.sums, {});
+  if (ps.last.header.examples() == 0) return;
+  ps.last.header.clear_step();
+  ps.last.header.clear_examples();
+  ps.last.header.clear_snapshot_step();
+  ps.last.payload = {};
+}
+
+// Nobody else notices that one of them is gone, and until it has heard of all workers it lets the
+// others wait, for whom the ps may wait that this exchange waits for.
+Status RemoteParams::watch_answered() {
+  if (WallClock::now() < watch_at_) return ok();
+  watch_at_ = WallClock::now() + kLookUp;
+  for (const auto& ps : ps_) {
+    if (ps->awaited) continue;
+    const bool is_lost = ps->shared ? has_ended(ps->shared->descriptor())
+                         : ps->lane ? has_ended(ps->lane->descriptor())
+                                    : ps->data->GetState(false) != GRPC_CHANNEL_READY;
+    if (is_lost) TRY(mend(*ps, unavailable("its connection has ended")));
+  }
+  return ok();
+}
+
+// Where this rank is with each ps. An earlier process of the task may have had a push under way:
+// then all ps have acknowledged the one before, whatever those of them know that were lost since.
+void RemoteParams::learn_clocks() {
+  std::int64_t newest = 0;
+  for (const auto& ps : ps_) newest = std::max(newest, ps->acknowledged);
+  for (const auto& ps : ps_) {
+    ps->acknowledged = std::max(ps->acknowledged, newest - 1);
+    ps->makes_up = ps->acknowledged < newest;
+    ps->tells = true;
+  }
+}
+
+void RemoteParams::keep(Ps& ps, const proto::PushFrame& header, const Payload& payload) const {
+  if (!options_.ps_return) return;
+  ps.heard_of = std::max(ps.heard_of, header.snapshot_step());
+  ps.last = {.header = header, .payload = payload};
+}
+
+void RemoteParams::tell_clock(Ps& ps, proto::PushFrame& header) const {
+  proto::ToldClock& told = *header.mutable_told();
+  told.set_step(ps.acknowledged);
+  if (ps.clock) told.set_clock(*ps.clock);
+  // Else it is made for another ps, which has yet to take it.
+  const bool is_new = header.examples() > 0 && header.step() > ps.acknowledged;
+  told.set_pushes(is_new || ps.pulled.turn || ps.makes_up);
+  for (const auto& each : ps_) {
+    told.set_version(std::max(told.version(), each->version));
+    told.set_snapshot(std::max(told.snapshot(), each->heard_of));
+  }
+}
+
+}  // namespace trainyard::runtime

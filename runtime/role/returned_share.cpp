@@ -1,0 +1,64 @@
+// What a ps goes on from that was started again in the folder of its earlier process.
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/files/shard_file.h"
+#include "runtime/role/job_plan.h"
+#include "schemas/base/log.h"
+#include "schemas/wire/run_event_json.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// The oldest first. A line that was cut short tells nothing.
+std::vector<ShardEvent> shards_told(const std::string& folder) {
+  std::ifstream lines(folder + "/events.jsonl");
+  std::vector<ShardEvent> shards;
+  for (std::string line; std::getline(lines, line);) {
+    auto event = parse_run_event(line, 0);
+    if (!event.has_value()) continue;
+    if (auto* shard = std::get_if<ShardEvent>(&event->what)) shards.push_back(std::move(*shard));
+  }
+  return shards;
+}
+
+Result<StartingShare> share_of(const TaskContext& context, const JobPlan& plan, std::size_t index,
+                               const ShardEvent& shard) {
+  TRY_ASSIGN(RestoredShare restored, restore_share({.folder = context.folder,
+                                                    .files = {&shard.file, 1},
+                                                    .variables = plan.model.variables(),
+                                                    .share = plan.shares.at(index),
+                                                    .slot_names = plan.slot_names}));
+  return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
+                                               std::move(restored.slots)),
+                       .start = {.version = shard.version, .rank_steps = shard.rank_steps}};
+}
+
+}  // namespace
+
+// A shard is announced once it is durable under its name, with its hash: none is half written. The
+// agent deletes old ones.
+Result<StartingShare> returned_share(const TaskContext& context, const JobPlan& plan,
+                                     std::size_t index) {
+  TRY_ASSIGN(StartingShare first, starting_share(context, plan, index));
+  first.start.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
+  const std::vector<std::int64_t> first_steps = first.start.rank_steps;
+  std::optional<StartingShare> found;
+  const std::vector<ShardEvent> told = shards_told(context.folder);
+  for (auto shard = told.rbegin(); shard != told.rend() && !found; ++shard) {
+    auto share = share_of(context, plan, index, *shard);
+    if (share.has_value()) {
+      log_info("goes on from its own shard", {{"step", shard->step}, {"version", shard->version}});
+      found = *std::move(share);
+    }
+  }
+  StartingShare share = found ? *std::move(found) : std::move(first);
+  share.start.first_steps = first_steps;
+  return share;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,78 @@
+// What RemoteParams does (runtime/net/remote_return.cpp) is done here in miniature.
+#include "tests/runtime/net/gang_sim_parts.h"
+
+#include <algorithm>
+
+namespace trainyard::runtime::test {
+
+void Process::learn_clocks(const std::vector<std::int64_t>& taken) {
+  const std::int64_t most = std::ranges::max(taken);
+  for (std::size_t ps = 0; ps < taken.size(); ++ps) {
+    acknowledged[ps] = std::max(taken[ps], most - 1);
+    makes_up[ps] = acknowledged[ps] < most;
+  }
+}
+
+void Process::note(std::size_t ps, Answer answer) {
+  if (answer.weights) {
+    acknowledged[ps] = answer.rank_step;
+    clocks[ps] = answer.clock;
+    newest[ps].version = answer.version;
+    newest[ps].turn = answer.turn;
+  }
+  makes_up[ps] = false;
+  heard_of = std::max(heard_of, answer.asked_snapshot);
+  answers[ps] = std::move(answer);
+}
+
+StepProtocol::Seen Process::take_answers() {
+  StepProtocol::Seen seen{.version = answers.front()->version,
+                          .oldest = answers.front()->version,
+                          .newest = answers.front()->version,
+                          .rank_step = answers.front()->rank_step,
+                          .rank_step_max = answers.front()->rank_step,
+                          .turn = answers.front()->turn};
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Answer& each = *answers[i];
+    seen.oldest = std::min(seen.oldest, each.version);
+    seen.newest = std::max(seen.newest, each.version);
+    seen.rank_step = std::min(seen.rank_step, each.rank_step);
+    seen.rank_step_max = std::max(seen.rank_step_max, each.rank_step);
+    seen.asked_snapshot = std::max(seen.asked_snapshot, each.asked_snapshot);
+    seen.inheritance.add(each.inheritance);
+    if (each.weights) newest[i] = std::move(each);
+    answers[i].reset();
+  }
+  return seen;
+}
+
+void Process::put(std::size_t ps, Frame frame) {
+  last[ps] = frame;
+  if (tells[ps]) {
+    std::int64_t version = 0;
+    for (const Answer& answer : newest) version = std::max(version, answer.version);
+    frame.told = {.step = acknowledged[ps],
+                  .version = version,
+                  .snapshot = heard_of,
+                  .pushes = (!frame.pull && frame.push.step > acknowledged[ps]) ||
+                            newest[ps].turn || makes_up[ps],
+                  .clock = clocks[ps]};
+  }
+  tells[ps] = false;
+  unsent.emplace_back(ps, std::move(frame));
+}
+
+void Process::mend(std::size_t ps) {
+  streams[ps] = {};
+  std::erase_if(unsent, [ps](const auto& each) { return each.first == ps; });
+  Frame frame = last[ps];
+  if (!frame.pull && answers[ps]) {
+    frame = {};
+    frame.pull = Pull{.rank = rank};
+  }
+  answers[ps].reset();
+  tells[ps] = true;
+  put(ps, std::move(frame));
+}
+
+}  // namespace trainyard::runtime::test
