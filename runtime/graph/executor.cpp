@@ -46,10 +46,15 @@ std::span<const ConstTensor> Executor::gather_inputs(const Node& node) {
   return inputs_;
 }
 
-void Executor::forward(std::span<const float> parameters, const Feed& feed) {
+void Executor::forward(std::span<const float> parameters, const Feed& feed,
+                       const std::function<void(std::size_t)>& on_need) {
   bind(parameters, feed);
   const auto nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
+    for (const NodeId input : nodes[id].inputs) {
+      const auto* const variable = std::get_if<VariableOp>(&nodes[input].op);
+      if (on_need && variable != nullptr) on_need(variable->index);
+    }
     kernels_.forward(nodes[id].op,
                      {.inputs = gather_inputs(nodes[id]),
                       .output = tensor(plan_.values[id], values_[id].shape),

@@ -20,8 +20,10 @@ class Executor {
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
   // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
-  // batch, not larger.
-  void forward(std::span<const float> parameters, const Feed& feed);
+  // batch, not larger. `on_need`, if any, is called with the number of each variable before an op
+  // reads it.
+  void forward(std::span<const float> parameters, const Feed& feed,
+               const std::function<void(std::size_t)>& on_need = {});
 
   // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the
   // whole arena, padding included). `on_final`, if any, is called with the number of each variable

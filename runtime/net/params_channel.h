@@ -78,7 +78,7 @@ struct Pulled {
   Traffic traffic = {};  // of this exchange
   ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
-  // push_pull.
+  // push_pull, but for what await_parameters() is called for.
   std::span<const float> parameters;
 };
 
@@ -112,8 +112,11 @@ class ParamsChannel {
   virtual void release(std::int64_t /*from*/) {}
 
   // Sends a gradient and waits for the parameters that it, and in sync those of all other ranks,
-  // made.
+  // made. The last of them may still be on their way when it returns.
   virtual Result<Pulled> push_pull(const Contribution& contribution) = 0;
+  // Waits until the elements of the arena before `end` are there, so that a model can begin with
+  // its first layer. As unsuccessful as push_pull() would have been.
+  virtual Status await_parameters(std::int64_t /*end*/) { return ok(); }
 
   // Gives every ps the contribution of another rank, as it was asked to: made from the parameters
   // of the version before its step.

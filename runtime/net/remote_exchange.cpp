@@ -60,11 +60,13 @@ Result<Pulled> RemoteParams::pull_turn() {
 
 template <typename FrameOf>
 Result<Pulled> RemoteParams::pull_from_all(proto::Encoding wanted, FrameOf frame_of) {
+  TRY(receive_all());
   if (!usable_) return unavailable("the streams to the ps are closed");
   if (asks_leader_first()) return pull_leader_first(frame_of(*ps_.front()), wanted);
   for (const auto& ps : ps_) {
     proto::PushFrame header = frame_of(*ps);
     ps->wanted = wanted;
+    ps->follows = false;
     TRY(send(*ps, header, {}));
   }
   TRY(receive_answers());
@@ -111,11 +113,13 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     ENSURE(contribution.step == *begun_step_);
     end_streaming();
   }
+  TRY(receive_all());
   if (!usable_) return unavailable("the streams to the ps are closed");
   ENSURE(contribution.sums.examples > 0);
   prepare(contribution);
   for (const auto& ps : ps_) {
     proto::PushFrame header = push_frame(*ps, contribution);
+    ps->follows = answers_in_pieces(*ps);
     if (std::exchange(ps->streams, false)) {
       keep(*ps, header, payload_for(*ps, contribution));
       continue;
@@ -137,6 +141,7 @@ Result<Pulled> RemoteParams::answer_to(const Contribution& contribution) {
     return pull_leader_first(std::move(header), parameter_encoding(options_.wire));
   }
   TRY(receive_answers());
+  receive_the_rest();
   Pulled pulled = together();
   if (options_.backup_workers) {
     pulled.contributed = ps_.front()->made_of(contribution.step, options_.rank);
@@ -286,7 +291,7 @@ Status RemoteParams::advance(Ps& ps) {
     if (*received) receive_shared(ps, **received);
     return ok();
   }
-  const auto header = ps.lane->advance();
+  const auto header = ps.follows ? ps.lane->advance_to_header() : ps.lane->advance();
   if (!header.has_value()) return mend(ps, header.error());
   if (*header) return receive_streamed(ps, **header);
   return ok();

@@ -69,6 +69,8 @@ RemoteParams::RemoteParams(RemoteOptions options)
 
 RemoteParams::~RemoteParams() {
   sender_.reset();
+  if (usable_) static_cast<void>(receive_all());
+  receiver_.reset();
   if (usable_) close_streams();
   for (const auto& ps : ps_) {
     if (ps->call) ps->call->context.TryCancel();

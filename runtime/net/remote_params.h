@@ -1,6 +1,6 @@
 // The parameters on the ps of a job: a lane or a gRPC stream to each, all served by the thread that
-// calls push_pull, which waits on them itself: no change of threads lies in a step. Only a gradient
-// that leaves while that thread computes it is sent by another (GradientSender).
+// calls push_pull, which waits on them itself: no change of threads lies in a step. Only what moves
+// while that thread computes is moved by others (GradientSender, ParameterReceiver).
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
@@ -16,6 +16,7 @@
 
 #include "runtime/net/gradient_encoder.h"
 #include "runtime/net/gradient_sender.h"
+#include "runtime/net/parameter_receiver.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/net/row_calls.h"
 #include "runtime/net/shared_floats.h"
@@ -39,7 +40,10 @@ struct RemoteOptions {
   // Where the arena may be cut when a gradient is sent while it is computed, ascending from 0:
   // begins of variables. None: it is sent when it is whole.
   std::vector<std::int64_t> cuts = {};
-  // To a ps with a smaller share: what a socket takes at once anyway is not worth a thread.
+  // push_pull() returns before all parameters are there: await_parameters() is called for them.
+  bool parameters_follow = false;
+  // To and from a ps with a smaller share: what a socket takes at once anyway is not worth a
+  // thread.
   std::int64_t streamed_bytes_min = 1 << 20;
   bool backup_workers = false;  // sync: a step does not wait for every rank (BackupSteps)
   // Async: a ps that is gone is started again at the same address, and is waited for: connect_limit
@@ -73,6 +77,7 @@ class RemoteParams final : public ParamsChannel {
   bool begin_push(const Contribution& contribution) override;
   void release(std::int64_t from) override;
   Result<Pulled> push_pull(const Contribution& contribution) override;
+  Status await_parameters(std::int64_t end) override;
   Status inherit(std::int64_t rank, const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
@@ -118,6 +123,9 @@ class RemoteParams final : public ParamsChannel {
   void sign(const Ps& ps, proto::PushFrame& header) const;
   [[nodiscard]] bool takes_pieces(const Ps& ps) const;
   void end_streaming();
+  [[nodiscard]] bool answers_in_pieces(const Ps& ps) const;
+  void receive_the_rest();
+  Status receive_all();  // of what receive_the_rest() has begun
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
   Status receive_sent();  // the answers to all frames that were sent
@@ -188,8 +196,10 @@ class RemoteParams final : public ParamsChannel {
   bool usable_ = false;                     // streams are open, and no exchange has failed
   WallClock::time_point watch_at_;          // when watch_answered() looks again
   bool mended_ = false;                     // in the exchange under way
-  std::vector<std::unique_ptr<Call>> former_;  // streams that broke, for the queue to end
-  std::unique_ptr<GradientSender> sender_;     // made by the first that streams; uses the lanes
+  std::vector<std::unique_ptr<Call>> former_;    // streams that broke, for the queue to end
+  bool arriving_ = false;                        // parameters of the last push_pull()
+  std::unique_ptr<GradientSender> sender_;       // made by the first that streams; uses the lanes
+  std::unique_ptr<ParameterReceiver> receiver_;  // likewise
 };
 
 }  // namespace trainyard::runtime

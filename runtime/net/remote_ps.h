@@ -71,6 +71,7 @@ struct RemoteParams::Ps {
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
   bool streams = false;    // a frame is on its way whose gradient is computed still
+  bool follows = false;    // its parameters may come after the header of the answer
   bool awaited = false;    // a frame was sent, its answer is to come
   bool holds = false;      // the answer was that it holds the push, and no more
   proto::MadeStep made{};  // with backup workers: how `version` was made

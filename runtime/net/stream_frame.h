@@ -83,6 +83,8 @@ class IncomingFrame {
   // From stage `placing` on.
   [[nodiscard]] std::string_view header() const;
   [[nodiscard]] std::uint64_t payload_bytes() const { return payload_bytes_; }
+  // From stage `payload` on: how many of them are in their place, from the first on.
+  [[nodiscard]] std::uint64_t placed_bytes() const { return payload_bytes_ - left_; }
 
   // Where the payload is to go: as many bytes as it has, and nobody else writes there meanwhile.
   // `invalid` when more than this frame has come: nobody sends a frame before the last one is

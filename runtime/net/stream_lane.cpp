@@ -87,25 +87,47 @@ Status StreamLane::send_on() {
 }
 
 // A ps that refuses says why and takes no more: its word counts more than the broken socket.
-Result<std::optional<proto::PullFrame>> StreamLane::advance() {
+Result<std::optional<proto::PullFrame>> StreamLane::advance(Until until) {
   const Status sent = send_on();
-  TRY_ASSIGN(auto answer, receive_on());
+  TRY_ASSIGN(auto answer, receive_on(until));
   if (answer) return answer;
   if (!sent.has_value()) return sent.error();
   return answer;
 }
 
-Result<std::optional<proto::PullFrame>> StreamLane::receive_on() {
+Result<std::optional<proto::PullFrame>> StreamLane::advance() { return advance(Until::whole); }
+
+Result<std::optional<proto::PullFrame>> StreamLane::advance_to_header() {
+  return advance(Until::header);
+}
+
+Result<std::optional<proto::PullFrame>> StreamLane::receive_on(Until until) {
   using Stage = IncomingFrame::Stage;
   IncomingFrame& in = ends_->in;
-  for (bool drained = false; !drained && in.stage() != Stage::whole;) {
+  const auto is_there = [&in, until] {
+    return in.stage() == Stage::whole || (until == Until::header && in.stage() == Stage::payload);
+  };
+  for (bool drained = false; !drained && !is_there();) {
     TRY_ASSIGN(drained, in.receive_some(ends_->socket));
     if (in.stage() == Stage::placing) TRY(place());
   }
-  if (in.stage() != Stage::whole) return std::optional<proto::PullFrame>();
+  if (!is_there()) return std::optional<proto::PullFrame>();
   if (!ends_->out.sent()) return invalid("an answer to what was not sent yet");
-  in.next();
+  note_come();
   return std::optional(std::move(*ends_->pull.mutable_frame()));
+}
+
+bool StreamLane::is_arriving() const { return ends_->in.stage() == IncomingFrame::Stage::payload; }
+
+Status StreamLane::receive_more() {
+  TRY(ends_->in.receive_some(ends_->socket));
+  note_come();
+  return ok();
+}
+
+void StreamLane::note_come() {
+  ends_->come = ends_->in.placed_bytes();
+  if (ends_->in.stage() == IncomingFrame::Stage::whole) ends_->in.next();
 }
 
 // The header of the answer is there; where its parameters go follows from what was asked.

@@ -2,7 +2,9 @@
 // parameters come straight to where they are read.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +46,15 @@ class StreamLane {
   // when the ps is gone; else the error with which it refused.
   Result<std::optional<proto::PullFrame>> advance();
 
+  // The same, but the answer is there as soon as its header is: its parameters may follow.
+  Result<std::optional<proto::PullFrame>> advance_to_header();
+  // They do. Until they are there nothing else is called but these three.
+  [[nodiscard]] bool is_arriving() const;
+  // Brings one call's worth of them to their place.
+  Status receive_more();
+  // Whether so many bytes of them are there, from the first on. On any thread.
+  [[nodiscard]] bool has_come(std::uint64_t bytes) const { return ends_->come >= bytes; }
+
   // What to wait for, with poll(2), before the next advance().
   [[nodiscard]] int descriptor() const { return ends_->socket.descriptor(); }
   [[nodiscard]] short awaited() const;
@@ -63,10 +74,14 @@ class StreamLane {
       std::size_t bytes = 0;
     };
     std::vector<Mark> marks = {};
+    std::atomic<std::uint64_t> come = 0;  // bytes of the answer's parameters
   };
   explicit StreamLane(StreamSocket socket) : ends_(new Ends{.socket = std::move(socket)}) {}
-  Result<std::optional<proto::PullFrame>> receive_on();
+  enum class Until { header, whole };
+  Result<std::optional<proto::PullFrame>> advance(Until until);
+  Result<std::optional<proto::PullFrame>> receive_on(Until until);
   Status place();
+  void note_come();
 
   std::unique_ptr<Ends> ends_;  // a frame points into itself
 };

@@ -1,5 +1,6 @@
-// Pushes that begin before their gradient is whole, to the ps that are reached by a stream socket.
-// In shared memory there is nothing to send, and gRPC sends whole messages only.
+// Pushes that begin before their gradient is whole, and answers that end after the first of their
+// parameters are read, of the ps that are reached by a stream socket. In shared memory there is
+// nothing to send, and gRPC sends whole messages only.
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +10,18 @@
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// Ranges of a share lie one after another in its frames.
+std::int64_t elements_before(const Share& share, std::int64_t end) {
+  std::int64_t count = 0;
+  for (const Range& range : share.ranges) {
+    count += std::max<std::int64_t>(std::min(range.end, end) - range.begin, 0);
+  }
+  return count;
+}
+
+}  // namespace
 
 bool RemoteParams::can_begin_push() const {
   return usable_ && !options_.cuts.empty() && !encoder_ &&
@@ -21,7 +34,7 @@ bool RemoteParams::takes_pieces(const Ps& ps) const {
 }
 
 bool RemoteParams::begin_push(const Contribution& contribution) {
-  if (!can_begin_push()) return false;
+  if (!can_begin_push() || !receive_all().has_value()) return false;
   ENSURE(contribution.sums.examples > 0);
   std::vector<StreamLane*> lanes;
   for (const auto& ps : ps_) {
@@ -61,6 +74,59 @@ void RemoteParams::end_streaming() {
   sender_->stop();
   begun_step_.reset();
   usable_ = true;
+}
+
+// With backup workers others may have to be told of an answer first; and one that breaks off where
+// a ps may come back is asked for again, as a whole.
+bool RemoteParams::answers_in_pieces(const Ps& ps) const {
+  const std::int64_t bytes = gradient_bytes(Wire::float32, ps.share);
+  return options_.parameters_follow && !options_.backup_workers && !options_.ps_return && ps.lane &&
+         ps.wanted == proto::FLOAT32 && bytes >= options_.streamed_bytes_min;
+}
+
+void RemoteParams::receive_the_rest() {
+  std::vector<StreamLane*> lanes;
+  for (const auto& ps : ps_) {
+    if (ps->lane && ps->lane->is_arriving()) lanes.push_back(&*ps->lane);
+  }
+  if (lanes.empty()) return;
+  if (!receiver_) receiver_ = std::make_unique<ParameterReceiver>();
+  receiver_->start(std::move(lanes));
+  arriving_ = true;
+}
+
+Status RemoteParams::await_parameters(std::int64_t end) {
+  if (!arriving_) return ok();
+  std::vector<std::pair<const StreamLane*, std::uint64_t>> needed;
+  for (const auto& ps : ps_) {
+    if (!ps->lane || !ps->follows) continue;
+    const std::int64_t before = elements_before(ps->share, end);
+    needed.emplace_back(&*ps->lane, static_cast<std::uint64_t>(before * float_bytes));
+  }
+  const auto enough = [&needed] {
+    return std::ranges::all_of(needed,
+                               [](const auto& each) { return each.first->has_come(each.second); });
+  };
+  if (end < options_.arena_elements && enough()) return ok();
+  Patience patience = patience_for(options_.exchange_limit);
+  usable_ = false;  // until it is well again
+  while (!receiver_->wait(enough, kLookUp)) TRY(keep_waiting(patience));
+  if (const auto failure = receiver_->failure()) {
+    const auto of = std::ranges::find_if(
+        ps_, [&failure](const auto& ps) { return ps->lane && &*ps->lane == failure->lane; });
+    return (*of)->explain(failure->error);
+  }
+  usable_ = true;
+  return ok();
+}
+
+Status RemoteParams::receive_all() {
+  if (!arriving_) return ok();
+  TRY(await_parameters(options_.arena_elements));
+  while (!receiver_->wait([] { return false; }, kLookUp)) {
+  }  // until it leaves the lanes alone
+  arriving_ = false;
+  return ok();
 }
 
 }  // namespace trainyard::runtime

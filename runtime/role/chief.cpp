@@ -79,6 +79,11 @@ Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
   if (version < parts_.plan.max_steps) {  // finish() reports the end
     const bool evaluate_too = crosses(evaluated_, version, training_.evaluate_every_steps);
     if (evaluate_too || crosses(reported_, version, training_.report_every_steps)) {
+      if (evaluate_too) {
+        Status there = parts_.params.await_parameters(parts_.plan.model.arena_elements());
+        if (!there.has_value() && parts_.task.stop.stop_requested()) return ok();
+        TRY(parts_.task.cause.of(Reason::peer_lost, std::move(there)));
+      }
       TRY(report(version, pulled.parameters, evaluate_too));
     }
   }

@@ -12,9 +12,7 @@
 #include "runtime/data/prefetch.h"
 #include "runtime/math/wire/onebit.h"
 #include "runtime/model/row_batch.h"
-#include "runtime/net/local_params.h"
-#include "runtime/net/remote_params.h"
-#include "runtime/role/checkpoint_files.h"
+#include "runtime/net/params_channel.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
 #include "runtime/role/finite_check.h"
@@ -24,62 +22,11 @@
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
 #include "runtime/role/task.h"
-#include "runtime/role/transport_setting.h"
+#include "runtime/role/worker_params.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
-
-// The nodes of the reduction tree that this task sends.
-std::vector<Leaves> own_nodes(const Task& task, const JobPlan& plan) {
-  return nodes_of_rank(task.context.spec, plan, training_rank(task.context));
-}
-
-Leaves own_leaves(const Task& task, const JobPlan& plan) {
-  return leaves_of_rank(task.context.spec, plan, training_rank(task.context));
-}
-
-Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
-  TRY_ASSIGN(StartingShare share,
-             task.cause.of(Reason::checkpoint_lost, starting_share(task.context, plan, 0)));
-  return std::unique_ptr<ParamsChannel>(std::make_unique<LocalParams>(
-      plan.rules(task.context.spec, 0), std::move(share.shard), std::move(share.start),
-      shard_files(task, plan, 0), std::move(share.rows)));
-}
-
-Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const JobPlan& plan) {
-  const TaskContext& context = task.context;
-  const std::int64_t rank = training_rank(context);
-  const auto limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
-  const std::vector<std::string> addresses = share_addresses(context);
-  TRY_ASSIGN(const auto transport, allowed_transport());
-  TRY_ASSIGN(std::unique_ptr<RemoteParams> params,
-             task.cause.of(Reason::peer_lost,
-                           RemoteParams::connect({.ps = addresses,
-                                                  .token = context.token,
-                                                  .rank = rank,
-                                                  .arena_elements = plan.model.arena_elements(),
-                                                  .shares = plan.shares,
-                                                  .parts = std::ssize(own_nodes(task, plan)),
-                                                  .wire = plan.wire,
-                                                  .first_leaf = own_leaves(task, plan).begin,
-                                                  .gaps = gaps_of(plan.model.variables(),
-                                                                  plan.model.arena_elements()),
-                                                  .row_width = plan.model.rows().width(),
-                                                  .cuts = FinalTail::cuts(plan.model.variables()),
-                                                  .backup_workers = plan.has_backups(),
-                                                  .ps_return = comes_back(context, Role::ps),
-                                                  .connect_limit = limit,
-                                                  .exchange_limit = limit,
-                                                  .transport = transport,
-                                                  .stop = task.stop})));
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    log_info("connected", {{"ps", addresses[i]},
-                           {"transport", params->transports()[i]},
-                           {"elements", plan.shares[i].elements()}});
-  }
-  return std::unique_ptr<ParamsChannel>(std::move(params));
-}
 
 // The loop and what it works on.
 class Training {
@@ -245,21 +192,39 @@ class Training {
     }
     FinalTail tail(plan_.model.variables());
     bool begun = false;
-    const GradientNews news{.on_result =
+    Status there = ok();
+    const GradientNews news{.on_need =
+                                [&](std::size_t variable) {
+                                  if (there.has_value()) there = await(variable);
+                                },
+                            .on_result =
                                 [&](const BatchResult& result) {
                                   sums += {.examples = result.examples,
                                            .loss_sum = result.loss_sum,
                                            .correct = result.correct};
-                                  if (begin_ && std::isfinite(sums.loss_sum)) begun = begin_();
+                                  const bool counts =
+                                      there.has_value() && std::isfinite(sums.loss_sum);
+                                  if (begin_ && counts) begun = begin_();
                                 },
                             .on_final =
                                 [&](std::size_t variable) {
                                   if (begun) params_.release(tail.add(variable));
                                 }};
     plan_.model.gradient(pulled_.parameters, batch, sum.dense, news, rows);
+    if (!there.has_value() && task_.stop.stop_requested()) return false;
+    TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     TRY(std::exchange(asked_, ok()));
     if (rows != nullptr) sum.rows = rows->gradients();
     return true;
+  }
+
+  // Until the parameters of this variable are there, which may follow those of the layers before.
+  Status await(std::size_t variable) {
+    const Variable& needed = plan_.model.variables()[variable];
+    const auto start = StepTimes::Clock::now();
+    Status there = params_.await_parameters(needed.offset + needed.elements);
+    times_.pull += StepTimes::Clock::now() - start;
+    return there;
   }
 
   // In async one ps may be at its last version before the others: what is evaluated must be what is
@@ -381,8 +346,7 @@ Result<TaskEnd> run_worker(const Task& task) {
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),
                                                                     leaf_examples(spec.training))));
   TRY_ASSIGN(const auto own, OwnShare::open(task, plan));
-  const bool local = spec.training.strategy == Strategy::local;
-  TRY_ASSIGN(auto params, local ? local_params(task, plan) : remote_params(task, plan));
+  TRY_ASSIGN(auto params, open_params(task, plan));
   TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *params).run());
   params.reset();  // the streams to peers end in good order before their own share does
   if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own->finish(task.stop)));

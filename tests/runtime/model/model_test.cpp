@@ -4,6 +4,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "runtime/core/counter_rng.h"
 
@@ -176,6 +177,37 @@ TEST_CASE("evaluate gives the loss that gradient gives", "[model]") {
     REQUIRE(model.evaluate(parameters, batch).loss_sum == result.loss_sum);
     REQUIRE(model.evaluate(parameters, batch).correct == result.correct);
     if (shape.classes == 0) REQUIRE(result.correct == 0);
+  }
+}
+
+TEST_CASE("no variable is read before it is said to be, from the first layer to the last",
+          "[model]") {
+  for (const std::string name : {"mlp", "softmax_regression"}) {
+    INFO(name);
+    const ModelSpec spec = name == "mlp" ? mlp_spec({9, 7}) : named(name);
+    Model model = build(spec, digits_shape(), 5);
+    const Batch batch = random_batch(digits_shape(), 5);
+    const auto elements = static_cast<std::size_t>(model.arena_elements());
+    std::vector<float> whole(elements);
+    model.initialize(3, whole);
+    std::vector<float> expected(elements);
+    const BatchResult alone = model.gradient(whole, batch, expected);
+
+    std::vector<float> parameters(elements, std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> gradient(elements);
+    std::int64_t come = 0;
+    const GradientNews news{.on_need =
+                                [&](std::size_t variable) {
+                                  const Variable& needed = model.variables()[variable];
+                                  CHECK(needed.offset + needed.elements > come);
+                                  come = needed.offset + needed.elements;
+                                  std::copy_n(whole.begin(), come, parameters.begin());
+                                },
+                            .on_result = {},
+                            .on_final = {}};
+    const BatchResult result = model.gradient(parameters, batch, gradient, news);
+    CHECK(result.loss_sum == alone.loss_sum);
+    CHECK(gradient == expected);
   }
 }
 

@@ -91,6 +91,21 @@ bool stream(RemoteParams& params, const Contribution& contribution, std::mt19937
   return begun;
 }
 
+// As of a model whose forward pass reads one layer after another: what has come of each when it is
+// there, is what it will be.
+Status read_in_turns(RemoteParams& params, std::span<const float> parameters,
+                     std::vector<float>& seen, std::mt19937_64& random) {
+  seen.clear();
+  while (seen.size() < parameters.size()) {
+    const std::size_t left = parameters.size() - seen.size();
+    const std::size_t end = seen.size() + std::min<std::size_t>(left, 1 + random() % (2 * left));
+    TRY(params.await_parameters(static_cast<std::int64_t>(end)));
+    seen.insert(seen.end(), parameters.begin() + std::ssize(seen),
+                parameters.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return ok();
+}
+
 // A worker that waits a little, by chance, before each push. It makes no assertions: it runs on a
 // thread of its own.
 Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed) {
@@ -98,7 +113,10 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
   // Each worker comes another way: the transport changes nothing.
   const auto& ways = test::all_transports;
   const auto transport = ways.at((static_cast<std::size_t>(rank) + seed) % ways.size());
-  TRY_ASSIGN(const auto params, RemoteParams::connect(gang.options(rank, transport)));
+  RemoteOptions options = gang.options(rank, transport);
+  options.parameters_follow = seed % 2 == 1;
+  TRY_ASSIGN(const auto params, RemoteParams::connect(std::move(options)));
+  std::vector<float> seen;
   const auto gradient = arena(gang.spec().elements);
   WorkerEnd end;
   end.transports = params->transports();
@@ -113,7 +131,8 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
       continue;
     }
     const std::int64_t step = (sync ? end.pulled.version : end.pulled.rank_step) + 1;
-    test::fake_gradient(end.pulled.parameters, rank, step, gradient->span());
+    TRY(read_in_turns(*params, end.pulled.parameters, seen, random));
+    test::fake_gradient(seen, rank, step, gradient->span());
     for (auto turns = random() % 50; turns > 0; --turns) std::this_thread::yield();
     const Contribution contribution{
         .step = step, .sums = {.examples = 10, .loss_sum = 1, .correct = 1}, .gradient = gradient};

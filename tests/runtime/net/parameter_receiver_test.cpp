@@ -1,0 +1,153 @@
+// An answer that comes bit by bit from a peer that sends as much of it as a test wants.
+#include "runtime/net/parameter_receiver.h"
+
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <future>
+
+#include "runtime/net/local_socket.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t elements = 3 << 20;  // more than sockets hold
+
+// What a ps sends, on one connection.
+class Peer {
+ public:
+  Peer() : name_(new_local_socket_name()), listener_(*StreamSocket::listen_unix(name_)) {}
+
+  // Accepts and welcomes a lane.
+  StreamLane lane() {
+    auto lane = std::async(std::launch::async, [this] {
+      return StreamLane::connect(*StreamSocket::connect_unix(name_), {},
+                                 StreamLane::Clock::now() + 20s, {});
+    });
+    while (!socket_) {
+      wait(listener_.descriptor(), POLLIN);
+      socket_ = listener_.accept();
+    }
+    take_frame();
+    start({}, {});
+    send();
+    return *lane.get();
+  }
+
+  void take_frame() {
+    IncomingFrame in;
+    while (in.stage() != IncomingFrame::Stage::placing) {
+      wait(socket_->descriptor(), POLLIN);
+      REQUIRE(in.receive_some(*socket_).has_value());
+    }
+    REQUIRE(in.payload_bytes() == 0);
+  }
+
+  // An answer with these parameters, of which nothing leaves yet.
+  void start(const proto::StreamPull& header, std::span<const float> parameters) {
+    Payload payload;
+    if (!parameters.empty()) payload.pieces.push_back(std::as_bytes(parameters));
+    out_.start_held(header, std::move(payload));
+  }
+  void send(std::size_t floats = 0) {
+    out_.release(floats * sizeof(float));
+    while (!out_.sent() && !out_.is_held()) {
+      wait(socket_->descriptor(), POLLOUT);
+      REQUIRE(out_.send_some(*socket_).has_value());
+    }
+  }
+  void die() { socket_.reset(); }
+
+ private:
+  static void wait(int descriptor, short events) {
+    pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
+    ENSURE(::poll(&waiting, 1, 20'000) > 0);
+  }
+
+  std::string name_;
+  StreamSocket listener_;
+  std::optional<StreamSocket> socket_;
+  OutgoingFrame out_;
+};
+
+std::vector<float> some_parameters(float first) {
+  std::vector<float> parameters(elements);
+  for (std::size_t i = 0; i < elements; ++i) parameters[i] = first + static_cast<float>(i % 1000);
+  return parameters;
+}
+
+void ask(StreamLane& lane, Peer& peer, std::vector<float>& place) {
+  lane.send({}, {}, {std::as_writable_bytes(std::span(place))});
+  peer.take_frame();
+}
+
+void await_header(StreamLane& lane) {
+  for (;;) {
+    const auto header = lane.advance_to_header();
+    REQUIRE(header.has_value());
+    if (*header) return;
+    pollfd waiting{.fd = lane.descriptor(), .events = lane.awaited(), .revents = 0};
+    REQUIRE(::poll(&waiting, 1, 20'000) > 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("parameters are there from the first on, as they come", "[parameter_receiver]") {
+  Peer peer;
+  StreamLane lane = peer.lane();
+  ParameterReceiver receiver;
+  for (const float first : {1.0F, 5000.0F}) {
+    const std::vector<float> sent = some_parameters(first);
+    std::vector<float> place(elements);
+    ask(lane, peer, place);
+    peer.start({}, sent);
+    peer.send();
+    await_header(lane);
+    REQUIRE(lane.is_arriving());
+    receiver.start({&lane});
+    for (const std::size_t come : {elements / 3, elements / 2, elements}) {
+      peer.send(come);
+      // The system may keep less than a bite of them to itself until there is more.
+      const std::size_t there = come == elements ? elements : come - 2 * (1 << 18);
+      REQUIRE(receiver.wait([&] { return lane.has_come(there * sizeof(float)); }, 20s));
+      CHECK(std::ranges::equal(std::span(place).first(there), std::span(sent).first(there)));
+      CHECK(lane.has_come(come * sizeof(float) + 1) == false);
+    }
+    REQUIRE(receiver.wait([] { return false; }, 20s));  // nothing more comes
+    CHECK_FALSE(receiver.failure());
+    CHECK_FALSE(lane.is_arriving());
+  }
+}
+
+TEST_CASE("who waits for parameters is told when the ps is gone", "[parameter_receiver]") {
+  Peer gone;
+  Peer well;
+  StreamLane broken = gone.lane();
+  StreamLane lane = well.lane();
+  std::vector<float> place(elements);
+  std::vector<float> other_place(elements);
+  const std::vector<float> sent = some_parameters(1);
+  ParameterReceiver receiver;
+  for (auto* const each : {&broken, &lane}) {
+    Peer& peer = each == &broken ? gone : well;
+    ask(*each, peer, each == &broken ? place : other_place);
+    peer.start({}, sent);
+    peer.send();
+    await_header(*each);
+  }
+  receiver.start({&broken, &lane});
+  gone.send(elements / 2);
+  gone.die();
+  REQUIRE(receiver.wait([&] { return broken.has_come(elements * sizeof(float)); }, 20s));
+  const auto failure = receiver.failure();
+  REQUIRE(failure);
+  CHECK(failure->lane == &broken);
+  CHECK(failure->error.code == Code::unavailable);
+  well.send(elements);  // which is more than the sockets hold: the other is not given up
+}
+
+}  // namespace trainyard::runtime
