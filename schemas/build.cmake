@@ -48,7 +48,8 @@ if(TRAINYARD_SANITIZE)
   target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
                          -fno-sanitize-recover=all)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
-  target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
+  # It knows no fences; and several files are compiled at once.
+  target_compile_options(trainyard_options INTERFACE -Wno-tsan -Wno-shadow -Wno-subobject-linkage)
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (ARCHITECTURE.md,
@@ -100,6 +101,10 @@ function(trainyard_library folder)
   endif()
   if(folder STREQUAL runtime/math)
     target_compile_options(${target} PRIVATE -O3)
+  endif()
+  # Sanitized code is compiled to be run once: several files at a time, so that their headers are read once.
+  if(sources AND TRAINYARD_SANITIZE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 

@@ -9,7 +9,7 @@ namespace trainyard::agent {
 namespace {
 
 constexpr std::size_t piece_bytes_max = 256 * 1024;
-constexpr std::chrono::milliseconds look_interval{100};
+constexpr std::chrono::milliseconds ship_interval{100};
 constexpr std::chrono::milliseconds unreachable_pause{1000};
 
 }  // namespace
@@ -47,7 +47,7 @@ void LogShipper::forget(const TaskKey& key) {
 }
 
 void LogShipper::work(const std::stop_token& stop) {
-  std::chrono::milliseconds pause = look_interval;
+  std::chrono::milliseconds pause = ship_interval;
   while (!stop.stop_requested()) {
     std::map<TaskKey, Shipping> logs;
     {
@@ -57,7 +57,7 @@ void LogShipper::work(const std::stop_token& stop) {
       hurry_ = false;
       logs = logs_;
     }
-    pause = look_interval;
+    pause = ship_interval;
     for (const auto& [key, shipping] :
          logs) {  // one piece each, so that no log waits for another's end
       if (stop.stop_requested()) return;

@@ -70,7 +70,7 @@ std::vector<std::string> split_names(std::string_view text) {
   return names;
 }
 
-void get_metrics(Backend& backend, const Request& request, const Responder& responder) {
+void get_job_metrics(Backend& backend, const Request& request, const Responder& responder) {
   QueryReader query(request);
   scheduler::MetricQuery wanted{
       .names = split_names(query.text("names").value_or("")),
@@ -99,7 +99,7 @@ std::vector<Route> job_part_routes(Backend& backend) {
       {Method::get, "/v1/jobs/{id}/tasks", with(backend, list_tasks)},
       {Method::get, "/v1/jobs/{id}/cluster", with(backend, get_cluster)},
       {Method::get, "/v1/jobs/{id}/explain", with(backend, explain_job)},
-      {Method::get, "/v1/jobs/{id}/metrics", with(backend, get_metrics)},
+      {Method::get, "/v1/jobs/{id}/metrics", with(backend, get_job_metrics)},
   };
 }
 

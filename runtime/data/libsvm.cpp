@@ -28,7 +28,7 @@ struct Place {
   }
 };
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string text_of(double number) {
   std::array<char, 32> text{};  // the shortest that reads back: 24 characters at most
@@ -53,8 +53,8 @@ class Reader {
     for (std::string line; std::getline(file, line);) {
       ++place.line;
       std::string_view text = line;
-      if (place.line == 1 && text.starts_with(byte_order_mark)) {
-        text.remove_prefix(byte_order_mark.size());
+      if (place.line == 1 && text.starts_with(kByteOrderMark)) {
+        text.remove_prefix(kByteOrderMark.size());
       }
       auto parsed = parse_libsvm_line(text, example);
       if (!parsed) return place.fault(parsed.error().message);

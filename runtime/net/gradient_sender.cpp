@@ -10,12 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/net/waiting.h"
+
 namespace trainyard::runtime {
-namespace {
-
-constexpr int kLookUpMillis = 100;  // a bell that is not heard delays no longer
-
-}  // namespace
 
 Result<std::unique_ptr<GradientSender>> GradientSender::create() {
   Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -74,7 +71,7 @@ void GradientSender::send_released(std::vector<StreamLane*>& lanes) {
     watched.push_back(
         {.fd = events == 0 ? -1 : lane->descriptor(), .events = events, .revents = 0});
   }
-  if (::poll(watched.data(), watched.size(), kLookUpMillis) <= 0) return;
+  if (::poll(watched.data(), watched.size(), look_up_millis) <= 0) return;
   std::uint64_t rings = 0;
   if (watched.front().revents != 0) static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
   std::vector<StreamLane*> working;

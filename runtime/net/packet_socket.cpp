@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/net/local_socket.h"
+#include "runtime/net/waiting.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -18,13 +19,9 @@ namespace {
 constexpr std::size_t kPacketMax = 4096;
 constexpr int kBacklog = 64;
 
-Error failed(const std::string& what) {
-  return unavailable(what + ": " + std::generic_category().message(errno));
-}
-
 Result<Descriptor> new_socket() {
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return failed("cannot make a packet socket");
+  if (!socket) return call_failed("cannot make a packet socket");
   return socket;
 }
 
@@ -47,7 +44,7 @@ Result<PacketSocket> PacketSocket::listen(const std::string& name) {
   const auto address = LocalAddress::of(name);
   if (!address || ::bind(socket.get(), address->pointer(), address->length) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
-    return failed("cannot listen on the packet socket " + name);
+    return call_failed("cannot listen on the packet socket " + name);
   }
   return PacketSocket(std::move(socket));
 }
@@ -56,7 +53,7 @@ Result<PacketSocket> PacketSocket::connect(const std::string& name) {
   TRY_ASSIGN(Descriptor socket, new_socket());
   const auto address = LocalAddress::of(name);
   if (!address || ::connect(socket.get(), address->pointer(), address->length) != 0) {
-    return failed("cannot connect to the packet socket " + name);
+    return call_failed("cannot connect to the packet socket " + name);
   }
   return PacketSocket(std::move(socket));
 }
@@ -86,7 +83,7 @@ Status PacketSocket::send(std::string_view bytes, int passed) const {
   do {
     sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  if (sent < 0) return failed("cannot send");
+  if (sent < 0) return call_failed("cannot send");
   return ok();
 }
 
@@ -104,7 +101,7 @@ Result<std::optional<Packet>> PacketSocket::receive() const {
     count = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
   } while (count < 0 && errno == EINTR);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::optional<Packet>();
-  if (count < 0) return failed("cannot receive");
+  if (count < 0) return call_failed("cannot receive");
 
   Packet packet;
   if (const cmsghdr* const header = CMSG_FIRSTHDR(&message);

@@ -10,14 +10,12 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/net/waiting.h"
+
 namespace trainyard::runtime {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-Error failed(const std::string& what) {
-  return unavailable(what + ": " + std::generic_category().message(errno));
-}
 
 std::size_t bytes_of(std::size_t elements) {
   return round_up_to_alignment(std::max<std::size_t>(1, elements)) * sizeof(float);
@@ -26,7 +24,7 @@ std::size_t bytes_of(std::size_t elements) {
 // All pages are there at once: none is faulted in during a step.
 Result<std::shared_ptr<float>> map(int descriptor, std::size_t bytes, int protection) {
   void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, descriptor, 0);
-  if (memory == MAP_FAILED) return failed("cannot map shared memory");
+  if (memory == MAP_FAILED) return call_failed("cannot map shared memory");
   return std::shared_ptr<float>(static_cast<float*>(memory),
                                 [bytes](float* mapped) { ::munmap(mapped, bytes); });
 }
@@ -35,11 +33,11 @@ Result<std::shared_ptr<float>> map(int descriptor, std::size_t bytes, int protec
 
 Result<SharedFloats> SharedFloats::create(std::size_t elements) {
   Descriptor file(::memfd_create("trainyard", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) return failed("cannot make shared memory");
+  if (!file) return call_failed("cannot make shared memory");
   const std::size_t bytes = bytes_of(elements);
   if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
-    return failed("cannot make shared memory");
+    return call_failed("cannot make shared memory");
   }
   TRY_ASSIGN(auto memory, map(file.get(), bytes, PROT_READ | PROT_WRITE));
   return SharedFloats(std::move(file), std::move(memory), elements);
@@ -47,7 +45,7 @@ Result<SharedFloats> SharedFloats::create(std::size_t elements) {
 
 Result<SharedFloats> SharedFloats::open(Descriptor file, std::size_t elements) {
   struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return failed("cannot look at shared memory");
+  if (::fstat(file.get(), &about) != 0) return call_failed("cannot look at shared memory");
   const std::size_t bytes = bytes_of(elements);
   if (about.st_size < 0 || static_cast<std::size_t>(about.st_size) < bytes) {
     return invalid("shared memory of " + std::to_string(about.st_size) + " bytes, not " +

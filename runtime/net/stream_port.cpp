@@ -17,28 +17,24 @@
 #include "runtime/net/local_socket.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/stream_caller.h"
+#include "runtime/net/waiting.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
 
-constexpr int kLookUpMillis = 100;          // between looks at the stop token and the clock
 constexpr std::ptrdiff_t kUnknownMax = 64;  // callers that have not said their hello, or a bad one
 constexpr std::uint32_t kAlways = EPOLLIN | EPOLLRDHUP;
 
 using State = StreamCaller::State;
 
-Error failed(const std::string& what) {
-  return unavailable(what + ": " + std::generic_category().message(errno));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StreamPort>> StreamPort::open(const std::string& listen, PsServer& server) {
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return failed("epoll");
+  if (!poll) return call_failed("epoll");
   Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) return failed("eventfd");
+  if (!bell) return call_failed("eventfd");
   std::unique_ptr<StreamPort> port(new StreamPort(std::move(poll), std::move(bell), server));
   TRY(port->listen(listen));
   port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
@@ -56,7 +52,7 @@ StreamPort::~StreamPort() {
 }
 
 Status StreamPort::listen(const std::string& address) {
-  if (!watch(bell_.get(), EPOLLIN, EPOLL_CTL_ADD)) return failed("epoll");
+  if (!watch(bell_.get(), EPOLLIN, EPOLL_CTL_ADD)) return call_failed("epoll");
   const std::string name = new_local_socket_name();
   auto local = StreamSocket::listen_unix(name);
   if (local.has_value() && watch(local->descriptor(), EPOLLIN, EPOLL_CTL_ADD)) {
@@ -68,7 +64,7 @@ Status StreamPort::listen(const std::string& address) {
     tcp_ = std::move(*tcp);
     return ok();
   }
-  if (!unix_) return tcp.has_value() ? failed("epoll") : tcp.error();
+  if (!unix_) return tcp.has_value() ? call_failed("epoll") : tcp.error();
   log_warning("no stream port",
               {{"listen", address}, {"message", tcp.has_value() ? "epoll" : tcp.error().message}});
   return ok();
@@ -105,7 +101,7 @@ void StreamPort::run(const std::stop_token& stop) {
   std::array<epoll_event, 16> events{};
   while (!stop.stop_requested() && !over()) {
     const int count =
-        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), kLookUpMillis);
+        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), look_up_millis);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
       const int descriptor = event.data.fd;
@@ -240,7 +236,7 @@ void StreamPort::leave(StreamCaller& caller) {
 
 void StreamPort::look_up() {
   const auto now = Clock::now();
-  if (now - looked_ < std::chrono::milliseconds(kLookUpMillis)) return;
+  if (now - looked_ < std::chrono::milliseconds(look_up_millis)) return;
   looked_ = now;
   if (std::exchange(resting_, false)) {
     for (const auto* socket : {unix_ ? &*unix_ : nullptr, tcp_ ? &*tcp_ : nullptr}) {

@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "runtime/net/local_socket.h"
+#include "runtime/net/waiting.h"
 
 namespace trainyard::runtime {
 namespace {
-
-constexpr int kLookUpMillis = 100;  // between looks at the stop token and the clock
 
 // A peer whose host is gone is noticed within half a minute, while data is under way and without.
 constexpr int kKeepaliveIdleSeconds = 10;
@@ -32,13 +31,9 @@ constexpr int kUnansweredMillis = 30'000;
 // fast, 2 MiB no more.
 constexpr int kUnixBufferBytes = 1 << 20;
 
-Error failed(const std::string& what) {
-  return unavailable(what + ": " + std::generic_category().message(errno));
-}
-
 Result<Descriptor> new_socket(int family) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return failed("cannot make a stream socket");
+  if (!socket) return call_failed("cannot make a stream socket");
   return socket;
 }
 
@@ -89,7 +84,7 @@ Status listen_at(const Descriptor& socket, const sockaddr* address, socklen_t le
   if (::bind(socket.get(), address, length) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) {
     return ok();
   }
-  return failed("cannot listen");
+  return call_failed("cannot listen");
 }
 
 // As gRPC does: who listens on all interfaces is there for callers of both families.
@@ -107,7 +102,7 @@ Status wait_until_connected(int socket, StreamSocket::Clock::time_point deadline
                             const std::stop_token& stop) {
   for (;;) {
     pollfd waiting{.fd = socket, .events = POLLOUT, .revents = 0};
-    if (::poll(&waiting, 1, kLookUpMillis) > 0) break;
+    if (::poll(&waiting, 1, look_up_millis) > 0) break;
     if (stop.stop_requested()) return unavailable("asked to stop");
     if (StreamSocket::Clock::now() > deadline) return unavailable("no answer in time");
   }
@@ -160,7 +155,7 @@ Result<StreamSocket> StreamSocket::connect_unix(const std::string& name) {
   TRY_ASSIGN(Descriptor socket, new_socket(AF_UNIX));
   const auto address = LocalAddress::of(name);
   if (!address || ::connect(socket.get(), address->pointer(), address->length) != 0) {
-    return failed("cannot connect to the Unix socket " + name);
+    return call_failed("cannot connect to the Unix socket " + name);
   }
   prepare_unix(socket.get());
   return StreamSocket(std::move(socket));
@@ -179,7 +174,7 @@ Result<StreamSocket> StreamSocket::connect_tcp(const std::string& address, int p
     const bool at_once = ::connect(socket.get(), each->ai_addr, each->ai_addrlen) == 0;
     if (at_once) return StreamSocket(std::move(socket));
     if (errno != EINPROGRESS) {
-      last = failed("cannot connect");
+      last = call_failed("cannot connect");
       continue;
     }
     const Status connected = wait_until_connected(socket.get(), deadline, stop);
@@ -224,7 +219,7 @@ Result<std::size_t> StreamSocket::send(std::span<const iovec> pieces) const {
   } while (count < 0 && errno == EINTR);
   if (count >= 0) return static_cast<std::size_t>(count);
   if (is_for_later(errno)) return std::size_t{0};
-  return failed("cannot send");
+  return call_failed("cannot send");
 }
 
 Result<std::size_t> StreamSocket::receive(std::span<const iovec> places) const {
@@ -238,7 +233,7 @@ Result<std::size_t> StreamSocket::receive(std::span<const iovec> places) const {
   if (count > 0) return static_cast<std::size_t>(count);
   if (count == 0) return unavailable("the peer is gone");
   if (is_for_later(errno)) return std::size_t{0};
-  return failed("cannot receive");
+  return call_failed("cannot receive");
 }
 
 void StreamSocket::end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
