@@ -39,6 +39,12 @@ class Executor {
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   std::span<const ConstTensor> gather_inputs(const Node& node);
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
+  // Which of a step's inputs receive their gradients.
+  enum class Targets { all, variables, values };
+  [[nodiscard]] bool is_target(const BackwardStep& step, std::size_t input, Targets targets) const;
+  [[nodiscard]] bool has_targets(const BackwardStep& step, Targets targets) const;
+  void run_backward(const BackwardStep& step, Targets targets, const Feed& feed,
+                    std::span<float> gradients);
 
   Graph graph_;
   NodeId loss_;

@@ -55,6 +55,7 @@ struct BackwardCall {
 
 struct Kernels {
   void (*forward)(const Op& op, const ForwardCall& call);
+  // May be called twice for an op, each time for some of its inputs: variables first.
   void (*backward)(const Op& op, const BackwardCall& call);
 };
 

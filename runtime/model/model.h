@@ -29,7 +29,8 @@ class RowBatch;
 
 // What is told of a gradient while it is computed; each may be empty.
 struct GradientNews {
-  // The parameters of variables()[i] are read next: from the first layer to the last.
+  // The parameters of variables()[i] are read next: from the first layer to the last, a variable
+  // that several layers share once for each.
   std::function<void(std::size_t)> on_need;
   std::function<void(const BatchResult&)> on_result;  // before the first gradient is there
   // The gradient of variables()[i] is final: from the last layer to the first.

@@ -27,6 +27,7 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       shard_(std::move(shard)),
       sink_(std::move(sink)),
       pending_(index_of(rules_.gate.ranks)),
+      begun_(pending_.size()),
       waiting_(pending_.size()),
       first_steps_(gate_.rank_steps()),
       lost_(pending_.size()),
@@ -36,7 +37,8 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       told_(pending_.size()),
       restored_(std::move(start.residuals)),
       residual_leaves_(std::ssize(restored_)),
-      awaits_clocks_(start.first_steps.has_value()) {
+      awaits_clocks_(start.first_steps.has_value()),
+      lost_updates_(start.lost) {
   const std::int64_t ranks = rules_.gate.ranks;
   if (awaits_clocks_) {
     ENSURE(rules_.gate.mode == Mode::async && !rows);
@@ -238,14 +240,16 @@ void Aggregator::hold(Push push) {
     return leaves.begin <= each->leaf && each->leaf < leaves.end;
   });
   pending_[index_of(rank)] = std::move(push);
+  begun_[index_of(rank)].reset();
   if (gate_.complete()) commit();
 }
 
-TreeSum Aggregator::sum_of_pending(std::size_t begin) const {
+TreeSum Aggregator::sum_of_pushes(std::size_t begin) const {
   std::vector<GradientReader> parts;
   const std::int64_t part_bytes = gradient_bytes(rules_.wire, rules_.share);
-  for (const auto& push : pending_) {
-    if (!push) continue;
+  for (std::size_t rank = 0; rank < pending_.size(); ++rank) {
+    const Push* const push = push_of(rank);
+    if (push == nullptr) continue;
     for (std::int64_t part = 0; part < parts_of(push->rank); ++part) {
       parts.emplace_back(rules_.wire, rules_.share, push->gradient, part * part_bytes,
                          static_cast<std::int64_t>(begin));
@@ -269,7 +273,7 @@ void Aggregator::commit() {
   const auto start = std::chrono::steady_clock::now();
   const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
   if (rules_.keeps_previous) previous_ = shard_.weights();
-  shard_.apply([this](std::size_t begin) { return sum_of_pending(begin); }, update);
+  shard_.apply([this](std::size_t begin) { return sum_of_pushes(begin); }, update);
   const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;
   apply_seconds_ = lasted.count();
@@ -305,6 +309,7 @@ Answer Aggregator::answer_to(std::size_t rank) {
           .apply_seconds = apply_seconds_,
           .turn = take_turn(rank),
           .clock = clock_of(rank),
+          .lost_updates = lost_updates_,
           .made = backups_ ? backups_->newest() : MadeStep()};
 }
 
@@ -332,12 +337,15 @@ void Aggregator::answer_waiting() {
 
 void Aggregator::end_well(std::int64_t rank) {
   if (backups_) return miss(rank);
-  if (gate_.knows(rank)) told_[index_of(rank)] = true;
+  if (!gate_.knows(rank)) return;
+  begun_[index_of(rank)].reset();
+  told_[index_of(rank)] = true;
 }
 
 void Aggregator::miss(std::int64_t rank) {
   if (gate_.knows(rank)) {
     waiting_[index_of(rank)] = {};
+    begun_[index_of(rank)].reset();
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
     turns_.give_back(index_of(rank));

@@ -31,7 +31,6 @@ struct BatchSums {
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
   std::int64_t dropped = 0;    // sync with backup workers: contributions that came too late
-  std::int64_t lost = 0;       // async: updates that a ps has lost with an earlier process
   StalenessCounts stale = {};  // async: the same of each push
 
   BatchSums& operator+=(const BatchSums& more) {
@@ -40,7 +39,6 @@ struct BatchSums {
     correct += more.correct;
     staleness += more.staleness;
     dropped += more.dropped;
-    lost += more.lost;
     stale += more.stale;
     return *this;
   }
@@ -82,11 +80,12 @@ struct Answer {
   // Not 0: a snapshot of this name is to be made (sync) or being made (async), and waits for the
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
-  double apply_seconds = 0;      // how long summing and updating took for this version
-  bool turn = false;             // async: the rank may make another push
-  std::int64_t clock = 0;        // async: how far the rank is, as max_staleness counts
-  MadeStep made = {};            // sync with backup workers: how this version was made
-  Inheritance inheritance = {};  // sync: the next step needs these gradients of others, too
+  double apply_seconds = 0;       // how long summing and updating took for this version
+  bool turn = false;              // async: the rank may make another push
+  std::int64_t clock = 0;         // async: how far the rank is, as max_staleness counts
+  std::int64_t lost_updates = 0;  // async: see Aggregator::lost_updates()
+  MadeStep made = {};             // sync with backup workers: how this version was made
+  Inheritance inheritance = {};   // sync: the next step needs these gradients of others, too
 };
 
 class Aggregator {
@@ -104,6 +103,8 @@ class Aggregator {
     bool gives_turns = true;      // async: this is the one ps of the gang that does
     bool keeps_previous = false;  // sync: the version before the newest can be pulled, too
     bool names_heirs = false;     // sync: those who wait compute for ranks that are missed
+    // Sync: fewer final elements are not worth an update ahead: 1 MiB of them.
+    std::int64_t tail_elements_min = 1 << 18;
     // Sync: where a step does not wait for every rank. Each rank then has one leaf.
     std::optional<BackupSteps::Rules> backups = {};
   };
@@ -114,6 +115,8 @@ class Aggregator {
     // Async, of a ps that was started again alone: the rank_steps that its gang began with. It
     // serves once it knows from the workers where it is to go on (runtime/core/told_clocks.h).
     std::optional<std::vector<std::int64_t>> first_steps = {};
+    // Updates that its version counts and its shard lacks.
+    std::int64_t lost = 0;
   };
   using Reply = std::function<void(Result<Answer>)>;
   using SnapshotSink = std::function<void(Snapshot)>;
@@ -128,6 +131,13 @@ class Aggregator {
   void push(Push push, Reply reply);
   // `conflict` for exactly a version that is not there.
   void pull(const Pull& pull, Reply reply);
+
+  // Ahead of push(), of the same push: its gradient is still computed, in the memory that it shows.
+  // What cannot be taken is left to push(), which says why. Then, from which element of the share
+  // on it is final. Sync sums and updates these elements as soon as all ranks have them; nobody
+  // sees it before the step is made.
+  void begin(Push push);
+  void release(std::int64_t rank, std::int64_t from);
 
   // With heirs: a push of a rank by another, who has been asked for it while the rank was not
   // there. Where the rank itself or another heir was faster it changes nothing.
@@ -149,8 +159,8 @@ class Aggregator {
   void tell_clock(std::int64_t rank, const ToldClock& told);
   // It was started again, and ranks have yet to tell: pushes and pulls wait.
   [[nodiscard]] bool awaits_clocks() const { return awaits_clocks_; }
-  // Updates that its version counts and its shard lacks.
-  [[nodiscard]] std::int64_t lost_updates() const { return clocks_ ? clocks_->lost() : 0; }
+  // Async: updates that its version counts and its shard lacks, lost with earlier processes.
+  [[nodiscard]] std::int64_t lost_updates() const { return lost_updates_; }
   // Newest step taken of the rank, by this process or, as it was told, by an earlier one.
   [[nodiscard]] std::int64_t rank_step(std::int64_t rank) const;
 
@@ -229,7 +239,9 @@ class Aggregator {
   [[nodiscard]] bool may_go_on(std::size_t rank) const;
   bool can_answer(std::size_t rank, const Waiting& waiting);
   void end_if_all_wait();
-  [[nodiscard]] TreeSum sum_of_pending(std::size_t begin) const;
+  [[nodiscard]] const Push* push_of(std::size_t rank) const;
+  [[nodiscard]] TreeSum sum_of_pushes(std::size_t begin) const;
+  void update_tail();
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
@@ -258,22 +270,29 @@ class Aggregator {
   std::vector<std::int64_t> order_;           // in which the parts of a step are added
   double apply_seconds_ = 0;                  // of the newest version
   std::vector<std::optional<Push>> pending_;  // by rank: accepted, not yet committed
-  std::vector<Waiting> waiting_;              // by rank
-  std::vector<std::int64_t> first_steps_;     // by rank: its newest step when this ps started
-  std::vector<bool> lost_;                    // by rank: not there
-  std::vector<bool> idle_;                    // by rank: it has no turn to push
-  std::vector<bool> gone_;                    // by rank: and not to come back
-  std::vector<BatchSums> unseen_;             // by rank: applied since its last answer
-  std::vector<bool> told_;                    // by rank: see all_told()
-  LeafResiduals restored_;                    // of leaves whose ranks have not pushed yet
+  struct Begun {
+    Push push;
+    std::int64_t from = 0;  // of the share: final from here on
+  };
+  std::vector<std::optional<Begun>> begun_;  // by rank: those whose push is still to come
+  std::vector<Waiting> waiting_;             // by rank
+  std::vector<std::int64_t> first_steps_;    // by rank: its newest step when this ps started
+  std::vector<bool> lost_;                   // by rank: not there
+  std::vector<bool> idle_;                   // by rank: it has no turn to push
+  std::vector<bool> gone_;                   // by rank: and not to come back
+  std::vector<BatchSums> unseen_;            // by rank: applied since its last answer
+  std::vector<bool> told_;                   // by rank: see all_told()
+  LeafResiduals restored_;                   // of leaves whose ranks have not pushed yet
   std::int64_t residual_leaves_;
   LeafResiduals residuals_;         // sync: at this version, where its pushes carried them
   std::int64_t next_snapshot_ = 0;  // sync: the name that was announced
   std::optional<std::int64_t> snapshot_at_;
-  std::optional<Cut> cut_;  // async: being made
+  std::optional<Cut> cut_;     // async: being made
+  std::int64_t cut_lost_ = 0;  // lost_updates() of its version
   // Async, where this ps was started again:
   std::optional<ToldClocks> clocks_;
   bool awaits_clocks_ = false;
+  std::int64_t lost_updates_;
   std::vector<std::function<void()>> deferred_;  // by rank: what waits for them
   std::optional<Error> broken_;
 };

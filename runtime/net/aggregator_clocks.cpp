@@ -69,7 +69,7 @@ void Aggregator::take_late(std::int64_t rank, const ToldClock& told) {
   steps[static_cast<std::size_t>(rank)] = told.step;
   gate_ = VersionGate(rules_.gate, gate_.version() + more, std::move(steps));
   if (was_over) gate_.end();
-  for (BatchSums& unseen : unseen_) unseen.lost += more;
+  lost_updates_ += more;
 }
 
 // A rank that has nothing to tell is told for.
@@ -85,7 +85,7 @@ void Aggregator::go_on_if_told() {
   awaits_clocks_ = false;
   gate_ = VersionGate(rules_.gate, clocks_->version(), clocks_->rank_steps());
   restore_clocks();
-  for (BatchSums& unseen : unseen_) unseen.lost += clocks_->lost();
+  lost_updates_ += clocks_->lost();
   for (std::size_t rank = 0; rank < lost_.size(); ++rank) {
     const bool has_told = clocks_->has_told(static_cast<std::int64_t>(rank));
     if (!has_told) lost_[rank] = true;  // nobody waits for it

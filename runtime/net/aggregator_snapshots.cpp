@@ -38,11 +38,12 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
     const ParameterShard::Update update = update_to(cut_->version() + 1, (*push)->sums);
     if (rows_) cut_->apply_rows(rows, row_update(update));
     cut_->apply(
-        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pending(begin); }, update);
+        rank, (*push)->step, [this](std::size_t begin) { return sum_of_pushes(begin); }, update);
   }
   const std::int64_t asked = takes_part_in((*push)->snapshot_step) ? (*push)->snapshot_step : 0;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
     cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
+    cut_lost_ = lost_updates_;
     if (rows_) cut_->keep_rows(rows_->table().fork());
     for (std::size_t other = 0; other < lost_.size(); ++other) {
       if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
@@ -56,13 +57,16 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
 // Nobody pushes any more once training is over: then it is what it is.
 void Aggregator::finish_cut_if_complete() {
   if (!cut_ || (!cut_->is_complete() && !gate_.finished())) return;
-  sink_(std::move(*cut_).take());
+  Snapshot snapshot = std::move(*cut_).take();
+  snapshot.lost = cut_lost_;
   cut_.reset();
+  sink_(std::move(snapshot));
 }
 
 void Aggregator::snapshot_at(std::int64_t step) {
   if (cut_ && cut_->step() == step) return;
-  if (gate_.version() >= step || gate_.finished()) {
+  const bool is_between_steps = shard_.updated_from() == elements();
+  if ((gate_.version() >= step && is_between_steps) || gate_.finished()) {
     take_snapshot(step);
   } else {
     snapshot_at_ = step;
@@ -73,6 +77,7 @@ void Aggregator::take_snapshot(std::int64_t step) {
   sink_({.step = step,
          .version = gate_.version(),
          .rank_steps = gate_.rank_steps(),
+         .lost = lost_updates_,
          .weights = shard_.weights(),
          .slots = copy_of(shard_.slots()),
          .residuals = residuals_,

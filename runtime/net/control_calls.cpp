@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -48,10 +49,12 @@ Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::
   return ok();
 }
 
-Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller, Patient patient) {
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller,
+                    std::chrono::milliseconds patience) {
   grpc::ClientContext context;
-  context.set_wait_for_ready(patient == Patient::yes);
-  context.set_deadline(system_clock::now() + kFinishLimit);
+  context.set_wait_for_ready(patience > patience.zero());
+  context.set_deadline(system_clock::now() +
+                       std::max<std::chrono::milliseconds>(patience, kFinishLimit));
   proto::PsStatus status;
   if (const auto answer = ps.Finish(&context, caller, &status); !answer.ok()) {
     return from_grpc(answer);

@@ -20,9 +20,10 @@ Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller
 Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::int64_t leaf,
                      std::chrono::milliseconds limit, std::span<float> out);
 
-// Tells the ps that training is over: it may exit once every rank knows. `unavailable` after 10 s.
-// A ps that comes back is waited for as long.
-enum class Patient { no, yes };
-Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller, Patient patient);
+// Tells the ps that training is over: it may exit once every rank knows. `unavailable` after 10 s,
+// or where it is not there at once; one that may come back is waited for up to `patience`, where
+// that is not zero.
+Status say_finished(proto::Params::Stub& ps, const proto::Caller& caller,
+                    std::chrono::milliseconds patience);
 
 }  // namespace trainyard::runtime

@@ -37,6 +37,7 @@ Snapshot Cut::take() && {
   return {.step = step_,
           .version = version_,
           .rank_steps = std::move(rank_steps_),
+          .lost = 0,
           .weights = shard_.weights(),
           .slots = std::move(shard_).take_slots(),
           .residuals = std::move(residuals_),

@@ -31,6 +31,7 @@ struct Snapshot {
   std::int64_t step = 0;  // its name
   std::int64_t version = 0;
   std::vector<std::int64_t> rank_steps;
+  std::int64_t lost = 0;  // updates that the version counts and the shard lacks
   Weights weights;
   std::vector<AlignedBuffer> slots;
   LeafResiduals residuals = {};    // of the leaves whose workers have sent them

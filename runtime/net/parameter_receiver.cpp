@@ -2,14 +2,12 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "runtime/net/waiting.h"
+
 namespace trainyard::runtime {
-namespace {
-
-constexpr int kLookUpMillis = 100;  // between looks at the stop token
-
-}  // namespace
 
 ParameterReceiver::ParameterReceiver()
     : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -24,9 +22,19 @@ void ParameterReceiver::start(std::vector<StreamLane*> lanes) {
   changed_.notify_all();
 }
 
-bool ParameterReceiver::wait(const std::function<bool()>& enough, std::chrono::milliseconds limit) {
+bool ParameterReceiver::wait(std::span<const Need> needed, std::chrono::milliseconds limit) {
+  const auto have_come = [needed] {
+    return std::ranges::all_of(needed,
+                               [](const Need& need) { return need.lane->has_come(need.bytes); });
+  };
+  if (have_come()) return true;
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] { return !works_ || failure_ || enough(); });
+  return changed_.wait_for(lock, limit, [&] { return failure_ || have_come(); });
+}
+
+void ParameterReceiver::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !works_; });
 }
 
 std::optional<ParameterReceiver::Failure> ParameterReceiver::failure() {
@@ -57,7 +65,7 @@ void ParameterReceiver::receive(const std::stop_token& stop, std::vector<StreamL
     for (const StreamLane* lane : lanes) {
       watched.push_back({.fd = lane->descriptor(), .events = POLLIN, .revents = 0});
     }
-    if (::poll(watched.data(), watched.size(), kLookUpMillis) <= 0) continue;
+    if (::poll(watched.data(), watched.size(), look_up_millis) <= 0) continue;
     std::vector<StreamLane*> arriving;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const Status received = watched[i].revents != 0 ? lanes[i]->receive_more() : ok();

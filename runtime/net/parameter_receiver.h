@@ -4,9 +4,10 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -24,9 +25,15 @@ class ParameterReceiver {
 
   // From now on the thread alone uses these lanes, until each has all of its answer or has failed.
   void start(std::vector<StreamLane*> lanes);
-  // Waits until `enough` holds, of what the lanes say has come, or nothing more comes, or one has
-  // failed; false: not within `limit`.
-  bool wait(const std::function<bool()>& enough, std::chrono::milliseconds limit);
+  // So many bytes of a lane's answer, from the first on.
+  struct Need {
+    const StreamLane* lane;
+    std::uint64_t bytes;
+  };
+  // Waits until all of them have come, or a lane has failed; false: not within `limit`.
+  [[nodiscard]] bool wait(std::span<const Need> needed, std::chrono::milliseconds limit);
+  // Until nothing is on its way any more.
+  void wait_until_idle();
   // What went wrong first since start(), and with which lane.
   struct Failure {
     const StreamLane* lane;

@@ -105,19 +105,32 @@ void ParameterShard::move_to(MakeBuffer make, Wire wire) {
 }
 
 void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
-  const std::shared_ptr<WeightsBuffer> next = pool_->take();
-  const auto part = [&](std::size_t i) {
-    const auto begin = static_cast<std::int64_t>(i) * kPartElements;
-    const Range range{begin, std::min(begin + kPartElements, elements())};
-    apply_range(gradient(static_cast<std::size_t>(begin)), update, range, *next);
-  };
-  const auto parts = static_cast<std::size_t>((elements() + kPartElements - 1) / kPartElements);
+  const Range left{0, updated_from()};
+  if (!next_) next_ = pool_->take();
+  const auto part = [&](std::size_t i) { apply_part(gradient, update, left, i); };
+  const auto parts = static_cast<std::size_t>((left.size() + kPartElements - 1) / kPartElements);
   if (team_ && parts > 1) {
     team_->run(parts, part);
   } else {
     for (std::size_t i = 0; i < parts; ++i) part(i);
   }
-  weights_ = next;
+  weights_ = std::exchange(next_, nullptr);
+}
+
+void ParameterShard::apply_tail(const SumFrom& gradient, const Update& update, std::int64_t from) {
+  const Range tail{from, updated_from()};
+  if (!next_) next_ = pool_->take();
+  for (std::int64_t at = 0; at < tail.size(); at += kPartElements) {
+    apply_part(gradient, update, tail, static_cast<std::size_t>(at / kPartElements));
+  }
+  updated_from_ = from;
+}
+
+void ParameterShard::apply_part(const SumFrom& gradient, const Update& update, Range range,
+                                std::size_t i) {
+  const std::int64_t begin = range.begin + static_cast<std::int64_t>(i) * kPartElements;
+  apply_range(gradient(static_cast<std::size_t>(begin)), update,
+              {begin, std::min(begin + kPartElements, range.end)}, *next_);
 }
 
 void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range range,

@@ -76,6 +76,11 @@ class ParameterShard {
   // Reads the sum, applies it and flips to the new weights, in one pass. The bits do not depend on
   // the number of threads: every element is updated for itself.
   void apply(const SumFrom& gradient, const Update& update);
+  // Ahead of it, of the same sum and update: what it would do with the elements from `from` on. The
+  // weights are those of before until apply(), the slots are not. On the caller's thread alone.
+  void apply_tail(const SumFrom& gradient, const Update& update, std::int64_t from);
+  // From here on the elements are updated ahead; elements() between two updates.
+  [[nodiscard]] std::int64_t updated_from() const { return next_ ? updated_from_ : elements(); }
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
@@ -87,13 +92,17 @@ class ParameterShard {
  private:
   ParameterShard(const OptimizerConfig& optimizer, Weights weights,
                  std::vector<AlignedBuffer> slots);
+  // The `i`-th of the parts that threads take at a time.
+  void apply_part(const SumFrom& gradient, const Update& update, Range range, std::size_t i);
   void apply_range(TreeSum gradient, const Update& update, Range range, WeightsBuffer& next);
 
   OptimizerConfig optimizer_;
   std::shared_ptr<BufferPool> pool_;
   Weights weights_;
   std::vector<AlignedBuffer> slots_;
-  std::unique_ptr<ThreadTeam> team_;  // none: the caller updates alone
+  std::unique_ptr<ThreadTeam> team_;     // none: the caller updates alone
+  std::shared_ptr<WeightsBuffer> next_;  // of an update that has begun
+  std::int64_t updated_from_ = 0;        // in it
 };
 
 // A copy of the slots, to be written while training goes on.

@@ -65,7 +65,10 @@ struct Pulled {
   std::int64_t rank_step = 0;      // newest step of this worker that every ps has taken
   std::int64_t rank_step_max = 0;  // and that any has
   bool turn = false;               // async: this worker may push again, says ps 0
-  BatchSums sums;                  // all that was applied since this worker's last answer
+  // Async: updates that the ps' versions count and their shares lack, of all ps together: what was
+  // lost with earlier processes of them.
+  std::int64_t lost_updates = 0;
+  BatchSums sums;  // all that was applied since this worker's last answer
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
   // With backup workers: the newest version that was made to be a checkpoint, 0: none yet; and
@@ -78,7 +81,7 @@ struct Pulled {
   Traffic traffic = {};  // of this exchange
   ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
-  // push_pull, but for what await_parameters() is called for.
+  // push_pull, but for elements that await_parameters() was not called for yet.
   std::span<const float> parameters;
 };
 
@@ -115,7 +118,8 @@ class ParamsChannel {
   // made. The last of them may still be on their way when it returns.
   virtual Result<Pulled> push_pull(const Contribution& contribution) = 0;
   // Waits until the elements of the arena before `end` are there, so that a model can begin with
-  // its first layer. As unsuccessful as push_pull() would have been.
+  // its first layer. `unavailable` when a ps is gone or too late, or the caller was asked to stop:
+  // no other call succeeds afterwards.
   virtual Status await_parameters(std::int64_t /*end*/) { return ok(); }
 
   // Gives every ps the contribution of another rank, as it was asked to: made from the parameters

@@ -32,7 +32,7 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_clock(answer.clock);
   if (answer.made.version > 0) *header.mutable_made() = message_of(answer.made);
   header.set_dropped(answer.sums.dropped);
-  header.set_lost_updates(answer.sums.lost);
+  header.set_lost_updates(answer.lost_updates);
   const StalenessCounts& stale = answer.sums.stale;
   if (stale.total() == 0) return header;
   for (const std::int64_t count : stale.updates()) header.add_staleness_counts(count);

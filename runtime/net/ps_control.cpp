@@ -8,57 +8,39 @@
 #include "runtime/net/unary_call.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// A message none of whose fields is set is of no bytes, whatever its type: an InheritReply too.
+grpc::ByteBuffer no_words() { return encode_frame(proto::PullFrame(), {}); }
+
+}  // namespace
 
 void PsServer::offer_control() {
   using Describe = UnaryCall<proto::Caller, proto::PsStatus>;
-  Describe::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestDescribe(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::Caller& caller, const Describe::Reply& reply) {
-        reply(describe(caller));
-      });
-  Describe::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestFinish(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
+  offer_calls<Describe>(&ParamsService::RequestDescribe,
+                        [this](const proto::Caller& caller, const Describe::Reply& reply) {
+                          reply(describe(caller));
+                        });
+  offer_calls<Describe>(
+      &ParamsService::RequestFinish,
       [this](const proto::Caller& caller, const Describe::Reply& reply) { reply(finish(caller)); });
 
   using ReadResidual = UnaryCall<proto::ResidualRequest, proto::ResidualReply>;
-  ReadResidual::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestResidual(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const proto::ResidualRequest& request, const ReadResidual::Reply& reply) {
-        reply(residual(request));
-      });
+  offer_calls<ReadResidual>(&ParamsService::RequestResidual,
+                            [this](const proto::ResidualRequest& request,
+                                   const ReadResidual::Reply& reply) { reply(residual(request)); });
 
   using Inherit = UnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>;
-  Inherit::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestInherit(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const grpc::ByteBuffer& request, const Inherit::Reply& reply) {
-        const Status taken = inherit(request);
-        if (!taken.has_value()) return reply(taken.error());
-        reply(encode_frame(proto::PullFrame(), {}));  // no bytes, which is an InheritReply
-      });
+  offer_calls<Inherit>(&ParamsService::RequestInherit,
+                       [this](const grpc::ByteBuffer& request, const Inherit::Reply& reply) {
+                         const Status taken = inherit(request);
+                         if (!taken.has_value()) return reply(taken.error());
+                         reply(no_words());
+                       });
 
   using TakeSnapshot = UnaryCall<proto::SnapshotRequest, proto::SnapshotReply>;
-  TakeSnapshot::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestSnapshot(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
+  offer_calls<TakeSnapshot>(
+      &ParamsService::RequestSnapshot,
       [this](const proto::SnapshotRequest& request, TakeSnapshot::Reply reply) {
         snapshot(request, std::move(reply));
       });

@@ -277,6 +277,12 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
+Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload payload) {
+  TRY(admit(caller, header));
+  aggregator_.begin(push_of(header, std::move(payload)));
+  return ok();
+}
+
 void PsServer::take_clock(std::int64_t rank, const proto::ToldClock& told) {
   aggregator_.tell_clock(rank,
                          {.step = told.step(),

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/net/aggregator.h"
@@ -91,6 +92,17 @@ class PsServer {
   void offer_stream();
   void offer_control();
   void offer_rows();
+  // One call of the service after another, until the server ends: `request` is its RequestX.
+  template <class Call, class Request>
+  void offer_calls(Request request, typename Call::Handle handle) {
+    Call::offer(
+        [this, request](auto* context, auto* message, auto* responder, void* tag) {
+          if (!accepting_) return false;
+          (service_.*request)(context, message, responder, queue_.get(), queue_.get(), tag);
+          return true;
+        },
+        std::move(handle));
+  }
   void share_memory();
   void offer_lanes();
   [[nodiscard]] bool over() const;
@@ -115,6 +127,8 @@ class PsServer {
   Status admit(PsCaller& caller, const proto::PushFrame& header);
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
+  // A push whose gradient is still computed.
+  Status begin(PsCaller& caller, const proto::PushFrame& header, Payload payload);
   void closed(const PsCaller& caller, bool ended_well);
   // Of a ps that was started again alone.
   void take_clock(std::int64_t rank, const proto::ToldClock& told);

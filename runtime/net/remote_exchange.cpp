@@ -120,7 +120,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
   for (const auto& ps : ps_) {
     proto::PushFrame header = push_frame(*ps, contribution);
     ps->follows = answers_in_pieces(*ps);
-    if (std::exchange(ps->streams, false)) {
+    if (std::exchange(ps->begun, false) && ps->lane) {  // it is on its way
       keep(*ps, header, payload_for(*ps, contribution));
       continue;
     }
@@ -225,7 +225,7 @@ Pulled RemoteParams::together() {
     pulled.rank_step = std::min(pulled.rank_step, ps->pulled.rank_step);
     pulled.rank_step_max = std::max(pulled.rank_step_max, ps->pulled.rank_step);
     pulled.asked_snapshot = std::max(pulled.asked_snapshot, ps->pulled.asked_snapshot);
-    if (ps != ps_.front()) pulled.sums.lost += ps->pulled.sums.lost;
+    if (ps != ps_.front()) pulled.lost_updates += ps->pulled.lost_updates;
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
     pulled.inheritance.add(ps->pulled.inheritance);
   }
@@ -271,7 +271,7 @@ Result<bool> RemoteParams::watch_lanes(milliseconds limit) {
   std::vector<pollfd> watched;
   std::vector<Ps*> of;
   for (const auto& ps : ps_) {
-    if (ps->by_grpc() || !ps->awaited) continue;
+    if (ps->by_grpc() || !(ps->awaited || is_arriving(*ps))) continue;
     of.push_back(ps.get());
     watched.push_back({.fd = ps->lane ? ps->lane->descriptor() : ps->shared->descriptor(),
                        .events = ps->lane ? ps->lane->awaited() : short{POLLIN},
@@ -285,6 +285,10 @@ Result<bool> RemoteParams::watch_lanes(milliseconds limit) {
 }
 
 Status RemoteParams::advance(Ps& ps) {
+  if (!ps.awaited) {
+    const Status more = ps.lane->receive_more();
+    return more.has_value() ? more : Status(ps.explain(more.error()));
+  }
   if (ps.shared) {
     const auto received = ps.shared->receive();
     if (!received.has_value()) return mend(ps, received.error());

@@ -69,7 +69,7 @@ RemoteParams::RemoteParams(RemoteOptions options)
 
 RemoteParams::~RemoteParams() {
   sender_.reset();
-  if (usable_) static_cast<void>(receive_all());
+  if (usable_) static_cast<void>(receive_all());  // who ends needs them no more
   receiver_.reset();
   if (usable_) close_streams();
   for (const auto& ps : ps_) {
@@ -121,7 +121,9 @@ Result<proto::PsStatus> RemoteParams::describe(const Ps& ps) const {
 
 void RemoteParams::choose_way(Ps& ps, const proto::PsStatus& status) {
   using enum RemoteOptions::Transport;
-  if (options_.transport == shared_memory && !status.shared_socket().empty()) {
+  // Later on gradients lie elsewhere.
+  const bool can_share = arena_ || ps.route.empty();
+  if (options_.transport == shared_memory && can_share && !status.shared_socket().empty()) {
     const Status shared = share_memory(ps, status.shared_socket());
     if (shared.has_value()) return;
     log_debug("no shared memory", {{"ps", ps.address}, {"message", shared.error().message}});
@@ -302,8 +304,8 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
 Status RemoteParams::finish() {
   std::optional<Error> first;
   for (const auto& ps : ps_) {
-    const Status said =
-        say_finished(*ps->control, caller(), options_.ps_return ? Patient::yes : Patient::no);
+    const Status said = say_finished(*ps->control, caller(),
+                                     options_.ps_return ? options_.connect_limit : milliseconds(0));
     if (!said.has_value() && !first) first = ps->explain(said.error());
   }
   if (first) return *first;

@@ -40,6 +40,8 @@ struct RemoteOptions {
   // Where the arena may be cut when a gradient is sent while it is computed, ascending from 0:
   // begins of variables. None: it is sent when it is whole.
   std::vector<std::int64_t> cuts = {};
+  // Sync: a ps in whose reach the gradient's memory is sums of it what is final already.
+  bool summed_early = false;
   // push_pull() returns before all parameters are there: await_parameters() is called for them.
   bool parameters_follow = false;
   // To and from a ps with a smaller share: what a socket takes at once anyway is not worth a
@@ -124,8 +126,10 @@ class RemoteParams final : public ParamsChannel {
   [[nodiscard]] bool takes_pieces(const Ps& ps) const;
   void end_streaming();
   [[nodiscard]] bool answers_in_pieces(const Ps& ps) const;
+  [[nodiscard]] static bool is_arriving(const Ps& ps);
   void receive_the_rest();
   Status receive_all();  // of what receive_the_rest() has begun
+  [[nodiscard]] Status wait_for(std::span<const ParameterReceiver::Need> needed);
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
   Status receive_sent();  // the answers to all frames that were sent

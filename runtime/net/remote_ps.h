@@ -70,7 +70,7 @@ struct RemoteParams::Ps {
   std::int64_t version = 0;          // of the parameters last received
   proto::Encoding wanted = proto::FLOAT32;  // of the parameters that it is to answer with
   std::int64_t residual_leaves = 0;         // that it has residuals of
-  bool streams = false;    // a frame is on its way whose gradient is computed still
+  bool begun = false;                       // it knows of a gradient that is computed still
   bool follows = false;    // its parameters may come after the header of the answer
   bool awaited = false;    // a frame was sent, its answer is to come
   bool holds = false;      // the answer was that it holds the push, and no more
@@ -79,6 +79,7 @@ struct RemoteParams::Ps {
   // Where a ps may come back (remote_return.cpp):
   Sent last;
   bool tells = false;                 // the next frame is the first of a connection
+  int mends = 0;                      // since its last answer
   bool makes_up = false;              // the rank's next push is one that another ps has already
   std::int64_t acknowledged = 0;      // newest step of the rank that it has taken
   std::optional<std::int64_t> clock;  // of its last answer
@@ -95,6 +96,7 @@ struct RemoteParams::Ps {
   [[nodiscard]] bool by_grpc() const { return !shared && !lane; }
   void note(const proto::PullFrame& header) {
     awaited = false;
+    mends = 0;
     holds = header.held();
     if (holds) {
       pulled.sums = {};
@@ -124,7 +126,7 @@ struct RemoteParams::Ps {
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};
-    pulled.sums.lost = header.lost_updates();
+    pulled.lost_updates = header.lost_updates();
     pulled.sums += std::exchange(unreported, {});
     acknowledged = header.rank_step();
     clock = header.clock();

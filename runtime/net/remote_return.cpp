@@ -50,11 +50,13 @@ Status RemoteParams::mend(Ps& ps, const Error& error) {
   ps.shared.reset();
   ps.lane.reset();
   if (ps.call) forget_stream(ps);
+  // One that is found and breaks again and again is waited for no longer than one that is not.
+  if (ps.mends++ > 0) ::poll(nullptr, 0, kPauseMillis);
   TRY(find(ps));
   if (!ps.awaited) ask_again(ps);
   ps.tells = true;
   ps.awaited = true;
-  mended_ = true;
+  mended_ |= ps.mends == 1;
   log_info("connected again", {{"ps", ps.address}, {"transport", ps.route}});
   if (!ps.by_grpc()) return send_again(ps);
   start_stream(ps);

@@ -10,24 +10,14 @@ namespace trainyard::runtime {
 
 void PsServer::offer_rows() {
   using Call = UnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>;
-  Call::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestReadRows(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
-        reply(read_rows(request));
-      });
-  Call::offer(
-      [this](auto* context, auto* request, auto* responder, void* tag) {
-        if (!accepting_) return false;
-        service_.RequestPushRows(context, request, responder, queue_.get(), queue_.get(), tag);
-        return true;
-      },
-      [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
-        reply(stage_rows(request));
-      });
+  offer_calls<Call>(&ParamsService::RequestReadRows,
+                    [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
+                      reply(read_rows(request));
+                    });
+  offer_calls<Call>(&ParamsService::RequestPushRows,
+                    [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
+                      reply(stage_rows(request));
+                    });
 }
 
 Result<grpc::ByteBuffer> PsServer::read_rows(const grpc::ByteBuffer& request) const {

@@ -1,11 +1,18 @@
 #include "runtime/net/shared_lane.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// Of a gradient: a ps that is busy reads none of them, and there must be room for its push.
+constexpr std::int64_t kReleasesMax = 8;
+
+}  // namespace
 
 Result<SharedLane> SharedLane::connect(const std::string& name, std::int64_t share_elements,
                                        SharedFloats arena) {
@@ -16,7 +23,28 @@ Result<SharedLane> SharedLane::connect(const std::string& name, std::int64_t sha
 Status SharedLane::send(const proto::PushFrame& header) {
   proto::SharedPush push;
   *push.mutable_frame() = header;
-  const bool pass = !arena_is_known_ && header.examples() > 0;
+  return send(push);
+}
+
+void SharedLane::begin(const proto::PushFrame& header) {
+  proto::SharedPush push;
+  *push.mutable_frame() = header;
+  push.set_begins(true);
+  released_from_ = static_cast<std::int64_t>(share_elements_);
+  static_cast<void>(send(push));
+}
+
+void SharedLane::release(std::int64_t from) {
+  const auto least = static_cast<std::int64_t>(share_elements_) / kReleasesMax;
+  if (from == 0 || released_from_ - from < std::max<std::int64_t>(least, 1)) return;
+  released_from_ = from;
+  proto::SharedPush push;
+  push.set_final_from(from);
+  static_cast<void>(send(push));
+}
+
+Status SharedLane::send(const proto::SharedPush& push) {
+  const bool pass = !arena_is_known_ && push.frame().examples() > 0;
   TRY(socket_.send(push.SerializeAsString(), pass ? arena_.descriptor() : -1));
   arena_is_known_ = arena_is_known_ || pass;
   return ok();

@@ -21,6 +21,10 @@ class SharedLane {
 
   // The gradient that the header speaks of lies in the arena, and stays as it is until the answer.
   Status send(const proto::PushFrame& header);
+  // Ahead of it: the gradient is still computed. Then, the elements of the share from `from` on are
+  // final. That the ps is gone send() finds out.
+  void begin(const proto::PushFrame& header);
+  void release(std::int64_t from);
 
   struct Received {
     proto::PullFrame header;
@@ -41,10 +45,13 @@ class SharedLane {
         share_elements_(static_cast<std::size_t>(share_elements)),
         arena_(std::move(arena)) {}
 
+  Status send(const proto::SharedPush& push);
+
   PacketSocket socket_;
   std::size_t share_elements_;
   SharedFloats arena_;
   bool arena_is_known_ = false;
+  std::int64_t released_from_ = 0;
   std::map<std::int64_t, SharedFloats> buffers_;  // of the ps, by number
 };
 

@@ -15,15 +15,11 @@
 #include "runtime/net/accept_errors.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/shared_floats.h"
+#include "runtime/net/waiting.h"
 #include "runtime/net/wire_format.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
-namespace {
-
-constexpr int kLookUpMillis = 100;  // between looks at the stop token
-
-}  // namespace
 
 // One worker. Its answers are sent by whichever thread makes the version it waits for.
 class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<Caller> {
@@ -34,7 +30,7 @@ class SharedPort::Caller : public PsCaller, public std::enable_shared_from_this<
   bool well = false;                  // it has said goodbye, or was told to go
   std::optional<SharedFloats> arena;  // of its gradients
 
-  // What it was lent is its own until the next packet.
+  // What it was lent is its own until its next push or pull.
   void take_back() { lent_ = nullptr; }
 
   void answer(Result<Answer> given) {
@@ -106,7 +102,7 @@ void SharedPort::run(const std::stop_token& stop) {
   std::array<epoll_event, 16> events{};
   while (!stop.stop_requested()) {
     const int count =
-        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), kLookUpMillis);
+        ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), look_up_millis);
     for (int i = 0; i < count; ++i) {
       const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
       if (descriptor == socket_.descriptor()) {
@@ -122,7 +118,7 @@ void SharedPort::run(const std::stop_token& stop) {
 // Who knocks would be heard again and again, and nothing else would be done.
 void SharedPort::rest() {
   watch(socket_.descriptor(), 0, EPOLL_CTL_MOD);
-  rests_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLookUpMillis);
+  rests_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(look_up_millis);
 }
 
 void SharedPort::look_up() {
@@ -160,9 +156,13 @@ void SharedPort::serve(
 }
 
 Status SharedPort::take(Caller& caller, Packet packet) {
-  caller.take_back();
   proto::SharedPush push;
   if (!push.ParseFromString(packet.bytes)) return invalid("a packet that is no SharedPush");
+  if (push.has_final_from()) {
+    server_.aggregator_.release(caller.rank, push.final_from());
+    return ok();
+  }
+  if (!push.begins()) caller.take_back();
   if (push.goodbye()) {
     caller.well = true;
     return ok();
@@ -184,6 +184,7 @@ Status SharedPort::take(Caller& caller, Packet packet) {
                             residuals ? WithResiduals::yes : WithResiduals::no);
     gradient.owner = std::make_shared<SharedFloats>(*caller.arena);
   }
+  if (push.begins()) return server_.begin(caller, push.frame(), std::move(gradient));
   return server_.take(caller, push.frame(), std::move(gradient),
                       [weak = caller.weak_from_this()](Result<Answer> given) {
                         if (const auto alive = weak.lock()) alive->answer(std::move(given));

@@ -13,6 +13,11 @@ constexpr std::size_t kQueueMax = 2;
 constexpr std::size_t kRememberMax = 8;
 constexpr std::size_t kWaitingMax = 64;
 
+// `unavailable` is the word of a ps that is gone: this one is there, and cannot write.
+Error cannot_write(const Error& error) {
+  return error.code == Code::unavailable ? internal(error.message) : error;
+}
+
 }  // namespace
 
 SnapshotDesk::SnapshotDesk(SnapshotFiles files)
@@ -38,8 +43,8 @@ void SnapshotDesk::take(Snapshot snapshot) {
       return;
     }
   }
-  finish(step, unavailable("the snapshot of step " + std::to_string(step) + " was refused: " +
-                           std::to_string(kQueueMax) + " others wait for the disk"));
+  finish(step, internal("the snapshot of step " + std::to_string(step) + " was refused: " +
+                        std::to_string(kQueueMax) + " others wait for the disk"));
 }
 
 bool SnapshotDesk::knows(std::int64_t step) const {
@@ -59,7 +64,7 @@ void SnapshotDesk::when_written(Request request, Reply reply) {
       reply = nullptr;
     }
   }
-  if (reply) return reply(unavailable("too many wait for snapshots"));
+  if (reply) return reply(internal("too many wait for snapshots"));
   if (result) finish(step, *result);
 }
 
@@ -79,7 +84,7 @@ void SnapshotDesk::run() {
                                          .version = snapshot.version,
                                          .rank_steps = snapshot.rank_steps});
     } else {
-      finish(snapshot.step, file.error());
+      finish(snapshot.step, cannot_write(file.error()));
     }
     lock.lock();
   }

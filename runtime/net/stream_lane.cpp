@@ -7,13 +7,13 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/net/waiting.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
 namespace {
 
 constexpr std::size_t kTokenBytesMax = 2048;  // the header of a frame has a bound
-constexpr int kLookUpMillis = 100;            // between looks at the stop token and the clock
 
 std::uint64_t bytes_of(std::span<const std::span<std::byte>> places) {
   std::uint64_t sum = 0;
@@ -36,7 +36,7 @@ Result<StreamLane> StreamLane::connect(StreamSocket socket, const proto::Caller&
     if (stop.stop_requested()) return unavailable("asked to stop");
     if (Clock::now() > deadline) return unavailable("no welcome in time");
     pollfd waiting{.fd = lane.descriptor(), .events = lane.awaited(), .revents = 0};
-    ::poll(&waiting, 1, kLookUpMillis);
+    ::poll(&waiting, 1, look_up_millis);
   }
 }
 

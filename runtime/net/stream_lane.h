@@ -48,7 +48,8 @@ class StreamLane {
 
   // The same, but the answer is there as soon as its header is: its parameters may follow.
   Result<std::optional<proto::PullFrame>> advance_to_header();
-  // They do. Until they are there nothing else is called but these three.
+  // Its parameters have not all come. Until they have, nothing is called but what stands between
+  // here and descriptor().
   [[nodiscard]] bool is_arriving() const;
   // Brings one call's worth of them to their place.
   Status receive_more();

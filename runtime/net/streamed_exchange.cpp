@@ -2,7 +2,10 @@
 // parameters are read, of the ps that are reached by a stream socket. In shared memory there is
 // nothing to send, and gRPC sends whole messages only.
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "runtime/net/remote_ps.h"
 #include "runtime/net/tail_pieces.h"
@@ -30,48 +33,59 @@ bool RemoteParams::can_begin_push() const {
 
 bool RemoteParams::takes_pieces(const Ps& ps) const {
   const std::int64_t bytes = gradient_bytes(Wire::float32, ps.share);
-  return ps.lane && bytes > 0 && bytes >= options_.streamed_bytes_min;
+  const bool has_way = ps.lane || (ps.shared && options_.summed_early && !options_.backup_workers);
+  return has_way && bytes > 0 && bytes >= options_.streamed_bytes_min;
 }
 
 bool RemoteParams::begin_push(const Contribution& contribution) {
   if (!can_begin_push() || !receive_all().has_value()) return false;
   ENSURE(contribution.sums.examples > 0);
+  const bool is_shared = arena_ && arena_->span().data() == contribution.gradient->data();
   std::vector<StreamLane*> lanes;
   for (const auto& ps : ps_) {
-    if (!takes_pieces(*ps)) continue;
-    if (!sender_) {
+    if (!takes_pieces(*ps) || (ps->shared && !is_shared)) continue;
+    if (ps->lane && !sender_) {
       auto created = GradientSender::create();
       if (!created.has_value()) return false;
       sender_ = *std::move(created);
     }
     proto::PushFrame header = push_frame(*ps, contribution);
     sign(*ps, header);
+    ps->begun = true;
+    if (ps->shared) {
+      ps->shared->begin(header);
+      continue;
+    }
     auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps->share,
                               options_.cuts);
     pieces.front().payload.owner = contribution.gradient;
     ps->lane->begin(header, std::move(pieces), places_for(*ps));
     traffic_.sent += gradient_bytes(Wire::float32, ps->share) * options_.parts;
-    ps->streams = true;
     ps->awaited = true;
     lanes.push_back(&*ps->lane);
   }
+  if (std::ranges::none_of(ps_, [](const auto& ps) { return ps->begun; })) return false;
   usable_ = false;  // for anything but the rest of it
   begun_step_ = contribution.step;
-  sender_->start(std::move(lanes));
+  if (!lanes.empty()) sender_->start(std::move(lanes));
   return true;
 }
 
 void RemoteParams::release(std::int64_t from) {
   if (!begun_step_) return;
+  bool streams = false;
   for (const auto& ps : ps_) {
-    if (ps->streams) ps->lane->release(from);
+    if (!ps->begun) continue;
+    if (ps->shared) ps->shared->release(elements_before(ps->share, from));
+    if (ps->lane) ps->lane->release(from);
+    streams = streams || ps->lane;
   }
-  sender_->ring();
+  if (streams) sender_->ring();
 }
 
 void RemoteParams::end_streaming() {
   release(0);
-  sender_->stop();
+  if (sender_) sender_->stop();
   begun_step_.reset();
   usable_ = true;
 }
@@ -84,10 +98,15 @@ bool RemoteParams::answers_in_pieces(const Ps& ps) const {
          ps.wanted == proto::FLOAT32 && bytes >= options_.streamed_bytes_min;
 }
 
+// The header of its answer is there, and not all that follows.
+bool RemoteParams::is_arriving(const Ps& ps) {
+  return !ps.awaited && ps.follows && ps.lane && ps.lane->is_arriving();
+}
+
 void RemoteParams::receive_the_rest() {
   std::vector<StreamLane*> lanes;
   for (const auto& ps : ps_) {
-    if (ps->lane && ps->lane->is_arriving()) lanes.push_back(&*ps->lane);
+    if (is_arriving(*ps)) lanes.push_back(&*ps->lane);
   }
   if (lanes.empty()) return;
   if (!receiver_) receiver_ = std::make_unique<ParameterReceiver>();
@@ -97,34 +116,37 @@ void RemoteParams::receive_the_rest() {
 
 Status RemoteParams::await_parameters(std::int64_t end) {
   if (!arriving_) return ok();
-  std::vector<std::pair<const StreamLane*, std::uint64_t>> needed;
+  std::vector<ParameterReceiver::Need> needed;
   for (const auto& ps : ps_) {
-    if (!ps->lane || !ps->follows) continue;
+    if (!ps->lane || !ps->follows || ps->holds) continue;
     const std::int64_t before = elements_before(ps->share, end);
-    needed.emplace_back(&*ps->lane, static_cast<std::uint64_t>(before * float_bytes));
+    needed.push_back({&*ps->lane, static_cast<std::uint64_t>(before * float_bytes)});
   }
-  const auto enough = [&needed] {
-    return std::ranges::all_of(needed,
-                               [](const auto& each) { return each.first->has_come(each.second); });
-  };
-  if (end < options_.arena_elements && enough()) return ok();
-  Patience patience = patience_for(options_.exchange_limit);
+  return wait_for(needed);
+}
+
+// What failed is not written any more when this returns.
+Status RemoteParams::wait_for(std::span<const ParameterReceiver::Need> needed) {
   usable_ = false;  // until it is well again
-  while (!receiver_->wait(enough, kLookUp)) TRY(keep_waiting(patience));
+  Patience patience = patience_for(options_.exchange_limit);
+  Status waited = ok();
+  while (waited.has_value() && !receiver_->wait(needed, kLookUp)) waited = keep_waiting(patience);
   if (const auto failure = receiver_->failure()) {
     const auto of = std::ranges::find_if(
         ps_, [&failure](const auto& ps) { return ps->lane && &*ps->lane == failure->lane; });
-    return (*of)->explain(failure->error);
+    waited = (*of)->explain(failure->error);
   }
-  usable_ = true;
-  return ok();
+  usable_ = waited.has_value();
+  if (usable_) return waited;
+  arriving_ = false;
+  receiver_.reset();
+  return waited;
 }
 
 Status RemoteParams::receive_all() {
   if (!arriving_) return ok();
   TRY(await_parameters(options_.arena_elements));
-  while (!receiver_->wait([] { return false; }, kLookUp)) {
-  }  // until it leaves the lanes alone
+  receiver_->wait_until_idle();
   arriving_ = false;
   return ok();
 }

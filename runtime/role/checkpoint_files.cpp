@@ -47,7 +47,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
     TRY(task.events.append(ShardEvent{.step = snapshot.step,
                                       .file = file,
                                       .version = snapshot.version,
-                                      .rank_steps = snapshot.rank_steps}));
+                                      .rank_steps = snapshot.rank_steps,
+                                      .lost_updates = snapshot.lost}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;
   };

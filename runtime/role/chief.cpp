@@ -11,6 +11,7 @@
 #include "runtime/files/manifest_file.h"
 #include "runtime/model/row_batch.h"
 #include "runtime/role/checkpoint_files.h"
+#include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/spec_names.h"
 
@@ -192,7 +193,9 @@ Status Chief::commit(Checkpoint checkpoint) {
   // Training ended meanwhile, or a ps that was lost has nothing of this checkpoint.
   const bool given_up = lost || (written.has_value() && !is_one_cut(*written));
   if (given_up && !checkpoint.final_one) {
-    log_info("checkpoint given up", {{"step", checkpoint.step}});
+    log_warning("checkpoint given up",
+                {{"step", checkpoint.step},
+                 {"message", lost ? written.error().message : "the shards are of no one cut"}});
     return ok();
   }
   TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
@@ -221,10 +224,23 @@ Result<std::vector<WrittenShard>> Chief::snapshot_again(const SnapshotDesk::Requ
   for (std::int64_t i = 0; i < tries && !parts_.task.stop.stop_requested(); ++i) {
     TRY_ASSIGN(const Pulled last, parts_.params.pull_master(parts_.plan.max_steps));
     TRY(evaluate(last.parameters));
+    TRY(report_again(last));
     written = parts_.params.snapshot(request);
     if (written.has_value() || !is_lost_with_ps(written.error())) break;
   }
   return written;
+}
+
+// What the last report said is no longer so.
+Status Chief::report_again(const Pulled& last) {
+  newest_["lost_updates"] = static_cast<double>(last.lost_updates);
+  std::map<std::string, double> values;
+  for (const char* name : {"test_loss", "test_accuracy", "lost_updates"}) {
+    if (const auto found = newest_.find(name); found != newest_.end()) values.insert(*found);
+  }
+  const std::int64_t version = parts_.plan.max_steps;
+  return parts_.task.events.append(
+      MetricEvent{.step = version, .max_steps = version, .values = std::move(values)});
 }
 
 // What is committed so far and stays, and the one being written.
@@ -232,6 +248,18 @@ std::vector<std::int64_t> Chief::kept_with(std::int64_t step) const {
   if (!parts_.task.context.keep_files) return {};
   std::vector<std::int64_t> steps = steps_to_keep(retention_of(saving_), committed_);
   steps.push_back(step);
+  return steps;
+}
+
+// Of a rank that had gone home a ps that was started again after that may know too little.
+std::vector<std::int64_t> Chief::steps_of_all(const std::vector<WrittenShard>& shards) {
+  std::vector<std::int64_t> steps = shards.front().rank_steps;
+  for (const WrittenShard& shard : shards) {
+    ENSURE(shard.rank_steps.size() == steps.size());
+    for (std::size_t rank = 0; rank < steps.size(); ++rank) {
+      steps[rank] = std::max(steps[rank], shard.rank_steps[rank]);
+    }
+  }
   return steps;
 }
 
@@ -245,7 +273,7 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   manifest.spec_hash = context.spec_hash;
   manifest.mode = step_mode(context.spec) == Mode::sync ? "sync" : "async";
   manifest.seed = training_.seed;
-  manifest.worker_steps = shards.front().rank_steps;
+  manifest.worker_steps = steps_of_all(shards);
   manifest.slots = parts_.plan.slot_names;
   manifest.metrics = checkpoint.metrics;
   manifest.description = {

@@ -64,7 +64,9 @@ class Chief {
   Status commit_under_way();  // waits for it
   [[nodiscard]] bool is_lost_with_ps(const Error& error) const;
   Result<std::vector<WrittenShard>> snapshot_again(const SnapshotDesk::Request& request);
+  Status report_again(const Pulled& last);
   [[nodiscard]] Status blame(Status committed) const;
+  static std::vector<std::int64_t> steps_of_all(const std::vector<WrittenShard>& shards);
   Manifest manifest_of(const Checkpoint& checkpoint, const std::vector<WrittenShard>& shards) const;
   [[nodiscard]] std::vector<std::int64_t> kept_with(std::int64_t step) const;
 

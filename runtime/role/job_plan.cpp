@@ -158,6 +158,16 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
   return plan;
 }
 
+Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan) {
+  std::vector<std::int64_t> steps;
+  if (context.restore) {
+    TRY_ASSIGN(const Manifest manifest, read_manifest(*context.restore));
+    steps = manifest.worker_steps;
+  }
+  steps.resize(static_cast<std::size_t>(plan.ranks));
+  return steps;
+}
+
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index) {
   if (context.restore) return restored_share(context, plan, index);

@@ -8,6 +8,7 @@ namespace trainyard::runtime {
 
 void Progress::add(const Pulled& pulled) {
   sums_ += pulled.sums;
+  lost_ = std::max(lost_, pulled.lost_updates);
   if (pulled.traffic.sent == 0) return;
   traffic_.sent += pulled.traffic.sent;
   traffic_.received += pulled.traffic.received;
@@ -49,7 +50,7 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   const std::int64_t dropped = dropped_before_ + sums_.dropped;
   if (kind_.dropped) values["dropped_contributions"] = static_cast<double>(dropped);
 
-  const std::int64_t lost = lost_ + sums_.lost;
+  const std::int64_t lost = lost_;
   if (lost > 0) values["lost_updates"] = static_cast<double>(lost);
 
   const StalenessCounts stale = stale_;

@@ -40,7 +40,7 @@ class Progress {
   StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
   std::int64_t dropped_before_ = 0;  // this interval
-  std::int64_t lost_ = 0;            // updates, with ps that died, up to the last report
+  std::int64_t lost_ = 0;            // updates, with ps that died
   Traffic traffic_;                  // of this worker's own pushes
   std::int64_t pushes_ = 0;
   StepTimes times_;

@@ -55,7 +55,11 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
       std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   // The agent starts a worker again that died, and the server ends the gang where that is no use.
   const bool waits = comes_back(context, Role::worker);
-  const auto return_limit = waits || is_back ? first_caller_limit : std::chrono::seconds(0);
+  // Of a worker that had gone home a ps that is back never hears: it goes on without before the
+  // server finds that the job does not.
+  const auto return_limit = is_back ? first_caller_limit / 2
+                            : waits ? first_caller_limit
+                                    : std::chrono::seconds(0);
   Aggregator::Rules rules = plan.rules(context.spec, index);
   rules.gives_turns = index == 0;
   // Rows are updated in place: of a table there is no version before. With backup workers nobody is

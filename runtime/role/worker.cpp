@@ -2,13 +2,14 @@
 // for sync and async, for ps and for none: what differs is behind ParamsChannel.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "runtime/core/arena_layout.h"
 #include "runtime/core/schedule.h"
 #include "runtime/core/step_protocol.h"
+#include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/math/wire/onebit.h"
 #include "runtime/model/row_batch.h"
@@ -98,8 +99,7 @@ class Training {
   // whole attempt: examples and losses belong to no interval of the chief's.
   void forget_what_was_before() {
     unreported_ += std::exchange(pulled_.sums, {});
-    unreported_ = {
-        .dropped = unreported_.dropped, .lost = unreported_.lost, .stale = unreported_.stale};
+    unreported_ = {.dropped = unreported_.dropped, .stale = unreported_.stale};
   }
 
   void take_in() {

@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "runtime/core/arena_layout.h"
 #include "runtime/net/local_params.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/final_tail.h"
 #include "runtime/role/heir.h"
-#include "runtime/role/own_share.h"
 #include "runtime/role/serve.h"
 #include "runtime/role/transport_setting.h"
 #include "schemas/base/log.h"
@@ -31,27 +31,29 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
   const auto limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   const std::vector<std::string> addresses = share_addresses(context);
   TRY_ASSIGN(const auto transport, allowed_transport());
-  TRY_ASSIGN(std::unique_ptr<RemoteParams> params,
-             task.cause.of(Reason::peer_lost,
-                           RemoteParams::connect({.ps = addresses,
-                                                  .token = context.token,
-                                                  .rank = rank,
-                                                  .arena_elements = plan.model.arena_elements(),
-                                                  .shares = plan.shares,
-                                                  .parts = std::ssize(own_nodes(task, plan)),
-                                                  .wire = plan.wire,
-                                                  .first_leaf = own_leaves(task, plan).begin,
-                                                  .gaps = gaps_of(plan.model.variables(),
-                                                                  plan.model.arena_elements()),
-                                                  .row_width = plan.model.rows().width(),
-                                                  .cuts = FinalTail::cuts(plan.model.variables()),
-                                                  .parameters_follow = true,
-                                                  .backup_workers = plan.has_backups(),
-                                                  .ps_return = comes_back(context, Role::ps),
-                                                  .connect_limit = limit,
-                                                  .exchange_limit = limit,
-                                                  .transport = transport,
-                                                  .stop = task.stop})));
+  TRY_ASSIGN(
+      std::unique_ptr<RemoteParams> params,
+      task.cause.of(Reason::peer_lost,
+                    RemoteParams::connect(
+                        {.ps = addresses,
+                         .token = context.token,
+                         .rank = rank,
+                         .arena_elements = plan.model.arena_elements(),
+                         .shares = plan.shares,
+                         .parts = std::ssize(own_nodes(task, plan)),
+                         .wire = plan.wire,
+                         .first_leaf = own_leaves(task, plan).begin,
+                         .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements()),
+                         .row_width = plan.model.rows().width(),
+                         .cuts = FinalTail::cuts(plan.model.variables()),
+                         .summed_early = step_mode(context.spec) == Mode::sync,
+                         .parameters_follow = true,
+                         .backup_workers = plan.has_backups(),
+                         .ps_return = comes_back(context, Role::ps),
+                         .connect_limit = limit,
+                         .exchange_limit = limit,
+                         .transport = transport,
+                         .stop = task.stop})));
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     log_info("connected", {{"ps", addresses[i]},
                            {"transport", params->transports()[i]},

@@ -45,6 +45,7 @@ struct ShardEvent {
   ArtifactFile file;
   std::int64_t version = 0;
   std::vector<std::int64_t> rank_steps = {};
+  std::int64_t lost_updates = 0;  // that `version` counts and the shard lacks
   bool operator==(const ShardEvent&) const = default;
 };
 

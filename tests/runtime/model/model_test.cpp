@@ -211,6 +211,22 @@ TEST_CASE("no variable is read before it is said to be, from the first layer to 
   }
 }
 
+TEST_CASE("a gradient that is said to be final is", "[model]") {
+  Model model = build(mlp_spec({9, 7}), digits_shape(), 5);
+  const auto elements = static_cast<std::size_t>(model.arena_elements());
+  std::vector<float> parameters(elements);
+  model.initialize(3, parameters);
+  std::vector<float> gradient(elements, -1e30F);
+  std::vector<float> told(elements);
+  const GradientNews news{.on_need = {}, .on_result = {}, .on_final = [&](std::size_t i) {
+                            const Variable& variable = model.variables()[i];
+                            std::copy_n(gradient.begin() + variable.offset, variable.elements,
+                                        told.begin() + variable.offset);
+                          }};
+  model.gradient(parameters, random_batch(digits_shape(), 5), gradient, news);
+  CHECK(told == gradient);
+}
+
 TEST_CASE("losses and gradients of two unequal parts of a batch add up to the whole's", "[model]") {
   for (const DataShape& shape : {digits_shape(), real_shape()}) {
     Model model = build(mlp_spec({7}), shape, 12);

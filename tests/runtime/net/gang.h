@@ -198,6 +198,7 @@ class Gang {
                    .gives_turns = index == 0,
                    .keeps_previous = spec_.keeps_previous,
                    .names_heirs = spec_.names_heirs,
+                   .tail_elements_min = 1000,
                    .backups = backups(index)},
          .share = static_cast<std::int64_t>(index) < spec_.sharing_ps ? share : Share{},
          .arena_elements = spec_.elements,

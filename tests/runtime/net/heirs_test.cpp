@@ -15,7 +15,7 @@ using test::Gang, test::GangSpec, test::StockStream;
 constexpr GangSpec three_workers{
     .ps = 2, .workers = 3, .keeps_previous = true, .names_heirs = true};
 
-enum class Death { never, before_push, after_push };
+enum class Death { never, before_push, in_push, after_push };
 
 struct Life {
   Death death = Death::never;
@@ -44,7 +44,9 @@ class Worker {
   Status live() {
     RemoteOptions options = gang_.options(rank_, transport_);
     options.stop = killed_.get_token();
+    options.summed_early = true;
     TRY_ASSIGN(params_, RemoteParams::connect(std::move(options)));
+    gradient_ = params_->gradient_buffer(static_cast<std::size_t>(gang_.spec().elements));
     StepProtocol protocol({.mode = Mode::sync, .max_steps = gang_.spec().max_steps});
     for (;;) {
       const StepProtocol::Ask asked = protocol.next();
@@ -79,8 +81,26 @@ class Worker {
   }
 
   Result<Pulled> exchange(std::int64_t step) {
-    if (life_.death == Death::before_push && step == life_.step) return params_->pull(step + 1);
-    return params_->push_pull(contribution(rank_, step));
+    const bool dies = step == life_.step;
+    if (dies && life_.death == Death::before_push) return params_->pull(step + 1);
+    Contribution own = contribution(rank_, step);
+    const std::shared_ptr<const AlignedBuffer> made = std::exchange(own.gradient, gradient_);
+    begin(own, *made);
+    if (dies && life_.death == Death::in_push) return params_->pull(step + 1);
+    std::ranges::copy(made->span().first(final_from(*made)), gradient_->span().begin());
+    return params_->push_pull(own);
+  }
+
+  static std::size_t final_from(const AlignedBuffer& made) { return made.size() / 3; }
+
+  // With the last two thirds as they will be, and nothing that counts before them: where the way
+  // allows it a ps may have summed them when the worker dies.
+  void begin(const Contribution& own, const AlignedBuffer& made) {
+    const std::size_t from = final_from(made);
+    std::ranges::fill(gradient_->span().first(from), -1e30F);
+    std::ranges::copy(made.span().subspan(from),
+                      gradient_->span().begin() + static_cast<std::ptrdiff_t>(from));
+    if (params_->begin_push(own)) params_->release(static_cast<std::int64_t>(from));
   }
 
   [[nodiscard]] Contribution contribution(std::int64_t rank, std::int64_t step) const {
@@ -95,6 +115,7 @@ class Worker {
   Life life_;
   std::stop_source killed_;
   std::unique_ptr<RemoteParams> params_;
+  std::shared_ptr<AlignedBuffer> gradient_;
   Pulled pulled_;
   End end_;
 };
@@ -128,8 +149,8 @@ TEST_CASE("a worker that never comes back changes no byte and is not waited for"
     REQUIRE_FALSE(undisturbed[0].parameters.empty());
     CHECK(undisturbed[0].inherited == 0);
     for (const Gang::Transport transport : test::all_transports) {
-      for (const Death death : {Death::before_push, Death::after_push}) {
-        INFO(test::name_of(transport) << ", " << (death == Death::after_push ? "after" : "before"));
+      for (const Death death : {Death::before_push, Death::in_push, Death::after_push}) {
+        INFO(test::name_of(transport) << ", death " << static_cast<int>(death));
         const auto ends = run(spec, transport, {{Life{}}, {Life{}}, {Life{death, 4}}});
         CHECK(ends[0].error == "");
         CHECK(ends[1].error == "");
@@ -150,7 +171,8 @@ TEST_CASE("workers that die and come back are stood in for meanwhile", "[heirs]"
     const auto ends = run(spec, transport,
                           {{Life{}},
                            {Life{Death::after_push, 3}, Life{Death::before_push, 20}, Life{}},
-                           {Life{Death::before_push, 3}, Life{Death::after_push, 9}, Life{}}});
+                           {Life{Death::before_push, 3}, Life{Death::in_push, 9},
+                            Life{Death::in_push, 10}, Life{Death::after_push, 12}, Life{}}});
     for (const End& end : ends) {
       CHECK(end.error == "");
       CHECK(end.parameters == undisturbed[0].parameters);

@@ -184,10 +184,10 @@ TEST_CASE("async: a ps that is killed goes on alone, and all end with the same p
       }
     }
   }
-  CHECK(kills > 1000);
-  CHECK(all_told > 1000);
-  CHECK(lost > 1000);
-  CHECK(checkpoints > 1000);
+  CHECK(kills > fewer(1000));
+  CHECK(all_told > fewer(1000));
+  CHECK(lost > fewer(1000));
+  CHECK(checkpoints > fewer(1000));
 }
 
 TEST_CASE("async: training ends whichever ps and workers die", "[protocol][ps_return]") {
@@ -215,8 +215,8 @@ TEST_CASE("async: training ends whichever ps and workers die", "[protocol][ps_re
       }
     }
   }
-  CHECK(kills > 1000);
-  CHECK(lost > 100);
+  CHECK(kills > fewer(1000));
+  CHECK(lost > fewer(100));
 }
 
 }  // namespace trainyard::runtime

@@ -57,7 +57,6 @@ struct WorkerEnd {
   std::vector<float> parameters;
   Pulled pulled;
   std::int64_t pushes = 0;
-  std::int64_t lost = 0;
 };
 
 struct Way {
@@ -75,7 +74,6 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, const Way& way, Bar
   TRY_ASSIGN(end.pulled, params->pull(0));
   bool is_new = false;
   while (end.pulled.version < gang.spec().max_steps) {
-    end.lost += std::exchange(end.pulled.sums, {}).lost;
     if (way.new_process_at > 0 && end.pushes == way.new_process_at &&
         !std::exchange(is_new, true)) {
       params.reset();
@@ -97,9 +95,7 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, const Way& way, Bar
     end.pushes = std::max(end.pushes, contribution.step);
     barrier.pass();
   }
-  end.lost += end.pulled.sums.lost;
   TRY_ASSIGN(end.pulled, params->pull_master(gang.spec().max_steps));
-  end.lost += end.pulled.sums.lost;
   end.parameters.assign(end.pulled.parameters.begin(), end.pulled.parameters.end());
   end.pulled.parameters = {};
   return end;
@@ -138,10 +134,10 @@ void check_that_training_goes_on(const GangSpec& spec, std::size_t lost_ps,
     CHECK(end->pulled.newest == spec.max_steps);
     CHECK(end->pulled.rank_step == end->pushes);
     CHECK(end->pulled.rank_step_max == end->pushes);
-    CHECK(end->lost == ends.front()->lost);
+    CHECK(end->pulled.lost_updates == ends.front()->pulled.lost_updates);
   }
   CHECK(pushes == spec.max_steps);
-  const std::int64_t lost = ends.front()->lost;
+  const std::int64_t lost = ends.front()->pulled.lost_updates;
   CHECK(lost >= spec.max_steps / 3 - std::ssize(ways));
   for (std::size_t ps = 0; ps < static_cast<std::size_t>(spec.ps); ++ps) {
     CHECK(pushes_in(ends.front()->parameters, spec, ps) ==

@@ -1,6 +1,7 @@
 #include "tests/runtime/net/sim_ps.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace trainyard::runtime::test {
@@ -33,7 +34,8 @@ void SimPs::begin(const Shard& shard, bool again) {
   newest.assign(ranks, nullptr);
   AlignedBuffer weights(shard.weights.size());
   std::ranges::copy(shard.weights, weights.span().begin());
-  Aggregator::Start start{.version = shard.version, .rank_steps = shard.rank_steps};
+  Aggregator::Start start{
+      .version = shard.version, .rank_steps = shard.rank_steps, .lost = shard.lost};
   if (again) start.first_steps = first_.rank_steps;
   aggregator_ = std::make_unique<Aggregator>(
       rules_, ParameterShard({}, std::move(weights), {}), std::move(start),
@@ -41,7 +43,8 @@ void SimPs::begin(const Shard& shard, bool again) {
         durable_.push_back(
             {.version = snapshot.version,
              .rank_steps = snapshot.rank_steps,
-             .weights = {snapshot.weights->span().begin(), snapshot.weights->span().end()}});
+             .weights = {snapshot.weights->span().begin(), snapshot.weights->span().end()},
+             .lost = snapshot.lost});
         snapshots.insert_or_assign(snapshot.step, std::move(snapshot));
       });
 }
@@ -76,7 +79,7 @@ void SimPs::give_up(std::int64_t rank) {
 void SimPs::note_losses() {
   if (aggregator_->awaits_clocks() || counted_) return;
   counted_ = true;
-  const std::int64_t lost = aggregator_->lost_updates();
+  const std::int64_t lost = aggregator_->lost_updates() - begun_with_.lost;
   lost_ += lost;
   std::int64_t sum = 0;
   for (std::size_t rank = 0; rank < told_.size(); ++rank) {
@@ -89,6 +92,13 @@ void SimPs::note_losses() {
   heard_all_ &= all_told;
   if (all_told && sum != lost) {
     fault_ = "lost " + std::to_string(sum) + " updates, counted " + std::to_string(lost);
+  }
+  // What its weights lack in all, of several lives from one shard too.
+  const std::int64_t all =
+      std::accumulate(lost_by_rank_.begin(), lost_by_rank_.end(), std::int64_t{0});
+  if (heard_all_ && all != aggregator_->lost_updates()) {
+    fault_ = std::to_string(all) + " updates are lost, counted " +
+             std::to_string(aggregator_->lost_updates());
   }
 }
 

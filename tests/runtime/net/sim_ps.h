@@ -22,6 +22,7 @@ class SimPs {
     std::int64_t version = 0;
     std::vector<std::int64_t> rank_steps;
     std::vector<float> weights;
+    std::int64_t lost = 0;  // updates that it lacks
   };
 
   SimPs(Aggregator::Rules rules, Shard first);

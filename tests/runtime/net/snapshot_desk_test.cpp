@@ -56,7 +56,7 @@ TEST_CASE("a failure to write reaches who asks", "[snapshot_desk]") {
   files.write = [](const Snapshot&) -> Result<ArtifactFile> { return unavailable("disk full"); };
   SnapshotDesk desk(std::move(files));
   desk.take(snapshot_of(1));
-  CHECK(ask(desk, {.step = 1, .keep_steps = {}}).error() == unavailable("disk full"));
+  CHECK(ask(desk, {.step = 1, .keep_steps = {}}).error() == internal("disk full"));
 }
 
 TEST_CASE("a third snapshot is refused while two wait for the disk", "[snapshot_desk]") {
@@ -76,7 +76,7 @@ TEST_CASE("a third snapshot is refused while two wait for the disk", "[snapshot_
   desk.take(snapshot_of(2));
   desk.take(snapshot_of(3));
   desk.take(snapshot_of(4));
-  CHECK(ask(desk, {.step = 4, .keep_steps = {}}).error().code == Code::unavailable);
+  CHECK(ask(desk, {.step = 4, .keep_steps = {}}).error().code == Code::internal);
   go_on.release();
   CHECK(ask(desk, {.step = 3, .keep_steps = {}})->file.name == "3");
 }

@@ -115,15 +115,18 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, std::uint64_t seed)
   const auto transport = ways.at((static_cast<std::size_t>(rank) + seed) % ways.size());
   RemoteOptions options = gang.options(rank, transport);
   options.parameters_follow = seed % 2 == 1;
+  options.summed_early = gang.spec().mode == Mode::sync && seed % 3 != 0;
+  const bool summed_early = options.summed_early;
   TRY_ASSIGN(const auto params, RemoteParams::connect(std::move(options)));
   std::vector<float> seen;
-  const auto gradient = arena(gang.spec().elements);
+  const auto gradient = params->gradient_buffer(static_cast<std::size_t>(gang.spec().elements));
   WorkerEnd end;
   end.transports = params->transports();
   const bool sync = gang.spec().mode == Mode::sync;
   const bool streams =
       gang.spec().wire == Wire::float32 &&
-      (transport == Gang::Transport::unix_socket || transport == Gang::Transport::tcp);
+      (transport == Gang::Transport::unix_socket || transport == Gang::Transport::tcp ||
+       (transport == Gang::Transport::shared_memory && summed_early));
   TRY_ASSIGN(end.pulled, params->pull(0));
   while (end.pulled.version < gang.spec().max_steps) {
     if (!sync && !end.pulled.turn) {

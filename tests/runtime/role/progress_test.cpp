@@ -52,16 +52,16 @@ TEST_CASE("dropped contributions are counted in all, where there are backup work
   CHECK_FALSE(Progress({}, 0).take(1).contains("dropped_contributions"));
 }
 
-TEST_CASE("updates that were lost with a ps are counted in all, once there are any",
+TEST_CASE("updates that were lost with a ps are told of as the ps count them, once there are any",
           "[progress][ps_return]") {
   Pulled pulled;
-  pulled.sums.lost = 3;
+  pulled.lost_updates = 3;
   Progress progress({}, 0);
   CHECK_FALSE(progress.take(1).contains("lost_updates"));
   progress.add(pulled);
   CHECK(progress.take(5).at("lost_updates") == 3);
   CHECK(progress.take(6).at("lost_updates") == 3);
-  pulled.sums.lost = 2;
+  pulled.lost_updates = 5;
   progress.add(pulled);
   CHECK(progress.take(7).at("lost_updates") == 5);
 }

@@ -66,7 +66,8 @@ RunEvent RandomValues::run_event() {
     case 1: event.what = MetricEvent{integer(0, number_max), integer(0, 99), metrics()}; break;
     case 2:
       event.what = ShardEvent{
-          integer(0, number_max), artifact(), integer(0, number_max), {integer(0, number_max), 0}};
+          integer(0, number_max), artifact(), integer(0, number_max), {integer(0, number_max), 0},
+          integer(0, number_max)};
       break;
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};

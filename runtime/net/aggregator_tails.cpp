@@ -1,0 +1,50 @@
+// What of a sync step is summed and applied before all its gradients are whole: backward passes end
+// with the first layer, so gradients become final from their end on. It may be done ahead, since
+// whoever gives a rank's gradient of a step, the rank, its next process or an heir, gives the same.
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "runtime/net/aggregator.h"
+
+namespace trainyard::runtime {
+
+void Aggregator::begin(Push push) {
+  const bool sums_tails = rules_.gate.mode == Mode::sync && !backups_ && !rows_ && !broken_;
+  if (!sums_tails || push.sums.examples <= 0 || push.residuals) return;
+  const bool is_next = push.base_version == gate_.version() &&
+                       gate_.judge(push.rank, push.step) == VersionGate::Verdict::accept;
+  if (!is_next) return;
+  if (!check_size(push.rank, WithResiduals::no, push.gradient.bytes()).has_value()) return;
+  const auto rank = static_cast<std::size_t>(push.rank);
+  begun_[rank] = Begun{.push = std::move(push), .from = elements()};
+}
+
+void Aggregator::release(std::int64_t rank, std::int64_t from) {
+  if (!gate_.knows(rank)) return;
+  auto& begun = begun_[static_cast<std::size_t>(rank)];
+  if (!begun || from < 0 || from >= begun->from) return;
+  begun->from = from;
+  update_tail();
+}
+
+const Push* Aggregator::push_of(std::size_t rank) const {
+  if (pending_[rank]) return &*pending_[rank];
+  return begun_[rank] ? &begun_[rank]->push : nullptr;
+}
+
+void Aggregator::update_tail() {
+  BatchSums sums;
+  std::int64_t from = 0;
+  for (std::size_t rank = 0; rank < pending_.size(); ++rank) {
+    const Push* const push = push_of(rank);
+    if (push == nullptr) return;
+    sums += push->sums;
+    if (!pending_[rank]) from = std::max(from, begun_[rank]->from);
+  }
+  if (shard_.updated_from() - from < rules_.tail_elements_min) return;
+  shard_.apply_tail([this](std::size_t begin) { return sum_of_pushes(begin); },
+                    update_to(gate_.version() + 1, sums), from);
+}
+
+}  // namespace trainyard::runtime
