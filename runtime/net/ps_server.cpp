@@ -283,6 +283,17 @@ Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload
   return ok();
 }
 
+// What an earlier process of the task had under way may arrive after its successor has begun: whose
+// gradient is not final there.
+Status PsServer::release(const PsCaller& caller, std::int64_t from) {
+  const auto newest = caller_of_rank_.find(caller.rank);
+  if (newest == caller_of_rank_.end() || newest->second != &caller) {
+    return conflict("another process of this task has come");
+  }
+  aggregator_.release(caller.rank, from);
+  return ok();
+}
+
 void PsServer::take_clock(std::int64_t rank, const proto::ToldClock& told) {
   aggregator_.tell_clock(rank,
                          {.step = told.step(),

@@ -129,6 +129,8 @@ class PsServer {
               Aggregator::Reply reply);
   // A push whose gradient is still computed.
   Status begin(PsCaller& caller, const proto::PushFrame& header, Payload payload);
+  // Of a caller that has begun one: the elements of the share from `from` on are final.
+  Status release(const PsCaller& caller, std::int64_t from);
   void closed(const PsCaller& caller, bool ended_well);
   // Of a ps that was started again alone.
   void take_clock(std::int64_t rank, const proto::ToldClock& told);

@@ -158,10 +158,7 @@ void SharedPort::serve(
 Status SharedPort::take(Caller& caller, Packet packet) {
   proto::SharedPush push;
   if (!push.ParseFromString(packet.bytes)) return invalid("a packet that is no SharedPush");
-  if (push.has_final_from()) {
-    server_.aggregator_.release(caller.rank, push.final_from());
-    return ok();
-  }
+  if (push.has_final_from()) return server_.release(caller, push.final_from());
   if (!push.begins()) caller.take_back();
   if (push.goodbye()) {
     caller.well = true;

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "runtime/net/local_socket.h"
 #include "runtime/net/shared_lane.h"
@@ -157,6 +159,37 @@ TEST_CASE("a sync worker that vanishes from shared memory ends the wait of the o
   REQUIRE(waiting.send(frame_of(0, 1, 1)).has_value());
   lost.reset();
   CHECK(answer_at(waiting).error() == unavailable("the worker of rank 1 is gone"));
+}
+
+TEST_CASE("what an earlier process says to be final is not taken for its successor's",
+          "[shared_memory][tails]") {
+  constexpr std::int64_t many = 5000;
+  const Gang gang(
+      {.workers = 1, .max_steps = 1, .elements = many, .optimizer = {.kind = OptimizerKind::sgd}});
+  const auto begin = [&gang](std::int64_t process, const SharedFloats& arena) {
+    auto lane = SharedLane::connect(shared_socket_of(gang), many, arena);
+    REQUIRE(lane.has_value());
+    proto::PushFrame pull = frame_of(0, 0, 0);
+    pull.set_process(process);
+    REQUIRE(exchange(*lane, pull).has_value());
+    proto::PushFrame push = frame_of(0, 1, 10);
+    push.set_process(process);
+    lane->begin(push);
+    return std::pair(*std::move(lane), push);
+  };
+  auto [earlier, ignored] = begin(1, SharedFloats::create(many).value());
+  const SharedFloats arena = SharedFloats::create(many).value();
+  std::ranges::fill(arena.buffer().span(), -1e30F);  // not computed yet
+  auto [lane, push] = begin(2, arena);
+  earlier.release(100);
+  const auto refused = answer_at(earlier);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error() == conflict("another process of this task has come"));
+
+  std::ranges::fill(arena.buffer().span(), 0.0F);
+  const auto answer = exchange(lane, push);
+  REQUIRE(answer.has_value());
+  CHECK(std::ranges::equal(answer->parameters, test::first_parameters(many).span()));
 }
 
 TEST_CASE("a worker in shared memory is told that its ps is gone", "[shared_memory]") {
