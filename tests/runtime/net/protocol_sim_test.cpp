@@ -18,6 +18,24 @@ std::int64_t sum_of(const std::vector<std::int64_t>& steps) {
   return std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
 }
 
+// Without and with bounded staleness, on any number of ps, by every seed.
+template <typename Check>
+void simulate_async(SimSpec spec, const Check& check) {
+  for (const std::optional<std::int64_t> max_staleness :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      spec.max_staleness = max_staleness;
+      spec.ps = ps;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        check(spec, end);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("sync: killed workers change no bit, and nobody has to start again", "[protocol]") {
@@ -100,50 +118,31 @@ TEST_CASE("sync: a gang that starts again from a checkpoint ends with the same b
 TEST_CASE("async: every ps ends with the same pushes, and every checkpoint is a cut",
           "[protocol]") {
   int checkpoints = 0;
-  for (const std::optional<std::int64_t> max_staleness :
-       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
-    for (const std::int64_t ps : {1, 2, 3}) {
-      const SimSpec spec{
-          .mode = Mode::async, .ps = ps, .max_steps = 25, .max_staleness = max_staleness};
-      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
-        const SimEnd end = simulate(spec, seed);
-        REQUIRE(end.fault == "");
-        for (const auto& steps : end.rank_steps) {
-          REQUIRE(steps == end.rank_steps.front());
-          REQUIRE(sum_of(steps) == spec.max_steps);
-        }
-        checkpoints += end.checkpoints;
-      }
-    }
-  }
+  simulate_async({.mode = Mode::async, .max_steps = 25},
+                 [&](const SimSpec& spec, const SimEnd& end) {
+                   for (const auto& steps : end.rank_steps) {
+                     REQUIRE(steps == end.rank_steps.front());
+                     REQUIRE(sum_of(steps) == spec.max_steps);
+                   }
+                   checkpoints += end.checkpoints;
+                 });
   CHECK(checkpoints > fewer(1000));
 }
 
 TEST_CASE("async: training ends whoever dies, comes back or never does", "[protocol]") {
   int lost = 0;
   int kills = 0;
-  for (const std::optional<std::int64_t> max_staleness :
-       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
-    for (const std::int64_t ps : {1, 2, 3}) {
-      const SimSpec spec{.mode = Mode::async,
-                         .ps = ps,
-                         .workers = 4,
-                         .max_steps = 25,
-                         .max_staleness = max_staleness,
-                         .worker_kills = 15,
-                         .worker_ends = 3,
-                         .gang_kills = 1};
-      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
-        const SimEnd end = simulate(spec, seed);
-        REQUIRE(end.fault == "");
-        REQUIRE(end.over);
-        lost += end.lost_any ? 1 : 0;
-        kills += end.kills;
-      }
-    }
-  }
+  simulate_async({.mode = Mode::async,
+                  .workers = 4,
+                  .max_steps = 25,
+                  .worker_kills = 15,
+                  .worker_ends = 3,
+                  .gang_kills = 1},
+                 [&](const SimSpec& /*spec*/, const SimEnd& end) {
+                   REQUIRE(end.over);
+                   lost += end.lost_any ? 1 : 0;
+                   kills += end.kills;
+                 });
   CHECK(lost > fewer(100));
   CHECK(kills > fewer(1000));
 }
@@ -154,36 +153,24 @@ TEST_CASE("async: a ps that is killed goes on alone, and all end with the same p
   int all_told = 0;
   std::int64_t lost = 0;
   int checkpoints = 0;
-  for (const std::optional<std::int64_t> max_staleness :
-       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
-    for (const std::int64_t ps : {1, 2, 3}) {
-      const SimSpec spec{.mode = Mode::async,
-                         .ps = ps,
-                         .max_steps = 30,
-                         .max_staleness = max_staleness,
-                         .ps_kills = 8};
-      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
-        const SimEnd end = simulate(spec, seed);
-        REQUIRE(end.fault == "");
-        REQUIRE(end.over);
-        // Who had gone may be the only one to have seen the last steps.
-        const std::int64_t unseen = end.all_told ? 0 : spec.workers;
-        for (const std::int64_t version : end.versions) {
-          REQUIRE(version <= spec.max_steps);
-          REQUIRE(version >= spec.max_steps - unseen);
-        }
-        for (std::size_t i = 0; i < end.rank_steps.size() && end.all_told; ++i) {
-          REQUIRE(end.rank_steps[i] == end.rank_steps.front());
-          REQUIRE(sum_of(end.rank_steps[i]) == spec.max_steps);
-        }
-        all_told += end.all_told ? 1 : 0;
-        kills += end.ps_kills;
-        lost += end.lost_updates;
-        checkpoints += end.checkpoints;
-      }
-    }
-  }
+  simulate_async({.mode = Mode::async, .max_steps = 30, .ps_kills = 8},
+                 [&](const SimSpec& spec, const SimEnd& end) {
+                   REQUIRE(end.over);
+                   // Who had gone may be the only one to have seen the last steps.
+                   const std::int64_t unseen = end.all_told ? 0 : spec.workers;
+                   for (const std::int64_t version : end.versions) {
+                     REQUIRE(version <= spec.max_steps);
+                     REQUIRE(version >= spec.max_steps - unseen);
+                   }
+                   for (std::size_t i = 0; i < end.rank_steps.size() && end.all_told; ++i) {
+                     REQUIRE(end.rank_steps[i] == end.rank_steps.front());
+                     REQUIRE(sum_of(end.rank_steps[i]) == spec.max_steps);
+                   }
+                   all_told += end.all_told ? 1 : 0;
+                   kills += end.ps_kills;
+                   lost += end.lost_updates;
+                   checkpoints += end.checkpoints;
+                 });
   CHECK(kills > fewer(1000));
   CHECK(all_told > fewer(1000));
   CHECK(lost > fewer(1000));
@@ -193,28 +180,18 @@ TEST_CASE("async: a ps that is killed goes on alone, and all end with the same p
 TEST_CASE("async: training ends whichever ps and workers die", "[protocol][ps_return]") {
   int kills = 0;
   int lost = 0;
-  for (const std::optional<std::int64_t> max_staleness :
-       {std::optional<std::int64_t>(), std::optional<std::int64_t>(1)}) {
-    for (const std::int64_t ps : {1, 2, 3}) {
-      const SimSpec spec{.mode = Mode::async,
-                         .ps = ps,
-                         .workers = 4,
-                         .max_steps = 25,
-                         .max_staleness = max_staleness,
-                         .worker_kills = 15,
-                         .worker_ends = 3,
-                         .gang_kills = 1,
-                         .ps_kills = 8};
-      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        INFO(ps << " ps, staleness " << max_staleness.value_or(-1) << ", seed " << seed);
-        const SimEnd end = simulate(spec, seed);
-        REQUIRE(end.fault == "");
-        REQUIRE(end.over);
-        kills += end.ps_kills;
-        lost += end.lost_any ? 1 : 0;
-      }
-    }
-  }
+  simulate_async({.mode = Mode::async,
+                  .workers = 4,
+                  .max_steps = 25,
+                  .worker_kills = 15,
+                  .worker_ends = 3,
+                  .gang_kills = 1,
+                  .ps_kills = 8},
+                 [&](const SimSpec& /*spec*/, const SimEnd& end) {
+                   REQUIRE(end.over);
+                   kills += end.ps_kills;
+                   lost += end.lost_any ? 1 : 0;
+                 });
   CHECK(kills > fewer(1000));
   CHECK(lost > fewer(100));
 }
