@@ -21,7 +21,7 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
   TaskContext context = launch.wanted.task;
   context.folder = launch.folder;
   context.keep_files = false;
-  context.workers_return = true;
+  context.tasks_return = true;
   context.restore.reset();
   if (const auto& checkpoint = launch.wanted.restore) {
     context.restore = RestoreFrom{.folder = launch.restore_folder,

@@ -11,7 +11,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kElementBytes = sizeof(float);
 constexpr std::int64_t kChunkBytesMin = 64 << 10;
 constexpr std::int64_t kChunkBytesMax = 1 << 20;
 constexpr std::int64_t kChunksPerPs = 16;
@@ -36,11 +35,11 @@ std::int64_t Share::elements() const {
 }
 
 std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count) {
-  const std::int64_t bytes = std::max<std::int64_t>(arena_elements * kElementBytes, 1);
+  const std::int64_t bytes = std::max<std::int64_t>(arena_elements * float_bytes, 1);
   const std::int64_t wanted =
       std::clamp(bytes / (kChunksPerPs * ps_count), kChunkBytesMin, kChunkBytesMax);
   const std::int64_t chunks = round_up(divide_up(bytes, wanted), ps_count);
-  return round_up(divide_up(bytes, chunks), kLineBytes) / kElementBytes;
+  return round_up(divide_up(bytes, chunks), kLineBytes) / float_bytes;
 }
 
 std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count) {

@@ -9,6 +9,8 @@
 
 namespace trainyard::runtime {
 
+constexpr std::int64_t float_bytes = sizeof(float);  // of an element of the arena
+
 // Elements of the arena, end exclusive.
 struct Range {
   std::int64_t begin = 0;

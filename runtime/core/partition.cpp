@@ -13,7 +13,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kFloatBytes = sizeof(float);
 // Of a description: it is a line of a task's events and a part of an answer of REST.
 constexpr std::size_t kNamedMax = 256;
 constexpr std::size_t kNamedMaxOfShare = 16;
@@ -52,7 +51,7 @@ HeldShare describe(std::span<const Variable> variables, const Share& share, std:
   std::map<std::size_t, HeldVariable> held;  // by position of the variable
   HeldShare described;
   for (const VariablePart& part : parts_of(variables, share)) {
-    const std::int64_t bytes = (part.end - part.begin) * kFloatBytes;
+    const std::int64_t bytes = (part.end - part.begin) * float_bytes;
     const auto [found, is_new] = held.try_emplace(
         part.variable, HeldVariable{.name = variables[part.variable].name, .bytes = 0});
     found->second.bytes += bytes;

@@ -1,15 +1,10 @@
 #include "runtime/data/csv_text.h"
 
+#include "schemas/base/utf8.h"
+
 namespace trainyard::runtime {
-namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
-}  // namespace
-
-CsvText::CsvText(std::string_view text) : text_(text) {
-  if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
-}
+CsvText::CsvText(std::string_view text) : text_(without_byte_order_mark(text)) {}
 
 Result<bool> CsvText::next(std::vector<std::string>& cells) {
   cells.clear();

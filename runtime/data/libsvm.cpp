@@ -12,6 +12,7 @@
 
 #include "runtime/data/libsvm_line.h"
 #include "runtime/data/sparse_set.h"
+#include "schemas/base/utf8.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -27,8 +28,6 @@ struct Place {
     return invalid("dataset: " + path + ": " + where + what);
   }
 };
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string text_of(double number) {
   std::array<char, 32> text{};  // the shortest that reads back: 24 characters at most
@@ -52,10 +51,7 @@ class Reader {
     LibsvmExample example;
     for (std::string line; std::getline(file, line);) {
       ++place.line;
-      std::string_view text = line;
-      if (place.line == 1 && text.starts_with(kByteOrderMark)) {
-        text.remove_prefix(kByteOrderMark.size());
-      }
+      const std::string_view text = place.line == 1 ? without_byte_order_mark(line) : line;
       auto parsed = parse_libsvm_line(text, example);
       if (!parsed) return place.fault(parsed.error().message);
       if (*parsed) TRY(append(place, example));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -56,6 +57,17 @@ Status EventLog::append(const What& what) const {
   if (written == static_cast<ssize_t>(line.size())) return ok();
   if (::ftruncate(fd_, before.st_size) != 0) return failed("cannot mend events.jsonl");
   return unavailable("events.jsonl: disk full");
+}
+
+std::vector<ShardEvent> shards_told(const std::string& folder) {
+  std::ifstream lines(folder + "/events.jsonl");
+  std::vector<ShardEvent> shards;
+  for (std::string line; std::getline(lines, line);) {
+    auto event = parse_run_event(line, 0);
+    if (!event.has_value()) continue;
+    if (auto* shard = std::get_if<ShardEvent>(&event->what)) shards.push_back(std::move(*shard));
+  }
+  return shards;
 }
 
 }  // namespace trainyard::runtime

@@ -22,8 +22,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kFloatBytes = sizeof(float);
-
 std::span<const float> slice(std::span<const float> values, const VariablePart& part) {
   return values.subspan(static_cast<std::size_t>(part.in_share),
                         static_cast<std::size_t>(part.end - part.begin));
@@ -83,7 +81,7 @@ Status read_tensor(const File& file, std::int64_t tensor_start, const ShardRange
     if (begin >= end) continue;
     const auto out = part.out.subspan(static_cast<std::size_t>(begin - part.begin),
                                       static_cast<std::size_t>(end - begin));
-    TRY(file.read_exactly(tensor_start + (begin - range.begin) * kFloatBytes,
+    TRY(file.read_exactly(tensor_start + (begin - range.begin) * float_bytes,
                           std::as_writable_bytes(out)));
     part.found += end - begin;
   }
@@ -107,7 +105,7 @@ Status read_shard(const std::string& folder, const ArtifactFile& about, Search& 
           is_residual(range.slot) && !search.wanted_slots.contains(range.slot);
       continue;
     }
-    const std::int64_t bytes = (range.end - range.begin) * kFloatBytes;
+    const std::int64_t bytes = (range.end - range.begin) * float_bytes;
     if (entry.dtype != "F32" || entry.end - entry.begin != bytes) {
       return invalid(file.path() + ": " + entry.name + " is not of the size its name says");
     }

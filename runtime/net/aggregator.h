@@ -287,8 +287,7 @@ class Aggregator {
   LeafResiduals residuals_;         // sync: at this version, where its pushes carried them
   std::int64_t next_snapshot_ = 0;  // sync: the name that was announced
   std::optional<std::int64_t> snapshot_at_;
-  std::optional<Cut> cut_;     // async: being made
-  std::int64_t cut_lost_ = 0;  // lost_updates() of its version
+  std::optional<Cut> cut_;  // async: being made
   // Async, where this ps was started again:
   std::optional<ToldClocks> clocks_;
   bool awaits_clocks_ = false;

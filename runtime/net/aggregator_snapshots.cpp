@@ -42,8 +42,7 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
   }
   const std::int64_t asked = takes_part_in((*push)->snapshot_step) ? (*push)->snapshot_step : 0;
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
-    cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps());
-    cut_lost_ = lost_updates_;
+    cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps(), lost_updates_);
     if (rows_) cut_->keep_rows(rows_->table().fork());
     for (std::size_t other = 0; other < lost_.size(); ++other) {
       if (lost_[other]) cut_->close(static_cast<std::int64_t>(other));
@@ -58,7 +57,6 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
 void Aggregator::finish_cut_if_complete() {
   if (!cut_ || (!cut_->is_complete() && !gate_.finished())) return;
   Snapshot snapshot = std::move(*cut_).take();
-  snapshot.lost = cut_lost_;
   cut_.reset();
   sink_(std::move(snapshot));
 }

@@ -6,11 +6,12 @@
 namespace trainyard::runtime {
 
 Cut::Cut(std::int64_t step, ParameterShard shard, std::int64_t version,
-         std::vector<std::int64_t> rank_steps)
+         std::vector<std::int64_t> rank_steps, std::int64_t lost)
     : step_(step),
       shard_(std::move(shard)),
       version_(version),
       rank_steps_(std::move(rank_steps)),
+      lost_(lost),
       open_(rank_steps_.size(), true) {}
 
 bool Cut::wants(std::int64_t rank) const { return open_[static_cast<std::size_t>(rank)]; }
@@ -37,7 +38,7 @@ Snapshot Cut::take() && {
   return {.step = step_,
           .version = version_,
           .rank_steps = std::move(rank_steps_),
-          .lost = 0,
+          .lost = lost_,
           .weights = shard_.weights(),
           .slots = std::move(shard_).take_slots(),
           .residuals = std::move(residuals_),

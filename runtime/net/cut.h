@@ -40,9 +40,10 @@ struct Snapshot {
 
 class Cut {
  public:
-  // From the first marker on: `shard`, `version` and `rank_steps` with that push in them.
+  // From the first marker on: `shard`, `version` and `rank_steps` with that push in them, and the
+  // updates that the version counts and the shard lacks.
   Cut(std::int64_t step, ParameterShard shard, std::int64_t version,
-      std::vector<std::int64_t> rank_steps);
+      std::vector<std::int64_t> rank_steps, std::int64_t lost);
 
   [[nodiscard]] std::int64_t step() const { return step_; }
   [[nodiscard]] std::int64_t version() const { return version_; }
@@ -66,6 +67,7 @@ class Cut {
   ParameterShard shard_;
   std::int64_t version_;
   std::vector<std::int64_t> rank_steps_;
+  std::int64_t lost_;
   std::vector<bool> open_;  // by rank
   LeafResiduals residuals_;
   std::optional<RowTable> rows_;

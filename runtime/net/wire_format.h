@@ -16,7 +16,6 @@
 
 namespace trainyard::runtime {
 
-constexpr std::int64_t float_bytes = sizeof(float);
 // In an arena: the means, then the signs of all its elements.
 constexpr std::int64_t onebit_block_elements = onebit_block;
 constexpr std::int64_t onebit_block_bytes =

@@ -10,7 +10,9 @@
 #include "runtime/files/row_tensors.h"
 #include "runtime/files/shard_file.h"
 #include "runtime/net/payload.h"
+#include "schemas/base/check.h"
 #include "schemas/base/log.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -150,6 +152,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_
                .leaves = step_leaves(spec),
                .max_steps = step_count(spec, data.train_examples),
                .wire = spec.training.wire};
+  ENSURE((plan.model.rows().width() > 0) == has_embedding_table(spec));
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {

@@ -1,31 +1,16 @@
 // What a ps goes on from that was started again in the folder of its earlier process.
-#include <fstream>
 #include <optional>
-#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "runtime/files/event_log.h"
 #include "runtime/files/shard_file.h"
 #include "runtime/role/job_plan.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
-#include "schemas/wire/run_event_json.h"
 
 namespace trainyard::runtime {
 namespace {
-
-// The oldest first. A line that was cut short tells nothing.
-std::vector<ShardEvent> shards_told(const std::string& folder) {
-  std::ifstream lines(folder + "/events.jsonl");
-  std::vector<ShardEvent> shards;
-  for (std::string line; std::getline(lines, line);) {
-    auto event = parse_run_event(line, 0);
-    if (!event.has_value()) continue;
-    if (auto* shard = std::get_if<ShardEvent>(&event->what)) shards.push_back(std::move(*shard));
-  }
-  return shards;
-}
 
 Result<StartingShare> share_of(const TaskContext& context, const JobPlan& plan, std::size_t index,
                                const ShardEvent& shard) {

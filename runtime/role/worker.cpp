@@ -338,7 +338,7 @@ class Training {
 
 Result<TaskEnd> run_worker(const Task& task) {
   const JobSpec& spec = task.context.spec;
-  const bool again = task.context.workers_return && task.events.goes_on();
+  const bool again = task.context.tasks_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
                  again ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,

@@ -6,6 +6,9 @@
 
 namespace trainyard {
 
+// What editors of Windows begin a file with.
+std::string_view without_byte_order_mark(std::string_view text);
+
 bool is_valid_utf8(std::string_view text);
 
 // The text itself, with each byte that is not part of a valid sequence replaced by U+FFFD.

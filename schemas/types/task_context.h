@@ -46,7 +46,7 @@ struct TaskContext {
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
   // An agent starts a task again that died by itself (see returns_alone): its peers go on without
   // it, or wait for it.
-  bool workers_return = false;
+  bool tasks_return = false;
   bool operator==(const TaskContext&) const = default;
 };
 
@@ -84,7 +84,7 @@ inline bool comes_back(const TaskContext& context, Role role) {
   TaskKey task = context.key;
   task.role = role;
   task.index = 1;  // one that is not the chief
-  return context.workers_return && context.spec.run_policy.max_restarts > 0 &&
+  return context.tasks_return && context.spec.run_policy.max_restarts > 0 &&
          returns_alone(context.spec, task);
 }
 

@@ -182,7 +182,7 @@ bool share_context(const TaskContext& a, const TaskContext& b) {
   return a.key.job == b.key.job && a.key.attempt == b.key.attempt && a.token == b.token &&
          a.spec_hash == b.spec_hash && a.cluster == b.cluster && a.folder == b.folder &&
          a.restore == b.restore && a.keep_files == b.keep_files &&
-         a.workers_return == b.workers_return && a.spec == b.spec;
+         a.tasks_return == b.tasks_return && a.spec == b.spec;
 }
 
 bool are_same_files(const Checkpoint& a, const Checkpoint& b) {

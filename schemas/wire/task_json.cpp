@@ -111,7 +111,7 @@ Result<TaskContext> parse_task_context(std::string_view text) {
     context.restore = read_restore(*part);
   }
   fields.boolean("keep_files", context.keep_files);
-  fields.boolean("workers_return", context.workers_return);
+  fields.boolean("tasks_return", context.tasks_return);
   fields.refuse_others();
   if (!faults.empty()) return to_error("task.json", faults);
   TRY(check_task_context(context));
@@ -154,7 +154,7 @@ std::string to_json(const TaskContext& context) {
                   {"folder", context.folder},
                   {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
                   {"keep_files", context.keep_files},
-                  {"workers_return", context.workers_return}});
+                  {"tasks_return", context.tasks_return}});
 }
 
 }  // namespace trainyard

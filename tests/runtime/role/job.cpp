@@ -71,9 +71,11 @@ Job& Job::with_returns() {
   return *this;
 }
 
-void Job::kill_and_return(std::int64_t ps) {
+void Job::kill_and_return(std::int64_t ps,
+                          const std::function<void(const std::string& folder)>& between) {
   const std::string task = task_of(Role::ps, ps);
   children_.erase(task);  // SIGKILL
+  if (between) between(folder(task));
   children_.emplace(task, launch(Role::ps, ps));
 }
 
@@ -101,7 +103,7 @@ Child Job::launch(Role role, std::int64_t index) {
   context.folder = folder(task);
   context.restore = restore_;
   context.keep_files = true;
-  context.workers_return = returns_;
+  context.tasks_return = returns_;
   const std::string path = folder_.file(task.substr(0, task.find('/')) + std::to_string(index));
   write_text(path, to_json(context));
   return {runtime_program(), path};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,8 +31,10 @@ class Job {
   void start();  // ps first, to learn their ports, then the workers
   Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
 
-  // Kills a ps, and starts another process in its folder, at its port.
-  void kill_and_return(std::int64_t ps);
+  // Kills a ps, and starts another process in its folder, at its port; `between` is given the
+  // folder before that.
+  void kill_and_return(std::int64_t ps,
+                       const std::function<void(const std::string& folder)>& between = {});
 
   // Exit codes of all tasks by name.
   std::map<std::string, int> wait_all();

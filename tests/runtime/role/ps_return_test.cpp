@@ -1,9 +1,11 @@
 // Whole async jobs of which a ps is killed and started again, while its workers live on.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <map>
 #include <string>
 
+#include "runtime/files/event_log.h"
 #include "tests/runtime/role/job_runs.h"
 
 namespace trainyard::runtime {
@@ -92,6 +94,29 @@ TEST_CASE("it goes on from the first parameters where no shard was written yet",
   job.kill_and_return(0);
   REQUIRE_FALSE(job.task("ps/0").wait_for_line("ps is back").empty());
   finish(job);
+}
+
+TEST_CASE("it goes on from the newest of its shards that is whole", "[ps_return]") {
+  Job job(async_job());
+  job.with_returns().start();
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_FALSE(job.task("worker/0").wait_for_line("checkpoint committed").empty());
+  }
+  std::int64_t newest_whole = 0;
+  job.kill_and_return(1, [&newest_whole](const std::string& folder) {
+    const std::vector<ShardEvent> told = shards_told(folder);
+    REQUIRE(told.size() >= 3);
+    const auto path = [&folder](const ShardEvent& shard) { return folder + "/" + shard.file.name; };
+    std::filesystem::remove(path(told[told.size() - 1]));
+    std::filesystem::resize_file(path(told[told.size() - 2]), told.back().file.bytes - 5);
+    newest_whole = told[told.size() - 3].step;
+  });
+  REQUIRE_FALSE(job.task("ps/1").wait_for_line("ps is back").empty());
+  finish(job);
+  const std::string& said = job.task("ps/1").output();
+  CHECK(said.find("a shard of its own is of no use") != std::string::npos);
+  const std::string goes_on = said.substr(said.find("goes on from its own shard"));
+  CHECK(number_after(goes_on, "\"step\":") == newest_whole);
 }
 
 TEST_CASE("both ps may be killed, again and again, and workers whose staleness is bounded go on",

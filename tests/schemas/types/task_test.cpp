@@ -91,7 +91,7 @@ TEST_CASE("tasks come back where an agent starts them again", "[types]") {
   TaskContext context;
   context.spec.mode = Mode::async;
   CHECK_FALSE(comes_back(context, Role::ps));
-  context.workers_return = true;
+  context.tasks_return = true;
   CHECK(comes_back(context, Role::ps));
   CHECK(comes_back(context, Role::worker));
   CHECK_FALSE(comes_back(context, Role::chief));

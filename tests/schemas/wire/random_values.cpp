@@ -104,7 +104,7 @@ TaskContext RandomValues::task_context() {
     context.restore = RestoreFrom{"/" + printable(40), integer(0, 99), artifact(), artifacts()};
   }
   context.keep_files = coin();
-  context.workers_return = coin();
+  context.tasks_return = coin();
   return context;
 }
 
