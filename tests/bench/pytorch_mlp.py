@@ -19,6 +19,7 @@ import torch.multiprocessing as processes  # noqa: E402
 BATCHES = 20  # that are there; training goes round
 WARM_SECONDS = 0.5
 MEASURED_SECONDS = 2.0
+KINDS = {"sigmoid": torch.nn.Sigmoid, "relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
 def build(sizes, activation):
@@ -67,16 +68,19 @@ def train(rank, workers, port, batch, activation, sizes, answers):
         dist.destroy_process_group()
 
 
-def main():
-    mode, batch, activation, *sizes = sys.argv[1:]
-    kinds = {"sigmoid": torch.nn.Sigmoid, "relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
-    workers = {"one": 1, "ddp": 2}[mode]
+def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+def main():
+    mode, batch, activation, *sizes = sys.argv[1:]
+    workers = {"one": 1, "ddp": 2}[mode]
     context = processes.get_context("spawn")
     answers = context.SimpleQueue()
-    arguments = (workers, port, int(batch), kinds[activation], [int(s) for s in sizes], answers)
+    arguments = (workers, free_port(), int(batch), KINDS[activation], [int(s) for s in sizes],
+                 answers)
     processes.spawn(train, args=arguments, nprocs=workers)
     print(answers.get())
 

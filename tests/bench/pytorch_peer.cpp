@@ -31,6 +31,16 @@ std::string python_with(const std::string& script) {
   return std::string(python) + " " + (build.parent_path() / "tests/bench" / script).string();
 }
 
+const char* script_of(PytorchMode mode) {
+  switch (mode) {
+    case PytorchMode::one_process: return "pytorch_mlp.py one";
+    case PytorchMode::ddp_of_two: return "pytorch_mlp.py ddp";
+    case PytorchMode::rpc_sync: return "pytorch_rpc.py sync";
+    case PytorchMode::rpc_async: return "pytorch_rpc.py async";
+  }
+  return "";
+}
+
 // The number that a command prints.
 double answer_of(const std::string& command) {
   FILE* const output = ::popen((command + " 2>/dev/null").c_str(), "r");
@@ -46,8 +56,7 @@ double answer_of(const std::string& command) {
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
                                                   std::int64_t batch_size) {
   if (!has_pytorch()) return std::nullopt;
-  std::string command = python_with("pytorch_mlp.py");
-  command += mode == PytorchMode::one_process ? " one " : " ddp ";
+  std::string command = python_with(script_of(mode)) + " ";
   command += std::to_string(batch_size) + " " +
              std::string(find_name(activation_names, model.activation)) + " " +
              std::to_string(features);

@@ -10,7 +10,8 @@
 
 namespace trainyard::bench {
 
-enum class PytorchMode { one_process, ddp_of_two };
+// The last two with a parameter server of torch.distributed.rpc, and two workers.
+enum class PytorchMode { one_process, ddp_of_two, rpc_sync, rpc_async };
 
 // Examples per second of all processes; nothing where there is no PyTorch.
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,

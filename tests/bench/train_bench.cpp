@@ -66,7 +66,11 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
 
-  constexpr std::array peers{PytorchMode::one_process, PytorchMode::ddp_of_two};
+  constexpr std::array peers{PytorchMode::one_process, PytorchMode::ddp_of_two,
+                             PytorchMode::rpc_sync, PytorchMode::rpc_async};
+  constexpr std::array peer_names{"PyTorch, one process", "PyTorch DDP, two processes",
+                                  "PyTorch RPC, 1 ps 2 workers sync",
+                                  "PyTorch RPC, 1 ps 2 workers async"};
   std::array<Samples, peers.size()> peer_examples;
   std::vector<Samples> steps(settings.size());
   std::vector<Samples> examples(settings.size());
@@ -115,7 +119,7 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
     if (peer_examples.at(which).values.empty()) continue;
     BenchResult result = summary_of(peer_examples.at(which));
     result.bench = workload.name;
-    result.case_name = which == 0 ? "PyTorch, one process" : "PyTorch DDP, two processes";
+    result.case_name = peer_names.at(which);
     result.unit = "examples/s";
     results.push_back(result);
   }
