@@ -103,8 +103,8 @@ class Aggregator {
     bool gives_turns = true;      // async: this is the one ps of the gang that does
     bool keeps_previous = false;  // sync: the version before the newest can be pulled, too
     bool names_heirs = false;     // sync: those who wait compute for ranks that are missed
-    // Sync: fewer final elements are not worth an update ahead: 1 MiB of them.
-    std::int64_t tail_elements_min = 1 << 18;
+    // Sync: fewer final elements are not worth an update ahead: 128 KiB of them.
+    std::int64_t tail_elements_min = 1 << 15;
     // Sync: where a step does not wait for every rank. Each rank then has one leaf.
     std::optional<BackupSteps::Rules> backups = {};
   };

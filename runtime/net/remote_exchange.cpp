@@ -61,7 +61,7 @@ Result<Pulled> RemoteParams::pull_turn() {
 template <typename FrameOf>
 Result<Pulled> RemoteParams::pull_from_all(proto::Encoding wanted, FrameOf frame_of) {
   TRY(receive_all());
-  if (!usable_) return unavailable("the streams to the ps are closed");
+  if (!usable_) return why_closed();
   if (asks_leader_first()) return pull_leader_first(frame_of(*ps_.front()), wanted);
   for (const auto& ps : ps_) {
     proto::PushFrame header = frame_of(*ps);
@@ -114,7 +114,7 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
     end_streaming();
   }
   TRY(receive_all());
-  if (!usable_) return unavailable("the streams to the ps are closed");
+  if (!usable_) return why_closed();
   ENSURE(contribution.sums.examples > 0);
   prepare(contribution);
   for (const auto& ps : ps_) {
@@ -124,7 +124,11 @@ Result<Pulled> RemoteParams::push_pull(const Contribution& contribution) {
       keep(*ps, header, payload_for(*ps, contribution));
       continue;
     }
-    TRY(send(*ps, header, payload_for(*ps, contribution)));
+    if (goes_from_end(*ps)) {
+      send_from_end(*ps, header, contribution);
+    } else {
+      TRY(send(*ps, header, payload_for(*ps, contribution)));
+    }
   }
   const Seconds push = std::chrono::steady_clock::now() - start;
   TRY_ASSIGN(Pulled pulled, answer_to(contribution));

@@ -40,7 +40,7 @@ struct RemoteOptions {
   // Where the arena may be cut when a gradient is sent while it is computed, ascending from 0:
   // begins of variables. None: it is sent when it is whole.
   std::vector<std::int64_t> cuts = {};
-  // Sync: a ps in whose reach the gradient's memory is sums of it what is final already.
+  // Sync: a ps sums of a gradient what is final already, in shared memory, or what has come.
   bool summed_early = false;
   // push_pull() returns before all parameters are there: await_parameters() is called for them.
   bool parameters_follow = false;
@@ -125,10 +125,13 @@ class RemoteParams final : public ParamsChannel {
   void sign(const Ps& ps, proto::PushFrame& header) const;
   [[nodiscard]] bool takes_pieces(const Ps& ps) const;
   void end_streaming();
+  [[nodiscard]] bool goes_from_end(const Ps& ps) const;
+  void send_from_end(Ps& ps, proto::PushFrame& header, const Contribution& contribution);
   [[nodiscard]] bool answers_in_pieces(const Ps& ps) const;
   [[nodiscard]] static bool is_arriving(const Ps& ps);
   void receive_the_rest();
   Status receive_all();  // of what receive_the_rest() has begun
+  [[nodiscard]] Error why_closed() const;
   [[nodiscard]] Status wait_for(std::span<const ParameterReceiver::Need> needed);
   Status send(Ps& ps, proto::PushFrame& header, const Payload& payload);
   Result<Pulled> answer_to(const Contribution& contribution);
@@ -198,6 +201,7 @@ class RemoteParams final : public ParamsChannel {
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
   std::optional<std::int64_t> begun_step_;  // of a gradient that is still computed and on its way
   bool usable_ = false;                     // streams are open, and no exchange has failed
+  std::optional<Error> lost_arrival_;       // parameters that followed their header did not come
   WallClock::time_point watch_at_;          // when watch_answered() looks again
   bool mended_ = false;                     // in the exchange under way
   std::vector<std::unique_ptr<Call>> former_;    // streams that broke, for the queue to end

@@ -79,7 +79,37 @@ Status StreamCaller::admit() {
   const auto bytes = static_cast<std::int64_t>(in.payload_bytes());
   TRY(server_.aggregator_.check_size(
       frame.rank(), frame.residuals() ? WithResiduals::yes : WithResiduals::no, bytes));
-  return place(bytes);
+  TRY(place(bytes));
+  return begin();
+}
+
+// Its end can be summed before the rest is there: where it is one gradient, and elements lie one
+// after another.
+Status StreamCaller::begin() {
+  const Aggregator& aggregator = server_.aggregator_;
+  pieces_ = 0;
+  piece_bytes_ = 0;
+  comes_from_end_ = push_.pieces_from_end_size() > 1 && aggregator.wire() == Wire::float32 &&
+                    aggregator.parts_of(push_.frame().rank()) == 1;
+  if (!comes_from_end_) return ok();
+  return server_.begin(*this, push_.frame(), gradient());
+}
+
+bool StreamCaller::has_tail() const {
+  return comes_from_end_ && in.stage() == IncomingFrame::Stage::payload &&
+         in.placed_bytes() >= piece_bytes_ + push_.pieces_from_end(pieces_);
+}
+
+Status StreamCaller::take_tail() {
+  while (has_tail()) piece_bytes_ += push_.pieces_from_end(pieces_++);
+  const auto left = static_cast<std::int64_t>(in.payload_bytes() - piece_bytes_);
+  return server_.release(*this, (left + float_bytes - 1) / float_bytes);
+}
+
+Payload StreamCaller::gradient() const {
+  const auto bytes = static_cast<std::size_t>(in.payload_bytes());
+  if (bytes == 0) return {};
+  return {.pieces = {std::as_bytes(memory_->span()).first(bytes)}, .owner = memory_};
 }
 
 // The memory is used again by each frame, once the ps has summed the one before.
@@ -125,7 +155,8 @@ Status StreamCaller::greet() {
 }
 
 Status StreamCaller::take() {
-  const auto bytes = static_cast<std::size_t>(in.payload_bytes());
+  Payload payload = gradient();
+  comes_from_end_ = false;
   in.next();
   state = State::waiting;
   if (push_.has_hello()) return greet();
@@ -133,11 +164,7 @@ Status StreamCaller::take() {
     well = true;
     return ok();
   }
-  Payload gradient;
-  if (bytes > 0) {
-    gradient = {.pieces = {std::as_bytes(memory_->span()).first(bytes)}, .owner = memory_};
-  }
-  return server_.take(*this, push_.frame(), std::move(gradient),
+  return server_.take(*this, push_.frame(), std::move(payload),
                       [weak = weak_from_this()](const Result<Answer>& given) {
                         if (const auto alive = weak.lock()) alive->answer(given);
                       });

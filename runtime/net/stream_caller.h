@@ -38,6 +38,10 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status admit();
   // Under the server's lock: what is to be done with a whole frame.
   Status take();
+  // Under the server's lock: more of a gradient that comes from its end on has come.
+  Status take_tail();
+  // Whether take_tail() has anything to do.
+  [[nodiscard]] bool has_tail() const;
   // The next thing to send; under the server's lock.
   void start_answer();
 
@@ -62,11 +66,18 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status greet();
   Status place(std::int64_t bytes);
   Status place_from_end(std::span<std::byte> memory);
+  Status begin();
+  [[nodiscard]] Payload gradient() const;  // of the frame that comes
 
   StreamPort* port_;  // under the server's lock
   PsServer& server_;
   proto::StreamPush push_;                 // of the frame that comes
   std::shared_ptr<AlignedBuffer> memory_;  // of its payload: the ps sums from it in place
+  // Of a gradient that comes from its end on: how many of its pieces, and of their bytes, the ps
+  // knows to have come.
+  bool comes_from_end_ = false;
+  int pieces_ = 0;
+  std::uint64_t piece_bytes_ = 0;
   std::optional<std::pair<proto::StreamPull, Payload>> given_;  // under the server's lock
   bool refused_ = false;
   std::optional<Clock::time_point> due_;  // when it is dropped

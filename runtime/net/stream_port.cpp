@@ -166,11 +166,12 @@ void StreamPort::read(const std::shared_ptr<StreamCaller>& caller) {
     status = invalid("a frame before the last one was answered");
   }
   const Stage stage = caller->in.stage();
-  if (status.has_value() && stage != Stage::placing && stage != Stage::whole) return;
+  const bool has_news = stage == Stage::placing || stage == Stage::whole || caller->has_tail();
+  if (status.has_value() && !has_news) return;
   handle(caller, std::move(status));
 }
 
-// A header or a whole frame is there, or something that is neither.
+// A header is there, a piece of a gradient or a whole frame, or something that is none of these.
 void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status status) {
   using Stage = IncomingFrame::Stage;
   Ready ready;
@@ -178,6 +179,7 @@ void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status stat
     const std::lock_guard lock(server_.mutex_);
     at_work_ = true;
     if (status.has_value() && caller->in.stage() == Stage::placing) status = caller->admit();
+    if (status.has_value() && caller->has_tail()) status = caller->take_tail();
     if (status.has_value() && caller->in.stage() == Stage::whole) status = caller->take();
     if (!status.has_value()) caller->refuse(status.error());
     at_work_ = false;

@@ -15,6 +15,11 @@
 namespace trainyard::runtime {
 namespace {
 
+// Less is received at once, and summed as fast.
+constexpr std::int64_t kFromEndElementsMin = 1 << 16;
+constexpr std::int64_t kCutElementsMin = 1 << 14;
+constexpr std::int64_t kCutsOfArena = 512;
+
 // Ranges of a share lie one after another in its frames.
 std::int64_t elements_before(const Share& share, std::int64_t end) {
   std::int64_t count = 0;
@@ -69,6 +74,28 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
   begun_step_ = contribution.step;
   if (!lanes.empty()) sender_->start(std::move(lanes));
   return true;
+}
+
+// Whole, but as its end alone can be summed while the rest is on its way.
+bool RemoteParams::goes_from_end(const Ps& ps) const {
+  return ps.lane && options_.summed_early && !options_.backup_workers && !encoder_ &&
+         options_.parts == 1 && ps.share.elements() >= kFromEndElementsMin;
+}
+
+void RemoteParams::send_from_end(Ps& ps, proto::PushFrame& header,
+                                 const Contribution& contribution) {
+  sign(ps, header);
+  std::vector<std::int64_t> cuts;
+  const std::int64_t apart = std::max(options_.arena_elements / kCutsOfArena, kCutElementsMin);
+  for (std::int64_t at = 0; at < options_.arena_elements; at += apart) cuts.push_back(at);
+  auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps.share, cuts);
+  pieces.front().payload.owner = contribution.gradient;
+  traffic_.sent += gradient_bytes(Wire::float32, ps.share);
+  ps.awaited = true;
+  ps.lane->begin(header, std::move(pieces), places_for(ps));
+  ps.lane->release(0);
+  // What went wrong, if it did, is found out when its answer is waited for.
+  static_cast<void>(ps.lane->send_on());
 }
 
 void RemoteParams::release(std::int64_t from) {
@@ -138,9 +165,14 @@ Status RemoteParams::wait_for(std::span<const ParameterReceiver::Need> needed) {
   }
   usable_ = waited.has_value();
   if (usable_) return waited;
+  lost_arrival_ = waited.error();
   arriving_ = false;
   receiver_.reset();
   return waited;
+}
+
+Error RemoteParams::why_closed() const {
+  return lost_arrival_.value_or(unavailable("the streams to the ps are closed"));
 }
 
 Status RemoteParams::receive_all() {

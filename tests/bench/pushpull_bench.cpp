@@ -30,6 +30,7 @@ class PushPull {
     options.arena_elements = elements_;
     options.transport = transport;
     options.wire = wire;
+    options.summed_early = true;
     auto params = RemoteParams::connect(std::move(options));
     ENSURE(params.has_value());
     params_ = std::move(*params);

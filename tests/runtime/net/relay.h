@@ -6,9 +6,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
+#include <limits>
 #include <list>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -17,15 +22,50 @@
 
 namespace trainyard::runtime::test {
 
+// What may still pass, of all connections together.
+class Flow {
+ public:
+  // Bytes to take at once; 0 once the way is cut.
+  std::size_t room(const std::stop_token& stop, std::size_t max) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return left_ > 0 || is_cut_; });
+    return is_cut_ ? 0 : std::min(max, left_);
+  }
+  void take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    left_ -= bytes;
+  }
+  void leave(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    left_ = bytes;
+    changed_.notify_all();
+  }
+  void cut() {
+    const std::lock_guard lock(mutex_);
+    is_cut_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::size_t left_ = std::numeric_limits<std::size_t>::max();
+  bool is_cut_ = false;
+};
+
+struct RelayOptions {
+  std::chrono::milliseconds latency{};  // of each new connection, as by a host with much to do
+  int port = 0;                         // to listen at; 0 = of the OS' choice
+};
+
 class Relay {
  public:
-  // To `address`, "127.0.0.1:port". Each connection is kept waiting for `latency` first, as by a
-  // host that has much to do.
-  explicit Relay(const std::string& address, std::chrono::milliseconds latency = {})
-      : latency_(latency),
+  // To `address`, "127.0.0.1:port".
+  explicit Relay(const std::string& address, RelayOptions options = {})
+      : latency_(options.latency),
         to_port_(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))),
         listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in here = at("127.0.0.2", 0);
+    sockaddr_in here = at("127.0.0.2", static_cast<std::uint16_t>(options.port));
     socklen_t length = sizeof here;
     auto* const generic = reinterpret_cast<sockaddr*>(&here);
     ENSURE(::bind(listener_.get(), generic, length) == 0 && ::listen(listener_.get(), 16) == 0);
@@ -37,6 +77,10 @@ class Relay {
   Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] const std::string& address() const { return address_; }
+  // Of what the other address answers, no more than so many bytes come through from now on.
+  void let_answer(std::size_t bytes) { down_.leave(bytes); }
+  // As if the other address were gone.
+  void cut() { down_.cut(); }
 
  private:
   static sockaddr_in at(const char* host, std::uint16_t port) {
@@ -50,13 +94,16 @@ class Relay {
     pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
     return ::poll(&waiting, 1, 50) > 0;
   }
-  // Until one end closes.
-  static void pass(int from, int to, const std::stop_token& stop) {
+  // Until one end closes, or the flow is cut.
+  static void pass(int from, int to, Flow& flow, const std::stop_token& stop) {
     std::array<char, 65536> bytes;
     while (!stop.stop_requested()) {
+      const std::size_t room = flow.room(stop, bytes.size());
+      if (room == 0) break;
       if (!is_ready(from)) continue;
-      const ssize_t count = ::recv(from, bytes.data(), bytes.size(), 0);
+      const ssize_t count = ::recv(from, bytes.data(), room, 0);
       if (count <= 0) break;
+      flow.take(static_cast<std::size_t>(count));
       for (ssize_t sent = 0; sent < count;) {
         const auto left = static_cast<std::size_t>(count - sent);
         const ssize_t more = ::send(to, bytes.data() + sent, left, MSG_NOSIGNAL);
@@ -92,13 +139,13 @@ class Relay {
         pairs.pop_back();
         continue;
       }
-      pair.up = std::jthread([near = pair.near.get(), far = pair.far.get(),
-                              latency = latency_](const std::stop_token& over) {
-        hold(near, latency);
-        pass(near, far, over);
+      pair.up = std::jthread([this, &pair](const std::stop_token& over) {
+        hold(pair.near.get(), latency_);
+        pass(pair.near.get(), pair.far.get(), up_, over);
       });
-      pair.down = std::jthread([near = pair.near.get(), far = pair.far.get()](
-                                   const std::stop_token& over) { pass(far, near, over); });
+      pair.down = std::jthread([this, &pair](const std::stop_token& over) {
+        pass(pair.far.get(), pair.near.get(), down_, over);
+      });
     }
   }
 
@@ -106,6 +153,8 @@ class Relay {
   const std::uint16_t to_port_;
   Descriptor listener_;
   std::string address_;
+  Flow up_;
+  Flow down_;
   std::jthread thread_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "tests/runtime/net/relay.h"
 #include "tests/runtime/net/stock_stream.h"
+#include "tests/runtime/net/stream_client.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -131,11 +132,43 @@ TEST_CASE("a ps whose stream port is hidden is reached by gRPC, with the same bi
   CHECK(value_of(train_alone(options, {"tcp", "grpc"})) == expected);
 }
 
+TEST_CASE("a ps that dies in the middle of its answer is named, by each call from then on",
+          "[remote_exchange]") {
+  const GangSpec spec{.max_steps = 3, .elements = 1 << 20};
+  const Gang gang(spec);
+  const Relay calls(gang.addresses()[0]);
+  Relay frames("127.0.0.1:" + std::to_string(test::describe(gang.addresses()[0]).stream_port()),
+               {.port = test::describe(gang.addresses()[0]).stream_port()});
+  RemoteOptions options = gang.options(0, Transport::tcp);
+  options.ps[0] = calls.address();
+  options.parameters_follow = true;
+  const auto params = RemoteParams::connect(options);
+  INFO((params.has_value() ? "" : params.error().message));
+  REQUIRE(params.has_value());
+  REQUIRE((*params)->transports() == Names{"tcp"});
+  REQUIRE((*params)->pull(0).has_value());
+  const auto gradient = (*params)->gradient_buffer(static_cast<std::size_t>(spec.elements));
+  const Contribution first{.step = 1, .sums = {.examples = 1}, .gradient = gradient};
+
+  frames.let_answer(2 << 20);
+  REQUIRE((*params)->push_pull(first).has_value());
+  CHECK((*params)->await_parameters(spec.elements / 4).has_value());
+  frames.cut();
+  const Status rest = (*params)->await_parameters(spec.elements);
+  REQUIRE_FALSE(rest.has_value());
+  CHECK(rest.error().code == Code::unavailable);
+  CHECK(rest.error().message.starts_with("ps/0 at " + calls.address()));
+  const Contribution second{.step = 2, .sums = {.examples = 1}, .gradient = gradient};
+  CHECK_FALSE((*params)->begin_push(second));
+  CHECK((*params)->push_pull(second).error() == rest.error());
+  CHECK((*params)->pull(0).error() == rest.error());
+}
+
 TEST_CASE("a ps that is slow to answer a connection is reached, and its rows",
           "[remote_exchange]") {
   const GangSpec spec{.ps = 2, .max_steps = 3, .row_width = 4};
   const Gang gang(spec);
-  const Relay slow(gang.addresses()[1], std::chrono::milliseconds(400));
+  const Relay slow(gang.addresses()[1], {.latency = std::chrono::milliseconds(400)});
   RemoteOptions options = gang.options(0, Transport::grpc);
   options.ps[1] = slow.address();
   const auto params = RemoteParams::connect(options);

@@ -177,6 +177,49 @@ TEST_CASE("a sync step waits for a worker at a stream that dies and comes back",
   }
 }
 
+// No worker does this: a rank's gradient of a step is the same whichever process makes it. So it
+// shows what was summed of whose.
+TEST_CASE("what has come of a gradient from its end on is summed before the rest is there",
+          "[stream_port]") {
+  constexpr std::int64_t many = 20'000;
+  GangSpec spec = waiting_gang();
+  spec.workers = 1;
+  spec.elements = many;
+  spec.optimizer = {.kind = OptimizerKind::sgd};
+  proto::PushFrame ones = push_of(0, 1, many);
+  proto::PushFrame twos = ones;
+  const std::vector<float> gradient(many, 2.0F);
+  twos.set_data(std::string(reinterpret_cast<const char*>(gradient.data()), many * sizeof(float)));
+  const auto trained_on = [&spec](const proto::PushFrame& push) {
+    const Gang gang(spec);
+    return worker(gang, 0).exchange(push)->data();
+  };
+  const std::string on_ones = trained_on(ones);
+  const std::string on_twos = trained_on(twos);
+  REQUIRE(on_ones != on_twos);
+
+  proto::StreamPush begun;
+  *begun.mutable_frame() = twos;
+  begun.mutable_frame()->clear_data();
+  constexpr std::size_t last = 30'000;
+  for (const std::size_t bytes : {last, 4 * many - last}) begun.add_pieces_from_end(bytes);
+  for (const Door door : doors) {
+    for (const std::size_t come : {last - 4, last, 2 * last}) {
+      INFO(come << " bytes");
+      const Gang gang(spec);
+      {
+        StreamClient lost = worker(gang, 0, door);
+        REQUIRE(lost.send(StreamClient::head(begun, 4 * many) + twos.data().substr(0, come)));
+      }
+      const auto answer = worker(gang, 0, door).exchange(ones);
+      REQUIRE(answer.has_value());
+      const std::size_t ahead = come < last ? 0 : last;
+      const std::size_t rest = 4 * many - ahead;
+      CHECK(answer->data() == on_ones.substr(0, rest) + on_twos.substr(rest));
+    }
+  }
+}
+
 TEST_CASE("what an earlier process sends late at a stream is refused", "[stream_port]") {
   const Gang gang(waiting_gang());
   StreamClient earlier = worker(gang, 1);
