@@ -1,9 +1,13 @@
 // Sync training whose tasks are killed by chance, on any number of ps and workers: the model's
-// bytes are always the same. KILL_SEEDS=n runs that many, KILL_SEED=k one.
+// bytes are always the same. KILL_SEEDS=n runs that many, KILL_SEED=k one, KILL_TRANSPORT=name by
+// that way at best.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "tests/e2e/yard.h"
 #include "tests/environment.h"
@@ -69,7 +73,11 @@ std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string
 
 void check_under_fire(const std::string& wire, std::uint64_t seeds) {
   Yard yard;
-  yard.start_agent("a");
+  std::vector<std::string> flags{"--cpus", "8"};
+  if (const char* const transport = std::getenv("KILL_TRANSPORT")) {
+    flags.insert(flags.end(), {"--transport", transport});
+  }
+  yard.start_agent("a", flags);
   yard.wait_for_agents(1);
   const std::string undisturbed = yard.submit(job_of(1, 2, wire));
   yard.wait_for_state(undisturbed, "succeeded");
