@@ -1,6 +1,6 @@
 // Sync training whose tasks are killed by chance, on any number of ps and workers: the model's
 // bytes are always the same. KILL_SEEDS=n runs that many, KILL_SEED=k one, KILL_TRANSPORT=name by
-// that way at best.
+// that way at best, KILL_STEPS=n of so many steps.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -17,17 +17,17 @@ using namespace trainyard::e2e;
 
 namespace {
 
-constexpr int steps = long_run(6000);
+int steps() { return static_cast<int>(number_from_environment("KILL_STEPS", long_run(6000))); }
 
 // A step of eight micro-batches, whoever computes them.
 nlohmann::json job_of(int ps, int workers, const std::string& wire) {
-  nlohmann::json spec = small_job(steps);
+  nlohmann::json spec = small_job(steps());
   spec["training"]["wire"] = wire;
   spec["training"].erase("batch_size");
   spec["training"]["global_batch_size"] = 64;
   spec["training"]["micro_batch_size"] = 8;
   spec["training"]["optimizer"] = "momentum";
-  spec["checkpoint"]["every_steps"] = steps / 20;
+  spec["checkpoint"]["every_steps"] = steps() / 20;
   if (ps == 0) {
     spec["training"]["strategy"] = "all_reduce";
     spec["roles"] = {{"worker", workers}};
@@ -58,7 +58,7 @@ std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string
   const int workers = 1 + seeded.below(4);
   const std::string id = yard.submit(job_of(ps, workers, wire));
   for (int kills = 1 + seeded.below(4); kills > 0; --kills) {
-    const int at = seeded.below(steps);
+    const int at = seeded.below(steps());
     // A step that is not reached because the job was set back is reached later.
     const auto job = yard.wait_for(id, [at](const nlohmann::json& now) {
       const auto& status = now.at("status");
