@@ -80,9 +80,9 @@ struct Answer {
   // Not 0: a snapshot of this name is to be made (sync) or being made (async), and waits for the
   // rank's next push to carry it.
   std::int64_t asked_snapshot = 0;
-  double apply_seconds = 0;       // how long summing and updating took for this version
-  bool turn = false;              // async: the rank may make another push
-  std::int64_t clock = 0;         // async: how far the rank is, as max_staleness counts
+  double apply_seconds = 0;  // of this version: summing and updating once all pushes were there
+  bool turn = false;         // async: the rank may make another push
+  std::int64_t clock = 0;    // async: how far the rank is, as max_staleness counts
   std::int64_t lost_updates = 0;  // async: see Aggregator::lost_updates()
   MadeStep made = {};             // sync with backup workers: how this version was made
   Inheritance inheritance = {};   // sync: the next step needs these gradients of others, too
@@ -132,7 +132,8 @@ class Aggregator {
   // `conflict` for exactly a version that is not there.
   void pull(const Pull& pull, Reply reply);
 
-  // Ahead of push(), of the same push: its gradient is still computed, in the memory that it shows.
+  // Ahead of push(), of the same push: its gradient is still computed, or comes, in the memory that
+  // it shows.
   // What cannot be taken is left to push(), which says why. Then, from which element of the share
   // on it is final. Sync sums and updates these elements as soon as all ranks have them; nobody
   // sees it before the step is made.

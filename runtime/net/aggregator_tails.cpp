@@ -10,7 +10,9 @@
 namespace trainyard::runtime {
 
 void Aggregator::begin(Push push) {
-  const bool sums_tails = rules_.gate.mode == Mode::sync && !backups_ && !rows_ && !broken_;
+  // Of one bit an element none can be decoded alone.
+  const bool sums_tails = rules_.gate.mode == Mode::sync && rules_.wire != Wire::onebit &&
+                          !backups_ && !rows_ && !broken_;
   if (!sums_tails || push.sums.examples <= 0 || push.residuals) return;
   const bool is_next = push.base_version == gate_.version() &&
                        gate_.judge(push.rank, push.step) == VersionGate::Verdict::accept;

@@ -5,18 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
+#include "runtime/net/call_failed.h"
 #include "runtime/net/waiting.h"
-
 namespace trainyard::runtime {
 
 Result<std::unique_ptr<GradientSender>> GradientSender::create() {
   Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) return unavailable("eventfd: " + std::generic_category().message(errno));
+  if (!bell) return call_failed("eventfd");
   return std::unique_ptr<GradientSender>(new GradientSender(std::move(bell)));
 }
 

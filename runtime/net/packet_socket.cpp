@@ -7,11 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
+#include "runtime/net/call_failed.h"
 #include "runtime/net/local_socket.h"
-#include "runtime/net/waiting.h"
 
 namespace trainyard::runtime {
 namespace {

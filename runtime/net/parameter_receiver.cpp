@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/net/waiting.h"
-
 namespace trainyard::runtime {
 
 ParameterReceiver::ParameterReceiver()

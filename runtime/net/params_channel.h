@@ -49,7 +49,7 @@ using Seconds = std::chrono::duration<double>;
 struct ExchangeTimes {
   Seconds push{};   // encoding, and handing frames to the transport
   Seconds pull{};   // bringing parameters to where they are read
-  Seconds apply{};  // summing and updating on the ps: of the slowest one
+  Seconds apply{};  // what the ps had left to sum and update with all pushes there: of the slowest
   ExchangeTimes& operator+=(const ExchangeTimes& more) {
     push += more.push;
     pull += more.pull;

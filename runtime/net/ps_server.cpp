@@ -286,6 +286,7 @@ Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload
 // What an earlier process of the task had under way may arrive after its successor has begun: whose
 // gradient is not final there.
 Status PsServer::release(const PsCaller& caller, std::int64_t from) {
+  if (caller.rank < 0) return conflict("elements are final of a push that was not begun");
   const auto newest = caller_of_rank_.find(caller.rank);
   if (newest == caller_of_rank_.end() || newest->second != &caller) {
     return conflict("another process of this task has come");

@@ -127,7 +127,7 @@ class PsServer {
   Status admit(PsCaller& caller, const proto::PushFrame& header);
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
-  // A push whose gradient is still computed.
+  // A push whose gradient is not whole yet.
   Status begin(PsCaller& caller, const proto::PushFrame& header, Payload payload);
   // Of a caller that has begun one: the elements of the share from `from` on are final.
   Status release(const PsCaller& caller, std::int64_t from);

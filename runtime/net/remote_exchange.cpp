@@ -173,9 +173,10 @@ Status RemoteParams::send(Ps& ps, proto::PushFrame& header, const Payload& paylo
   if (ps.shared) {
     const Status sent = ps.shared->send(header);
     if (options_.ps_return) return ok();  // that it is gone is noticed by its socket's end
-    usable_ = usable_ && sent.has_value();
-    if (!sent.has_value()) return ps.explain(sent.error());
-    return ok();
+    if (sent.has_value()) return ok();
+    usable_ = false;
+    failure_ = ps.explain(sent.error());
+    return *failure_;
   }
   ps.call->stream->Write(encode_frame(header, payload), &ps.call->sent);
   ps.call->stream->Read(&ps.call->incoming, &ps.call->received);
@@ -197,10 +198,10 @@ std::span<float> RemoteParams::assembled() {
 }
 
 Status RemoteParams::receive_sent() {
-  usable_ = false;  // until all is well again
-  TRY(await_answers());
-  usable_ = true;
-  return ok();
+  const Status received = await_answers();
+  usable_ = received.has_value();
+  if (!usable_) failure_ = received.error();
+  return received;
 }
 
 // From each ps its parameters, or what it asks for before it has them.

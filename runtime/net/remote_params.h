@@ -201,7 +201,7 @@ class RemoteParams final : public ParamsChannel {
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
   std::optional<std::int64_t> begun_step_;  // of a gradient that is still computed and on its way
   bool usable_ = false;                     // streams are open, and no exchange has failed
-  std::optional<Error> lost_arrival_;       // parameters that followed their header did not come
+  std::optional<Error> failure_;            // of the exchange that failed
   WallClock::time_point watch_at_;          // when watch_answered() looks again
   bool mended_ = false;                     // in the exchange under way
   std::vector<std::unique_ptr<Call>> former_;    // streams that broke, for the queue to end

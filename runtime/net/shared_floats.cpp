@@ -6,12 +6,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include "runtime/net/waiting.h"
-
+#include "runtime/net/call_failed.h"
 namespace trainyard::runtime {
 namespace {
 

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "runtime/net/accept_errors.h"
+#include "runtime/net/call_failed.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/shared_floats.h"
 #include "runtime/net/waiting.h"
@@ -74,7 +74,7 @@ Result<std::unique_ptr<SharedPort>> SharedPort::open(const std::string& name, He
                                                      PsServer& server) {
   TRY_ASSIGN(PacketSocket socket, PacketSocket::listen(name));
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return unavailable("epoll: " + std::generic_category().message(errno));
+  if (!poll) return call_failed("epoll");
   std::unique_ptr<SharedPort> port(
       new SharedPort(std::move(socket), std::move(poll), std::move(held), server));
   if (!port->watch(port->socket_.descriptor(), EPOLLIN, EPOLL_CTL_ADD))

@@ -130,7 +130,7 @@ Status StreamCaller::place(std::int64_t bytes) {
   return in.place(places);
 }
 
-// A gradient that is still computed.
+// A gradient whose end comes first.
 Status StreamCaller::place_from_end(std::span<std::byte> memory) {
   if (std::cmp_greater(push_.pieces_from_end_size(), tail_pieces_max)) {
     return invalid(std::to_string(push_.pieces_from_end_size()) +

@@ -31,8 +31,8 @@ class StreamLane {
   // where the answer's parameters go.
   void send(const proto::PushFrame& header, Payload payload,
             std::vector<std::span<std::byte>> places);
-  // The same of a gradient that is still computed: nothing leaves but what is released. `pieces` as
-  // of tail_pieces(), the first with their owner.
+  // The same of a gradient that may still be computed: nothing leaves but what is released.
+  // `pieces` as of tail_pieces(), the first with their owner.
   void begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
              std::vector<std::span<std::byte>> places);
   // The elements of the arena from `from` on are final. On any thread.

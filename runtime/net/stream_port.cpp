@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/net/accept_errors.h"
+#include "runtime/net/call_failed.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/stream_caller.h"

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/net/call_failed.h"
 #include "runtime/net/local_socket.h"
 #include "runtime/net/waiting.h"
 

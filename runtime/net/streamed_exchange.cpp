@@ -1,6 +1,6 @@
-// Pushes that begin before their gradient is whole, and answers that end after the first of their
-// parameters are read, of the ps that are reached by a stream socket. In shared memory there is
-// nothing to send, and gRPC sends whole messages only.
+// Pushes that begin before their gradient is whole, or that a ps sums before all of it has come;
+// and answers that end after the first of their parameters are read. All of a stream socket; shared
+// memory has the former alone, for nothing is sent there, and gRPC sends whole messages only.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -17,6 +17,7 @@ namespace {
 
 // Less is received at once, and summed as fast.
 constexpr std::int64_t kFromEndElementsMin = 1 << 16;
+// Finer than the pieces that are made of them, so that these are of a size.
 constexpr std::int64_t kCutElementsMin = 1 << 14;
 constexpr std::int64_t kCutsOfArena = 512;
 
@@ -78,8 +79,8 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
 
 // Whole, but as its end alone can be summed while the rest is on its way.
 bool RemoteParams::goes_from_end(const Ps& ps) const {
-  return ps.lane && options_.summed_early && !options_.backup_workers && !encoder_ &&
-         options_.parts == 1 && ps.share.elements() >= kFromEndElementsMin;
+  return ps.lane && options_.summed_early && !options_.backup_workers && !options_.ps_return &&
+         !encoder_ && options_.parts == 1 && ps.share.elements() >= kFromEndElementsMin;
 }
 
 void RemoteParams::send_from_end(Ps& ps, proto::PushFrame& header,
@@ -158,21 +159,28 @@ Status RemoteParams::wait_for(std::span<const ParameterReceiver::Need> needed) {
   Patience patience = patience_for(options_.exchange_limit);
   Status waited = ok();
   while (waited.has_value() && !receiver_->wait(needed, kLookUp)) waited = keep_waiting(patience);
+  const auto late = std::ranges::find_if(
+      needed, [](const auto& need) { return !need.lane->has_come(need.bytes); });
+  const StreamLane* lane = late == needed.end() ? nullptr : late->lane;
   if (const auto failure = receiver_->failure()) {
+    lane = failure->lane;
+    waited = failure->error;
+  }
+  if (!waited.has_value() && lane != nullptr && !options_.stop.stop_requested()) {
     const auto of = std::ranges::find_if(
-        ps_, [&failure](const auto& ps) { return ps->lane && &*ps->lane == failure->lane; });
-    waited = (*of)->explain(failure->error);
+        ps_, [lane](const auto& ps) { return ps->lane && &*ps->lane == lane; });
+    waited = (*of)->explain(waited.error());
   }
   usable_ = waited.has_value();
   if (usable_) return waited;
-  lost_arrival_ = waited.error();
+  failure_ = waited.error();
   arriving_ = false;
   receiver_.reset();
   return waited;
 }
 
 Error RemoteParams::why_closed() const {
-  return lost_arrival_.value_or(unavailable("the streams to the ps are closed"));
+  return failure_.value_or(unavailable("the streams to the ps are closed"));
 }
 
 Status RemoteParams::receive_all() {

@@ -59,8 +59,8 @@ Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& 
                                      std::size_t index);
 // Async: its rank_steps alone, one for each rank.
 Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan);
-// The same of a ps whose process died and was started again alone (returns_alone): from the newest
-// shard that it has itself made durable, where there is one.
+// The same of a ps whose process died and was started again alone: from the newest shard that it
+// has itself made durable, where there is one that is whole.
 Result<StartingShare> returned_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);
 

@@ -16,7 +16,7 @@ struct StepTimes {
   Seconds push{};     // handing the gradient to the transport
   Seconds wait{};     // for other tasks, and for the network
   Seconds pull{};     // taking in the parameters
-  Seconds apply{};    // the ps' sum and update, of the slowest ps
+  Seconds apply{};    // of the ps' sum and update what was not done ahead, of the slowest ps
 
   // `lasted` is the whole of a push_pull(), which tells of its parts.
   void add_exchange(Seconds lasted, const ExchangeTimes& parts) {

@@ -44,6 +44,7 @@ inline constexpr std::array layers{
     Layer{"runtime/core", "schemas/base schemas/types", ""},
     Layer{"runtime/math", "schemas/base runtime/core", ""},
     Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "x86"},
+    Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
     Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib"},

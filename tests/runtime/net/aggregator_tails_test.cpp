@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/net/aggregator.h"
@@ -26,15 +27,24 @@ Gradient gradient_of(std::int64_t rank, std::int64_t step) {
   return gradient;
 }
 
+Aggregator::Rules sync_rules() {
+  return {.gate = {.mode = Mode::sync, .ranks = ranks, .max_steps = 10},
+          .optimizer = {},
+          .share = whole,
+          .tail_elements_min = 1000};
+}
+
+Aggregator::Rules rules_with_heirs() {
+  Aggregator::Rules rules = sync_rules();
+  rules.names_heirs = true;
+  return rules;
+}
+
 // An aggregator of a sync job, and gradients in memory that its ranks still write.
 class Desk {
  public:
-  explicit Desk(bool names_heirs = false)
-      : aggregator({.gate = {.mode = Mode::sync, .ranks = ranks, .max_steps = 10},
-                    .optimizer = {},
-                    .names_heirs = names_heirs,
-                    .tail_elements_min = 1000},
-                   ParameterShard(adam, AlignedBuffer(elements), slots()), {},
+  explicit Desk(const Aggregator::Rules& rules = sync_rules())
+      : aggregator(rules, ParameterShard(adam, AlignedBuffer(elements), slots()), {},
                    [this](Snapshot snapshot) { snapshots.push_back(std::move(snapshot)); }) {
     memory.fill(Gradient(elements, -1e30F));
   }
@@ -136,7 +146,7 @@ TEST_CASE("so it has where one of the ranks says nothing ahead", "[tails]") {
 
 TEST_CASE("a rank that dies when its end was summed is stood in for, to the same bits", "[tails]") {
   for (const bool comes_back : {false, true}) {
-    Desk desk(true);
+    Desk desk(rules_with_heirs());
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       desk.aggregator.pull({.rank = rank},
                            [](const Result<Answer>& answer) { CHECK(answer.has_value()); });
@@ -210,6 +220,42 @@ TEST_CASE("what is said ahead and cannot be is not listened to", "[tails]") {
   }
   REQUIRE(desk.snapshots.size() == 1);
   check_same(desk.snapshots.front());
+}
+
+// What was summed ahead shows where the gradient is another one in the end: no rank does this.
+TEST_CASE("nothing is summed ahead where a gradient may not count in the end", "[tails]") {
+  Aggregator::Rules backups = sync_rules();
+  backups.backups = BackupSteps::Rules{.ranks = ranks, .aggregate = ranks - 1, .max_steps = 10};
+  for (const auto& [rules, ahead] : {std::pair(sync_rules(), true), std::pair(backups, false)}) {
+    Desk desk(rules);
+    Desk plain(rules);
+    for (std::int64_t rank = 0; rank < ranks; ++rank) desk.begin(rank, 1);
+    for (std::int64_t rank = 0; rank < ranks; ++rank) desk.release(rank, 2, elements / 2);
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      desk.push(rank, 1);
+      plain.push(rank, 1);
+    }
+    const auto weights = desk.aggregator.weights()->span();
+    const auto of_plain = plain.aggregator.weights()->span();
+    CHECK(std::ranges::equal(weights.first(elements / 2), of_plain.first(elements / 2)));
+    CHECK(std::ranges::equal(weights, of_plain) == !ahead);
+  }
+}
+
+TEST_CASE("of one bit an element nothing is summed ahead, wherever it is said to be final",
+          "[tails]") {
+  Aggregator::Rules rules = sync_rules();
+  rules.wire = Wire::onebit;
+  rules.tail_elements_min = 1;
+  Desk desk(rules);
+  const auto bytes = static_cast<std::size_t>(gradient_bytes(Wire::onebit, whole));
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    Push push = desk.push_of(rank, 1, 0);
+    push.gradient.pieces = {push.gradient.pieces[0].first(bytes)};
+    desk.aggregator.begin(std::move(push));
+    desk.aggregator.release(rank, 13);  // where no byte begins
+  }
+  CHECK(std::ranges::count(desk.aggregator.weights()->span(), 0.0F) == elements);
 }
 
 }  // namespace trainyard::runtime

@@ -36,7 +36,9 @@ class Sim {
 
  private:
   [[nodiscard]] bool sync() const { return spec_.mode == Mode::sync; }
-  [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(spec_.workers); }
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
+  }
   bool chance(int of_thousand) { return static_cast<int>(random_() % 1000) < of_thousand; }
 
   void start_gang() {
@@ -55,7 +57,7 @@ class Sim {
     OptimizerSpec optimizer;
     optimizer.learning_rate = sync() ? 0.25 : 1;
     SimPs::Shard first;
-    first.weights.resize(elements());
+    first.weights.resize(static_cast<std::size_t>(spec_.workers));
     if (checkpoint_) {
       first = {.version = checkpoint_->version,
                .rank_steps = checkpoint_->rank_steps,
@@ -68,7 +70,8 @@ class Sim {
             .optimizer = optimizer,
             .gives_turns = index == 0,
             .keeps_previous = spec_.keeps_previous,
-            .names_heirs = spec_.names_heirs},
+            .names_heirs = spec_.names_heirs,
+            .tail_elements_min = 1},
         std::move(first));
   }
 
@@ -110,7 +113,7 @@ class Sim {
     for (std::size_t i = 0; i < ps_.size(); ++i) {
       Frame frame;
       if (asked.what == push) {
-        frame = push_of(process, process.rank, asked, i);
+        frame = push_frame(spec_.mode, process.newest[i], process.rank, asked);
       } else {
         const bool for_turn = asked.what == pull_turn;
         frame.pull = {
@@ -129,7 +132,8 @@ class Sim {
     for (const std::int64_t rank : inheritance.ranks) {
       for (std::size_t i = 0; i < ps_.size(); ++i) {
         if (heir->newest[i].version != inheritance.step - 1) end_.fault = "an heir is elsewhere";
-        const Frame frame = push_of(*heir, rank, {.step = inheritance.step}, i);
+        const Frame frame =
+            push_frame(spec_.mode, heir->newest[i], rank, {.step = inheritance.step});
         calls_.push_back({.heir = heir, .ps = i, .frame = frame});
         ++heir->calls_left;
       }
@@ -150,26 +154,6 @@ class Sim {
     Call call = std::move(calls_[index]);
     calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(index));
     return call;
-  }
-
-  Frame push_of(const Process& process, std::int64_t rank, const StepProtocol::Ask& asked,
-                std::size_t ps) const {
-    Frame frame;
-    frame.gradient = std::make_shared<AlignedBuffer>(elements());
-    const auto gradient = frame.gradient->span();
-    if (sync()) {
-      fake_gradient(process.newest[ps].weights->span(), rank, asked.step, gradient);
-    } else {
-      gradient[static_cast<std::size_t>(rank)] = -1;
-    }
-    frame.push = {.rank = rank,
-                  .step = asked.step,
-                  .base_version = process.newest[ps].version,
-                  .sums = {.examples = 1},
-                  .snapshot_step = asked.snapshot_step,
-                  .gradient = payload_of(gradient, Share{.ranges = {{0, spec_.workers}}})};
-    frame.push.gradient.owner = frame.gradient;
-    return frame;
   }
 
   // The chief's last checkpoint; whoever else is over just goes.
@@ -198,6 +182,10 @@ class Sim {
         Stream& stream = process->streams[i];
         if (!stream.up.empty()) {
           events.emplace_back([this, process, i] { deliver(process, i); });
+          const bool is_push = !stream.up.front().pull;
+          if (sync() && is_push && stream.from.value_or(1) > 0) {
+            events.emplace_back([this, process, i] { bring_on(process, i); });
+          }
         } else if (!process->alive && !stream.ended) {
           events.emplace_back([this, process, i] { end_stream(*process, i); });
         }
@@ -245,16 +233,34 @@ class Sim {
   }
 
   // What an earlier process of the task sends late is refused, as PsServer does.
+  bool admit(const std::shared_ptr<Process>& process, std::size_t index) {
+    SimPs& ps = *ps_[index];
+    auto& newest = ps.newest[static_cast<std::size_t>(process->rank)];
+    if (newest && process->number < newest->number) return false;
+    const bool follows = newest && newest != process && !newest->streams[index].ended;
+    newest = process;
+    if (follows) ps.aggregator().miss(process->rank);
+    return true;
+  }
+
+  // More of a gradient that comes from its end on.
+  void bring_on(const std::shared_ptr<Process>& process, std::size_t index) {
+    Stream& stream = process->streams[index];
+    Aggregator& aggregator = ps_[index]->aggregator();
+    const bool begins = !stream.from;
+    stream.from = begins ? spec_.workers : below(*stream.from);
+    if (!admit(process, index)) return;
+    if (begins) return aggregator.begin(stream.up.front().push);
+    aggregator.release(process->rank, *stream.from);
+  }
+
   void deliver(const std::shared_ptr<Process>& process, std::size_t index) {
     Stream& stream = process->streams[index];
     Frame frame = std::move(stream.up.front());
     stream.up.pop_front();
+    stream.from.reset();
     SimPs& ps = *ps_[index];
-    auto& newest = ps.newest[static_cast<std::size_t>(process->rank)];
-    if (newest && process->number < newest->number) return;
-    const bool follows = newest && newest != process && !newest->streams[index].ended;
-    newest = process;
-    if (follows) ps.aggregator().miss(process->rank);
+    if (!admit(process, index)) return;
     auto reply = [weak = std::weak_ptr(process), index](Result<Answer> given) {
       if (const auto there = weak.lock()) there->streams[index].down.push_back(std::move(given));
     };
@@ -321,17 +327,11 @@ class Sim {
   void check(const SimPs& ps, const Snapshot& of) {
     if (const auto fault = ps.fault_in(of); !fault.empty()) end_.fault = fault;
   }
-  // What it has sent may still come, or not. A checkpoint that is under way is given up.
+  // A checkpoint that is under way is given up.
   void kill_ps() {
     const std::size_t index = random_() % ps_.size();
     ps_[index]->live_again(random_);
-    for (const auto& process : processes_) {
-      Stream& stream = process->streams[index];
-      stream.up.clear();
-      if (random_() % 2 == 0) stream.down.clear();
-      stream.broken = true;
-      stream.ended = true;
-    }
+    for (const auto& process : processes_) process->streams[index].lose(random_);
     under_way_ = 0;
     ++end_.ps_kills;
   }

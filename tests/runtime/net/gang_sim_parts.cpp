@@ -3,7 +3,37 @@
 
 #include <algorithm>
 
+#include "tests/runtime/net/gang.h"
+
 namespace trainyard::runtime::test {
+
+Frame push_frame(Mode mode, const Answer& newest, std::int64_t rank,
+                 const StepProtocol::Ask& asked) {
+  Frame frame;
+  frame.gradient = std::make_shared<AlignedBuffer>(newest.weights->size());
+  const auto gradient = frame.gradient->span();
+  if (mode == Mode::sync) {
+    fake_gradient(newest.weights->span(), rank, asked.step, gradient);
+  } else {
+    gradient[static_cast<std::size_t>(rank)] = -1;
+  }
+  frame.push = {.rank = rank,
+                .step = asked.step,
+                .base_version = newest.version,
+                .sums = {.examples = 1},
+                .snapshot_step = asked.snapshot_step,
+                .gradient = payload_of(gradient, Share{.ranges = {{0, std::ssize(gradient)}}})};
+  frame.push.gradient.owner = frame.gradient;
+  return frame;
+}
+
+void Stream::lose(std::mt19937_64& random) {
+  up.clear();
+  from.reset();
+  if (random() % 2 == 0) down.clear();
+  broken = true;
+  ended = true;
+}
 
 void Process::learn_clocks(const std::vector<std::int64_t>& taken) {
   const std::int64_t most = std::ranges::max(taken);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,13 @@ struct Frame {
 struct Stream {
   std::deque<Frame> up;
   std::deque<Result<Answer>> down;
+  // Sync: of the push that comes next; its gradient has come from this element on.
+  std::optional<std::int64_t> from = {};
   bool ended = false;   // the ps has seen its end
   bool broken = false;  // the ps is gone, and perhaps back: the worker has to call again
+
+  // The ps is gone. What it has sent may still come, or not.
+  void lose(std::mt19937_64& random);
 };
 
 // Of a worker's task.
@@ -59,6 +65,9 @@ struct Process {
   // It sees that a ps is gone, and calls again.
   void mend(std::size_t ps);
 };
+
+Frame push_frame(Mode mode, const Answer& newest, std::int64_t rank,
+                 const StepProtocol::Ask& asked);
 
 // A gradient for another rank, on its way to a ps.
 struct Call {

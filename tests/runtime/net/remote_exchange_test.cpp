@@ -164,6 +164,30 @@ TEST_CASE("a ps that dies in the middle of its answer is named, by each call fro
   CHECK((*params)->pull(0).error() == rest.error());
 }
 
+TEST_CASE("a whole gradient that goes from its end on is counted once, and makes the same bits",
+          "[remote_exchange][tails]") {
+  const GangSpec spec{.max_steps = 1};
+  const auto pulled_by = [&spec](Transport transport, bool summed_early) {
+    const Gang gang(spec);
+    RemoteOptions options = gang.options(0, transport);
+    options.summed_early = summed_early;
+    const auto params = RemoteParams::connect(options);
+    REQUIRE(params.has_value());
+    const auto first = (*params)->pull(0);
+    REQUIRE(first.has_value());
+    const auto gradient = (*params)->gradient_buffer(static_cast<std::size_t>(spec.elements));
+    test::fake_gradient(first->parameters, 0, 1, gradient->span());
+    const auto pulled =
+        (*params)->push_pull({.step = 1, .sums = {.examples = 10}, .gradient = gradient});
+    REQUIRE(pulled.has_value());
+    CHECK(pulled->traffic.sent == 4 * spec.elements);
+    return std::vector<float>(pulled->parameters.begin(), pulled->parameters.end());
+  };
+  for (const Transport transport : {Transport::unix_socket, Transport::tcp}) {
+    CHECK(pulled_by(transport, true) == pulled_by(transport, false));
+  }
+}
+
 TEST_CASE("a ps that is slow to answer a connection is reached, and its rows",
           "[remote_exchange]") {
   const GangSpec spec{.ps = 2, .max_steps = 3, .row_width = 4};

@@ -161,6 +161,38 @@ TEST_CASE("a sync worker that vanishes from shared memory ends the wait of the o
   CHECK(answer_at(waiting).error() == unavailable("the worker of rank 1 is gone"));
 }
 
+// No worker does this: what it has said to be final stays as it is. So it shows what was summed
+// when.
+TEST_CASE("what is final of a gradient is summed before the rest is computed",
+          "[shared_memory][tails]") {
+  constexpr std::int64_t many = 5000;
+  constexpr std::size_t from = 2000;
+  enum class Said { at_once, ahead };
+  const auto trained = [](float head, float tail, Said said) {
+    const Gang gang({.workers = 1,
+                     .max_steps = 1,
+                     .elements = many,
+                     .optimizer = {.kind = OptimizerKind::sgd}});
+    const SharedFloats arena = SharedFloats::create(many).value();
+    const auto gradient = arena.buffer().span();
+    auto lane = SharedLane::connect(shared_socket_of(gang), many, arena);
+    REQUIRE(lane.has_value());
+    REQUIRE(exchange(*lane, frame_of(0, 0, 0)).has_value());
+    std::ranges::fill(gradient, tail);
+    if (said == Said::ahead) {
+      lane->begin(frame_of(0, 1, 1));
+      lane->release(from);
+      REQUIRE(exchange(*lane, frame_of(0, 0, 0)).has_value());  // which comes after it
+      std::ranges::fill(gradient, head);
+    }
+    std::ranges::fill(gradient.first(from), head);
+    const auto answer = exchange(*lane, frame_of(0, 1, 1));
+    REQUIRE(answer.has_value());
+    return std::vector<float>(answer->parameters.begin(), answer->parameters.end());
+  };
+  CHECK(trained(1, 2, Said::ahead) == trained(1, 2, Said::at_once));
+}
+
 TEST_CASE("what an earlier process says to be final is not taken for its successor's",
           "[shared_memory][tails]") {
   constexpr std::int64_t many = 5000;
