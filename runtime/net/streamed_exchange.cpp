@@ -21,6 +21,14 @@ constexpr std::int64_t kFromEndElementsMin = 1 << 16;
 constexpr std::int64_t kCutElementsMin = 1 << 14;
 constexpr std::int64_t kCutsOfArena = 512;
 
+// Where an arena is cut whose gradient is whole.
+std::vector<std::int64_t> even_cuts(std::int64_t arena_elements) {
+  const std::int64_t apart = std::max(arena_elements / kCutsOfArena, kCutElementsMin);
+  std::vector<std::int64_t> cuts;
+  for (std::int64_t at = 0; at < arena_elements; at += apart) cuts.push_back(at);
+  return cuts;
+}
+
 // Ranges of a share lie one after another in its frames.
 std::int64_t elements_before(const Share& share, std::int64_t end) {
   std::int64_t count = 0;
@@ -62,12 +70,7 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
       ps->shared->begin(header);
       continue;
     }
-    auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps->share,
-                              options_.cuts);
-    pieces.front().payload.owner = contribution.gradient;
-    ps->lane->begin(header, std::move(pieces), places_for(*ps));
-    traffic_.sent += gradient_bytes(Wire::float32, ps->share) * options_.parts;
-    ps->awaited = true;
+    begin_from_end(*ps, header, contribution, options_.cuts);
     lanes.push_back(&*ps->lane);
   }
   if (std::ranges::none_of(ps_, [](const auto& ps) { return ps->begun; })) return false;
@@ -75,6 +78,17 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
   begun_step_ = contribution.step;
   if (!lanes.empty()) sender_->start(std::move(lanes));
   return true;
+}
+
+// By a lane: nothing of the gradient leaves before it is released.
+void RemoteParams::begin_from_end(Ps& ps, const proto::PushFrame& header,
+                                  const Contribution& contribution,
+                                  std::span<const std::int64_t> cuts) {
+  auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps.share, cuts);
+  pieces.front().payload.owner = contribution.gradient;
+  ps.lane->begin(header, std::move(pieces), places_for(ps));
+  traffic_.sent += gradient_bytes(Wire::float32, ps.share) * options_.parts;
+  ps.awaited = true;
 }
 
 // Whole, but as its end alone can be summed while the rest is on its way.
@@ -85,15 +99,9 @@ bool RemoteParams::goes_from_end(const Ps& ps) const {
 
 void RemoteParams::send_from_end(Ps& ps, proto::PushFrame& header,
                                  const Contribution& contribution) {
+  if (even_cuts_.empty()) even_cuts_ = even_cuts(options_.arena_elements);
   sign(ps, header);
-  std::vector<std::int64_t> cuts;
-  const std::int64_t apart = std::max(options_.arena_elements / kCutsOfArena, kCutElementsMin);
-  for (std::int64_t at = 0; at < options_.arena_elements; at += apart) cuts.push_back(at);
-  auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps.share, cuts);
-  pieces.front().payload.owner = contribution.gradient;
-  traffic_.sent += gradient_bytes(Wire::float32, ps.share);
-  ps.awaited = true;
-  ps.lane->begin(header, std::move(pieces), places_for(ps));
+  begin_from_end(ps, header, contribution, even_cuts_);
   ps.lane->release(0);
   // What went wrong, if it did, is found out when its answer is waited for.
   static_cast<void>(ps.lane->send_on());

@@ -6,7 +6,8 @@
 
 namespace trainyard {
 
-// What editors of Windows begin a file with.
+// The text behind the byte order mark (U+FEFF) that some editors begin a file with; all of it where
+// there is none.
 std::string_view without_byte_order_mark(std::string_view text);
 
 bool is_valid_utf8(std::string_view text);
