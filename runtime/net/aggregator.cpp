@@ -28,6 +28,7 @@ Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotS
       sink_(std::move(sink)),
       pending_(index_of(rules_.gate.ranks)),
       begun_(pending_.size()),
+      tail_sinks_(pending_.size()),
       waiting_(pending_.size()),
       first_steps_(gate_.rank_steps()),
       lost_(pending_.size()),
@@ -241,7 +242,8 @@ void Aggregator::hold(Push push) {
   });
   pending_[index_of(rank)] = std::move(push);
   begun_[index_of(rank)].reset();
-  if (gate_.complete()) commit();
+  if (gate_.complete()) return commit();
+  update_tail();  // others may have begun theirs
 }
 
 TreeSum Aggregator::sum_of_pushes(std::size_t begin) const {
@@ -285,6 +287,7 @@ void Aggregator::commit() {
   if (rules_.gate.mode == Mode::async) note_in_cut(rows);
   if (heirs_) heirs_->commit();
   for (auto& push : pending_) push.reset();
+  for (TailSink& sink : tail_sinks_) sink = nullptr;
   for (BatchSums& unseen : unseen_) unseen += sums;
 
   if (snapshot_step > 0 && rules_.gate.mode == Mode::sync) take_snapshot(snapshot_step);
@@ -338,14 +341,14 @@ void Aggregator::answer_waiting() {
 void Aggregator::end_well(std::int64_t rank) {
   if (backups_) return miss(rank);
   if (!gate_.knows(rank)) return;
-  begun_[index_of(rank)].reset();
+  drop_begun(index_of(rank));
   told_[index_of(rank)] = true;
 }
 
 void Aggregator::miss(std::int64_t rank) {
   if (gate_.knows(rank)) {
     waiting_[index_of(rank)] = {};
-    begun_[index_of(rank)].reset();
+    drop_begun(index_of(rank));
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
     turns_.give_back(index_of(rank));

@@ -120,6 +120,13 @@ class Aggregator {
   };
   using Reply = std::function<void(Result<Answer>)>;
   using SnapshotSink = std::function<void(Snapshot)>;
+  // Of a step that is being made: the elements from `from` on are as they will be.
+  struct Tail {
+    Weights weights;  // what lies before `from` is still written
+    std::int64_t version = 0;
+    std::int64_t from = 0;
+  };
+  using TailSink = std::function<void(const Tail&)>;
 
   // `rows`: this ps' share of the embedding table, where the model has one.
   Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
@@ -135,9 +142,9 @@ class Aggregator {
   // Ahead of push(), of the same push: its gradient is still computed, or comes, in the memory that
   // it shows.
   // What cannot be taken is left to push(), which says why. Then, from which element of the share
-  // on it is final. Sync sums and updates these elements as soon as all ranks have them; nobody
-  // sees it before the step is made.
-  void begin(Push push);
+  // on it is final. Sync sums and updates these elements as soon as all ranks have them, and tells
+  // `sink` until the step is made: nobody may use it before.
+  void begin(Push push, TailSink sink = {});
   void release(std::int64_t rank, std::int64_t from);
 
   // With heirs: a push of a rank by another, who has been asked for it while the rank was not
@@ -243,6 +250,7 @@ class Aggregator {
   [[nodiscard]] const Push* push_of(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pushes(std::size_t begin) const;
   void update_tail();
+  void drop_begun(std::size_t rank);
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] LeafResiduals residuals_of(const Push& push) const;
   void commit();
@@ -276,6 +284,7 @@ class Aggregator {
     std::int64_t from = 0;  // of the share: final from here on
   };
   std::vector<std::optional<Begun>> begun_;  // by rank: those whose push is still to come
+  std::vector<TailSink> tail_sinks_;         // by rank: who may have what is updated ahead
   std::vector<Waiting> waiting_;             // by rank
   std::vector<std::int64_t> first_steps_;    // by rank: its newest step when this ps started
   std::vector<bool> lost_;                   // by rank: not there

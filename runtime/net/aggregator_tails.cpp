@@ -9,7 +9,7 @@
 
 namespace trainyard::runtime {
 
-void Aggregator::begin(Push push) {
+void Aggregator::begin(Push push, TailSink sink) {
   // Of one bit an element none can be decoded alone.
   const bool sums_tails = rules_.gate.mode == Mode::sync && rules_.wire != Wire::onebit &&
                           !backups_ && !rows_ && !broken_;
@@ -20,6 +20,12 @@ void Aggregator::begin(Push push) {
   if (!check_size(push.rank, WithResiduals::no, push.gradient.bytes()).has_value()) return;
   const auto rank = static_cast<std::size_t>(push.rank);
   begun_[rank] = Begun{.push = std::move(push), .from = elements()};
+  tail_sinks_[rank] = std::move(sink);
+}
+
+void Aggregator::drop_begun(std::size_t rank) {
+  begun_[rank].reset();
+  tail_sinks_[rank] = nullptr;
 }
 
 void Aggregator::release(std::int64_t rank, std::int64_t from) {
@@ -47,6 +53,10 @@ void Aggregator::update_tail() {
   if (shard_.updated_from() - from < rules_.tail_elements_min) return;
   shard_.apply_tail([this](std::size_t begin) { return sum_of_pushes(begin); },
                     update_to(gate_.version() + 1, sums), from);
+  const Tail tail{shard_.updated_ahead(), gate_.version() + 1, from};
+  for (const TailSink& sink : tail_sinks_) {
+    if (sink) sink(tail);
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -140,8 +140,7 @@ void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range r
   const auto end = static_cast<std::size_t>(range.end);
   for (auto begin = static_cast<std::size_t>(range.begin); begin < end; begin += block.size()) {
     const std::size_t count = std::min(block.size(), end - begin);
-    const auto sum = std::span(block).first(count);
-    gradient.read(sum);
+    const auto sum = gradient.next(std::span(block).first(count));
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i] = slots_[i].span().subspan(begin, count);
     }

@@ -81,6 +81,8 @@ class ParameterShard {
   void apply_tail(const SumFrom& gradient, const Update& update, std::int64_t from);
   // From here on the elements are updated ahead; elements() between two updates.
   [[nodiscard]] std::int64_t updated_from() const { return next_ ? updated_from_ : elements(); }
+  // Where they lie, and will lie when the update is made; none between two updates.
+  [[nodiscard]] Weights updated_ahead() const { return next_; }
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "schemas/base/check.h"
@@ -49,12 +50,24 @@ void PayloadReader::read_bytes(std::span<std::byte> out) {
     const std::size_t count = std::min(rest.size(), out.size());
     std::memcpy(out.data(), rest.data(), count);
     out = out.subspan(count);
-    at_ += count;
-    if (at_ == payload_->pieces[piece_].size()) {
-      ++piece_;
-      at_ = 0;
-    }
+    pass(count);
   }
+}
+
+void PayloadReader::pass(std::size_t bytes) {
+  at_ += bytes;
+  if (at_ < payload_->pieces[piece_].size()) return;
+  ++piece_;
+  at_ = 0;
+}
+
+std::span<const float> PayloadReader::view(std::size_t count) {
+  if (count == 0 || piece_ == payload_->pieces.size()) return {};
+  const auto rest = payload_->pieces[piece_].subspan(at_);
+  const bool are_floats = reinterpret_cast<std::uintptr_t>(rest.data()) % alignof(float) == 0;
+  if (!are_floats || rest.size() < count * sizeof(float)) return {};
+  pass(count * sizeof(float));
+  return {reinterpret_cast<const float*>(rest.data()), count};
 }
 
 void scatter(const Payload& payload, const Share& share, std::span<float> arena) {

@@ -34,8 +34,13 @@ class PayloadReader {
   // Copies the next out.size() floats, or bytes; the payload must still hold so many.
   void read(std::span<float> out) { read_bytes(std::as_writable_bytes(out)); }
   void read_bytes(std::span<std::byte> out);
+  // Passes the next `count` floats and shows them where they lie; passes none and shows nothing
+  // where they are of several pieces, or nowhere that floats may be.
+  std::span<const float> view(std::size_t count);
 
  private:
+  void pass(std::size_t bytes);  // of the piece it is in
+
   const Payload* payload_;
   std::size_t piece_ = 0;
   std::size_t at_ = 0;  // bytes of that piece that were read

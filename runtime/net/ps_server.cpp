@@ -277,9 +277,10 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
   return ok();
 }
 
-Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload payload) {
+Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload payload,
+                       Aggregator::TailSink sink) {
   TRY(admit(caller, header));
-  aggregator_.begin(push_of(header, std::move(payload)));
+  aggregator_.begin(push_of(header, std::move(payload)), std::move(sink));
   return ok();
 }
 

@@ -128,7 +128,8 @@ class PsServer {
   Status take(PsCaller& caller, const proto::PushFrame& header, Payload payload,
               Aggregator::Reply reply);
   // A push whose gradient is not whole yet.
-  Status begin(PsCaller& caller, const proto::PushFrame& header, Payload payload);
+  Status begin(PsCaller& caller, const proto::PushFrame& header, Payload payload,
+               Aggregator::TailSink sink = {});
   // Of a caller that has begun one: the elements of the share from `from` on are final.
   Status release(const PsCaller& caller, std::int64_t from);
   void closed(const PsCaller& caller, bool ended_well);

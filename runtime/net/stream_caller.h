@@ -42,8 +42,12 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status take_tail();
   // Whether take_tail() has anything to do.
   [[nodiscard]] bool has_tail() const;
-  // The next thing to send; under the server's lock.
-  void start_answer();
+  // Under the server's lock, by any thread: elements of the step that is being made, which may go
+  // ahead of the answer.
+  void offer(const Aggregator::Tail& tail);
+  // Once all before it is sent: the next thing to send. False: there is none. Under the server's
+  // lock.
+  bool start_next();
 
   // Until its frame is answered nothing may come from it.
   [[nodiscard]] bool is_busy() const {
@@ -68,6 +72,9 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status place_from_end(std::span<std::byte> memory);
   Status begin();
   [[nodiscard]] Payload gradient() const;  // of the frame that comes
+  bool start_tail();
+  void no_more_tails();
+  [[nodiscard]] std::int64_t bytes_ahead_of(const Answer& given) const;
 
   StreamPort* port_;  // under the server's lock
   PsServer& server_;
@@ -78,7 +85,11 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   bool comes_from_end_ = false;
   int pieces_ = 0;
   std::uint64_t piece_bytes_ = 0;
-  std::optional<std::pair<proto::StreamPull, Payload>> given_;  // under the server's lock
+  // Under the server's lock:
+  std::optional<std::pair<proto::StreamPull, Payload>> given_;
+  bool takes_tails_ = false;              // until it is answered
+  std::optional<Aggregator::Tail> tail_;  // the newest that was offered
+  std::int64_t ahead_from_ = 0;           // the elements from here on have gone ahead, or are going
   bool refused_ = false;
   std::optional<Clock::time_point> due_;  // when it is dropped
 };

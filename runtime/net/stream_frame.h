@@ -21,6 +21,9 @@
 
 namespace trainyard::runtime {
 
+// What comes with the head of a frame, and of a small one all of it.
+constexpr std::size_t frame_staging_bytes = 8192;
+
 // A list of pieces that is moved from its front on.
 class PieceQueue {
  public:
@@ -101,8 +104,7 @@ class IncomingFrame {
   void choose_bites(const StreamSocket& socket);
 
   // Room for head and payload of a small frame, so that it comes by one call.
-  static constexpr std::size_t kStagingBytes = 8192;
-  std::array<std::byte, kStagingBytes> staging_;
+  std::array<std::byte, frame_staging_bytes> staging_;
   std::size_t come_ = 0;  // bytes in it
   Stage stage_ = Stage::head;
   std::uint32_t header_bytes_ = 0;

@@ -21,6 +21,20 @@ std::uint64_t bytes_of(std::span<const std::span<std::byte>> places) {
   return sum;
 }
 
+// Of `count` bytes, the first of which is the `begin`-th of them all.
+std::vector<std::span<std::byte>> part_of(std::span<const std::span<std::byte>> places,
+                                          std::uint64_t begin, std::uint64_t count) {
+  std::vector<std::span<std::byte>> part;
+  for (const auto& place : places) {
+    const std::uint64_t skipped = std::min<std::uint64_t>(begin, place.size());
+    const std::uint64_t taken = std::min<std::uint64_t>(count, place.size() - skipped);
+    if (taken > 0) part.push_back(place.subspan(skipped, taken));
+    begin -= skipped;
+    count -= taken;
+  }
+  return part;
+}
+
 }  // namespace
 
 Result<StreamLane> StreamLane::connect(StreamSocket socket, const proto::Caller& caller,
@@ -49,6 +63,7 @@ void StreamLane::send(const proto::PushFrame& header, Payload payload,
   proto::StreamPush push;
   *push.mutable_frame() = header;
   ends_->places = std::move(places);
+  ends_->takes_tails = false;
   ends_->out.start(push, std::move(payload));
   // What went wrong, if it did, advance() finds out together with the reason that the ps gave.
   static_cast<void>(send_on());
@@ -68,7 +83,10 @@ void StreamLane::begin(const proto::PushFrame& header, std::vector<TailPiece> pi
     ends_->marks.push_back({.from = piece.from, .bytes = bytes});
   }
   payload.owner = pieces.front().payload.owner;
+  push.set_takes_tails(true);
   ends_->places = std::move(places);
+  ends_->takes_tails = true;
+  ends_->bytes_ahead = 0;
   ends_->out.start_held(push, std::move(payload));
 }
 
@@ -104,15 +122,18 @@ Result<std::optional<proto::PullFrame>> StreamLane::advance_to_header() {
 Result<std::optional<proto::PullFrame>> StreamLane::receive_on(Until until) {
   using Stage = IncomingFrame::Stage;
   IncomingFrame& in = ends_->in;
-  const auto is_there = [&in, until] {
+  const auto is_there = [this, &in, until] {
+    if (ends_->in_tail) return false;
     return in.stage() == Stage::whole || (until == Until::header && in.stage() == Stage::payload);
   };
   for (bool drained = false; !drained && !is_there();) {
     TRY_ASSIGN(drained, in.receive_some(ends_->socket));
     if (in.stage() == Stage::placing) TRY(place());
+    if (ends_->in_tail && in.stage() == Stage::whole) end_tail();
   }
   if (!is_there()) return std::optional<proto::PullFrame>();
   if (!ends_->out.sent()) return invalid("an answer to what was not sent yet");
+  ends_->takes_tails = false;
   note_come();
   return std::optional(std::move(*ends_->pull.mutable_frame()));
 }
@@ -125,9 +146,11 @@ Status StreamLane::receive_more() {
   return ok();
 }
 
+// What came ahead of the answer is its end.
 void StreamLane::note_come() {
-  ends_->come = ends_->in.placed_bytes();
-  if (ends_->in.stage() == IncomingFrame::Stage::whole) ends_->in.next();
+  const bool whole = ends_->in.stage() == IncomingFrame::Stage::whole;
+  ends_->come = whole ? bytes_of(ends_->places) : ends_->in.placed_bytes();
+  if (whole) ends_->in.next();
 }
 
 // The header of the answer is there; where its parameters go follows from what was asked.
@@ -140,13 +163,37 @@ Status StreamLane::place() {
   if (pull.status() != 0) {
     return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
   }
+  if (pull.tail()) return place_tail();
   if (pull.frame().held()) ends_->places.clear();  // no parameters come
   const std::uint64_t room = bytes_of(ends_->places);
-  if (in.payload_bytes() != room) {
-    return invalid("answered with " + std::to_string(in.payload_bytes()) + " bytes, not " +
-                   std::to_string(room));
+  const std::uint64_t ahead = pull.bytes_ahead();
+  if (ahead > 0 && (!ends_->takes_tails || ahead != ends_->bytes_ahead || ahead > room)) {
+    return invalid("answered without " + std::to_string(ahead) + " bytes, which did not come");
   }
-  return in.place(ends_->places);
+  if (in.payload_bytes() != room - ahead) {
+    return invalid("answered with " + std::to_string(in.payload_bytes()) + " bytes, not " +
+                   std::to_string(room - ahead));
+  }
+  return in.place(part_of(ends_->places, 0, room - ahead));
+}
+
+Status StreamLane::place_tail() {
+  IncomingFrame& in = ends_->in;
+  const std::uint64_t room = bytes_of(ends_->places);
+  const std::uint64_t bytes = in.payload_bytes();
+  if (!ends_->takes_tails) return invalid("parameters ahead of an answer, unasked");
+  if (bytes == 0 || bytes > room - ends_->bytes_ahead) {
+    return invalid(std::to_string(bytes) + " bytes ahead of an answer, where it has " +
+                   std::to_string(room - ends_->bytes_ahead));
+  }
+  ends_->in_tail = true;
+  ends_->bytes_ahead += bytes;
+  return in.place(part_of(ends_->places, room - ends_->bytes_ahead, bytes));
+}
+
+void StreamLane::end_tail() {
+  ends_->in_tail = false;
+  ends_->in.next();
 }
 
 void StreamLane::say_goodbye() {

@@ -32,7 +32,8 @@ class StreamLane {
   void send(const proto::PushFrame& header, Payload payload,
             std::vector<std::span<std::byte>> places);
   // The same of a gradient that may still be computed: nothing leaves but what is released.
-  // `pieces` as of tail_pieces(), the first with their owner.
+  // `pieces` as of tail_pieces(), the first with their owner. Once it is asked for by advance(),
+  // the answer may come from its end on, too.
   void begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
              std::vector<std::span<std::byte>> places);
   // The elements of the arena from `from` on are final. On any thread.
@@ -69,6 +70,9 @@ class StreamLane {
     IncomingFrame in = {};
     std::vector<std::span<std::byte>> places = {};
     proto::StreamPull pull = {};
+    bool takes_tails = false;       // parameters may come ahead of the answer
+    bool in_tail = false;           // what comes is a part of them
+    std::uint64_t bytes_ahead = 0;  // of those that have come, from the places' end on
     // Of a gradient that is still computed: how many bytes may leave with the elements from `from`.
     struct Mark {
       std::int64_t from = 0;
@@ -82,6 +86,8 @@ class StreamLane {
   Result<std::optional<proto::PullFrame>> advance(Until until);
   Result<std::optional<proto::PullFrame>> receive_on(Until until);
   Status place();
+  Status place_tail();
+  void end_tail();
   void note_come();
 
   std::unique_ptr<Ends> ends_;  // a frame points into itself

@@ -149,7 +149,7 @@ void StreamPort::serve(int descriptor, std::uint32_t events) {
   const auto found = callers_.find(descriptor);
   if (found == callers_.end()) return;  // dropped since
   const std::shared_ptr<StreamCaller> caller = found->second;
-  if (caller->state == State::answering && (events & EPOLLOUT) != 0) write(caller);
+  if ((events & EPOLLOUT) != 0) write(caller);
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(caller);
 }
 
@@ -191,7 +191,7 @@ void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status stat
 }
 
 StreamPort::Ready StreamPort::take_ready() {
-  for (const auto& caller : ready_) caller->start_answer();
+  for (const auto& caller : ready_) caller->start_next();
   return std::exchange(ready_, {});
 }
 
@@ -208,19 +208,26 @@ void StreamPort::answer_ready() {
 
 // The rest is sent when there is room again.
 void StreamPort::write(const std::shared_ptr<StreamCaller>& caller) {
-  if (caller->state != State::answering) return;  // it has gone meanwhile
+  if (caller->state == State::leaving || caller->out.sent()) return;
   if (!caller->out.send_some(caller->socket).has_value()) return leave(*caller);
-  const bool armed = !caller->out.sent();
+  const bool answered = caller->state == State::answering && caller->out.sent();
+  const bool armed = !caller->out.sent() || (!answered && start_next(*caller));
   if (armed != caller->armed) {
     caller->armed = armed;
     watch(caller->socket.descriptor(), armed ? kAlways | EPOLLOUT : kAlways, EPOLL_CTL_MOD);
   }
-  if (armed) return;
+  if (!answered) return;
   caller->state = State::idle;
   if (!caller->is_refused()) return;
   caller->socket.end_sending();
   tell_closed(*caller);
   caller->start_leaving();
+}
+
+// While a tail was sent there may have come more to send, or the answer.
+bool StreamPort::start_next(StreamCaller& caller) const {
+  const std::lock_guard lock(server_.mutex_);
+  return caller.start_next();
 }
 
 void StreamPort::tell_closed(StreamCaller& caller) {

@@ -54,6 +54,7 @@ class StreamPort {
   void read(const std::shared_ptr<StreamCaller>& caller);
   void handle(const std::shared_ptr<StreamCaller>& caller, Status status);
   void write(const std::shared_ptr<StreamCaller>& caller);
+  bool start_next(StreamCaller& caller) const;
   void ring();
   Ready take_ready();
   void answer_ready();

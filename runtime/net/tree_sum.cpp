@@ -20,8 +20,9 @@ std::size_t depth_of(std::span<const std::int64_t> order) {
   return most;
 }
 
-void add_to(std::span<float> sum, std::span<const float> more) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+// `sum` may be `left`.
+void add(std::span<const float> left, std::span<const float> right, std::span<float> sum) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = left[i] + right[i];
 }
 
 }  // namespace
@@ -29,21 +30,24 @@ void add_to(std::span<float> sum, std::span<const float> more) {
 TreeSum::TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order)
     : parts_(std::move(parts)), order_(order), stack_((depth_of(order) - 1) * block) {}
 
-void TreeSum::read(std::span<float> out) {
-  ENSURE(out.size() <= block);
-  std::size_t depth = 0;
+std::span<const float> TreeSum::next(std::span<float> room) {
+  ENSURE(room.size() <= block);
+  sums_.clear();
   const auto at = [&](std::size_t level) {
-    return level == 0 ? out : stack_.span().subspan((level - 1) * block, out.size());
+    return level == 0 ? room : stack_.span().subspan((level - 1) * block, room.size());
   };
   for (const std::int64_t what : order_) {
-    if (what == kAdd) {
-      --depth;
-      add_to(at(depth - 1), at(depth));
-    } else {
-      parts_[static_cast<std::size_t>(what)].read(at(depth));
-      ++depth;
+    if (what != kAdd) {
+      sums_.push_back(parts_[static_cast<std::size_t>(what)].view(at(sums_.size())));
+      continue;
     }
+    const auto right = sums_.back();
+    sums_.pop_back();
+    const auto sum = at(sums_.size() - 1);
+    add(sums_.back(), right, sum);
+    sums_.back() = sum;
   }
+  return sums_.front();
 }
 
 }  // namespace trainyard::runtime

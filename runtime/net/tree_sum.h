@@ -21,13 +21,14 @@ class TreeSum {
   // payloads do too, and hold equally many elements from where their readers stand.
   TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order);
 
-  // The next out.size() floats of the sum; at most `block`.
-  void read(std::span<float> out);
+  // The next room.size() floats of the sum, at most `block`: in `room`, or where they lie.
+  std::span<const float> next(std::span<float> room);
 
  private:
   std::vector<GradientReader> parts_;
   std::span<const std::int64_t> order_;
   AlignedBuffer stack_;  // of blocks, but for the lowest, which is the caller's
+  std::vector<std::span<const float>> sums_;  // those that wait to be added, in them or elsewhere
 };
 
 }  // namespace trainyard::runtime

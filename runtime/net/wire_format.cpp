@@ -148,6 +148,14 @@ void GradientReader::read(std::span<float> out) {
   }
 }
 
+std::span<const float> GradientReader::view(std::span<float> room) {
+  if (wire_ == Wire::float32) {
+    if (const auto there = bytes_.view(room.size()); !there.empty()) return there;
+  }
+  read(room);
+  return room;
+}
+
 void GradientReader::read_bfloat16(std::span<float> out) {
   std::array<std::uint16_t, 1024> halves;
   while (!out.empty()) {

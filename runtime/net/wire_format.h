@@ -50,6 +50,9 @@ class GradientReader {
 
   // The next out.size() elements; with onebit a multiple of 8, but for the last of the arena.
   void read(std::span<float> out);
+  // The same; where they lie as floats one after another, `room` is not written but they are shown
+  // there.
+  std::span<const float> view(std::span<float> room);
 
  private:
   void seek_onebit(const Payload& payload, std::int64_t begin, std::int64_t first);

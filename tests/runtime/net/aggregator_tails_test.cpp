@@ -144,6 +144,42 @@ TEST_CASE("so it has where one of the ranks says nothing ahead", "[tails]") {
   check_same(desk.snapshots.front());
 }
 
+TEST_CASE("who has begun is told what was updated ahead, whoever's gradient came last", "[tails]") {
+  using Tail = Aggregator::Tail;
+  Desk desk;
+  std::vector<Tail> told;
+  const auto note = [&told](const Tail& tail) { told.push_back(tail); };
+  desk.aggregator.begin(desk.push_of(0, 1, 0), note);
+  desk.release(0, 1, 12'000);
+  desk.push(1, 1);
+  CHECK(told.empty());
+  desk.push(2, 1);
+  REQUIRE(told.size() == 1);
+  desk.release(0, 1, 8'000);
+  REQUIRE(told.size() == 2);
+  const std::vector<float> ahead(told[1].weights->data() + 8'000,
+                                 told[1].weights->data() + elements);
+  desk.push(0, 1);
+  REQUIRE(desk.aggregator.version() == 1);
+  CHECK(told.size() == 2);
+  CHECK(told[0].from == 12'000);
+  CHECK(told[1].from == 8'000);
+  for (const Tail& tail : told) {
+    CHECK(tail.version == 1);
+    CHECK(tail.weights == desk.aggregator.weights());
+  }
+  CHECK(std::ranges::equal(ahead, desk.aggregator.weights()->span().subspan(8'000)));
+
+  // Of the next step only who begins again is told, and nobody who has gone.
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    desk.aggregator.begin(desk.push_of(rank, 2, 1), rank == 1 ? note : Aggregator::TailSink());
+  }
+  desk.aggregator.miss(1);
+  desk.begin(1, 2);
+  for (std::int64_t rank = 0; rank < ranks; ++rank) desk.release(rank, 2, 5'000);
+  CHECK(told.size() == 2);
+}
+
 TEST_CASE("a rank that dies when its end was summed is stood in for, to the same bits", "[tails]") {
   for (const bool comes_back : {false, true}) {
     Desk desk(rules_with_heirs());

@@ -6,81 +6,20 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <future>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "runtime/net/local_socket.h"
-#include "runtime/net/stream_frame.h"
-#include "schemas/base/check.h"
+#include "tests/runtime/net/lane_peer.h"
 
 namespace trainyard::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using test::LanePeer;
 
 constexpr std::size_t elements = 3 << 20;  // more than sockets hold
 // The system may keep this many floats to itself until more come: see StreamSocket::wake_at().
 constexpr std::size_t bite = (256 << 10) / sizeof(float);
-
-// What a ps sends, on one connection.
-class Peer {
- public:
-  Peer() : name_(new_local_socket_name()), listener_(*StreamSocket::listen_unix(name_)) {}
-
-  // Accepts and welcomes a lane.
-  StreamLane lane() {
-    auto lane = std::async(std::launch::async, [this] {
-      return StreamLane::connect(*StreamSocket::connect_unix(name_), {},
-                                 StreamLane::Clock::now() + 20s, {});
-    });
-    while (!socket_) {
-      wait(listener_.descriptor(), POLLIN);
-      socket_ = listener_.accept();
-    }
-    take_frame();
-    start({}, {});
-    send();
-    return *lane.get();
-  }
-
-  void take_frame() {
-    IncomingFrame in;
-    while (in.stage() != IncomingFrame::Stage::placing) {
-      wait(socket_->descriptor(), POLLIN);
-      REQUIRE(in.receive_some(*socket_).has_value());
-    }
-    REQUIRE(in.payload_bytes() == 0);
-  }
-
-  // An answer with these parameters, of which nothing leaves yet.
-  void start(const proto::StreamPull& header, std::span<const float> parameters) {
-    Payload payload;
-    if (!parameters.empty()) payload.pieces.push_back(std::as_bytes(parameters));
-    out_.start_held(header, std::move(payload));
-  }
-  void send(std::size_t floats = 0) {
-    out_.release(floats * sizeof(float));
-    while (!out_.sent() && !out_.is_held()) {
-      wait(socket_->descriptor(), POLLOUT);
-      REQUIRE(out_.send_some(*socket_).has_value());
-    }
-  }
-  void die() { socket_.reset(); }
-
- private:
-  static void wait(int descriptor, short events) {
-    pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
-    ENSURE(::poll(&waiting, 1, 20'000) > 0);
-  }
-
-  std::string name_;
-  StreamSocket listener_;
-  std::optional<StreamSocket> socket_;
-  OutgoingFrame out_;
-};
 
 std::vector<float> some_parameters(float first) {
   std::vector<float> parameters(elements);
@@ -88,7 +27,7 @@ std::vector<float> some_parameters(float first) {
   return parameters;
 }
 
-void ask(StreamLane& lane, Peer& peer, std::vector<float>& place) {
+void ask(StreamLane& lane, LanePeer& peer, std::vector<float>& place) {
   lane.send({}, {}, {std::as_writable_bytes(std::span(place))});
   peer.take_frame();
 }
@@ -111,7 +50,7 @@ void await_header(StreamLane& lane) {
 }  // namespace
 
 TEST_CASE("parameters are there from the first on, as they come", "[parameter_receiver]") {
-  Peer peer;
+  LanePeer peer;
   StreamLane lane = peer.lane();
   ParameterReceiver receiver;
   for (const float first : {1.0F, 5000.0F}) {
@@ -137,8 +76,8 @@ TEST_CASE("parameters are there from the first on, as they come", "[parameter_re
 }
 
 TEST_CASE("who waits for parameters is told when the ps is gone", "[parameter_receiver]") {
-  Peer gone;
-  Peer well;
+  LanePeer gone;
+  LanePeer well;
   StreamLane broken = gone.lane();
   StreamLane lane = well.lane();
   std::vector<float> place(elements);
@@ -146,7 +85,7 @@ TEST_CASE("who waits for parameters is told when the ps is gone", "[parameter_re
   const std::vector<float> sent = some_parameters(1);
   ParameterReceiver receiver;
   for (auto* const each : {&broken, &lane}) {
-    Peer& peer = each == &broken ? gone : well;
+    LanePeer& peer = each == &broken ? gone : well;
     ask(*each, peer, each == &broken ? place : other_place);
     peer.start({}, sent);
     peer.send();

@@ -156,6 +156,55 @@ TEST_CASE("a payload in pieces of odd sizes is read as one", "[payload]") {
   CHECK(same(read.span(), values.span()));
 }
 
+TEST_CASE("floats are shown where they lie, unless pieces tear them", "[payload]") {
+  const AlignedBuffer values = filled(2.0F);
+  const auto bytes = std::as_bytes(values.span());
+  std::vector<std::byte> moved(bytes.size() + 1);
+  std::ranges::copy(bytes, moved.begin() + 1);  // no float may lie there
+  const Payload whole_ones{.pieces = {bytes.first(400), bytes.subspan(400)}, .owner = nullptr};
+  const Payload torn{.pieces = {bytes.first(402), bytes.subspan(402)}, .owner = nullptr};
+  const Payload odd{.pieces = {std::span(moved).subspan(1)}, .owner = nullptr};
+  for (const Payload* payload : {&whole_ones, &torn, &odd}) {
+    GradientReader reader(Wire::float32, whole, *payload);
+    AlignedBuffer room(count);
+    std::vector<float> read;
+    std::size_t shown = 0;
+    for (const std::size_t floats :
+         {std::size_t{60}, std::size_t{40}, std::size_t{10}, count - 110}) {
+      const auto there = reader.view(room.span().first(floats));
+      REQUIRE(there.size() == floats);
+      if (there.data() != room.data()) shown += floats;
+      read.insert(read.end(), there.begin(), there.end());
+    }
+    CHECK(same(read, values.span()));
+    CHECK(shown == (payload == &whole_ones ? count : payload == &torn ? count - 10 : 0));
+  }
+}
+
+TEST_CASE("a sum has the same bits wherever its parts lie", "[payload]") {
+  const AlignedBuffer first = filled(0.3F);
+  const AlignedBuffer second = filled(-7.0F);
+  std::vector<std::byte> moved(second.size() * sizeof(float) + 1);
+  std::ranges::copy(std::as_bytes(second.span()), moved.begin() + 1);
+  const Payload odd{.pieces = {std::span(moved).subspan(1)}, .owner = nullptr};
+  const std::vector<std::int64_t> order = addition_order(std::vector<Leaves>{{0, 1}, {1, 2}}, 2);
+  const auto sum_of = [&](const Payload& left, const Payload& right) {
+    TreeSum sum(
+        {GradientReader(Wire::float32, whole, left), GradientReader(Wire::float32, whole, right)},
+        order);
+    AlignedBuffer room(TreeSum::block);
+    const auto there = sum.next(room.span());
+    return std::vector<float>(there.begin(), there.end());
+  };
+  std::vector<float> expected(TreeSum::block);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = first.span()[i] + second.span()[i];
+  }
+  CHECK(sum_of(over(first), over(second)) == expected);
+  CHECK(sum_of(over(first), odd) == expected);
+  CHECK(sum_of(odd, over(first)) == expected);
+}
+
 TEST_CASE("scatter is the inverse of the ranges of a share", "[payload]") {
   const Share share{.ranges = {{5, 100}, {1000, 1001}, {2000, 10'000}}};
   const AlignedBuffer values = filled(0.0F);

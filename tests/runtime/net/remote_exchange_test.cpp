@@ -166,8 +166,7 @@ TEST_CASE("a ps that dies in the middle of its answer is named, by each call fro
 
 TEST_CASE("a whole gradient that goes from its end on is counted once, and makes the same bits",
           "[remote_exchange][tails]") {
-  const GangSpec spec{.max_steps = 1};
-  const auto pulled_by = [&spec](Transport transport, bool summed_early) {
+  const auto pulled_by = [](const GangSpec& spec, Transport transport, bool summed_early) {
     const Gang gang(spec);
     RemoteOptions options = gang.options(0, transport);
     options.summed_early = summed_early;
@@ -183,8 +182,13 @@ TEST_CASE("a whole gradient that goes from its end on is counted once, and makes
     CHECK(pulled->traffic.sent == 4 * spec.elements);
     return std::vector<float>(pulled->parameters.begin(), pulled->parameters.end());
   };
-  for (const Transport transport : {Transport::unix_socket, Transport::tcp}) {
-    CHECK(pulled_by(transport, true) == pulled_by(transport, false));
+  const GangSpec large{.max_steps = 1, .elements = 1'000'003};  // some of its answer comes ahead
+  for (GangSpec spec : {GangSpec{.max_steps = 1}, large}) {
+    for (spec.ps = 1; spec.ps <= 3; spec.ps += 2) {
+      for (const Transport transport : {Transport::unix_socket, Transport::tcp}) {
+        CHECK(pulled_by(spec, transport, true) == pulled_by(spec, transport, false));
+      }
+    }
   }
 }
 

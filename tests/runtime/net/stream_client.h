@@ -82,8 +82,12 @@ class StreamClient {
     return send(head(message, 0));
   }
 
-  // The answer, with its payload as data; the ps' refusal, or that it is gone.
-  Result<proto::PullFrame> receive() {
+  // The next frame, whatever it says; that the ps is gone.
+  struct Message {
+    proto::StreamPull pull;
+    std::string data;  // its payload
+  };
+  Result<Message> receive_message() {
     using Stage = IncomingFrame::Stage;
     proto::StreamPull pull;
     std::string data;
@@ -99,10 +103,16 @@ class StreamClient {
       }
     }
     incoming_.next();
+    return Message{std::move(pull), std::move(data)};
+  }
+  // The answer, with its payload as data; the ps' refusal, or that it is gone.
+  Result<proto::PullFrame> receive() {
+    TRY_ASSIGN(Message message, receive_message());
+    proto::StreamPull& pull = message.pull;
     if (pull.status() != 0) {
       return from_grpc({static_cast<grpc::StatusCode>(pull.status()), pull.message()});
     }
-    pull.mutable_frame()->set_data(std::move(data));
+    pull.mutable_frame()->set_data(std::move(message.data));
     return pull.frame();
   }
   Result<proto::PullFrame> greet(const std::string& token = "token") {

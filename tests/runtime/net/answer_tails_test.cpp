@@ -1,0 +1,214 @@
+// Parameters that go to a worker ahead of its answer, while gradients of the step still come.
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/runtime/net/stream_client.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using test::Door, test::doors, test::Gang, test::GangSpec, test::pull_of, test::push_of,
+    test::StreamClient;
+
+// The system may keep as much as one to itself until more come: see StreamSocket::wake_at().
+constexpr std::size_t piece = 256 << 10;
+constexpr std::size_t pieces = 6;
+constexpr std::size_t bytes = pieces * piece;
+constexpr std::int64_t floats = bytes / sizeof(float);
+
+GangSpec gang_of(std::int64_t workers) { return {.workers = workers, .elements = floats}; }
+
+StreamClient worker(const Gang& gang, std::int64_t rank, Door door) {
+  StreamClient client(gang.addresses().front(), door);
+  REQUIRE(client.greet().has_value());
+  REQUIRE(client.exchange(pull_of(rank)).has_value());
+  return client;
+}
+
+// A push whose pieces are all alike, in whichever order they come.
+class Begun {
+ public:
+  explicit Begun(std::int64_t rank) : frame_(push_of(rank, 1, floats)) {
+    gradient_ = frame_.data();
+    frame_.clear_data();
+  }
+  [[nodiscard]] std::string head() const {
+    proto::StreamPush push;
+    *push.mutable_frame() = frame_;
+    for (std::size_t i = 0; i < pieces; ++i) push.add_pieces_from_end(piece);
+    push.set_takes_tails(true);
+    return StreamClient::head(push, bytes);
+  }
+  [[nodiscard]] std::string_view pieces_of(std::size_t count) const {
+    return std::string_view(gradient_).substr(0, count * piece);
+  }
+
+ private:
+  proto::PushFrame frame_;
+  std::string gradient_;
+};
+
+// What the step makes where nothing goes ahead of its answer.
+std::string parameters_of_step(std::int64_t workers) {
+  const Gang gang(gang_of(workers));
+  std::vector<StreamClient> clients;
+  for (std::int64_t rank = 0; rank < workers; ++rank) {
+    clients.push_back(worker(gang, rank, Door::tcp));
+    REQUIRE(clients.back().send(push_of(rank, 1, floats)));
+  }
+  const auto answer = clients.front().receive();
+  REQUIRE(answer.has_value());
+  return answer->data();
+}
+
+// Tails until so many bytes have come, or what is none.
+StreamClient::Message receive_tails(StreamClient& client, std::size_t count, std::string& ahead) {
+  for (;;) {
+    auto message = client.receive_message();
+    REQUIRE(message.has_value());
+    if (!message->pull.tail()) return *std::move(message);
+    CHECK(message->pull.status() == 0);
+    ahead = message->data + ahead;
+    if (ahead.size() >= count) return *std::move(message);
+  }
+}
+
+// The rest of them, the answer, and all its parameters in one.
+std::string receive_answer(StreamClient& client, std::string ahead) {
+  const auto last = receive_tails(client, SIZE_MAX, ahead);
+  CHECK(last.pull.frame().version() == 1);
+  REQUIRE(last.pull.bytes_ahead() == ahead.size());
+  return last.data + ahead;
+}
+
+}  // namespace
+
+TEST_CASE("parameters whose gradients have come go ahead of the answer", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(1);
+  const Begun begun(0);
+  for (const Door door : doors) {
+    const Gang gang(gang_of(1));
+    StreamClient client = worker(gang, 0, door);
+    std::string ahead;
+    REQUIRE(client.send(begun.head() + std::string(begun.pieces_of(2))));
+    receive_tails(client, piece, ahead);
+    CHECK(expected.ends_with(ahead));
+    REQUIRE(client.send(begun.pieces_of(2)));
+    receive_tails(client, 3 * piece, ahead);
+    CHECK(expected.ends_with(ahead));
+    REQUIRE(client.send(begun.pieces_of(2)));
+    CHECK(receive_answer(client, ahead) == expected);
+  }
+}
+
+TEST_CASE("nothing goes ahead to who does not take it", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(2);
+  const Gang gang(gang_of(2));
+  StreamClient whole = worker(gang, 0, Door::tcp);
+  REQUIRE(whole.send(push_of(0, 1, floats)));
+  StreamClient other = worker(gang, 1, Door::tcp);
+  const Begun begun(1);
+  std::string ahead;
+  REQUIRE(other.send(begun.head() + std::string(begun.pieces_of(3))));
+  receive_tails(other, 2 * piece, ahead);
+  REQUIRE(other.send(begun.pieces_of(3)));
+  CHECK(receive_answer(other, ahead) == expected);
+  const auto answer = whole.receive_message();
+  REQUIRE(answer.has_value());
+  CHECK_FALSE(answer->pull.tail());
+  CHECK(answer->pull.bytes_ahead() == 0);
+  CHECK(answer->data == expected);
+}
+
+TEST_CASE("who has pushed all has what others have pushed, too", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(2);
+  const Begun of_fast(0);
+  const Begun of_slow(1);
+  for (const Door door : doors) {
+    const Gang gang(gang_of(2));
+    StreamClient fast = worker(gang, 0, door);
+    StreamClient slow = worker(gang, 1, door);
+    REQUIRE(fast.send(of_fast.head() + std::string(of_fast.pieces_of(pieces))));
+    REQUIRE(slow.send(of_slow.head() + std::string(of_slow.pieces_of(4))));
+    std::string ahead;
+    receive_tails(fast, 3 * piece, ahead);
+    CHECK(expected.ends_with(ahead));
+    REQUIRE(slow.send(of_slow.pieces_of(2)));
+    CHECK(receive_answer(fast, ahead) == expected);
+    CHECK(receive_answer(slow, {}) == expected);
+  }
+}
+
+TEST_CASE("who is back after some went ahead is answered with all", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(1);
+  const Begun begun(0);
+  GangSpec spec = gang_of(1);
+  spec.return_limit = std::chrono::seconds(60);
+  for (const Door door : doors) {
+    const Gang gang(spec);
+    {
+      StreamClient lost = worker(gang, 0, door);
+      std::string ahead;
+      REQUIRE(lost.send(begun.head() + std::string(begun.pieces_of(3))));
+      receive_tails(lost, 2 * piece, ahead);
+    }
+    StreamClient successor = worker(gang, 0, door);
+    const auto answer = successor.exchange(push_of(0, 1, floats));
+    REQUIRE(answer.has_value());
+    CHECK(answer->data() == expected);
+  }
+}
+
+TEST_CASE("who is back has ahead what was updated before it came, too", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(2);
+  const Begun of_lost(0);
+  const Begun of_other(1);
+  GangSpec spec = gang_of(2);
+  spec.return_limit = std::chrono::seconds(60);
+  const Gang gang(spec);
+  StreamClient other = worker(gang, 1, Door::tcp);
+  REQUIRE(other.send(of_other.head() + std::string(of_other.pieces_of(pieces))));
+  {
+    StreamClient lost = worker(gang, 0, Door::tcp);
+    std::string ahead;
+    REQUIRE(lost.send(of_lost.head() + std::string(of_lost.pieces_of(3))));
+    receive_tails(lost, 2 * piece, ahead);
+  }
+  StreamClient successor = worker(gang, 0, Door::tcp);
+  REQUIRE(successor.send(of_lost.head() + std::string(of_lost.pieces_of(pieces))));
+  CHECK(receive_answer(successor, {}) == expected);
+  CHECK(receive_answer(other, {}) == expected);
+}
+
+TEST_CASE("a step that will not be made is refused after what went ahead of it",
+          "[stream_port][tails]") {
+  constexpr std::int64_t many = 16 << 20;  // more than the system keeps on its way
+  constexpr std::size_t large = many * sizeof(float) / 2;
+  proto::StreamPush push;
+  push.add_pieces_from_end(large);
+  push.add_pieces_from_end(large);
+  push.set_takes_tails(true);
+  const std::string half(large, '\0');
+  for (const Door door : doors) {
+    const Gang gang({.workers = 2, .elements = many});
+    StreamClient waiting = worker(gang, 0, door);
+    *push.mutable_frame() = push_of(0, 1, 0);
+    REQUIRE(waiting.send(StreamClient::head(push, 2 * large) + half + half));
+    {
+      StreamClient lost = worker(gang, 1, door);
+      *push.mutable_frame() = push_of(1, 1, 0);
+      REQUIRE(lost.send(StreamClient::head(push, 2 * large) + half + half.substr(0, piece)));
+      std::string ahead;
+      receive_tails(lost, large, ahead);
+    }
+    std::string ahead;
+    const auto last = receive_tails(waiting, SIZE_MAX, ahead);
+    CHECK(ahead.size() == large);
+    CHECK(last.pull.message() == "the worker of rank 1 is gone");
+  }
+}
+
+}  // namespace trainyard::runtime
