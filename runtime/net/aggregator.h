@@ -123,7 +123,6 @@ class Aggregator {
   // Of a step that is being made: the elements from `from` on are as they will be.
   struct Tail {
     Weights weights;  // what lies before `from` is still written
-    std::int64_t version = 0;
     std::int64_t from = 0;
   };
   using TailSink = std::function<void(const Tail&)>;

@@ -53,7 +53,7 @@ void Aggregator::update_tail() {
   if (shard_.updated_from() - from < rules_.tail_elements_min) return;
   shard_.apply_tail([this](std::size_t begin) { return sum_of_pushes(begin); },
                     update_to(gate_.version() + 1, sums), from);
-  const Tail tail{shard_.updated_ahead(), gate_.version() + 1, from};
+  const Tail tail{shard_.updated_ahead(), from};
   for (const TailSink& sink : tail_sinks_) {
     if (sink) sink(tail);
   }

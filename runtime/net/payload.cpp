@@ -1,4 +1,4 @@
-// One copy from where the network left the bytes to where the floats are needed, never two.
+// At most one copy from where the network left the bytes to where the floats are needed.
 #include "runtime/net/payload.h"
 
 #include <algorithm>

@@ -127,7 +127,7 @@ class RemoteParams final : public ParamsChannel {
   void end_streaming();
   [[nodiscard]] bool goes_from_end(const Ps& ps) const;
   void begin_from_end(Ps& ps, const proto::PushFrame& header, const Contribution& contribution,
-                      std::span<const std::int64_t> cuts);
+                      std::span<const std::int64_t> cuts, std::int64_t final_last);
   void send_from_end(Ps& ps, proto::PushFrame& header, const Contribution& contribution);
   [[nodiscard]] bool answers_in_pieces(const Ps& ps) const;
   [[nodiscard]] static bool is_arriving(const Ps& ps);
@@ -203,6 +203,7 @@ class RemoteParams final : public ParamsChannel {
   bool tcp_is_hidden_ = false;  // of one ps, so of the others too: none is waited for in vain
   std::optional<std::int64_t> begun_step_;  // of a gradient that is still computed and on its way
   std::vector<std::int64_t> even_cuts_;     // made by the first send_from_end()
+  std::vector<std::int64_t> begun_cuts_;    // made by the first begin_push() by a socket
   bool usable_ = false;                     // streams are open, and no exchange has failed
   std::optional<Error> failure_;            // of the exchange that failed
   WallClock::time_point watch_at_;          // when watch_answered() looks again

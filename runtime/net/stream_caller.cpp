@@ -2,6 +2,7 @@
 // no memory.
 #include "runtime/net/stream_caller.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -22,10 +23,13 @@ namespace {
 constexpr std::chrono::seconds kHelloLimit{10};
 constexpr std::chrono::seconds kLeavingLimit{5};
 constexpr std::size_t kMessageBytesMax = 2000;  // of a refusal: its header has a bound
-// Of parameters that go ahead of an answer: fewer are not worth a frame of their own. Measured, of
-// 1 MiB: 256 KiB are a little better than half or twice of it.
+constexpr std::chrono::seconds kRefusalLimit{30};
+// Of parameters that go ahead of an answer, in a frame: fewer are not worth one, and for more the
+// answer is not to wait. Measured, push-pull of 1 MiB by TCP: 256 KiB are a little better than half
+// or twice of it.
 constexpr std::int64_t kTailBytesMin = 256 << 10;
-static_assert(kTailBytesMin >= frame_staging_bytes, "the next frame is not read with it");
+constexpr std::int64_t kTailBytesMax = 4 << 20;
+static_assert(kTailBytesMin >= frame_staging_bytes, "no frame after it is read with its head");
 
 }  // namespace
 
@@ -88,16 +92,23 @@ bool StreamCaller::start_next() {
   return true;
 }
 
-// All that has been updated since the last one.
+// What has been updated since the last one. Nothing for who does not read: its socket would be
+// full, and is given up when it stays so.
 bool StreamCaller::start_tail() {
-  if (!tail_ || (ahead_from_ - tail_->from) * float_bytes < kTailBytesMin) return false;
+  if (!tail_ || computes_) return false;
+  const std::int64_t from = std::max(tail_->from, ahead_from_ - kTailBytesMax / float_bytes);
+  if ((ahead_from_ - from) * float_bytes < kTailBytesMin) return false;
   const auto elements = tail_->weights->span().subspan(
-      static_cast<std::size_t>(tail_->from), static_cast<std::size_t>(ahead_from_ - tail_->from));
+      static_cast<std::size_t>(from), static_cast<std::size_t>(ahead_from_ - from));
   proto::StreamPull pull;
   pull.set_tail(true);
   out.start(pull, {.pieces = {std::as_bytes(elements)}, .owner = tail_->weights});
-  ahead_from_ = tail_->from;
+  ahead_from_ = from;
   return true;
+}
+
+void StreamCaller::limit_refusal() {
+  if (!due_) due_ = Clock::now() + kRefusalLimit;
 }
 
 void StreamCaller::start_leaving() {
@@ -108,6 +119,7 @@ void StreamCaller::start_leaving() {
 }
 
 Status StreamCaller::admit() {
+  computes_ = false;
   if (!push_.ParseFromArray(in.header().data(), static_cast<int>(in.header().size()))) {
     return invalid("a frame that is no StreamPush");
   }
@@ -138,7 +150,9 @@ Status StreamCaller::begin() {
   if (!comes_from_end_) return ok();
   Aggregator::TailSink sink;
   no_more_tails();
-  takes_tails_ = push_.takes_tails() && wanted == proto::FLOAT32;
+  takes_tails_ = push_.has_takes_tails_after() && wanted == proto::FLOAT32;
+  computes_ = takes_tails_;
+  computed_bytes_ = push_.takes_tails_after();
   ahead_from_ = aggregator.elements();
   if (takes_tails_) {
     sink = [weak = weak_from_this()](const Aggregator::Tail& tail) {
@@ -151,6 +165,15 @@ Status StreamCaller::begin() {
 bool StreamCaller::has_tail() const {
   return comes_from_end_ && in.stage() == IncomingFrame::Stage::payload &&
          in.placed_bytes() >= piece_bytes_ + push_.pieces_from_end(pieces_);
+}
+
+bool StreamCaller::begins_to_read() const {
+  return computes_ && in.placed_bytes() > computed_bytes_;
+}
+
+void StreamCaller::note_reading() {
+  computes_ = false;
+  port_->ready_.push_back(shared_from_this());
 }
 
 Status StreamCaller::take_tail() {

@@ -22,6 +22,8 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   //                hello          frame             answer            sent
   //   unknown ────────────► idle ───────► waiting ─────────► answering ─────► idle
   //      └───────refused──────┴──refused─────┴─────refused──────┘───────────► leaving
+  // Parameters may go ahead of the answer while it is idle or waiting: the answer, or the refusal,
+  // is started when they are sent.
   enum class State { unknown, idle, waiting, answering, leaving };
   using Clock = std::chrono::steady_clock;
 
@@ -42,6 +44,10 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status take_tail();
   // Whether take_tail() has anything to do.
   [[nodiscard]] bool has_tail() const;
+  // Whether the caller, which has computed the gradient that comes, reads since the last look; and
+  // then, under the server's lock, that it may have what was updated ahead.
+  [[nodiscard]] bool begins_to_read() const;
+  void note_reading();
   // Under the server's lock, by any thread: elements of the step that is being made, which may go
   // ahead of the answer.
   void offer(const Aggregator::Tail& tail);
@@ -55,6 +61,8 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   }
   [[nodiscard]] bool is_refused() const { return refused_; }
   [[nodiscard]] bool is_overdue(Clock::time_point now) const { return due_ && now > *due_; }
+  // It is refused: it has so long to read what it was sent before, and the reason.
+  void limit_refusal();
   // The refusal is sent: what still comes is thrown away for a while, so that it is not lost.
   void start_leaving();
 
@@ -85,13 +93,15 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   bool comes_from_end_ = false;
   int pieces_ = 0;
   std::uint64_t piece_bytes_ = 0;
+  bool computes_ = false;                 // and reads nothing meanwhile
+  std::uint64_t computed_bytes_ = 0;      // of its gradient, which leave before it reads
+  std::int64_t ahead_from_ = 0;           // the elements from here on have gone ahead, or are going
+  std::optional<Clock::time_point> due_;  // when it is dropped
   // Under the server's lock:
   std::optional<std::pair<proto::StreamPull, Payload>> given_;
   bool takes_tails_ = false;              // until it is answered
   std::optional<Aggregator::Tail> tail_;  // the newest that was offered
-  std::int64_t ahead_from_ = 0;           // the elements from here on have gone ahead, or are going
   bool refused_ = false;
-  std::optional<Clock::time_point> due_;  // when it is dropped
 };
 
 }  // namespace trainyard::runtime

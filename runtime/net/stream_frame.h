@@ -90,8 +90,8 @@ class IncomingFrame {
   [[nodiscard]] std::uint64_t placed_bytes() const { return payload_bytes_ - left_; }
 
   // Where the payload is to go: as many bytes as it has, and nobody else writes there meanwhile.
-  // `invalid` when more than this frame has come: nobody sends a frame before the last one is
-  // answered.
+  // `invalid` when more than this frame has come: a worker sends none before the last one is
+  // answered, and what a ps sends before another has frame_staging_bytes at least.
   Status place(std::span<const std::span<std::byte>> places);
 
   // Waits for the next frame.

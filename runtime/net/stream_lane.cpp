@@ -70,9 +70,10 @@ void StreamLane::send(const proto::PushFrame& header, Payload payload,
 }
 
 void StreamLane::begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
-                       std::vector<std::span<std::byte>> places) {
+                       std::vector<std::span<std::byte>> places, std::int64_t final_last) {
   proto::StreamPush push;
   *push.mutable_frame() = header;
+  push.set_takes_tails_after(0);
   Payload payload;
   std::size_t bytes = 0;
   ends_->marks.clear();
@@ -81,9 +82,9 @@ void StreamLane::begin(const proto::PushFrame& header, std::vector<TailPiece> pi
     push.add_pieces_from_end(static_cast<std::uint64_t>(piece.payload.bytes()));
     std::ranges::copy(piece.payload.pieces, std::back_inserter(payload.pieces));
     ends_->marks.push_back({.from = piece.from, .bytes = bytes});
+    if (piece.from >= final_last) push.set_takes_tails_after(bytes);
   }
   payload.owner = pieces.front().payload.owner;
-  push.set_takes_tails(true);
   ends_->places = std::move(places);
   ends_->takes_tails = true;
   ends_->bytes_ahead = 0;
@@ -153,7 +154,7 @@ void StreamLane::note_come() {
   if (whole) ends_->in.next();
 }
 
-// The header of the answer is there; where its parameters go follows from what was asked.
+// A header is there; where its parameters go follows from what was asked, and from what came ahead.
 Status StreamLane::place() {
   IncomingFrame& in = ends_->in;
   proto::StreamPull& pull = ends_->pull;

@@ -32,10 +32,11 @@ class StreamLane {
   void send(const proto::PushFrame& header, Payload payload,
             std::vector<std::span<std::byte>> places);
   // The same of a gradient that may still be computed: nothing leaves but what is released.
-  // `pieces` as of tail_pieces(), the first with their owner. Once it is asked for by advance(),
-  // the answer may come from its end on, too.
+  // `pieces` as of tail_pieces(), the first with their owner. What lies before element `final_last`
+  // of the arena is released at once, by who waits for the answer from then on: its parameters may
+  // come from their end on, too, while the rest of the gradient leaves.
   void begin(const proto::PushFrame& header, std::vector<TailPiece> pieces,
-             std::vector<std::span<std::byte>> places);
+             std::vector<std::span<std::byte>> places, std::int64_t final_last);
   // The elements of the arena from `from` on are final. On any thread.
   void release(std::int64_t from);
   // Sends what may leave now: until advance() is called again any one thread may do it.

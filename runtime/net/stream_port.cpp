@@ -167,7 +167,8 @@ void StreamPort::read(const std::shared_ptr<StreamCaller>& caller) {
     status = invalid("a frame before the last one was answered");
   }
   const Stage stage = caller->in.stage();
-  const bool has_news = stage == Stage::placing || stage == Stage::whole || caller->has_tail();
+  const bool has_news = stage == Stage::placing || stage == Stage::whole || caller->has_tail() ||
+                        caller->begins_to_read();
   if (status.has_value() && !has_news) return;
   handle(caller, std::move(status));
 }
@@ -176,18 +177,33 @@ void StreamPort::read(const std::shared_ptr<StreamCaller>& caller) {
 void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status status) {
   using Stage = IncomingFrame::Stage;
   Ready ready;
+  bool was_refused = false;
   {
     const std::lock_guard lock(server_.mutex_);
     at_work_ = true;
-    if (status.has_value() && caller->in.stage() == Stage::placing) status = caller->admit();
-    if (status.has_value() && caller->has_tail()) status = caller->take_tail();
-    if (status.has_value() && caller->in.stage() == Stage::whole) status = caller->take();
-    if (!status.has_value()) caller->refuse(status.error());
+    was_refused = caller->is_refused();
+    if (!was_refused) status = hear(*caller, std::move(status));
     at_work_ = false;
     ready = take_ready();
   }
-  if (caller->well) leave(*caller);
+  // While a refusal waits for what is sent before it, the caller's frame may end, but none begins.
+  const bool begins = !status.has_value() || caller->in.stage() == Stage::placing;
+  const bool goes_on = was_refused && begins && caller->state != State::answering;
+  if (was_refused && caller->in.stage() == Stage::whole) caller->in.next();
+  if (!was_refused && !status.has_value()) caller->limit_refusal();
+  if (caller->well || goes_on) leave(*caller);
   for (const auto& each : ready) write(each);
+}
+
+// What there is of a frame; under the server's lock.
+Status StreamPort::hear(StreamCaller& caller, Status status) {
+  using Stage = IncomingFrame::Stage;
+  if (status.has_value() && caller.in.stage() == Stage::placing) status = caller.admit();
+  if (status.has_value() && caller.begins_to_read()) caller.note_reading();
+  if (status.has_value() && caller.has_tail()) status = caller.take_tail();
+  if (status.has_value() && caller.in.stage() == Stage::whole) status = caller.take();
+  if (!status.has_value()) caller.refuse(status.error());
+  return status;
 }
 
 StreamPort::Ready StreamPort::take_ready() {

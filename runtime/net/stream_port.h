@@ -53,6 +53,7 @@ class StreamPort {
   void serve(int descriptor, std::uint32_t events);
   void read(const std::shared_ptr<StreamCaller>& caller);
   void handle(const std::shared_ptr<StreamCaller>& caller, Status status);
+  static Status hear(StreamCaller& caller, Status status);
   void write(const std::shared_ptr<StreamCaller>& caller);
   bool start_next(StreamCaller& caller) const;
   void ring();
@@ -64,13 +65,13 @@ class StreamPort {
   void look_up();  // now and then: drops who is overdue, listens again after a rest
 
   const Descriptor poll_;  // epoll over all below
-  const Descriptor bell_;  // an eventfd: another thread has given answers
+  const Descriptor bell_;  // an eventfd: another thread has given them something to send
   PsServer& server_;
   std::optional<StreamSocket> tcp_;
   std::optional<StreamSocket> unix_;
   std::string unix_socket_;
   std::map<int, std::shared_ptr<StreamCaller>> callers_;  // by descriptor
-  Ready ready_;                              // have an answer to be sent: under the server's lock
+  Ready ready_;                              // have something to send: under the server's lock
   bool at_work_ = false;                     // likewise: who has the lock is the port's thread
   bool resting_ = false;                     // no caller could be accepted: listens no more for now
   bool short_of_room_ = false;               // and that was said

@@ -2,7 +2,9 @@
 // and answers that end after the first of their parameters are read. All of a stream socket; shared
 // memory has the former alone, for nothing is sent there, and gRPC sends whole messages only.
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +28,19 @@ std::vector<std::int64_t> even_cuts(std::int64_t arena_elements) {
   const std::int64_t apart = std::max(arena_elements / kCutsOfArena, kCutElementsMin);
   std::vector<std::int64_t> cuts;
   for (std::int64_t at = 0; at < arena_elements; at += apart) cuts.push_back(at);
+  return cuts;
+}
+
+// Of a backward pass the first variable's gradient is final last, with all before it.
+std::int64_t final_last_of(const RemoteOptions& options) {
+  return options.cuts.size() > 1 ? options.cuts[1] : options.arena_elements;
+}
+
+// Between variables; and anywhere in the first one, which is whole when it leaves.
+std::vector<std::int64_t> cuts_of_begun(const RemoteOptions& options) {
+  std::vector<std::int64_t> cuts = even_cuts(options.arena_elements);
+  std::erase_if(cuts, [last = final_last_of(options)](std::int64_t cut) { return cut >= last; });
+  std::ranges::copy(options.cuts | std::views::drop(1), std::back_inserter(cuts));
   return cuts;
 }
 
@@ -70,7 +85,8 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
       ps->shared->begin(header);
       continue;
     }
-    begin_from_end(*ps, header, contribution, options_.cuts);
+    if (begun_cuts_.empty()) begun_cuts_ = cuts_of_begun(options_);
+    begin_from_end(*ps, header, contribution, begun_cuts_, final_last_of(options_));
     lanes.push_back(&*ps->lane);
   }
   if (std::ranges::none_of(ps_, [](const auto& ps) { return ps->begun; })) return false;
@@ -83,10 +99,10 @@ bool RemoteParams::begin_push(const Contribution& contribution) {
 // By a lane: nothing of the gradient leaves before it is released.
 void RemoteParams::begin_from_end(Ps& ps, const proto::PushFrame& header,
                                   const Contribution& contribution,
-                                  std::span<const std::int64_t> cuts) {
+                                  std::span<const std::int64_t> cuts, std::int64_t final_last) {
   auto pieces = tail_pieces(contribution.gradient->span(), options_.arena_elements, ps.share, cuts);
   pieces.front().payload.owner = contribution.gradient;
-  ps.lane->begin(header, std::move(pieces), places_for(ps));
+  ps.lane->begin(header, std::move(pieces), places_for(ps), final_last);
   traffic_.sent += gradient_bytes(Wire::float32, ps.share) * options_.parts;
   ps.awaited = true;
 }
@@ -101,7 +117,7 @@ void RemoteParams::send_from_end(Ps& ps, proto::PushFrame& header,
                                  const Contribution& contribution) {
   if (even_cuts_.empty()) even_cuts_ = even_cuts(options_.arena_elements);
   sign(ps, header);
-  begin_from_end(ps, header, contribution, even_cuts_);
+  begin_from_end(ps, header, contribution, even_cuts_, options_.arena_elements);
   ps.lane->release(0);
   // What went wrong, if it did, is found out when its answer is waited for.
   static_cast<void>(ps.lane->send_on());

@@ -35,11 +35,12 @@ class Begun {
     gradient_ = frame_.data();
     frame_.clear_data();
   }
-  [[nodiscard]] std::string head() const {
+  // Of a worker that computes until so many pieces have left.
+  [[nodiscard]] std::string head(std::size_t computed = 0) const {
     proto::StreamPush push;
     *push.mutable_frame() = frame_;
     for (std::size_t i = 0; i < pieces; ++i) push.add_pieces_from_end(piece);
-    push.set_takes_tails(true);
+    push.set_takes_tails_after(computed * piece);
     return StreamClient::head(push, bytes);
   }
   [[nodiscard]] std::string_view pieces_of(std::size_t count) const {
@@ -142,6 +143,45 @@ TEST_CASE("who has pushed all has what others have pushed, too", "[stream_port][
   }
 }
 
+TEST_CASE("nothing goes ahead to who still computes", "[stream_port][tails]") {
+  const std::string expected = parameters_of_step(2);
+  const Begun of_busy(0);
+  const Begun of_other(1);
+  for (const Door door : doors) {
+    const Gang gang(gang_of(2));
+    StreamClient busy = worker(gang, 0, door);
+    StreamClient other = worker(gang, 1, door);
+    REQUIRE(busy.send(of_busy.head(4) + std::string(of_busy.pieces_of(4))));
+    REQUIRE(other.send(of_other.head() + std::string(of_other.pieces_of(pieces))));
+    std::string ahead;
+    receive_tails(other, 3 * piece, ahead);
+    CHECK_FALSE(busy.has_news());  // it would have been sent first
+    REQUIRE(busy.send(of_busy.pieces_of(1)));
+    std::string come;
+    receive_tails(busy, 3 * piece, come);
+    REQUIRE(busy.send(of_busy.pieces_of(1)));
+    CHECK(receive_answer(busy, come) == expected);
+    CHECK(receive_answer(other, ahead) == expected);
+  }
+}
+
+TEST_CASE("a refused worker that goes on is dropped, though it reads nothing",
+          "[stream_port][tails]") {
+  constexpr std::int64_t many = 16 << 20;  // more than the system keeps on its way
+  constexpr std::size_t large = many * sizeof(float) / 2;
+  const Gang gang({.elements = many});
+  StreamClient hasty = worker(gang, 0, Door::tcp);
+  proto::StreamPush push;
+  *push.mutable_frame() = push_of(0, 1, 0);
+  push.add_pieces_from_end(large);
+  push.add_pieces_from_end(large);
+  push.set_takes_tails_after(0);
+  const std::string half(large, '\0');
+  REQUIRE(hasty.send(StreamClient::head(push, 2 * large) + half + half));
+  while (hasty.send(StreamClient::head(push, 2 * large) + half)) {
+  }
+}
+
 TEST_CASE("who is back after some went ahead is answered with all", "[stream_port][tails]") {
   const std::string expected = parameters_of_step(1);
   const Begun begun(0);
@@ -178,8 +218,12 @@ TEST_CASE("who is back has ahead what was updated before it came, too", "[stream
     receive_tails(lost, 2 * piece, ahead);
   }
   StreamClient successor = worker(gang, 0, Door::tcp);
-  REQUIRE(successor.send(of_lost.head() + std::string(of_lost.pieces_of(pieces))));
-  CHECK(receive_answer(successor, {}) == expected);
+  REQUIRE(successor.send(of_lost.head() + std::string(of_lost.pieces_of(5))));
+  std::string ahead;
+  receive_tails(successor, 4 * piece, ahead);
+  CHECK(expected.ends_with(ahead));
+  REQUIRE(successor.send(of_lost.pieces_of(1)));
+  CHECK(receive_answer(successor, ahead) == expected);
   CHECK(receive_answer(other, {}) == expected);
 }
 
@@ -190,7 +234,7 @@ TEST_CASE("a step that will not be made is refused after what went ahead of it",
   proto::StreamPush push;
   push.add_pieces_from_end(large);
   push.add_pieces_from_end(large);
-  push.set_takes_tails(true);
+  push.set_takes_tails_after(0);
   const std::string half(large, '\0');
   for (const Door door : doors) {
     const Gang gang({.workers = 2, .elements = many});
@@ -206,7 +250,7 @@ TEST_CASE("a step that will not be made is refused after what went ahead of it",
     }
     std::string ahead;
     const auto last = receive_tails(waiting, SIZE_MAX, ahead);
-    CHECK(ahead.size() == large);
+    CHECK_FALSE(ahead.empty());
     CHECK(last.pull.message() == "the worker of rank 1 is gone");
   }
 }

@@ -162,6 +162,21 @@ TEST_CASE("a worker that never comes back changes no byte and is not waited for"
   }
 }
 
+TEST_CASE("so it is where parameters go ahead of an answer that asks for an heir", "[heirs][tails]") {
+  GangSpec spec = three_workers;
+  spec.elements = 600'000;
+  const auto undisturbed = run(spec, Gang::Transport::shared_memory, nobody_dies);
+  for (const Gang::Transport transport : {Gang::Transport::unix_socket, Gang::Transport::tcp}) {
+    for (const Death death : {Death::before_push, Death::in_push, Death::after_push}) {
+      INFO(test::name_of(transport) << ", death " << static_cast<int>(death));
+      const auto ends = run(spec, transport, {{Life{}}, {Life{}}, {Life{death, 4}}});
+      CHECK(ends[0].error == "");
+      CHECK(ends[0].parameters == undisturbed[0].parameters);
+      CHECK(ends[1].parameters == undisturbed[0].parameters);
+    }
+  }
+}
+
 TEST_CASE("workers that die and come back are stood in for meanwhile", "[heirs]") {
   GangSpec spec = three_workers;
   spec.max_steps = 40;

@@ -3,13 +3,16 @@
 
 #include <poll.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/net/local_socket.h"
 #include "runtime/net/stream_frame.h"
@@ -39,16 +42,22 @@ class LanePeer {
     return *lane.get();
   }
 
-  // One without a payload; or the head of one that has.
-  proto::StreamPush take_frame(std::uint64_t payload_bytes = 0) {
+  // One without a payload.
+  proto::StreamPush take_frame() { return take_gradient(0); }
+  // With a payload, which nobody looks at.
+  proto::StreamPush take_gradient(std::uint64_t bytes) {
     IncomingFrame in;
-    while (in.stage() != IncomingFrame::Stage::placing) {
+    std::vector<std::byte> payload(bytes);
+    proto::StreamPush push;
+    while (in.stage() != IncomingFrame::Stage::whole) {
       wait(socket_->descriptor(), POLLIN);
       ENSURE(in.receive_some(*socket_).has_value());
+      if (in.stage() != IncomingFrame::Stage::placing) continue;
+      ENSURE(in.payload_bytes() == bytes);
+      ENSURE(push.ParseFromString(std::string(in.header())));
+      const std::array places{std::span(payload)};
+      ENSURE(in.place(places).has_value());
     }
-    ENSURE(in.payload_bytes() == payload_bytes);
-    proto::StreamPush push;
-    ENSURE(push.ParseFromString(std::string(in.header())));
     return push;
   }
 
@@ -78,5 +87,20 @@ class LanePeer {
   std::optional<StreamSocket> socket_;
   OutgoingFrame out_;
 };
+
+// Something to do for the lane.
+inline void await(const StreamLane& lane) {
+  pollfd waiting{.fd = lane.descriptor(), .events = lane.awaited(), .revents = 0};
+  ENSURE(::poll(&waiting, 1, 20'000) > 0);
+}
+
+// The answer's, with which its parameters may come or follow.
+inline Result<proto::PullFrame> header_of(StreamLane& lane) {
+  for (;;) {
+    TRY_ASSIGN(auto header, lane.advance_to_header());
+    if (header) return *std::move(header);
+    await(lane);
+  }
+}
 
 }  // namespace trainyard::runtime::test

@@ -1,8 +1,6 @@
 // An answer that comes bit by bit from a peer that sends as much of it as a test wants.
 #include "runtime/net/parameter_receiver.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -37,16 +35,6 @@ bool await(ParameterReceiver& receiver, const StreamLane& lane, std::size_t floa
   return receiver.wait({&need, 1}, 20s);
 }
 
-void await_header(StreamLane& lane) {
-  for (;;) {
-    const auto header = lane.advance_to_header();
-    REQUIRE(header.has_value());
-    if (*header) return;
-    pollfd waiting{.fd = lane.descriptor(), .events = lane.awaited(), .revents = 0};
-    REQUIRE(::poll(&waiting, 1, 20'000) > 0);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("parameters are there from the first on, as they come", "[parameter_receiver]") {
@@ -59,7 +47,7 @@ TEST_CASE("parameters are there from the first on, as they come", "[parameter_re
     ask(lane, peer, place);
     peer.start({}, sent);
     peer.send();
-    await_header(lane);
+    REQUIRE(test::header_of(lane).has_value());
     REQUIRE(lane.is_arriving());
     receiver.start({&lane});
     for (const std::size_t come : {elements / 3, elements / 2, elements}) {
@@ -89,7 +77,7 @@ TEST_CASE("who waits for parameters is told when the ps is gone", "[parameter_re
     ask(*each, peer, each == &broken ? place : other_place);
     peer.start({}, sent);
     peer.send();
-    await_header(*each);
+    REQUIRE(test::header_of(*each).has_value());
   }
   receiver.start({&broken, &lane});
   gone.send(elements / 2);

@@ -182,7 +182,7 @@ TEST_CASE("a whole gradient that goes from its end on is counted once, and makes
     CHECK(pulled->traffic.sent == 4 * spec.elements);
     return std::vector<float>(pulled->parameters.begin(), pulled->parameters.end());
   };
-  const GangSpec large{.max_steps = 1, .elements = 1'000'003};  // some of its answer comes ahead
+  const GangSpec large{.max_steps = 1, .elements = 1'000'003};
   for (GangSpec spec : {GangSpec{.max_steps = 1}, large}) {
     for (spec.ps = 1; spec.ps <= 3; spec.ps += 2) {
       for (const Transport transport : {Transport::unix_socket, Transport::tcp}) {

@@ -105,6 +105,11 @@ class StreamClient {
     incoming_.next();
     return Message{std::move(pull), std::move(data)};
   }
+  // There is something to receive, now.
+  [[nodiscard]] bool has_news() const {
+    pollfd looked{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&looked, 1, 0) > 0;
+  }
   // The answer, with its payload as data; the ps' refusal, or that it is gone.
   Result<proto::PullFrame> receive() {
     TRY_ASSIGN(Message message, receive_message());
