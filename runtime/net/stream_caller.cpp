@@ -168,7 +168,7 @@ bool StreamCaller::has_tail() const {
 }
 
 bool StreamCaller::begins_to_read() const {
-  return computes_ && in.placed_bytes() > computed_bytes_;
+  return computes_ && comes_from_end_ && in.placed_bytes() > computed_bytes_;
 }
 
 void StreamCaller::note_reading() {

@@ -95,12 +95,12 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   std::uint64_t piece_bytes_ = 0;
   bool computes_ = false;                 // and reads nothing meanwhile
   std::uint64_t computed_bytes_ = 0;      // of its gradient, which leave before it reads
-  std::int64_t ahead_from_ = 0;           // the elements from here on have gone ahead, or are going
   std::optional<Clock::time_point> due_;  // when it is dropped
   // Under the server's lock:
   std::optional<std::pair<proto::StreamPull, Payload>> given_;
   bool takes_tails_ = false;              // until it is answered
   std::optional<Aggregator::Tail> tail_;  // the newest that was offered
+  std::int64_t ahead_from_ = 0;           // the elements from here on have gone ahead, or are going
   bool refused_ = false;
 };
 

@@ -190,7 +190,6 @@ void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status stat
   const bool begins = !status.has_value() || caller->in.stage() == Stage::placing;
   const bool goes_on = was_refused && begins && caller->state != State::answering;
   if (was_refused && caller->in.stage() == Stage::whole) caller->in.next();
-  if (!was_refused && !status.has_value()) caller->limit_refusal();
   if (caller->well || goes_on) leave(*caller);
   for (const auto& each : ready) write(each);
 }
@@ -207,7 +206,10 @@ Status StreamPort::hear(StreamCaller& caller, Status status) {
 }
 
 StreamPort::Ready StreamPort::take_ready() {
-  for (const auto& caller : ready_) caller->start_next();
+  for (const auto& caller : ready_) {
+    caller->start_next();
+    if (caller->is_refused()) caller->limit_refusal();
+  }
   return std::exchange(ready_, {});
 }
 
@@ -225,14 +227,15 @@ void StreamPort::answer_ready() {
 // The rest is sent when there is room again.
 void StreamPort::write(const std::shared_ptr<StreamCaller>& caller) {
   if (caller->state == State::leaving || caller->out.sent()) return;
-  if (!caller->out.send_some(caller->socket).has_value()) return leave(*caller);
-  const bool answered = caller->state == State::answering && caller->out.sent();
-  const bool armed = !caller->out.sent() || (!answered && start_next(*caller));
+  do {
+    if (!caller->out.send_some(caller->socket).has_value()) return leave(*caller);
+  } while (caller->out.sent() && caller->state != State::answering && start_next(*caller));
+  const bool armed = !caller->out.sent();
   if (armed != caller->armed) {
     caller->armed = armed;
     watch(caller->socket.descriptor(), armed ? kAlways | EPOLLOUT : kAlways, EPOLL_CTL_MOD);
   }
-  if (!answered) return;
+  if (armed || caller->state != State::answering) return;
   caller->state = State::idle;
   if (!caller->is_refused()) return;
   caller->socket.end_sending();

@@ -2,9 +2,7 @@
 // and answers that end after the first of their parameters are read. All of a stream socket; shared
 // memory has the former alone, for nothing is sent there, and gRPC sends whole messages only.
 #include <algorithm>
-#include <iterator>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,7 +38,7 @@ std::int64_t final_last_of(const RemoteOptions& options) {
 std::vector<std::int64_t> cuts_of_begun(const RemoteOptions& options) {
   std::vector<std::int64_t> cuts = even_cuts(options.arena_elements);
   std::erase_if(cuts, [last = final_last_of(options)](std::int64_t cut) { return cut >= last; });
-  std::ranges::copy(options.cuts | std::views::drop(1), std::back_inserter(cuts));
+  cuts.insert(cuts.end(), options.cuts.begin() + 1, options.cuts.end());
   return cuts;
 }
 

@@ -41,6 +41,7 @@ std::vector<TailPiece> tail_pieces(std::span<const float> gradients, std::int64_
     if (part.ranges.empty()) continue;
     pieces.push_back({.from = cut, .payload = payload_of(gradients.last(arena), part)});
   }
+  if (!pieces.empty()) pieces.back().from = 0;
   for (std::size_t part = gradients.size() / arena - 1; part-- > 0;) {
     pieces.push_back(
         {.from = 0, .payload = payload_of(gradients.subspan(part * arena, arena), share)});

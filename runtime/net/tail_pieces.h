@@ -21,7 +21,9 @@ struct TailPiece {
 
 // A ps' share of gradients that lie one after another, whole arenas each, of which the last is
 // being computed. In the order in which they leave; each piece's bytes ascend, and the pieces from
-// the last to the first are the payload. `cuts`: where the arena may be cut, ascending from 0.
+// the last to the first are the payload. `cuts`: where the arena may be cut, ascending from 0. The
+// last piece leaves when all is final, though the share may lack the arena's begin: who has sent
+// all to a ps is taken to wait for its answer.
 std::vector<TailPiece> tail_pieces(std::span<const float> gradients, std::int64_t arena_elements,
                                    const Share& share, std::span<const std::int64_t> cuts);
 

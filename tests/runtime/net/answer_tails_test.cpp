@@ -180,6 +180,7 @@ TEST_CASE("a refused worker that goes on is dropped, though it reads nothing",
   REQUIRE(hasty.send(StreamClient::head(push, 2 * large) + half + half));
   while (hasty.send(StreamClient::head(push, 2 * large) + half)) {
   }
+  CHECK(hasty.is_cut());
 }
 
 TEST_CASE("who is back after some went ahead is answered with all", "[stream_port][tails]") {

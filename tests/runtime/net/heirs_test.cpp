@@ -162,7 +162,8 @@ TEST_CASE("a worker that never comes back changes no byte and is not waited for"
   }
 }
 
-TEST_CASE("so it is where parameters go ahead of an answer that asks for an heir", "[heirs][tails]") {
+TEST_CASE("so it is where parameters go ahead of an answer that asks for an heir",
+          "[heirs][tails]") {
   GangSpec spec = three_workers;
   spec.elements = 600'000;
   const auto undisturbed = run(spec, Gang::Transport::shared_memory, nobody_dies);

@@ -110,6 +110,11 @@ class StreamClient {
     pollfd looked{.fd = socket_.descriptor(), .events = POLLIN, .revents = 0};
     return ::poll(&looked, 1, 0) > 0;
   }
+  // The ps has closed its end, and not in good order.
+  [[nodiscard]] bool is_cut() const {
+    pollfd looked{.fd = socket_.descriptor(), .events = 0, .revents = 0};
+    return ::poll(&looked, 1, 0) > 0 && (looked.revents & (POLLERR | POLLHUP)) != 0;
+  }
   // The answer, with its payload as data; the ps' refusal, or that it is gone.
   Result<proto::PullFrame> receive() {
     TRY_ASSIGN(Message message, receive_message());

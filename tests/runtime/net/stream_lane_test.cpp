@@ -34,10 +34,10 @@ struct Worker {
     return {std::as_writable_bytes(std::span(first)), std::as_writable_bytes(std::span(second))};
   }
   // A gradient that has all left.
-  void begin(StreamLane& lane) {
+  void begin(StreamLane& lane, std::int64_t last = final_last) {
     const Share share{.ranges = {{0, elements}}};
     const std::vector<std::int64_t> cuts{0, final_last};
-    lane.begin({}, tail_pieces(gradient, elements, share, cuts), places(), final_last);
+    lane.begin({}, tail_pieces(gradient, elements, share, cuts), places(), last);
     lane.release(0);
     REQUIRE(lane.send_on().has_value());
   }
@@ -95,6 +95,17 @@ TEST_CASE("parameters that come ahead of their answer are its end", "[stream_lan
     CHECK(worker.together() == made);
     CHECK(lane.has_come(bytes));
   }
+}
+
+TEST_CASE("a gradient that is whole when it is sent is answered from its end on at once",
+          "[stream_lane][tails]") {
+  LanePeer peer;
+  StreamLane lane = peer.lane();
+  Worker worker;
+  worker.begin(lane, elements);
+  const proto::StreamPush push = peer.take_gradient(bytes);
+  REQUIRE(push.has_takes_tails_after());
+  CHECK(push.takes_tails_after() == 0);
 }
 
 TEST_CASE("what has come ahead is there with the first of the rest", "[stream_lane][tails]") {
