@@ -170,11 +170,11 @@ void StreamPort::read(const std::shared_ptr<StreamCaller>& caller) {
   const bool has_news = stage == Stage::placing || stage == Stage::whole || caller->has_tail() ||
                         caller->begins_to_read();
   if (status.has_value() && !has_news) return;
-  handle(caller, std::move(status));
+  handle(caller, status);
 }
 
 // A header is there, a piece of a gradient or a whole frame, or something that is none of these.
-void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status status) {
+void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, const Status& status) {
   using Stage = IncomingFrame::Stage;
   Ready ready;
   bool was_refused = false;
@@ -182,7 +182,7 @@ void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status stat
     const std::lock_guard lock(server_.mutex_);
     at_work_ = true;
     was_refused = caller->is_refused();
-    if (!was_refused) status = hear(*caller, std::move(status));
+    if (!was_refused) hear(*caller, status);
     at_work_ = false;
     ready = take_ready();
   }
@@ -195,14 +195,13 @@ void StreamPort::handle(const std::shared_ptr<StreamCaller>& caller, Status stat
 }
 
 // What there is of a frame; under the server's lock.
-Status StreamPort::hear(StreamCaller& caller, Status status) {
+void StreamPort::hear(StreamCaller& caller, Status status) {
   using Stage = IncomingFrame::Stage;
   if (status.has_value() && caller.in.stage() == Stage::placing) status = caller.admit();
   if (status.has_value() && caller.begins_to_read()) caller.note_reading();
   if (status.has_value() && caller.has_tail()) status = caller.take_tail();
   if (status.has_value() && caller.in.stage() == Stage::whole) status = caller.take();
   if (!status.has_value()) caller.refuse(status.error());
-  return status;
 }
 
 StreamPort::Ready StreamPort::take_ready() {

@@ -52,8 +52,8 @@ class StreamPort {
   void accept(const StreamSocket& socket);
   void serve(int descriptor, std::uint32_t events);
   void read(const std::shared_ptr<StreamCaller>& caller);
-  void handle(const std::shared_ptr<StreamCaller>& caller, Status status);
-  static Status hear(StreamCaller& caller, Status status);
+  void handle(const std::shared_ptr<StreamCaller>& caller, const Status& status);
+  static void hear(StreamCaller& caller, Status status);
   void write(const std::shared_ptr<StreamCaller>& caller);
   bool start_next(StreamCaller& caller) const;
   void ring();

@@ -11,7 +11,7 @@ namespace trainyard::runtime {
 namespace {
 
 using test::Door, test::doors, test::Gang, test::GangSpec, test::pull_of, test::push_of,
-    test::StreamClient;
+    test::StreamClient, test::worker;
 
 // The system may keep as much as one to itself until more come: see StreamSocket::wake_at().
 constexpr std::size_t piece = 256 << 10;
@@ -20,13 +20,6 @@ constexpr std::size_t bytes = pieces * piece;
 constexpr std::int64_t floats = bytes / sizeof(float);
 
 GangSpec gang_of(std::int64_t workers) { return {.workers = workers, .elements = floats}; }
-
-StreamClient worker(const Gang& gang, std::int64_t rank, Door door) {
-  StreamClient client(gang.addresses().front(), door);
-  REQUIRE(client.greet().has_value());
-  REQUIRE(client.exchange(pull_of(rank)).has_value());
-  return client;
-}
 
 // A push whose pieces are all alike, in whichever order they come.
 class Begun {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/net/stream_frame.h"
+#include "schemas/base/check.h"
 #include "schemas/wire/grpc_status.h"
 #include "tests/runtime/net/stock_stream.h"
 
@@ -163,6 +164,14 @@ inline proto::PushFrame pull_of(std::int64_t rank, std::int64_t at_least = 0) {
   frame.set_base_version(0);
   frame.set_examples(0);
   return frame;
+}
+
+// One that the ps knows and has answered.
+inline StreamClient worker(const Gang& gang, std::int64_t rank, Door door = Door::tcp) {
+  StreamClient client(gang.addresses().front(), door);
+  ENSURE(client.greet().has_value());
+  ENSURE(client.exchange(pull_of(rank)).has_value());
+  return client;
 }
 
 }  // namespace trainyard::runtime::test

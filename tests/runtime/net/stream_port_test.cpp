@@ -15,15 +15,7 @@ namespace trainyard::runtime {
 namespace {
 
 using test::Door, test::doors, test::elements, test::Gang, test::GangSpec, test::pull_of,
-    test::push_of, test::small_gang, test::StreamClient;
-
-// One that the ps knows and has answered.
-StreamClient worker(const Gang& gang, std::int64_t rank, Door door = Door::tcp) {
-  StreamClient client(gang.addresses().front(), door);
-  REQUIRE(client.greet().has_value());
-  REQUIRE(client.exchange(pull_of(rank)).has_value());
-  return client;
-}
+    test::push_of, test::small_gang, test::StreamClient, test::worker;
 
 GangSpec waiting_gang() {
   GangSpec spec = small_gang;
