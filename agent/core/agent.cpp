@@ -46,6 +46,7 @@ AgentReport Agent::next_report() {
   show(first, tasks_.end());
   show(tasks_.begin(), first);
   cut_short_ = cut_short;
+  left_some_out_ = room.left_some_out;
   return report;
 }
 
@@ -96,7 +97,8 @@ void Agent::want(const WantedTask& wanted, Moment& moment) {
     return;
   }
   HostedTask& task = found->second;
-  forget_events(task, wanted.events_stored);
+  // What made room for more is followed by more. A server that stores nothing gets heartbeats.
+  if (forget_events(task, wanted.events_stored) && left_some_out_) moment.report_soon();
   if (wanted.stop && !task.is_gone()) ask_to_stop(task, moment);
 }
 
@@ -156,8 +158,8 @@ void Agent::take(const TaskStartFailed& event, Moment& moment) {
 // next time. Who ended by itself knew why, and would do it again.
 bool Agent::may_return(const HostedTask& task, const TaskExited& event, Time now) const {
   const JobSpec& spec = task.wanted.task.spec;
-  const bool was_told = !task.is_wanted || task.kill_at || task.was_killed || leaving_ ||
-                        lease_has_expired(now);
+  const bool was_told =
+      !task.is_wanted || task.kill_at || task.was_killed || leaving_ || lease_has_expired(now);
   return returns_alone(spec, event.key) && event.exit.signal && event.reason == Reason::none &&
          !was_told && task.returns < spec.run_policy.max_restarts;
 }

@@ -74,6 +74,7 @@ class Agent {
   std::int64_t last_number_ = 0;  // of the newest report
   std::map<TaskKey, HostedTask> tasks_;
   std::optional<TaskKey> cut_short_;  // the first that the last report had no room for
+  bool left_some_out_ = false;        // the last report did not show all that there was
 };
 
 }  // namespace trainyard::agent

@@ -78,8 +78,10 @@ void read(HostedTask& task, const RunEventsRead& event) {
   task.events_end = std::max(task.events_end, event.end);
 }
 
-void forget_events(HostedTask& task, std::int64_t offset) {
+bool forget_events(HostedTask& task, std::int64_t offset) {
+  const std::size_t before = task.events.size();
   while (!task.events.empty() && task.events.front().offset < offset) task.events.pop_front();
+  return task.events.size() < before;
 }
 
 TaskReport shown(const HostedTask& task, ReportRoom& room) {
@@ -95,6 +97,7 @@ TaskReport shown(const HostedTask& task, ReportRoom& room) {
   const bool all_shown = report.events_end == task.events_end;
   const bool is_last_word = task.output_delivered && all_shown && ending_bytes <= room.bytes;
   if (task.ended_as && all_shown && ending_bytes > room.bytes) room.was_short = true;
+  if (room.was_short || !all_shown) room.left_some_out = true;
   if (!task.ended_as || !is_last_word) {
     report.state = task.kill_at ? TaskState::stopping : task.lived_as;
     return report;

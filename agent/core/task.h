@@ -46,13 +46,14 @@ void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now)
 void begin_again(HostedTask& task);
 void end(HostedTask& task, const TaskExited& event);
 void read(HostedTask& task, const RunEventsRead& event);
-// The server has the events up to `offset`.
-void forget_events(HostedTask& task, std::int64_t offset);
+// The server has the events up to `offset`; false when it is known to have them already.
+bool forget_events(HostedTask& task, std::int64_t offset);
 
 // What is left of the bytes that one report may have.
 struct ReportRoom {
   std::int64_t bytes = report_bytes_max;
-  bool was_short = false;  // some task had more to show
+  bool was_short = false;      // some task had more to show
+  bool left_some_out = false;  // so it had, or a task's own share was too small
 };
 
 // What is shown of it. Events are cut to a bounded size, oldest first; a terminal state is shown

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "schemas/base/check.h"
+#include "tests/process/patience.h"
 
 namespace trainyard::agent {
 
@@ -50,10 +51,10 @@ inline void write_content(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// True as soon as the condition holds; false when it does not within 20 seconds.
+// True as soon as the condition holds; false when it does not within a test's patience.
 template <class Condition>
 bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // between two looks
@@ -61,7 +62,7 @@ bool eventually(Condition condition) {
   return true;
 }
 
-// A value that one thread sets and another waits for, at most 20 seconds. (std::future does as
+// A value that one thread sets and another waits for. (std::future does as
 // much, but the thread sanitizer cannot see into it.)
 template <class T>
 class Awaited {
@@ -73,7 +74,7 @@ class Awaited {
   }
   std::optional<T> wait() {
     std::unique_lock lock(mutex_);
-    arrived_.wait_for(lock, std::chrono::seconds(20), [this] { return value_.has_value(); });
+    arrived_.wait_for(lock, patience, [this] { return value_.has_value(); });
     return value_;
   }
 

@@ -30,10 +30,15 @@ struct Yard {
   }
   // The server answers a report that leaves now.
   std::vector<Action> want(std::vector<WantedTask> tasks) {
+    ++generation;
+    return answer(std::move(tasks));
+  }
+  // The same, and it wants nothing new.
+  std::vector<Action> answer(std::vector<WantedTask> tasks) {
     const AgentReport report = agent.next_report();
     step(ReportSent{report.number});
     return step(AssignmentArrived{
-        {AgentId{"a"}, "i", 3, ++generation, report.number, Millis{60'000}, std::move(tasks)}});
+        {AgentId{"a"}, "i", 3, generation, report.number, Millis{60'000}, std::move(tasks)}});
   }
   TaskReport shown() {
     const AgentReport report = agent.next_report();
@@ -126,6 +131,32 @@ TEST_CASE("run events are shown until they are stored, a bounded number of bytes
     yard.want({again});
   }
   CHECK(taken == 1001);
+}
+
+TEST_CASE("what a report had no room for follows once the server has the beginning", "[agent]") {
+  Yard yard;
+  yard.run();
+  std::vector<RunEvent> events;
+  for (int i = 0; i < 1000; ++i) {
+    events.push_back({yard.now.wall, 80 + i * 1000, MetricEvent{i, 0, {}}});
+  }
+  yard.step(RunEventsRead{key, events, 80 + 1000 * 1000});
+  WantedTask answer = wanted();
+
+  int reports = 1;
+  for (; answer.events_stored < 80 + 1000 * 1000; ++reports) {
+    const std::int64_t shown = yard.shown().events_end;
+    INFO(shown << " bytes shown");
+    // Nothing is stored yet: no need to hurry.
+    CHECK(count<ReportSoon>(yard.answer({answer})) == 0);
+    answer.events_stored = shown;
+    const bool is_all = shown == 80 + 1000 * 1000;
+    CHECK(count<ReportSoon>(yard.answer({answer})) == (is_all ? 0 : 1));
+    REQUIRE(reports < 10);
+  }
+  CHECK(reports > 3);
+  // It has them already.
+  CHECK(count<ReportSoon>(yard.answer({answer})) == 0);
 }
 
 TEST_CASE("a report is bounded whatever many tasks have to say, and each gets its turn",

@@ -96,10 +96,11 @@ TEST_CASE("many run events arrive, each once and in order", "[agent]") {
   const WantedTask wanted = a_wanted_task("j-1");
   yard.server.want(wanted);
 
-  REQUIRE(yard.server.wait_for_end(wanted.task.key));
+  const auto end = yard.server.wait_for_end(wanted.task.key);
 
   const auto events = yard.server.events_of(wanted.task.key);
   REQUIRE(events.size() == 20001);
+  REQUIRE(end);
   std::int64_t step = 0;
   for (const RunEvent& event : events) {
     if (const auto* metric = std::get_if<MetricEvent>(&event.what)) {

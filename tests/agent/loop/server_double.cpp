@@ -7,11 +7,10 @@
 #include "schemas/files/sha256.h"
 #include "schemas/wire/agent_codec.h"
 #include "schemas/wire/grpc_status.h"
+#include "tests/process/patience.h"
 
 namespace trainyard::agent {
 namespace {
-
-constexpr std::chrono::seconds patience{20};
 
 template <class Map>
 typename Map::mapped_type value_of(const Map& map, const typename Map::key_type& key) {

@@ -35,7 +35,7 @@ class ServerDouble final : public proto::AgentLink::Service {
   void set_stop_after(Millis stop_after);
   void refuse_deliveries(grpc::Status status);  // OK: no more
 
-  // What has been shown last of a task; waits until `matches` it. Nothing after 20 s.
+  // What has been shown last of a task; waits until `matches` it. Nothing once patience ends.
   std::optional<TaskReport> wait_for_task(const TaskKey& key,
                                           const std::function<bool(const TaskReport&)>& matches);
   std::optional<TaskReport> wait_for_end(const TaskKey& key);

@@ -4,7 +4,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,10 +11,9 @@
 
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/types/agent.h"
+#include "tests/process/patience.h"
 
 namespace trainyard::scheduler {
-
-constexpr std::chrono::seconds patience{30};  // no wait of these tests is longer
 
 class AgentPeer {
  public:
