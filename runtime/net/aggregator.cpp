@@ -275,6 +275,7 @@ void Aggregator::commit() {
   const auto start = std::chrono::steady_clock::now();
   const ParameterShard::Update update = update_to(gate_.version() + 1, sums);
   if (rules_.keeps_previous) previous_ = shard_.weights();
+  choose_room();
   shard_.apply([this](std::size_t begin) { return sum_of_pushes(begin); }, update);
   const RowGradients rows = apply_rows(update);
   const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - start;

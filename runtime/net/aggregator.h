@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,8 @@ struct Push {
   bool residuals = false;  // those of the rank's leaves lie behind the gradients, as float32
   // Of the sum of the batch's losses, over each of the rank's sent_nodes(), one after another.
   Payload gradient;
+  // Where all of it lies, if that is a landing(): once the push is made nobody else may use it.
+  std::shared_ptr<WeightsBuffer> landing = {};
 };
 
 struct Pull {
@@ -137,6 +140,10 @@ class Aggregator {
   void push(Push push, Reply reply);
   // `conflict` for exactly a version that is not there.
   void pull(const Pull& pull, Reply reply);
+
+  // Memory for the gradient of a push that comes, where it is all that an update sums, so that the
+  // new parameters can take its place: of async, or of a rank that is alone. Else none.
+  [[nodiscard]] std::shared_ptr<WeightsBuffer> landing() const;
 
   // Ahead of push(), of the same push: its gradient is still computed, or comes, in the memory that
   // it shows.
@@ -248,6 +255,7 @@ class Aggregator {
   void end_if_all_wait();
   [[nodiscard]] const Push* push_of(std::size_t rank) const;
   [[nodiscard]] TreeSum sum_of_pushes(std::size_t begin) const;
+  void choose_room();
   void update_tail();
   void drop_begun(std::size_t rank);
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;

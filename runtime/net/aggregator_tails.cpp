@@ -1,6 +1,7 @@
 // What of a sync step is summed and applied before all its gradients are whole: backward passes end
 // with the first layer, so gradients become final from their end on. It may be done ahead, since
 // whoever gives a rank's gradient of a step, the rank, its next process or an heir, gives the same.
+// And where an update is written: over its gradient, where that is all of its sum.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -41,6 +42,22 @@ const Push* Aggregator::push_of(std::size_t rank) const {
   return begun_[rank] ? &begun_[rank]->push : nullptr;
 }
 
+std::shared_ptr<WeightsBuffer> Aggregator::landing() const {
+  const bool is_alone = rules_.gate.mode == Mode::async || rules_.gate.ranks == 1;
+  const bool is_all = is_alone && parts_.front() == 1 && rules_.wire == Wire::float32;
+  return is_all ? shard_.landing() : nullptr;
+}
+
+// Of an update that has begun, or begins now. A cut reads the gradient again.
+void Aggregator::choose_room() {
+  std::shared_ptr<WeightsBuffer> landing;
+  for (std::size_t rank = 0; rank < pending_.size(); ++rank) {
+    const Push* const push = push_of(rank);
+    if (push != nullptr && !(cut_ && cut_->wants(push->rank))) landing = push->landing;
+  }
+  shard_.write_in(landing);
+}
+
 void Aggregator::update_tail() {
   BatchSums sums;
   std::int64_t from = 0;
@@ -51,6 +68,7 @@ void Aggregator::update_tail() {
     if (!pending_[rank]) from = std::max(from, begun_[rank]->from);
   }
   if (shard_.updated_from() - from < rules_.tail_elements_min) return;
+  choose_room();
   shard_.apply_tail([this](std::size_t begin) { return sum_of_pushes(begin); },
                     update_to(gate_.version() + 1, sums), from);
   const Tail tail{shard_.updated_ahead(), from};

@@ -104,6 +104,22 @@ void ParameterShard::move_to(MakeBuffer make, Wire wire) {
   weights_ = std::move(here);
 }
 
+std::shared_ptr<WeightsBuffer> ParameterShard::landing() const { return pool_->take(); }
+
+void ParameterShard::write_in(const std::shared_ptr<WeightsBuffer>& landing) {
+  ENSURE(!landing || std::ssize(landing->span()) == elements());
+  if (next_ && (landing ? next_ == landing : !in_landing_)) return;
+  const std::shared_ptr<WeightsBuffer> before = std::exchange(next_, landing);
+  in_landing_ = landing != nullptr;
+  if (!before) {
+    updated_from_ = elements();
+    return;
+  }
+  if (!next_) next_ = pool_->take();
+  const auto final_from = static_cast<std::size_t>(updated_from_);
+  std::ranges::copy(before->span().subspan(final_from), next_->span().subspan(final_from).begin());
+}
+
 void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
   const Range left{0, updated_from()};
   if (!next_) next_ = pool_->take();

@@ -71,6 +71,14 @@ class ParameterShard {
     float gradient_scale = 1;
   };
 
+  // Memory for a gradient of elements() floats that comes from elsewhere: see write_in().
+  [[nodiscard]] std::shared_ptr<WeightsBuffer> landing() const;
+  // The update that has begun, or begins now, is made in this landing, where all its sum lies: each
+  // element is read before the new one takes its place. So two buffers go through the cache, not
+  // three. None: it is made apart. Once the update is made nobody may write the landing any more;
+  // an earlier one, of a gradient that never was whole, is left to who writes it.
+  void write_in(const std::shared_ptr<WeightsBuffer>& landing);
+
   // The sum of a step's gradients, to be read from element `begin` on.
   using SumFrom = std::function<TreeSum(std::size_t begin)>;
   // Reads the sum, applies it and flips to the new weights, in one pass. The bits do not depend on
@@ -105,6 +113,7 @@ class ParameterShard {
   std::unique_ptr<ThreadTeam> team_;     // none: the caller updates alone
   std::shared_ptr<WeightsBuffer> next_;  // of an update that has begun
   std::int64_t updated_from_ = 0;        // in it
+  bool in_landing_ = false;              // `next_` is one
 };
 
 // A copy of the slots, to be written while training goes on.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "runtime/net/aggregator.h"
 #include "schemas/proto/params.pb.h"
@@ -16,6 +17,8 @@ struct PsCaller {
 
   std::int64_t rank = -1;                   // of the first frame; later ones must carry the same
   proto::Encoding wanted = proto::FLOAT32;  // of the answer to the newest frame
+  // Where the gradient of the frame that comes lies, if it was given one; see Push.
+  std::shared_ptr<WeightsBuffer> landing;
 };
 
 // All of a frame down but its parameters, which it has none of where the push is held.

@@ -272,7 +272,9 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
                       .for_turn = header.for_turn()},
                      std::move(reply));
   } else {
-    aggregator_.push(push_of(header, std::move(payload)), std::move(reply));
+    Push push = push_of(header, std::move(payload));
+    push.landing = std::exchange(caller.landing, nullptr);
+    aggregator_.push(std::move(push), std::move(reply));
   }
   return ok();
 }
@@ -280,7 +282,9 @@ Status PsServer::take(PsCaller& caller, const proto::PushFrame& header, Payload 
 Status PsServer::begin(PsCaller& caller, const proto::PushFrame& header, Payload payload,
                        Aggregator::TailSink sink) {
   TRY(admit(caller, header));
-  aggregator_.begin(push_of(header, std::move(payload)), std::move(sink));
+  Push push = push_of(header, std::move(payload));
+  push.landing = caller.landing;
+  aggregator_.begin(std::move(push), std::move(sink));
   return ok();
 }
 

@@ -115,6 +115,7 @@ void StreamCaller::start_leaving() {
   state = State::leaving;
   due_ = Clock::now() + kLeavingLimit;
   memory_.reset();
+  landing.reset();
   in.next();
 }
 
@@ -185,23 +186,29 @@ Status StreamCaller::take_tail() {
 Payload StreamCaller::gradient() const {
   const auto bytes = static_cast<std::size_t>(in.payload_bytes());
   if (bytes == 0) return {};
+  if (landing) return {.pieces = {std::as_bytes(landing->span())}, .owner = landing};
   return {.pieces = {std::as_bytes(memory_->span()).first(bytes)}, .owner = memory_};
 }
 
-// The memory is used again by each frame, once the ps has summed the one before.
+// Memory of its own is used again by each frame, once the ps has summed the one before.
+std::span<std::byte> StreamCaller::room_for(std::int64_t bytes) {
+  landing.reset();
+  if (bytes == 0) return {};
+  landing = server_.aggregator_.landing();
+  if (landing) return std::as_writable_bytes(landing->span());
+  const auto floats = static_cast<std::size_t>((bytes + float_bytes - 1) / float_bytes);
+  if (!memory_ || memory_->size() < floats || memory_.use_count() > 1) {
+    memory_ = std::make_shared<AlignedBuffer>(large_buffer(floats));
+  }
+  return std::as_writable_bytes(memory_->span()).first(static_cast<std::size_t>(bytes));
+}
+
 Status StreamCaller::place(std::int64_t bytes) {
   if (in.payload_bytes() != static_cast<std::uint64_t>(bytes)) {
     return invalid("a payload of " + std::to_string(in.payload_bytes()) + " bytes, not " +
                    std::to_string(bytes));
   }
-  const auto floats = static_cast<std::size_t>((bytes + float_bytes - 1) / float_bytes);
-  if (bytes > 0 && (!memory_ || memory_->size() < floats || memory_.use_count() > 1)) {
-    memory_ = std::make_shared<AlignedBuffer>(large_buffer(floats));
-  }
-  std::array<std::span<std::byte>, 1> places{};
-  if (bytes > 0) {
-    places[0] = std::as_writable_bytes(memory_->span()).first(static_cast<std::size_t>(bytes));
-  }
+  const std::array<std::span<std::byte>, 1> places{room_for(bytes)};
   if (push_.pieces_from_end_size() > 0) return place_from_end(places[0]);
   return in.place(places);
 }

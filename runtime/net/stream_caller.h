@@ -79,6 +79,7 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   Status place(std::int64_t bytes);
   Status place_from_end(std::span<std::byte> memory);
   Status begin();
+  [[nodiscard]] std::span<std::byte> room_for(std::int64_t bytes);
   [[nodiscard]] Payload gradient() const;  // of the frame that comes
   bool start_tail();
   void no_more_tails();
@@ -87,7 +88,7 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   StreamPort* port_;  // under the server's lock
   PsServer& server_;
   proto::StreamPush push_;                 // of the frame that comes
-  std::shared_ptr<AlignedBuffer> memory_;  // of its payload: the ps sums from it in place
+  std::shared_ptr<AlignedBuffer> memory_;  // of payloads that have no landing
   // Of a gradient that comes from its end on: how many of its pieces, and of their bytes, the ps
   // knows to have come.
   bool comes_from_end_ = false;

@@ -5,70 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/runtime/net/stream_client.h"
+#include "tests/runtime/net/gradient_pieces.h"
 
 namespace trainyard::runtime {
 namespace {
 
-using test::Door, test::doors, test::Gang, test::GangSpec, test::pull_of, test::push_of,
-    test::StreamClient, test::worker;
-
-// The system may keep as much as one to itself until more come: see StreamSocket::wake_at().
-constexpr std::size_t piece = 256 << 10;
-constexpr std::size_t pieces = 6;
-constexpr std::size_t bytes = pieces * piece;
-constexpr std::int64_t floats = bytes / sizeof(float);
-
-GangSpec gang_of(std::int64_t workers) { return {.workers = workers, .elements = floats}; }
-
-// A push whose pieces are all alike, in whichever order they come.
-class Begun {
- public:
-  explicit Begun(std::int64_t rank) : frame_(push_of(rank, 1, floats)) {
-    gradient_ = frame_.data();
-    frame_.clear_data();
-  }
-  // Of a worker that computes until so many pieces have left.
-  [[nodiscard]] std::string head(std::size_t computed = 0) const {
-    proto::StreamPush push;
-    *push.mutable_frame() = frame_;
-    for (std::size_t i = 0; i < pieces; ++i) push.add_pieces_from_end(piece);
-    push.set_takes_tails_after(computed * piece);
-    return StreamClient::head(push, bytes);
-  }
-  [[nodiscard]] std::string_view pieces_of(std::size_t count) const {
-    return std::string_view(gradient_).substr(0, count * piece);
-  }
-
- private:
-  proto::PushFrame frame_;
-  std::string gradient_;
-};
-
-// What the step makes where nothing goes ahead of its answer.
-std::string parameters_of_step(std::int64_t workers) {
-  const Gang gang(gang_of(workers));
-  std::vector<StreamClient> clients;
-  for (std::int64_t rank = 0; rank < workers; ++rank) {
-    clients.push_back(worker(gang, rank, Door::tcp));
-    REQUIRE(clients.back().send(push_of(rank, 1, floats)));
-  }
-  const auto answer = clients.front().receive();
-  REQUIRE(answer.has_value());
-  return answer->data();
-}
-
-// Tails until so many bytes have come, or what is none.
-StreamClient::Message receive_tails(StreamClient& client, std::size_t count, std::string& ahead) {
-  for (;;) {
-    auto message = client.receive_message();
-    REQUIRE(message.has_value());
-    if (!message->pull.tail()) return *std::move(message);
-    CHECK(message->pull.status() == 0);
-    ahead = message->data + ahead;
-    if (ahead.size() >= count) return *std::move(message);
-  }
-}
+using test::Begun, test::Door, test::doors, test::Gang, test::gang_of_pieces, test::GangSpec,
+    test::parameters_of_step, test::piece, test::all_floats, test::pieces, test::pull_of,
+    test::push_of, test::receive_tails, test::StreamClient, test::worker;
 
 // The rest of them, the answer, and all its parameters in one.
 std::string receive_answer(StreamClient& client, std::string ahead) {
@@ -84,7 +28,7 @@ TEST_CASE("parameters whose gradients have come go ahead of the answer", "[strea
   const std::string expected = parameters_of_step(1);
   const Begun begun(0);
   for (const Door door : doors) {
-    const Gang gang(gang_of(1));
+    const Gang gang(gang_of_pieces(1));
     StreamClient client = worker(gang, 0, door);
     std::string ahead;
     REQUIRE(client.send(begun.head() + std::string(begun.pieces_of(2))));
@@ -100,9 +44,9 @@ TEST_CASE("parameters whose gradients have come go ahead of the answer", "[strea
 
 TEST_CASE("nothing goes ahead to who does not take it", "[stream_port][tails]") {
   const std::string expected = parameters_of_step(2);
-  const Gang gang(gang_of(2));
+  const Gang gang(gang_of_pieces(2));
   StreamClient whole = worker(gang, 0, Door::tcp);
-  REQUIRE(whole.send(push_of(0, 1, floats)));
+  REQUIRE(whole.send(push_of(0, 1, all_floats)));
   StreamClient other = worker(gang, 1, Door::tcp);
   const Begun begun(1);
   std::string ahead;
@@ -122,7 +66,7 @@ TEST_CASE("who has pushed all has what others have pushed, too", "[stream_port][
   const Begun of_fast(0);
   const Begun of_slow(1);
   for (const Door door : doors) {
-    const Gang gang(gang_of(2));
+    const Gang gang(gang_of_pieces(2));
     StreamClient fast = worker(gang, 0, door);
     StreamClient slow = worker(gang, 1, door);
     REQUIRE(fast.send(of_fast.head() + std::string(of_fast.pieces_of(pieces))));
@@ -141,7 +85,7 @@ TEST_CASE("nothing goes ahead to who still computes", "[stream_port][tails]") {
   const Begun of_busy(0);
   const Begun of_other(1);
   for (const Door door : doors) {
-    const Gang gang(gang_of(2));
+    const Gang gang(gang_of_pieces(2));
     StreamClient busy = worker(gang, 0, door);
     StreamClient other = worker(gang, 1, door);
     REQUIRE(busy.send(of_busy.head(4) + std::string(of_busy.pieces_of(4))));
@@ -179,7 +123,7 @@ TEST_CASE("a refused worker that goes on is dropped, though it reads nothing",
 TEST_CASE("who is back after some went ahead is answered with all", "[stream_port][tails]") {
   const std::string expected = parameters_of_step(1);
   const Begun begun(0);
-  GangSpec spec = gang_of(1);
+  GangSpec spec = gang_of_pieces(1);
   spec.return_limit = std::chrono::seconds(60);
   for (const Door door : doors) {
     const Gang gang(spec);
@@ -190,7 +134,7 @@ TEST_CASE("who is back after some went ahead is answered with all", "[stream_por
       receive_tails(lost, 2 * piece, ahead);
     }
     StreamClient successor = worker(gang, 0, door);
-    const auto answer = successor.exchange(push_of(0, 1, floats));
+    const auto answer = successor.exchange(push_of(0, 1, all_floats));
     REQUIRE(answer.has_value());
     CHECK(answer->data() == expected);
   }
@@ -200,7 +144,7 @@ TEST_CASE("who is back has ahead what was updated before it came, too", "[stream
   const std::string expected = parameters_of_step(2);
   const Begun of_lost(0);
   const Begun of_other(1);
-  GangSpec spec = gang_of(2);
+  GangSpec spec = gang_of_pieces(2);
   spec.return_limit = std::chrono::seconds(60);
   const Gang gang(spec);
   StreamClient other = worker(gang, 1, Door::tcp);

@@ -71,15 +71,19 @@ struct LedgerWorker {
     marked = std::max(marked, marker);
     taken.assign(ps_count, false);
   }
+  // Every other time the gradient lies where the new parameters take its place.
   void deliver_to(LedgerPs& ps, std::size_t index) {
     taken[index] = true;
+    const auto landing = step % 2 == 0 ? ps.aggregator.landing() : nullptr;
+    if (landing) std::ranges::copy(gradient.span(), landing->span().begin());
     REQUIRE(ps.aggregator.stage_rows(rank, step, {{.ids = {rank}, .rows = {-1}}}).has_value());
     ps.aggregator.push({.rank = rank,
                         .step = step,
                         .base_version = ps.aggregator.version(),
                         .sums = {.examples = 1},
                         .snapshot_step = marker,
-                        .gradient = payload_of(gradient.span(), whole)},
+                        .gradient = payload_of(landing ? landing->span() : gradient.span(), whole),
+                        .landing = landing},
                        [this](Result<Answer> answer) {
                          REQUIRE(answer.has_value());
                          asked = std::max(asked, answer->asked_snapshot);
