@@ -151,6 +151,11 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
   return donor->second;
 }
 
+Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& donor) {
+  return invalid("checkpoint.resume_from: job " + donor.first.text +
+                 " has no committed checkpoint of step " + std::to_string(donor.second));
+}
+
 void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor) {
   const bool is_named = std::ranges::any_of(
       state.jobs, [&donor](const auto& entry) { return donor_of(entry.second.row.spec) == donor; });

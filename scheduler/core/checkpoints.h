@@ -19,6 +19,9 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
 // "<job>/<step>" of resume_from; nothing for "latest" and "none".
 std::optional<std::pair<JobId, std::int64_t>> donor_of(const JobSpec& spec);
 
+// Why a spec is refused that names one that is not there.
+Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& donor);
+
 // Kept no longer, unless a live job still names it.
 void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor);
 

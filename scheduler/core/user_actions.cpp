@@ -27,8 +27,7 @@ Status keep_donor(Turn& turn, const Submit& event) {
     turn.state.donors.insert_or_assign(*named, *given);
     return ok();
   }
-  return invalid("checkpoint.resume_from: job " + id.text +
-                 " has no committed checkpoint of step " + std::to_string(step));
+  return no_such_checkpoint(*named);
 }
 
 Error refusal(const LiveJob& job, const char* action) {

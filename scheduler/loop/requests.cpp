@@ -74,12 +74,17 @@ bool answer_replay(Loop& loop, const NewJob& wanted, const Done<Submitted>& done
   return true;
 }
 
+// The checkpoint of another job that the spec names, if it is there.
+Result<std::optional<Checkpoint>> donated(Loop& loop, const JobSpec& spec) {
+  const auto donor = donor_of(spec);
+  if (!donor) return std::optional<Checkpoint>();
+  loop.commit();  // it may be among what is not saved yet
+  return loop.store().committed_checkpoint(donor->first, donor->second);
+}
+
 Result<Submit> make_submit(Loop& loop, const NewJob& wanted) {
   Submit submit{.job = make_job(loop, wanted)};
-  if (const auto donor = donor_of(wanted.spec)) {
-    loop.commit();  // the checkpoint may be among what is not saved yet
-    TRY_ASSIGN(submit.resume_from, loop.store().committed_checkpoint(donor->first, donor->second));
-  }
+  TRY_ASSIGN(submit.resume_from, donated(loop, wanted.spec));
   return submit;
 }
 
@@ -97,6 +102,16 @@ Result<Job> act_on_ended(Loop& loop, const ActOnJob& action) {
 Result<const Cluster*> core_of(const Loop& loop) {
   if (loop.core() == nullptr) return unavailable("the database cannot be written now");
   return loop.core();
+}
+
+// What submit() would refuse has no plan.
+Result<Plan> plan_of(Loop& loop, const JobSpec& spec) {
+  TRY_ASSIGN(const Cluster* core, core_of(loop));
+  TRY_ASSIGN(Plan plan, core->plan(spec));
+  TRY_ASSIGN(const auto donation, donated(loop, spec));
+  const auto donor = donor_of(spec);
+  if (donor && !donation) return no_such_checkpoint(*donor);
+  return plan;
 }
 
 Result<AgentView> view_of(const Loop& loop, const AgentId& id) {
@@ -153,9 +168,7 @@ void set_cordon(Loop& loop, const SetCordon& order, Done<AgentView> done) {
 }
 
 void plan(Loop& loop, const JobSpec& spec, Done<Plan> done) {
-  const auto core = core_of(loop);
-  Result<Plan> result = core ? (*core)->plan(spec) : Result<Plan>(core.error());
-  answer(loop, std::move(done), [result = std::move(result)] { return result; });
+  answer(loop, std::move(done), [result = plan_of(loop, spec)] { return result; });
 }
 
 void explain(Loop& loop, const JobId& id, Done<std::optional<Explanation>> done) {

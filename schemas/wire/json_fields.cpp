@@ -114,17 +114,22 @@ Fields::Fields(const JsonPlace& place, std::string_view short_form_of)
   (*short_form_)[std::string(short_form_of)] = place.value;
 }
 
+// A field may be looked for more than once.
+void Fields::note_known(std::string_view name) {
+  if (std::ranges::find(known_, name) == known_.end()) known_.emplace_back(name);
+}
+
 std::optional<JsonPlace> Fields::find(std::string_view name) {
   if (absence_ == Absence::is_a_fault) return require(name);
-  known_.emplace_back(name);
-  const auto found = object().find(known_.back());
+  note_known(name);
+  const auto found = object().find(name);
   if (found == object().end()) return std::nullopt;
   return JsonPlace{*found, short_form_ ? pointer_ : child_pointer(pointer_, name), faults_};
 }
 
 std::optional<JsonPlace> Fields::require(std::string_view name) {
-  known_.emplace_back(name);
-  const auto found = object().find(known_.back());
+  note_known(name);
+  const auto found = object().find(name);
   if (found == object().end()) {
     if (object_ != &empty_object()) {
       faults_.push_back({child_pointer(pointer_, name), "is required"});

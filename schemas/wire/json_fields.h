@@ -110,6 +110,7 @@ class Fields {
   void refuse_others();
 
  private:
+  void note_known(std::string_view name);
   std::string known_names() const;
   const nlohmann::json& object() const { return short_form_ ? *short_form_ : *object_; }
 

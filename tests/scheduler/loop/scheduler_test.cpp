@@ -121,11 +121,15 @@ TEST_CASE("a suspended job goes on after a restart", "[loop]") {
 
 TEST_CASE("a job that is to resume from a checkpoint that is not there is refused", "[loop]") {
   Yard yard;
-  const auto submitted =
-      yard.submit(a_request(R"(, "checkpoint": {"resume_from": "j-0123456789/100"})"));
+  const auto request = a_request(R"(, "checkpoint": {"resume_from": "j-0123456789/100"})");
+  const auto submitted = yard.submit(request);
+  const auto planned =
+      answer_to<Plan>([&](auto done) { yard.scheduler().plan(request.spec, std::move(done)); });
 
   REQUIRE_FALSE(submitted);
   CHECK(submitted.error().code == Code::invalid);
+  REQUIRE_FALSE(planned);
+  CHECK(planned.error() == submitted.error());
 }
 
 TEST_CASE("questions about jobs, plans and agents are answered", "[loop]") {

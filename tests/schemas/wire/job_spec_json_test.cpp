@@ -133,6 +133,13 @@ TEST_CASE("a fault says what is allowed and what was given", "[wire]") {
         "job: /training/batch_size must be an integer from 1 to 1000000, got 0");
 }
 
+TEST_CASE("a field that is none is told which there are, each once", "[wire]") {
+  const auto faults = faults_of(
+      R"({"model": {"name": "softmax_regression", "hidden": [3]}, "dataset": "synthetic_digits"})");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0] == Fault{"/model/hidden", "is not a field here; there are: name, weight_init"});
+}
+
 TEST_CASE("an environment has 64 KiB in all", "[wire]") {
   const auto with_environment = [](std::size_t second) {
     return R"({"model": "mlp", "dataset": "synthetic_digits", "env": {"A": ")" +
