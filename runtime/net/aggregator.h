@@ -59,7 +59,8 @@ struct Push {
   bool residuals = false;  // those of the rank's leaves lie behind the gradients, as float32
   // Of the sum of the batch's losses, over each of the rank's sent_nodes(), one after another.
   Payload gradient;
-  // Where all of it lies, if that is a landing(): once the push is made nobody else may use it.
+  // Where all of it lies, if that is a landing(). It is overwritten: from where release() says that
+  // it is final on, and all of it by push(). Nobody else may read or write that.
   std::shared_ptr<WeightsBuffer> landing = {};
 };
 
@@ -142,8 +143,9 @@ class Aggregator {
   void pull(const Pull& pull, Reply reply);
 
   // Memory for the gradient of a push that comes, where it is all that an update sums, so that the
-  // new parameters can take its place: of async, or of a rank that is alone. Else none.
-  [[nodiscard]] std::shared_ptr<WeightsBuffer> landing() const;
+  // new parameters can take its place: of async, or of a rank that is alone. Else none, nor while
+  // many are in use: broken connections hold theirs for a while, and a shard frees no buffer.
+  [[nodiscard]] std::shared_ptr<WeightsBuffer> landing();
 
   // Ahead of push(), of the same push: its gradient is still computed, or comes, in the memory that
   // it shows.
@@ -278,6 +280,7 @@ class Aggregator {
   Turns turns_;
   ParameterShard shard_;
   Weights previous_;  // where it is kept, once a step has committed
+  std::vector<std::weak_ptr<WeightsBuffer>> landings_;  // those in use, and some that were
   std::optional<RowShard> rows_;
   std::optional<BackupSteps> backups_;
   std::optional<Heirs> heirs_;

@@ -75,8 +75,9 @@ class ParameterShard {
   [[nodiscard]] std::shared_ptr<WeightsBuffer> landing() const;
   // The update that has begun, or begins now, is made in this landing, where all its sum lies: each
   // element is read before the new one takes its place. So two buffers go through the cache, not
-  // three. None: it is made apart. Once the update is made nobody may write the landing any more;
-  // an earlier one, of a gradient that never was whole, is left to who writes it.
+  // three. None: it is made apart. What is updated nobody may write any more, nor read before the
+  // update is made. An earlier landing, of a gradient that never was whole, is left to who writes
+  // it.
   void write_in(const std::shared_ptr<WeightsBuffer>& landing);
 
   // The sum of a step's gradients, to be read from element `begin` on.

@@ -6,6 +6,6 @@
 
 namespace trainyard {
 
-constexpr std::chrono::seconds patience{60};
+inline constexpr std::chrono::seconds patience{60};
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -4,7 +4,9 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <optional>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -116,7 +118,7 @@ TEST_CASE("a gradient has a landing where it is all that an update sums", "[land
     rules.gate = {.mode = mode, .ranks = ranks, .max_steps = 10};
     rules.leaves = leaves;
     rules.wire = wire;
-    const Aggregator aggregator(rules, shard_of(OptimizerKind::sgd), {}, {});
+    Aggregator aggregator(rules, shard_of(OptimizerKind::sgd), {}, {});
     return aggregator.landing() != nullptr;
   };
   CHECK(has_landing(Mode::sync, 1, Wire::float32, 1));
@@ -126,6 +128,20 @@ TEST_CASE("a gradient has a landing where it is all that an update sums", "[land
   CHECK(has_landing(Mode::async, 1, Wire::float32, 0));
   CHECK(has_landing(Mode::async, 3, Wire::float32, 0));
   CHECK_FALSE(has_landing(Mode::async, 3, Wire::onebit, 0));
+}
+
+TEST_CASE("there are only so many landings at once, whoever holds them", "[landing]") {
+  Aggregator::Rules rules;
+  rules.gate = {.mode = Mode::async, .ranks = 2, .max_steps = 10};
+  Aggregator aggregator(rules, shard_of(OptimizerKind::sgd), {}, {});
+  std::vector<std::shared_ptr<WeightsBuffer>> held;
+  while (auto landing = aggregator.landing()) {
+    held.push_back(std::move(landing));
+    REQUIRE(held.size() < 100);
+  }
+  CHECK(held.size() == 6);
+  held.pop_back();
+  CHECK(aggregator.landing() != nullptr);
 }
 
 TEST_CASE("what a lost worker still sends does not come into the parameters of who is back",
@@ -148,7 +164,7 @@ TEST_CASE("what a lost worker still sends does not come into the parameters of w
 
     const std::string late(3 * test::piece, '\x7f');
     CHECK(lost.send(late));
-    test::receive_tails(lost, SIZE_MAX, ahead);  // to the refusal: all of it has come
+    test::receive_tails(lost, SIZE_MAX, ahead);  // to the refusal: late bytes are in its landing
     const auto again = successor.exchange(pull_of(0, 1));
     REQUIRE(again.has_value());
     CHECK(again->data() == expected);
