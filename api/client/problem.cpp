@@ -40,7 +40,11 @@ Error problem_words(const Answer& answer) {
   const std::string detail = text_of(problem, "detail");
   std::string words = printable(detail.empty() ? title : detail);
   if (words.empty()) words = "the server answered with status " + std::to_string(answer.status);
-  for (const nlohmann::json& fault : list_of(problem, "errors")) words += fault_line(fault);
+  for (const nlohmann::json& fault : list_of(problem, "errors")) {
+    // A single fault that names no place is the detail itself.
+    const bool is_said = text_of(fault, "pointer").empty() && text_of(fault, "message") == detail;
+    if (!is_said) words += fault_line(fault);
+  }
   const std::string wait = answer.header("retry-after");
   if (!wait.empty()) words += "\n  try again in " + printable(wait) + " s";
   return {code_of(answer.status), std::move(words)};

@@ -62,8 +62,8 @@ bool eventually(Condition condition) {
   return true;
 }
 
-// A value that one thread sets and another waits for. (std::future does as
-// much, but the thread sanitizer cannot see into it.)
+// A value that one thread sets and another waits for. (std::future does as much, but the thread
+// sanitizer cannot see into it.)
 template <class T>
 class Awaited {
  public:

@@ -34,6 +34,13 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    // Of a word that is no command it says only that a command is missing.
+    const std::vector<std::string> unknown = app.remaining();
+    if (unknown.empty()) return app.exit(error) == 0 ? exit_done : exit_usage;
+    const std::string kind = unknown.front().starts_with('-') ? "option" : "command";
+    report(invalid("there is no " + kind + " \"" + unknown.front() + "\": --help lists them"));
+    return exit_usage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_done : exit_usage;
   }

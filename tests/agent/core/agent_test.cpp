@@ -104,26 +104,31 @@ TEST_CASE("an end is shown only when all that the task wrote is delivered", "[ag
   CHECK(yard.shown().log_tail == "last words");
 }
 
+// More run events than one report holds, and where they end in the task's output.
+constexpr std::int64_t many_bytes = 80 + 1000 * 1000;
+
+RunEventsRead many_events(WallTime at) {
+  RunEventsRead read{key, {}, many_bytes};
+  for (int i = 0; i < 1000; ++i) read.events.push_back({at, 80 + i * 1000, MetricEvent{i, 0, {}}});
+  return read;
+}
+
 TEST_CASE("run events are shown until they are stored, a bounded number of bytes at a time",
           "[agent]") {
   Yard yard;
   yard.run();
-  std::vector<RunEvent> events;
-  for (int i = 0; i < 1000; ++i) {
-    events.push_back({yard.now.wall, 80 + i * 1000, MetricEvent{i, 0, {}}});
-  }
-  yard.step(RunEventsRead{key, events, 80 + 1000 * 1000});
+  yard.step(many_events(yard.now.wall));
   yard.step(TaskExited{key, {0, {}}, Reason::none, "", yard.now.wall});
   yard.step(TaskOutputDelivered{key});
 
   std::int64_t stored = 0;
   std::size_t taken = 0;
-  for (int rounds = 0; stored < 80 + 1000 * 1000; ++rounds) {
+  for (int rounds = 0; stored < many_bytes; ++rounds) {
     REQUIRE(rounds < 10);
     const TaskReport report = yard.shown();
     CHECK(report.events_begin == stored);
     CHECK(report.events_end - report.events_begin <= 257 * 1024);
-    CHECK(is_terminal(report.state) == (report.events_end == 80 + 1000 * 1000));
+    CHECK(is_terminal(report.state) == (report.events_end == many_bytes));
     taken += report.events.size();
     stored = report.events_end;
     WantedTask again = wanted();
@@ -136,21 +141,17 @@ TEST_CASE("run events are shown until they are stored, a bounded number of bytes
 TEST_CASE("what a report had no room for follows once the server has the beginning", "[agent]") {
   Yard yard;
   yard.run();
-  std::vector<RunEvent> events;
-  for (int i = 0; i < 1000; ++i) {
-    events.push_back({yard.now.wall, 80 + i * 1000, MetricEvent{i, 0, {}}});
-  }
-  yard.step(RunEventsRead{key, events, 80 + 1000 * 1000});
+  yard.step(many_events(yard.now.wall));
   WantedTask answer = wanted();
 
   int reports = 1;
-  for (; answer.events_stored < 80 + 1000 * 1000; ++reports) {
+  for (; answer.events_stored < many_bytes; ++reports) {
     const std::int64_t shown = yard.shown().events_end;
     INFO(shown << " bytes shown");
     // Nothing is stored yet: no need to hurry.
     CHECK(count<ReportSoon>(yard.answer({answer})) == 0);
     answer.events_stored = shown;
-    const bool is_all = shown == 80 + 1000 * 1000;
+    const bool is_all = shown == many_bytes;
     CHECK(count<ReportSoon>(yard.answer({answer})) == (is_all ? 0 : 1));
     REQUIRE(reports < 10);
   }

@@ -60,6 +60,12 @@ TEST_CASE("submit sends the file as it is and prints the id alone", "[client]") 
   CHECK(request.ends_with("\r\n\r\n{\"model\": \"mlp\"} "));
 }
 
+TEST_CASE("a word that is no command is named", "[client]") {
+  const Run done = run("frob --server http://127.0.0.1:1");
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.errors, Catch::Contains("there is no command \"frob\""));
+}
+
 TEST_CASE("a folder is no spec", "[client]") {
   const Run done = run("submit /tmp");
   CHECK(done.exit_code == 1);

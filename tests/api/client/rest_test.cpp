@@ -107,8 +107,19 @@ TEST_CASE("every fault of a problem document is told with its pointer", "[client
   const Error error = problem_words(answer);
 
   CHECK(error.code == Code::invalid);
-  CHECK(error.message ==
-        "the spec has 2 faults\n  /roles/ps: must be 1 or more\n  no model");
+  CHECK(error.message == "the spec has 2 faults\n  /roles/ps: must be 1 or more\n  no model");
+}
+
+TEST_CASE("a fault that is the detail itself is said once", "[client]") {
+  const auto words = [](const std::string& pointer) {
+    return problem_words({.status = 400,
+                          .headers = {},
+                          .body = R"({"detail":"must be 1","errors":[{"pointer":")" + pointer +
+                                  R"(","message":"must be 1"}]})"})
+        .message;
+  };
+  CHECK(words("") == "must be 1");
+  CHECK(words("/roles/ps") == "must be 1\n  /roles/ps: must be 1");
 }
 
 TEST_CASE("refusals keep their kind, and their words when they have any", "[client]") {

@@ -1,5 +1,6 @@
 // Parameters that go to a worker ahead of its answer, while gradients of the step still come.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -10,8 +11,8 @@
 namespace trainyard::runtime {
 namespace {
 
-using test::Begun, test::Door, test::doors, test::Gang, test::gang_of_pieces, test::GangSpec,
-    test::parameters_of_step, test::piece, test::all_floats, test::pieces, test::pull_of,
+using test::all_floats, test::Begun, test::Door, test::doors, test::Gang, test::gang_of_pieces,
+    test::GangSpec, test::parameters_of_step, test::piece, test::pieces, test::pull_of,
     test::push_of, test::receive_tails, test::StreamClient, test::worker;
 
 // The rest of them, the answer, and all its parameters in one.
