@@ -49,6 +49,7 @@ endforeach()
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
   find_package(Gloo REQUIRED)  # a peer
+  trainyard_test(gloo DEPS runtime/net OUTSIDE gloo)
   add_executable(trainyard-bench ${bench_sources})
   trainyard_link(trainyard-bench PRIVATE DEPS runtime/role scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "runtime/core/reduction_tree.h"
 #include "runtime/math/aligned_buffer.h"
@@ -29,16 +30,26 @@ class NodeSums {
   // Writes the gradient of a leaf; false when asked to stop.
   using Leaf = std::function<Result<bool>(std::int64_t leaf, NodeSum sum)>;
   // The sum of a node: its leaves come in order. False when asked to stop.
-  Result<bool> add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
-    return add_up(node, 0, sum, leaf);
-  }
+  Result<bool> add_up(Leaves node, NodeSum sum, const Leaf& leaf);
+
+  // While the node's last leaf is computed: its elements from `from` on are final. Afterwards those
+  // of the node's sum are, too, so that they can leave. The same additions, only earlier.
+  void settle(std::size_t from);
 
  private:
-  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, const Leaf& leaf);
+  // A node whose left child is summed, and whose right child holds the last leaf.
+  struct Waiting {
+    std::span<float> sum;  // so far of the left child
+    std::span<const float> right;
+  };
+
+  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, bool is_last, const Leaf& leaf);
 
   std::size_t elements_;
   std::int64_t row_width_;
   std::deque<AlignedBuffer> scratch_;  // by depth in the tree; views of it stay valid
+  std::vector<Waiting> waiting_;       // for the last leaf, from the node itself downwards
+  std::size_t settled_ = 0;            // from here on their sums are whole
 };
 
 }  // namespace trainyard::runtime

@@ -152,16 +152,17 @@ class Training {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
       // Of a table the rows' gradients have to be there first.
-      const bool streams = i + 1 == nodes_.size() && nodes_[i].count() == 1 && row_width_ == 0 &&
-                           params_.can_begin_push();
+      const bool streams = row_width_ == 0 && params_.can_begin_push();
       begin_ = nullptr;
-      if (streams) {
-        begin_ = [this, chief, &contribution] {
-          asked_ = complete(contribution, chief);
-          return asked_.has_value() && params_.begin_push(contribution);
-        };
-      }
-      const auto leaf = [&](std::int64_t, NodeSum of) { return next_leaf(of, batches, sums); };
+      const auto leaf = [&](std::int64_t number, NodeSum of) {
+        if (streams && number + 1 == nodes_.back().end) {
+          begin_ = [this, chief, &contribution] {
+            asked_ = complete(contribution, chief);
+            return asked_.has_value() && params_.begin_push(contribution);
+          };
+        }
+        return next_leaf(of, batches, sums);
+      };
       TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], sum, leaf));
       if (!done) return false;
     }
@@ -208,7 +209,10 @@ class Training {
                                 },
                             .on_final =
                                 [&](std::size_t variable) {
-                                  if (begun) params_.release(tail.add(variable));
+                                  if (!begun) return;
+                                  const std::int64_t from = tail.add(variable);
+                                  node_sums_.settle(static_cast<std::size_t>(from));
+                                  params_.release(from);
                                 }};
     plan_.model.gradient(pulled_.parameters, batch, sum.dense, news, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
@@ -324,7 +328,7 @@ class Training {
   NodeSums node_sums_;
   Heir heir_;
   StepProtocol protocol_;
-  // Begins to send the gradient of the leaf that is computed; empty: it is sent when it is whole.
+  // Begins to send while the step's last leaf is computed; empty: all is sent when it is whole.
   std::function<bool()> begin_;
   Status asked_ = ok();  // by it, for what the frame says
   Pulled pulled_;

@@ -14,14 +14,6 @@ namespace {
 using test::Job, test::small_job, test::micro_batch_job, test::long_job, test::run, test::Codes,
     test::all_completed, test::all_of, test::last_of, test::final_shards;
 
-std::vector<double> test_losses(const Job& job) {
-  std::vector<double> losses;
-  for (const MetricEvent& metric : all_of<MetricEvent>(job, "worker/0")) {
-    if (metric.values.contains("test_loss")) losses.push_back(metric.values.at("test_loss"));
-  }
-  return losses;
-}
-
 }  // namespace
 
 TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "[job]") {
@@ -84,80 +76,6 @@ TEST_CASE("the number of ps changes no bit of the model", "[job]") {
   run(one);
   run(three);
   CHECK(one.final_weights() == three.final_weights());
-}
-
-using Counts = std::vector<std::int64_t>;
-using Shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;  // workers, ps
-using Optimizers = std::vector<OptimizerName>;
-
-constexpr std::int64_t matrix_steps = is_sanitized ? 5 : 300;
-const auto matrix_optimizers = either<Optimizers>(
-    {OptimizerName::sgd, OptimizerName::momentum, OptimizerName::adam}, {OptimizerName::adam});
-
-TEST_CASE("300 steps of each optimizer end with the same bits, whoever computes them", "[job]") {
-  for (const OptimizerName name : matrix_optimizers) {
-    std::vector<float> expected;
-    for (const std::int64_t workers : either<Counts>({1, 2, 3, 4, 8}, {1, 3, 8})) {
-      for (const std::int64_t ps : either<Counts>({0, 1, 2, 3}, {0, 2})) {
-        INFO(workers << " workers, " << ps << " ps, optimizer " << static_cast<int>(name));
-        JobSpec spec = micro_batch_job(workers, ps);
-        spec.training.optimizer.name = name;
-        spec.training.max_steps = matrix_steps;
-        Job job(spec);
-        run(job);
-        if (expected.empty()) expected = job.final_weights();
-        CHECK(job.final_weights() == expected);
-      }
-    }
-  }
-}
-
-TEST_CASE("300 steps of each optimizer end with the same bits over each transport", "[job]") {
-  for (const OptimizerName name : matrix_optimizers) {
-    std::vector<float> expected;
-    for (const auto& [transport, route] : {std::pair("shared_memory", "shared memory"),
-                                           {"unix", "unix"},
-                                           {"tcp", "tcp"},
-                                           {"grpc", "grpc"}}) {
-      const Variable chosen("TRAINYARD_TRANSPORT", transport);
-      const Shapes shapes = {{1, 1}, {2, 3}, {3, 2}, {4, 1}, {8, 3}, {3, 0}};
-      for (const auto& [workers, ps] : either<Shapes>(shapes, {{3, 2}, {3, 0}})) {
-        INFO(workers << " workers, " << ps << " ps, " << transport);
-        JobSpec spec = micro_batch_job(workers, ps);
-        spec.training.optimizer.name = name;
-        spec.training.max_steps = matrix_steps;
-        Job job(spec);
-        run(job);
-        if (expected.empty()) expected = job.final_weights();
-        CHECK(job.final_weights() == expected);
-        if (ps > 0) CHECK(job.task("worker/0").output().find(route) != std::string::npos);
-      }
-    }
-  }
-}
-
-// By gRPC nothing leaves, comes or is updated in part.
-TEST_CASE("a gradient that leaves while it is computed makes the same model", "[job]") {
-  JobSpec spec = small_job();
-  spec.model.hidden = {1024, 512};
-  spec.training.max_steps = 40;
-  spec.training.evaluate_every_steps = 10;
-  Job whole(spec);
-  {
-    const Variable chosen("TRAINYARD_TRANSPORT", "grpc");
-    run(whole);
-  }
-  REQUIRE(test_losses(whole).size() == 4);
-  for (const char* const transport : {"shared_memory", "tcp", "unix"}) {
-    for (const std::int64_t ps : either<Counts>({1, 2}, {2})) {
-      const Variable chosen("TRAINYARD_TRANSPORT", transport);
-      spec.ps.replicas = ps;
-      Job streamed(spec);
-      run(streamed);
-      CHECK(streamed.final_weights() == whole.final_weights());
-      CHECK(test_losses(streamed) == test_losses(whole));
-    }
-  }
 }
 
 TEST_CASE("a transport that is none ends a worker with an error that names the variable", "[job]") {
