@@ -5,8 +5,10 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/yard.h"
@@ -42,17 +44,25 @@ struct Seeded {
   int below(int limit) { return static_cast<int>(random() % static_cast<std::uint64_t>(limit)); }
 };
 
+using Kills = std::map<std::string, int>;  // by role
+
 // Some task of the job, at whatever it does just then. It may have ended by itself meanwhile.
-void kill_any_task(Yard& yard, const std::string& id, Seeded& seeded) {
-  std::vector<pid_t> alive;
+void kill_any_task(Yard& yard, const std::string& id, Seeded& seeded, Kills& kills) {
+  std::vector<std::pair<std::string, pid_t>> alive;
   for (const auto& task : yard.tasks(id)) {
     const auto pid = task.at("pid");
-    if (pid.is_number() && is_alive(pid.get<pid_t>())) alive.push_back(pid.get<pid_t>());
+    if (!pid.is_number() || !is_alive(pid.get<pid_t>())) continue;
+    const auto role = task.at("role").get<std::string>();
+    const bool leads = role == "worker" && task.at("index") == 0;
+    alive.emplace_back(leads ? "chief" : role, pid.get<pid_t>());
   }
-  if (!alive.empty()) ::kill(alive[seeded.random() % alive.size()], SIGKILL);
+  if (alive.empty()) return;
+  const auto& [role, pid] = alive[seeded.random() % alive.size()];
+  if (::kill(pid, SIGKILL) == 0) ++kills[role];
 }
 
-std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string& wire) {
+std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string& wire,
+                               Kills& killed) {
   Seeded seeded{std::mt19937_64(seed)};
   const int ps = seeded.below(4);
   const int workers = 1 + seeded.below(4);
@@ -65,7 +75,7 @@ std::string trained_under_fire(Yard& yard, std::uint64_t seed, const std::string
       return status.at("step") >= at || status.at("state") == "succeeded";
     });
     if (job.at("status").at("state") == "succeeded") break;
-    kill_any_task(yard, id, seeded);
+    kill_any_task(yard, id, seeded, killed);
   }
   yard.wait_for_state(id, "succeeded", 300);
   return yard.model_sha256(id);
@@ -85,10 +95,17 @@ void check_under_fire(const std::string& wire, std::uint64_t seeds) {
 
   const std::uint64_t one = number_from_environment("KILL_SEED", 0);
   const std::uint64_t last = one != 0 ? one : number_from_environment("KILL_SEEDS", seeds);
+  Kills kills;
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
     INFO("replay with KILL_SEED=" << seed);
-    CHECK(trained_under_fire(yard, seed, wire) == expected);
+    CHECK(trained_under_fire(yard, seed, wire, kills) == expected);
   }
+  std::string told;
+  for (const auto& [role, count] : kills) told += " " + role + " " + std::to_string(count);
+  WARN("killed:" << told);
+  CHECK_FALSE(kills.empty());
+  // Of many seeds every role has died.
+  if (last >= 20) CHECK(kills.size() == 3);
 }
 
 }  // namespace

@@ -48,6 +48,27 @@ inline std::vector<ArtifactFile> final_shards(const Job& job) {
   return last_of<ManifestEvent>(job, "worker/0").shards;
 }
 
+// Every checkpoint of an async job is a true cut: on all ps the same pushes of every worker count.
+inline void check_ledger(const Job& job) {
+  const std::vector<ManifestEvent> manifests = all_of<ManifestEvent>(job, "worker/0");
+  REQUIRE_FALSE(manifests.empty());
+  std::map<std::int64_t, std::vector<ShardEvent>> shards;  // by step
+  for (std::size_t ps = 0; ps < manifests.front().shards.size(); ++ps) {
+    for (const auto& shard : all_of<ShardEvent>(job, "ps/" + std::to_string(ps))) {
+      shards[shard.step].push_back(shard);
+    }
+  }
+  for (const ManifestEvent& manifest : manifests) {
+    INFO("checkpoint of step " << manifest.step);
+    const std::vector<ShardEvent>& of = shards[manifest.step];
+    REQUIRE(of.size() == manifest.shards.size());
+    for (const ShardEvent& shard : of) {
+      REQUIRE_FALSE(shard.rank_steps.empty());
+      CHECK(shard.rank_steps == of.front().rank_steps);
+    }
+  }
+}
+
 // Steps of 12 micro-batches; no ps: an all-reduce.
 inline JobSpec micro_batch_job(std::int64_t workers, std::int64_t ps) {
   JobSpec spec = small_job();

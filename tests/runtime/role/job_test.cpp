@@ -183,11 +183,14 @@ TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint
   const auto metrics = all_of<MetricEvent>(job, "worker/0");
   CHECK(metrics.back().step == 90);
   for (const MetricEvent& metric : metrics) CHECK(metric.values.contains("staleness"));
+  test::check_ledger(job);
 
-  spec.training.max_steps = 120;
+  spec.training.max_steps = 2000;
   Job more(spec, job.newest_checkpoint());
   run(more);
-  CHECK(last_of<MetricEvent>(more, "worker/0").step == 120);
+  CHECK(last_of<MetricEvent>(more, "worker/0").step == 2000);
+  test::check_ledger(more);
+  CHECK(all_of<ManifestEvent>(more, "worker/0").size() > 1);  // while it trained, too
 }
 
 TEST_CASE("async whose staleness is bound by 0 is sync to the byte, and by 2 reaches its steps",
