@@ -17,8 +17,10 @@ struct Meaning {
   LiveTask& task;
   WallTime time;
 
-  // The agent shows the phase as the task's state; what it says besides is for people.
+  // The agent shows the phase as the task's state; what it says besides is for people: of one that
+  // begins to train, how it reaches the parameters.
   void operator()(const PhaseEvent& phase) const {
+    if (phase.phase == PhaseEvent::Phase::running) task.row.routes = phase.detail;
     if (phase.detail.empty()) return;
     turn.note(job, {.kind = "task", .message = phase.detail, .task = task_name(task.row.key)});
   }

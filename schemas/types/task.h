@@ -58,6 +58,7 @@ struct TaskAttempt {
   ExitStatus exit;
   Reason reason = Reason::none;
   std::string message;
+  std::string routes;  // how it reaches the parameters: "ps/0 by shared memory, ps/1 by tcp"
   std::int64_t events_end = 0;  // run events are stored up to this offset of the task's log
   WallTime assigned_at;
   WallTime started_at;

@@ -66,6 +66,16 @@ json roles_to_json(const Job& job, const std::vector<TaskAttempt>& tasks) {
   return roles;
 }
 
+// Of the newest attempt's tasks that have told, by task.
+json routes_to_json(const Job& job, const std::vector<TaskAttempt>& tasks) {
+  json routes = json::object();
+  for (const TaskAttempt& task : tasks) {
+    if (task.key.attempt != job.attempt || task.routes.empty()) continue;
+    routes[task_name(task.key)] = task.routes;
+  }
+  return routes;
+}
+
 json failure_to_json(const FirstFailure& failure) {
   return {{"task", failure.task},
           {"attempt", failure.attempt},
@@ -108,6 +118,7 @@ json status_to_json(const Job& job, const std::vector<TaskAttempt>& tasks) {
       {"steps_per_second", or_null(metric(job, "steps_per_second"))},
       {"restarts", {{"user", job.restarts.user}, {"infra", job.restarts.infra}}},
       {"roles", roles_to_json(job, tasks)},
+      {"routes", routes_to_json(job, tasks)},
       {"first_failure", job.first_failure ? failure_to_json(*job.first_failure) : json(nullptr)},
       {"latest_checkpoint", or_null(job.latest_checkpoint)},
       {"transitions", std::move(transitions)},

@@ -52,7 +52,7 @@ TEST_CASE("two sync runs of one spec give the same bytes, on any number of ps", 
   CHECK(yard.model_sha256(first) == yard.model_sha256(third));
 }
 
-TEST_CASE("the timeline says which way each worker reaches the parameters", "[e2e]") {
+TEST_CASE("timeline and status say which way each worker reaches the parameters", "[e2e]") {
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -63,6 +63,9 @@ TEST_CASE("the timeline says which way each worker reaches the parameters", "[e2
   yard.wait_for_state(id, "succeeded");
   const Answer events = get(yard.url("/v1/jobs/" + id + "/events?limit=500"));
   CHECK(events.body.find("ps/0 by shared memory, ps/1 by shared memory") != std::string::npos);
+  CHECK(yard.job(id).at("status").at("routes") ==
+        nlohmann::json{{"worker/0", "ps/0 by shared memory, ps/1 by shared memory"},
+                       {"worker/1", "ps/0 by shared memory, ps/1 by shared memory"}});
 }
 
 TEST_CASE("an async job applies each push and reports staleness", "[e2e]") {

@@ -160,7 +160,9 @@ test('tasks have a cell and a row each; hosts show who has which slot, and who w
   );
   const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}/tasks`);
   await sees(page.getByRole('button', {name: /worker\/1 is running on box-1, GPU/}));
-  await sees(page.locator('.task-table tr', {hasText: 'worker/0'}).locator('.state'), 'running');
+  const row = page.locator('.task-table tr', {hasText: 'worker/0'});
+  await sees(row.locator('.state'), 'running');
+  await sees(row.locator('.route'), 'ps/0 by shared memory');
 
   await page.getByRole('link', {name: 'Cluster'}).click();
   const host = page.locator('[data-agent="box-1"]');

@@ -237,6 +237,20 @@ TEST_CASE("of several deadlines that are over at once the earliest counts", "[sc
   CHECK(yard.job("j").reason == Reason::queue_timeout);
 }
 
+TEST_CASE("a task's way to the parameters is the one that its newest process told", "[scheduler]") {
+  using Phase = PhaseEvent::Phase;
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j", a_spec()));
+  yard.obey("a");
+  CHECK(yard.task("j", "worker/1").routes.empty());
+  yard.tell("a", "worker/1", PhaseEvent{Phase::running, "ps/0 by shared memory"});
+  CHECK(yard.task("j", "worker/1").routes == "ps/0 by shared memory");
+  yard.tell("a", "worker/1", PhaseEvent{Phase::starting, "its process died and was started again"});
+  yard.tell("a", "worker/1", PhaseEvent{Phase::running, "ps/0 by tcp"});
+  CHECK(yard.task("j", "worker/1").routes == "ps/0 by tcp");
+}
+
 TEST_CASE("a gang that makes no progress is run again on the user's account", "[scheduler]") {
   Yard yard;
   yard.join("a");

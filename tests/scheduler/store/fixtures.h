@@ -95,6 +95,7 @@ inline TaskAttempt a_task(const Job& job, Role role, std::int64_t index) {
   task.exit = {.code = std::nullopt, .signal = 9};
   task.reason = Reason::oom_killed;
   task.message = "killed";
+  task.routes = "ps/0 by tcp";
   task.events_end = 1234;
   task.assigned_at = {1};
   task.started_at = {2};

@@ -133,8 +133,10 @@ TEST_CASE("every request example is a job that can be submitted", "[wire]") {
 TEST_CASE("a job is shown with what the contract lists, as documented", "[wire]") {
   const json openapi = document();
   Job job = a_job();
-  const std::vector<TaskAttempt> tasks = {a_task(1, Role::ps), a_task(2, Role::ps),
-                                          a_task(2, Role::worker)};
+  std::vector<TaskAttempt> tasks = {a_task(1, Role::worker), a_task(2, Role::ps),
+                                    a_task(2, Role::worker)};
+  tasks[0].routes = "ps/0 by shared memory";  // of an attempt that is over
+  tasks[2].routes = "ps/0 by tcp";
   const json shown = job_to_json(job, tasks);
 
   check_component(openapi, "Job", shown);
@@ -148,6 +150,7 @@ TEST_CASE("a job is shown with what the contract lists, as documented", "[wire]"
   CHECK(status.at("goal").is_null());
   CHECK(status.at("roles") == json::parse(R"({"ps": {"desired": 1, "running": 1},
                                               "worker": {"desired": 2, "running": 1}})"));
+  CHECK(status.at("routes") == json{{"worker/0", "ps/0 by tcp"}});
 }
 
 TEST_CASE("a job that failed says what failed first", "[wire]") {

@@ -78,7 +78,10 @@ function TaskTable({job, tasks}: {job: Job; tasks: Task[]}): JSX.Element {
         <tbody>
           {tasks.map((task) => (
             <tr key={`${task.task} ${task.attempt}`} id={rowId(task)} tabIndex={-1}>
-              <th scope="row">{task.task}</th>
+              <th scope="row">
+                {task.task}
+                <Route job={job} task={task} />
+              </th>
               <td>
                 <StateBadge state={task.state} />
               </td>
@@ -104,6 +107,13 @@ function TaskTable({job, tasks}: {job: Job; tasks: Task[]}): JSX.Element {
       </table>
     </div>
   );
+}
+
+// How it reaches the parameters.
+function Route({job, task}: {job: Job; task: Task}): JSX.Element | null {
+  const {attempt, routes} = job.status;
+  const route = task.attempt === attempt ? routes[task.task] : undefined;
+  return route ? <div class="muted route">{route}</div> : null;
 }
 
 function Exit({task}: {task: Task}): JSX.Element {
