@@ -77,7 +77,7 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .rank_steps = gate_.rank_steps(),
          .lost = lost_updates_,
          .weights = shard_.weights(),
-         .slots = copy_of(shard_.slots()),
+         .slots = shard_.lend_slots(),
          .residuals = residuals_,
          .rows = rows_ ? std::optional(rows_->table().fork()) : std::nullopt});
 }

@@ -40,7 +40,7 @@ Snapshot Cut::take() && {
           .rank_steps = std::move(rank_steps_),
           .lost = lost_,
           .weights = shard_.weights(),
-          .slots = std::move(shard_).take_slots(),
+          .slots = shard_.lend_slots(),
           .residuals = std::move(residuals_),
           .rows = std::move(rows_)};
 }

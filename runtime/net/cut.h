@@ -33,7 +33,7 @@ struct Snapshot {
   std::vector<std::int64_t> rank_steps;
   std::int64_t lost = 0;  // updates that the version counts and the shard lacks
   Weights weights;
-  std::vector<AlignedBuffer> slots;
+  Slots slots;
   LeafResiduals residuals = {};    // of the leaves whose workers have sent them
   std::optional<RowTable> rows{};  // of the embedding table, where there is one
 };

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <utility>
 
 #include "runtime/math/wire/bfloat16.h"
@@ -30,50 +30,18 @@ std::span<const std::byte> WeightsBuffer::rounded_bytes() const {
   return std::as_bytes(rounded_.span()).first(size() * sizeof(std::uint16_t));
 }
 
-class BufferPool : public std::enable_shared_from_this<BufferPool> {
- public:
-  BufferPool(std::size_t elements, ParameterShard::MakeBuffer make, Wire wire)
-      : elements_(elements), make_(std::move(make)), wire_(wire) {}
-
-  // A buffer of any content, returned to the pool when the last reference to it goes.
-  std::shared_ptr<WeightsBuffer> take() { return give(spare()); }
-
-  std::shared_ptr<WeightsBuffer> give(WeightsBuffer buffer) {
-    auto give_back = [pool = weak_from_this()](WeightsBuffer* returned) {
-      if (const auto alive = pool.lock()) alive->keep(std::move(*returned));
-      delete returned;
-    };
-    return {new WeightsBuffer(std::move(buffer)), std::move(give_back)};
-  }
-
- private:
-  WeightsBuffer spare() {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) {
-      return {make_(elements_),
-              wire_ == Wire::bfloat16 ? make_((elements_ + 1) / 2) : AlignedBuffer()};
-    }
-    WeightsBuffer buffer = std::move(spare_.back());
-    spare_.pop_back();
-    return buffer;
-  }
-
-  void keep(WeightsBuffer buffer) {
-    const std::lock_guard lock(mutex_);
-    spare_.push_back(std::move(buffer));
-  }
-
-  const std::size_t elements_;
-  const ParameterShard::MakeBuffer make_;
-  const Wire wire_;
-  std::mutex mutex_;
-  std::vector<WeightsBuffer> spare_;  // guarded by mutex_; as many as were ever in use at once
-};
-
 namespace {
 
-std::shared_ptr<BufferPool> plain_pool(std::size_t elements) {
-  return std::make_shared<BufferPool>(
+std::shared_ptr<Pool<WeightsBuffer>> weights_pool(std::size_t elements,
+                                                  ParameterShard::MakeBuffer make, Wire wire) {
+  return std::make_shared<Pool<WeightsBuffer>>([elements, make = std::move(make), wire] {
+    return WeightsBuffer(make(elements),
+                         wire == Wire::bfloat16 ? make((elements + 1) / 2) : AlignedBuffer());
+  });
+}
+
+std::shared_ptr<Pool<WeightsBuffer>> plain_pool(std::size_t elements) {
+  return weights_pool(
       elements, [](std::size_t count) { return AlignedBuffer(count); }, Wire::float32);
 }
 
@@ -81,23 +49,41 @@ std::shared_ptr<BufferPool> plain_pool(std::size_t elements) {
 
 ParameterShard::ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                                std::vector<AlignedBuffer> slots)
-    : optimizer_(optimizer), pool_(plain_pool(weights.size())), slots_(std::move(slots)) {
-  ENSURE(slots_.size() == slot_names(optimizer.kind).size());
-  for (const AlignedBuffer& slot : slots_) ENSURE(slot.size() == weights.size());
+    : optimizer_(optimizer), pool_(plain_pool(weights.size())) {
+  ENSURE(slots.size() == slot_names(optimizer.kind).size());
+  for (const AlignedBuffer& slot : slots) ENSURE(slot.size() == weights.size());
+  slots_pool_ = std::make_shared<Pool<std::vector<AlignedBuffer>>>(
+      [count = slots.size(), elements = weights.size()] {
+        std::vector<AlignedBuffer> spare;
+        for (std::size_t i = 0; i < count; ++i) spare.emplace_back(elements);
+        return spare;
+      });
+  slots_ = slots_pool_->give(std::move(slots));
   weights_ = pool_->give({std::move(weights), AlignedBuffer()});
 }
 
-ParameterShard::ParameterShard(const OptimizerConfig& optimizer, Weights weights,
-                               std::vector<AlignedBuffer> slots)
+ParameterShard::ParameterShard(const OptimizerConfig& optimizer, Weights weights, OwnSlots lent,
+                               SlotsPool pool)
     : optimizer_(optimizer),
       pool_(plain_pool(weights->size())),
       weights_(std::move(weights)),
-      slots_(std::move(slots)) {}
+      slots_pool_(std::move(pool)),
+      slots_(std::move(lent)),
+      slots_are_lent_(!slots_->empty()) {}
 
-ParameterShard ParameterShard::fork() const { return {optimizer_, weights_, copy_of(slots_)}; }
+ParameterShard ParameterShard::fork() {
+  static_cast<void>(lend_slots());
+  return {optimizer_, weights_, slots_, slots_pool_};
+}
+
+Slots ParameterShard::lend_slots() {
+  ENSURE(!next_);
+  slots_are_lent_ = !slots_->empty();
+  return slots_;
+}
 
 void ParameterShard::move_to(MakeBuffer make, Wire wire) {
-  pool_ = std::make_shared<BufferPool>(weights_->size(), std::move(make), wire);
+  pool_ = weights_pool(weights_->size(), std::move(make), wire);
   std::shared_ptr<WeightsBuffer> here = pool_->take();
   std::ranges::copy(weights_->span(), here->span().begin());
   here->round(0, here->size());
@@ -113,6 +99,7 @@ void ParameterShard::write_in(const std::shared_ptr<WeightsBuffer>& landing) {
   in_landing_ = landing != nullptr;
   if (!before) {
     updated_from_ = elements();
+    begin_update();
     return;
   }
   if (!next_) next_ = pool_->take();
@@ -120,9 +107,16 @@ void ParameterShard::write_in(const std::shared_ptr<WeightsBuffer>& landing) {
   std::ranges::copy(before->span().subspan(final_from), next_->span().subspan(final_from).begin());
 }
 
+// All that is read of lent slots is written to the spare ones in the same update: after it nobody
+// needs the lent ones but who has them.
+void ParameterShard::begin_update() {
+  if (slots_are_lent_ && !next_slots_) next_slots_ = slots_pool_->take();
+}
+
 void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
   const Range left{0, updated_from()};
   if (!next_) next_ = pool_->take();
+  begin_update();
   const auto part = [&](std::size_t i) { apply_part(gradient, update, left, i); };
   const auto parts = static_cast<std::size_t>((left.size() + kPartElements - 1) / kPartElements);
   if (team_ && parts > 1) {
@@ -131,11 +125,15 @@ void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
     for (std::size_t i = 0; i < parts; ++i) part(i);
   }
   weights_ = std::exchange(next_, nullptr);
+  if (!next_slots_) return;
+  slots_ = std::exchange(next_slots_, nullptr);
+  slots_are_lent_ = false;
 }
 
 void ParameterShard::apply_tail(const SumFrom& gradient, const Update& update, std::int64_t from) {
   const Range tail{from, updated_from()};
   if (!next_) next_ = pool_->take();
+  begin_update();
   for (std::int64_t at = 0; at < tail.size(); at += kPartElements) {
     apply_part(gradient, update, tail, static_cast<std::size_t>(at / kPartElements));
   }
@@ -151,28 +149,21 @@ void ParameterShard::apply_part(const SumFrom& gradient, const Update& update, R
 
 void ParameterShard::apply_range(TreeSum gradient, const Update& update, Range range,
                                  WeightsBuffer& next) {
-  std::vector<std::span<float>> slots(slots_.size());
+  std::vector<std::span<float>> slots(slots_->size());
   alignas(64) std::array<float, TreeSum::block> block;
   const auto end = static_cast<std::size_t>(range.end);
   for (auto begin = static_cast<std::size_t>(range.begin); begin < end; begin += block.size()) {
     const std::size_t count = std::min(block.size(), end - begin);
     const auto sum = gradient.next(std::span(block).first(count));
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = slots_[i].span().subspan(begin, count);
+      const auto before = (*slots_)[i].span().subspan(begin, count);
+      slots[i] = next_slots_ ? (*next_slots_)[i].span().subspan(begin, count) : before;
+      if (next_slots_) std::ranges::copy(before, slots[i].begin());
     }
     apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, sum,
                  weights_->span().subspan(begin, count), next.span().subspan(begin, count), slots);
     next.round(begin, count);
   }
-}
-
-std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers) {
-  std::vector<AlignedBuffer> copies;
-  copies.reserve(buffers.size());
-  for (const AlignedBuffer& buffer : buffers) {
-    std::ranges::copy(buffer.span(), copies.emplace_back(buffer.size()).span().begin());
-  }
-  return copies;
 }
 
 }  // namespace trainyard::runtime

@@ -1,6 +1,7 @@
 // What a ps holds: the weights of its share and their optimizer slots. Weights are versioned and
 // immutable: an update writes a spare buffer and flips, so that replies alias them without a copy.
-// One thread owns a shard; the weights it hands out may be read and dropped on any.
+// Slots are updated where they lie, unless a snapshot reads them: then one update writes spare ones
+// and flips, too. One thread owns a shard; what it hands out may be read and dropped on any.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/thread_team.h"
+#include "runtime/net/pool.h"
 #include "runtime/net/tree_sum.h"
 #include "schemas/types/job_spec.h"
 
@@ -45,8 +47,8 @@ class WeightsBuffer {
 
 using Weights = std::shared_ptr<const WeightsBuffer>;
 
-// Buffers that come back when their last reader drops them.
-class BufferPool;
+// By slot, in the order of slot_names().
+using Slots = std::shared_ptr<const std::vector<AlignedBuffer>>;
 
 class ParameterShard {
  public:
@@ -54,8 +56,11 @@ class ParameterShard {
   ParameterShard(const OptimizerConfig& optimizer, AlignedBuffer weights,
                  std::vector<AlignedBuffer> slots);
 
-  // The same weights and slots, to be updated apart: the weights are shared, the slots copied.
-  [[nodiscard]] ParameterShard fork() const;
+  // Between two updates: the same weights and slots, to be updated apart. Nothing is copied before
+  // an update of either.
+  [[nodiscard]] ParameterShard fork();
+  // Between two updates: the slots as they are, for a snapshot. They stay so.
+  [[nodiscard]] Slots lend_slots();
 
   // From now on the weights lie in buffers that `make` gives; a buffer is used again once it is
   // dropped, and is never freed before the shard. With bfloat16 a rounded copy is kept beside them.
@@ -94,30 +99,33 @@ class ParameterShard {
   [[nodiscard]] Weights updated_ahead() const { return next_; }
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
-  [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return slots_; }
-  [[nodiscard]] std::vector<AlignedBuffer> take_slots() && { return std::move(slots_); }
+  [[nodiscard]] const std::vector<AlignedBuffer>& slots() const { return *slots_; }
   [[nodiscard]] std::int64_t elements() const {
     return static_cast<std::int64_t>(weights_->size());
   }
 
  private:
-  ParameterShard(const OptimizerConfig& optimizer, Weights weights,
-                 std::vector<AlignedBuffer> slots);
+  using OwnSlots = std::shared_ptr<std::vector<AlignedBuffer>>;
+  using SlotsPool = std::shared_ptr<Pool<std::vector<AlignedBuffer>>>;
+
+  ParameterShard(const OptimizerConfig& optimizer, Weights weights, OwnSlots lent, SlotsPool pool);
+  // Where lent slots are updated.
+  void begin_update();
   // The `i`-th of the parts that threads take at a time.
   void apply_part(const SumFrom& gradient, const Update& update, Range range, std::size_t i);
   void apply_range(TreeSum gradient, const Update& update, Range range, WeightsBuffer& next);
 
   OptimizerConfig optimizer_;
-  std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<Pool<WeightsBuffer>> pool_;
   Weights weights_;
-  std::vector<AlignedBuffer> slots_;
+  SlotsPool slots_pool_;
+  OwnSlots slots_;
+  bool slots_are_lent_ = false;
   std::unique_ptr<ThreadTeam> team_;     // none: the caller updates alone
   std::shared_ptr<WeightsBuffer> next_;  // of an update that has begun
+  OwnSlots next_slots_;                  // of one whose slots are lent
   std::int64_t updated_from_ = 0;        // in it
   bool in_landing_ = false;              // `next_` is one
 };
-
-// A copy of the slots, to be written while training goes on.
-std::vector<AlignedBuffer> copy_of(const std::vector<AlignedBuffer>& buffers);
 
 }  // namespace trainyard::runtime

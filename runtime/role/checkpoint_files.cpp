@@ -29,7 +29,7 @@ std::optional<std::int64_t> step_of(std::string_view folder) {
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index) {
   const auto write = [&task, &plan, index](const Snapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
-    for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
+    for (const AlignedBuffer& slot : *snapshot.slots) slots.push_back(slot.span());
     std::vector<ResidualView> residuals;
     for (const auto& each : snapshot.residuals) {
       residuals.push_back({.leaf = each->leaf, .values = each->values.span()});

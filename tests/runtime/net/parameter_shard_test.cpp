@@ -119,6 +119,76 @@ TEST_CASE("a large update has the same bits whoever shares it", "[parameter_shar
   }
 }
 
+TEST_CASE("slots that a snapshot or a fork reads never change, and updates go on",
+          "[parameter_shard]") {
+  const OptimizerConfig adam{.kind = OptimizerKind::adam};
+  const auto shard_of = [&adam] {
+    std::vector<AlignedBuffer> slots;
+    slots.emplace_back(count);
+    slots.emplace_back(count);
+    return ParameterShard(adam, filled(1.0F), std::move(slots));
+  };
+  const AlignedBuffer gradient = filled(0.3F);
+  const auto step_of = [&](ParameterShard& shard, std::int64_t step) {
+    apply(shard, {&gradient}, {.learning_rate = 0.1, .step = step});
+  };
+  const auto same_slots = [](const std::vector<AlignedBuffer>& a,
+                             const std::vector<AlignedBuffer>& b) {
+    return same(a[0].span(), b[0].span()) && same(a[1].span(), b[1].span());
+  };
+  ParameterShard plain = shard_of();
+  ParameterShard of_step_1 = shard_of();
+  step_of(of_step_1, 1);
+
+  ParameterShard shard = shard_of();
+  step_of(shard, 1);
+  const float* const where = shard.slots()[0].data();
+  Slots held = shard.lend_slots();
+  CHECK((*held)[0].data() == where);  // not a copy
+  ParameterShard fork = shard.fork();
+  step_of(fork, 2);
+  for (std::int64_t step = 2; step <= 4; ++step) step_of(shard, step);
+  for (std::int64_t step = 1; step <= 4; ++step) step_of(plain, step);
+  CHECK(same_slots(*held, of_step_1.slots()));
+  CHECK(same_slots(shard.slots(), plain.slots()));
+  CHECK(same(shard.weights()->span(), plain.weights()->span()));
+  step_of(of_step_1, 2);
+  CHECK(same_slots(fork.slots(), of_step_1.slots()));
+
+  // Once nobody reads them they are the spare ones of the next snapshot.
+  held = nullptr;
+  held = shard.lend_slots();
+  step_of(shard, 5);
+  CHECK(shard.slots()[0].data() == where);
+}
+
+TEST_CASE("slots lent before an update that is made in parts stay whole", "[parameter_shard]") {
+  const OptimizerConfig momentum{.kind = OptimizerKind::momentum};
+  const AlignedBuffer gradient = filled(0.3F);
+  const Payload payload = over(gradient);
+  const std::vector<std::int64_t> order = addition_order({{0, 1}}, 1);
+  const auto sum_from = [&](std::size_t begin) -> TreeSum {
+    return {{GradientReader(Wire::float32, whole, payload, 0, static_cast<std::int64_t>(begin))},
+            order};
+  };
+  const auto shard_of = [&momentum] {
+    std::vector<AlignedBuffer> slots;
+    slots.push_back(filled(0.5F));
+    return ParameterShard(momentum, filled(1.0F), std::move(slots));
+  };
+  ParameterShard plain = shard_of();
+  plain.apply(sum_from, {.learning_rate = 0.1});
+
+  ParameterShard shard = shard_of();
+  const Slots held = shard.lend_slots();
+  shard.apply_tail(sum_from, {.learning_rate = 0.1}, 7000);
+  shard.apply_tail(sum_from, {.learning_rate = 0.1}, 123);
+  shard.apply(sum_from, {.learning_rate = 0.1});
+  CHECK(same((*held)[0].span(), filled(0.5F).span()));
+  CHECK(same(shard.slots()[0].span(), plain.slots()[0].span()));
+  CHECK(same(shard.weights()->span(), plain.weights()->span()));
+}
+
 TEST_CASE("weights that somebody still reads never change", "[parameter_shard]") {
   ParameterShard shard({}, filled(1.0F), {});
   const AlignedBuffer gradient = filled(1.0F);
