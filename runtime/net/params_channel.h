@@ -32,7 +32,7 @@ struct Contribution {
   std::shared_ptr<const AlignedBuffer> gradient;
 };
 
-// Bytes of tensors, whichever way they took.
+// Bytes of tensors, and of the ids of a table's rows, whichever way they took.
 struct Traffic {
   std::int64_t sent = 0;
   std::int64_t received = 0;
@@ -78,7 +78,8 @@ struct Pulled {
   // Sync: not empty where a ps asked for gradients of ranks that are not there instead of
   // answering. Nothing else but sums and traffic counts then.
   Inheritance inheritance = {};
-  Traffic traffic = {};  // of this exchange
+  // Of this exchange, and of the rows that were looked up and pushed since the one before.
+  Traffic traffic = {};
   ExchangeTimes times = {};
   // The whole arena, where it lies; unchanged until the next call of the channel's pull or
   // push_pull, but for elements that await_parameters() was not called for yet.
@@ -129,6 +130,10 @@ class ParamsChannel {
   // The rows [ids, width] of the embedding table, of distinct ids. Sync: of the version that was
   // pulled last.
   virtual Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) = 0;
+  // The same for the gradient of the push that follows: it is part of that one's traffic.
+  virtual Status look_up_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+    return read_rows(ids, rows);
+  }
   // Gives the table's gradients of a step, one for each part, ahead of its push_pull.
   virtual Status push_rows(std::int64_t step, std::vector<RowGradients> parts) = 0;
 

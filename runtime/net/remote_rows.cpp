@@ -38,11 +38,20 @@ RowCalls& RemoteParams::row_calls() {
 }
 
 Status RemoteParams::read_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
-  return row_calls().read(ids, rows);
+  TRY(row_calls().read(ids, rows));
+  return ok();
+}
+
+Status RemoteParams::look_up_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+  TRY_ASSIGN(const Traffic traffic, row_calls().read(ids, rows));
+  traffic_ += traffic;
+  return ok();
 }
 
 Status RemoteParams::push_rows(std::int64_t step, std::vector<RowGradients> parts) {
-  return row_calls().push(step, std::move(parts));
+  TRY_ASSIGN(const Traffic traffic, row_calls().push(step, std::move(parts)));
+  traffic_ += traffic;
+  return ok();
 }
 
 }  // namespace trainyard::runtime

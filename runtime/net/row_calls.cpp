@@ -18,7 +18,7 @@ proto::RowFrame RowCalls::header(std::int64_t step) const {
   return header;
 }
 
-Status RowCalls::read(std::span<const std::int64_t> ids, std::span<float> rows) {
+Result<Traffic> RowCalls::read(std::span<const std::int64_t> ids, std::span<float> rows) {
   std::vector<std::vector<std::size_t>> places(ps_.size());  // by ps, in ids
   std::vector<std::shared_ptr<RowBody>> bodies;
   for (std::size_t i = 0; i < ps_.size(); ++i) bodies.push_back(std::make_shared<RowBody>());
@@ -36,34 +36,39 @@ Status RowCalls::read(std::span<const std::int64_t> ids, std::span<float> rows) 
   }
   TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
   const auto width = static_cast<std::size_t>(options_.width);
+  Traffic traffic{.sent = std::ssize(std::as_bytes(ids)), .received = 0};
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
     const std::vector<float>& got = replies[ps].body.rows;
     if (got.size() != places[ps].size() * width) {
       return invalid(ps_[ps].name + ": answered with " + std::to_string(got.size()) +
                      " floats for " + std::to_string(places[ps].size()) + " rows");
     }
+    traffic.received += replies[ps].body.bytes();
     for (std::size_t i = 0; i < places[ps].size(); ++i) {
       std::copy_n(got.data() + i * width, width, rows.data() + places[ps][i] * width);
     }
   }
-  return ok();
+  return traffic;
 }
 
-Status RowCalls::push(std::int64_t step, std::vector<RowGradients> parts) {
+Result<Traffic> RowCalls::push(std::int64_t step, std::vector<RowGradients> parts) {
   const std::int64_t owners = std::ssize(ps_);
   std::vector<std::vector<RowGradients>> shares(ps_.size());
   for (RowGradients& part : parts) {
     auto split = split_by_owner(std::move(part), owners, options_.width);
     for (std::size_t ps = 0; ps < shares.size(); ++ps) shares[ps].push_back(std::move(split[ps]));
   }
+  Traffic traffic;
   std::vector<grpc::ByteBuffer> requests;
   for (auto& share : shares) {
     proto::RowFrame about = header(step);
     for (const RowGradients& part : share) about.add_counts(std::ssize(part.ids));
-    requests.push_back(encode_rows(about, std::make_shared<RowBody>(joined(std::move(share)))));
+    const auto body = std::make_shared<RowBody>(joined(std::move(share)));
+    traffic.sent += body->bytes();
+    requests.push_back(encode_rows(about, body));
   }
   TRY(exchange(Method::push, requests));
-  return ok();
+  return traffic;
 }
 
 Result<std::vector<RowMessage>> RowCalls::exchange(Method method,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/math/rows/row_gradients.h"
+#include "runtime/net/params_channel.h"
 #include "runtime/net/raw_calls.h"
 #include "runtime/net/row_frame.h"
 #include "schemas/base/result.h"
@@ -28,11 +29,11 @@ class RowCalls {
   // By ps.
   RowCalls(std::vector<RawPeer> ps, Options options);
 
-  // rows [ids, width] of distinct ids.
-  Status read(std::span<const std::int64_t> ids, std::span<float> rows);
+  // rows [ids, width] of distinct ids. Both say what went over the wire.
+  Result<Traffic> read(std::span<const std::int64_t> ids, std::span<float> rows);
   // One gradient for each part; each ps gets its rows of all parts, and a call even where it has
   // none, since it waits for every rank's.
-  Status push(std::int64_t step, std::vector<RowGradients> parts);
+  Result<Traffic> push(std::int64_t step, std::vector<RowGradients> parts);
 
  private:
   enum class Method { read, push };

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/math/rows/row_gradients.h"
@@ -19,6 +20,10 @@ namespace trainyard::runtime {
 struct RowBody {
   std::vector<std::int64_t> ids;
   std::vector<float> rows;
+
+  [[nodiscard]] std::int64_t bytes() const {
+    return std::ssize(std::as_bytes(std::span(ids))) + std::ssize(std::as_bytes(std::span(rows)));
+  }
 };
 
 // `body` is aliased: it must not change until gRPC has sent it.

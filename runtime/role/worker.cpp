@@ -186,7 +186,7 @@ class Training {
       rows = &rows_;
       rows_.assign(batch.sparse);
       const auto start = StepTimes::Clock::now();
-      Status read = params_.read_rows(rows_.ids(), rows_.rows());
+      Status read = params_.look_up_rows(rows_.ids(), rows_.rows());
       times_.pull += StepTimes::Clock::now() - start;
       if (!read.has_value() && task_.stop.stop_requested()) return false;
       TRY(task_.cause.of(Reason::peer_lost, std::move(read)));

@@ -205,6 +205,29 @@ TEST_CASE("a push without its rows is refused, and so are rows that cannot be", 
   CHECK_THAT(answer.error().message, Catch::Contains("no gradients of rows"));
 }
 
+TEST_CASE("a step's traffic counts the ids, rows and gradients of its table", "[rows]") {
+  for (const std::int64_t ps : {1, 3}) {
+    INFO(ps << " ps");
+    const Gang gang(table_spec(ps, 1));
+    auto params = RemoteParams::connect(gang.options(0));
+    REQUIRE(params.has_value());
+    REQUIRE((*params)->pull(0).has_value());
+    const auto ids = ids_of(0, 1);
+    std::vector<float> rows(ids.size() * width);
+    REQUIRE((*params)->read_rows(ids, rows).has_value());  // for a test of the model: not counted
+    REQUIRE((*params)->look_up_rows(ids, rows).has_value());
+    REQUIRE((*params)->push_rows(1, {gradient_of(ids, rows, 0)}).has_value());
+    const auto gradient = std::make_shared<AlignedBuffer>(500);
+    const auto pulled =
+        (*params)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+    REQUIRE(pulled.has_value());
+    const std::int64_t dense = 500 * 4;
+    const std::int64_t count = std::ssize(ids);
+    CHECK(pulled->traffic.sent == dense + count * 8 + count * (8 + width * 4));
+    CHECK(pulled->traffic.received == dense + count * width * 4);
+  }
+}
+
 TEST_CASE("rows are given to nobody of another attempt", "[rows]") {
   const Gang gang(table_spec(1, 1));
   RowCalls calls(
@@ -215,11 +238,11 @@ TEST_CASE("rows are given to nobody of another attempt", "[rows]") {
        .limits = {.deadline = std::chrono::seconds(20), .stop = {}}});
   std::vector<float> rows(width);
   const std::vector<std::int64_t> ids{3};
-  const Status read = calls.read(ids, rows);
+  const auto read = calls.read(ids, rows);
   REQUIRE_FALSE(read.has_value());
   CHECK(read.error().code == Code::conflict);
   CHECK_THAT(read.error().message, Catch::Contains("token"));
-  const Status pushed = calls.push(1, {{.ids = ids, .rows = rows}});
+  const auto pushed = calls.push(1, {{.ids = ids, .rows = rows}});
   REQUIRE_FALSE(pushed.has_value());
   CHECK(pushed.error().code == Code::conflict);
 }
