@@ -130,8 +130,10 @@ class ParamsChannel {
   // The rows [ids, width] of the embedding table, of distinct ids. Sync: of the version that was
   // pulled last.
   virtual Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) = 0;
-  // The same for the gradient of the push that follows: it is part of that one's traffic.
-  virtual Status look_up_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
+  // The same, of ids that ascend, for a gradient: in the push_rows() that follows the ids of part
+  // `part` are those that were looked up for it. It is part of the push' traffic.
+  virtual Status look_up_rows(std::int64_t /*part*/, std::span<const std::int64_t> ids,
+                              std::span<float> rows) {
     return read_rows(ids, rows);
   }
   // Gives the table's gradients of a step, one for each part, ahead of its push_pull.

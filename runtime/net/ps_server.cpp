@@ -65,6 +65,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
             if (desk_) desk_->take(std::move(snapshot));
           },
           std::move(parts.rows)),
+      lookups_(ranks_, row_message_floats_max / std::max<std::int64_t>(1, aggregator_.row_width())),
       is_returning_(aggregator_.awaits_clocks()),
       local_socket_(new_local_socket_name()) {}
 

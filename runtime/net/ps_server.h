@@ -17,6 +17,8 @@
 
 #include "runtime/net/aggregator.h"
 #include "runtime/net/ps_caller.h"
+#include "runtime/net/row_frame.h"
+#include "runtime/net/row_lookups.h"
 #include "runtime/net/shared_buffers.h"
 #include "runtime/net/snapshot_desk.h"
 #include "schemas/proto/params.grpc.pb.h"
@@ -114,8 +116,9 @@ class PsServer {
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
   Status inherit(const grpc::ByteBuffer& request);
-  Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request) const;
+  Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request);
   Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
+  Status add_ids(RowMessage& message);
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
@@ -146,6 +149,7 @@ class PsServer {
   std::int64_t arena_elements_ = 0;
   std::int64_t ranks_;
   Aggregator aggregator_;
+  RowLookups lookups_;
   bool is_returning_;  // and does not serve yet: aggregator_ waits for clocks
   std::string local_socket_;
   std::string shared_socket_;  // empty: not offered

@@ -82,7 +82,8 @@ class RemoteParams final : public ParamsChannel {
   Status await_parameters(std::int64_t end) override;
   Status inherit(std::int64_t rank, const Contribution& contribution) override;
   Status read_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
-  Status look_up_rows(std::span<const std::int64_t> ids, std::span<float> rows) override;
+  Status look_up_rows(std::int64_t part, std::span<const std::int64_t> ids,
+                      std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;

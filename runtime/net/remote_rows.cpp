@@ -31,6 +31,7 @@ RowCalls& RemoteParams::row_calls() {
     rows_.emplace(row_peers_, RowCalls::Options{.token = options_.token,
                                                 .rank = options_.rank,
                                                 .width = options_.row_width,
+                                                .first_lookup = process_,
                                                 .limits = {.deadline = options_.exchange_limit,
                                                            .stop = options_.stop}});
   }
@@ -42,8 +43,9 @@ Status RemoteParams::read_rows(std::span<const std::int64_t> ids, std::span<floa
   return ok();
 }
 
-Status RemoteParams::look_up_rows(std::span<const std::int64_t> ids, std::span<float> rows) {
-  TRY_ASSIGN(const Traffic traffic, row_calls().read(ids, rows));
+Status RemoteParams::look_up_rows(std::int64_t part, std::span<const std::int64_t> ids,
+                                  std::span<float> rows) {
+  TRY_ASSIGN(const Traffic traffic, row_calls().look_up(part, ids, rows));
   traffic_ += traffic;
   return ok();
 }

@@ -1,6 +1,7 @@
 #include "runtime/net/row_calls.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "runtime/core/row_layout.h"
@@ -8,7 +9,9 @@
 namespace trainyard::runtime {
 
 RowCalls::RowCalls(std::vector<RawPeer> ps, Options options)
-    : ps_(std::move(ps)), options_(std::move(options)) {}
+    : ps_(std::move(ps)),
+      lookups_(ps_.size(), Lookups{.next = options.first_lookup, .kept = {}}),
+      options_(std::move(options)) {}
 
 proto::RowFrame RowCalls::header(std::int64_t step) const {
   proto::RowFrame header;
@@ -19,6 +22,16 @@ proto::RowFrame RowCalls::header(std::int64_t step) const {
 }
 
 Result<Traffic> RowCalls::read(std::span<const std::int64_t> ids, std::span<float> rows) {
+  return fetch(ids, rows, std::nullopt);
+}
+
+Result<Traffic> RowCalls::look_up(std::int64_t part, std::span<const std::int64_t> ids,
+                                  std::span<float> rows) {
+  return fetch(ids, rows, part);
+}
+
+Result<Traffic> RowCalls::fetch(std::span<const std::int64_t> ids, std::span<float> rows,
+                                std::optional<std::int64_t> part) {
   std::vector<std::vector<std::size_t>> places(ps_.size());  // by ps, in ids
   std::vector<std::shared_ptr<RowBody>> bodies;
   for (std::size_t i = 0; i < ps_.size(); ++i) bodies.push_back(std::make_shared<RowBody>());
@@ -32,6 +45,7 @@ Result<Traffic> RowCalls::read(std::span<const std::int64_t> ids, std::span<floa
     if (places[ps].empty()) continue;
     proto::RowFrame about = header(0);
     about.add_counts(std::ssize(places[ps]));
+    if (part) about.set_lookup(lookups_[ps].next);
     requests[ps] = encode_rows(about, bodies[ps]);
   }
   TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
@@ -47,27 +61,80 @@ Result<Traffic> RowCalls::read(std::span<const std::int64_t> ids, std::span<floa
     for (std::size_t i = 0; i < places[ps].size(); ++i) {
       std::copy_n(got.data() + i * width, width, rows.data() + places[ps][i] * width);
     }
+    if (!part || places[ps].empty()) continue;
+    Lookups& lookups = lookups_[ps];
+    const bool kept = replies[ps].header.lookup() == lookups.next;
+    if (kept) lookups.kept.push_back({lookups.next, *part, std::move(bodies[ps])});
+    ++lookups.next;
   }
   return traffic;
 }
 
+// By lookups where what is kept for its parts is what they are of; else by ids.
+RowCalls::Frame RowCalls::frame_of(proto::RowFrame about, std::vector<RowGradients> share,
+                                   const Lookups& lookups) const {
+  Frame frame{.header = std::move(about), .body = nullptr};
+  bool known = true;
+  auto next = lookups.kept.begin();
+  if (next != lookups.kept.end()) frame.header.set_lookup(next->number);
+  for (std::int64_t part = 0; part < std::ssize(share); ++part) {
+    const std::vector<std::int64_t>& ids = share[static_cast<std::size_t>(part)].ids;
+    frame.counts.push_back(std::ssize(ids));
+    std::vector<std::int64_t> together;
+    std::int64_t count = 0;
+    for (; next != lookups.kept.end() && next->part == part; ++next, ++count) {
+      together = count == 0 ? next->asked->ids : add_ids(together, next->asked->ids);
+    }
+    known = known && together == ids;
+    frame.header.add_lookups(count);
+  }
+  frame.body = std::make_shared<RowBody>(joined(std::move(share)));
+  frame.ids = std::exchange(frame.body->ids, {});
+  if (!known || frame.counts.empty()) spell_out(frame);
+  return frame;
+}
+
+void RowCalls::spell_out(Frame& frame) {
+  frame.header.clear_lookup();
+  frame.header.clear_lookups();
+  frame.header.mutable_counts()->Assign(frame.counts.begin(), frame.counts.end());
+  frame.body->ids = std::exchange(frame.ids, {});
+}
+
+Traffic RowCalls::traffic_of(const std::vector<Frame>& frames) {
+  Traffic traffic;
+  for (const Frame& frame : frames) traffic.sent += frame.body->bytes();
+  return traffic;
+}
+
+Status RowCalls::send(const std::vector<Frame>& frames) {
+  std::vector<grpc::ByteBuffer> requests;
+  for (const Frame& frame : frames) requests.push_back(encode_rows(frame.header, frame.body));
+  TRY(exchange(Method::push, requests));
+  return ok();
+}
+
 Result<Traffic> RowCalls::push(std::int64_t step, std::vector<RowGradients> parts) {
-  const std::int64_t owners = std::ssize(ps_);
   std::vector<std::vector<RowGradients>> shares(ps_.size());
   for (RowGradients& part : parts) {
-    auto split = split_by_owner(std::move(part), owners, options_.width);
+    auto split = split_by_owner(std::move(part), std::ssize(ps_), options_.width);
     for (std::size_t ps = 0; ps < shares.size(); ++ps) shares[ps].push_back(std::move(split[ps]));
   }
-  Traffic traffic;
-  std::vector<grpc::ByteBuffer> requests;
-  for (auto& share : shares) {
-    proto::RowFrame about = header(step);
-    for (const RowGradients& part : share) about.add_counts(std::ssize(part.ids));
-    const auto body = std::make_shared<RowBody>(joined(std::move(share)));
-    traffic.sent += body->bytes();
-    requests.push_back(encode_rows(about, body));
+  std::vector<Frame> frames;
+  for (std::size_t ps = 0; ps < shares.size(); ++ps) {
+    frames.push_back(frame_of(header(step), std::move(shares[ps]), lookups_[ps]));
+    lookups_[ps].kept.clear();
   }
-  TRY(exchange(Method::push, requests));
+  Traffic traffic = traffic_of(frames);
+  Status sent = send(frames);
+  if (!sent.has_value() && sent.error().code == Code::not_found) {
+    for (Frame& frame : frames) {
+      if (frame.header.lookups_size() > 0) spell_out(frame);
+    }
+    traffic += traffic_of(frames);
+    sent = send(frames);
+  }
+  TRY(std::move(sent));
   return traffic;
 }
 

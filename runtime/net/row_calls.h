@@ -5,6 +5,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,27 +25,57 @@ class RowCalls {
     std::string token;
     std::int64_t rank = 0;
     std::int64_t width = 0;
-    RawCallLimits limits;  // of one round of calls
+    std::int64_t first_lookup = 1;  // later processes of the rank begin with greater ones
+    RawCallLimits limits;           // of one round of calls
   };
 
   // By ps.
   RowCalls(std::vector<RawPeer> ps, Options options);
 
-  // rows [ids, width] of distinct ids. Both say what went over the wire.
+  // rows [ids, width] of distinct ids. All say what went over the wire.
   Result<Traffic> read(std::span<const std::int64_t> ids, std::span<float> rows);
-  // One gradient for each part; each ps gets its rows of all parts, and a call even where it has
-  // none, since it waits for every rank's.
+  // The same, of ids that ascend, for part `part` of the next push. Each ps keeps its ids for it.
+  Result<Traffic> look_up(std::int64_t part, std::span<const std::int64_t> ids,
+                          std::span<float> rows);
+  // One gradient for each part, of the ids that were looked up for it: then these are not sent
+  // again, unless a ps does not know them any more. Any others are. Each ps gets its rows of all
+  // parts, and a call even where it has none, since it waits for every rank's.
   Result<Traffic> push(std::int64_t step, std::vector<RowGradients> parts);
 
  private:
   enum class Method { read, push };
 
+  // A lookup that a ps keeps.
+  struct Kept {
+    std::int64_t number = 0;
+    std::int64_t part = 0;
+    std::shared_ptr<const RowBody> asked;  // its ids
+  };
+  struct Lookups {
+    std::int64_t next = 0;  // number
+    std::vector<Kept> kept;
+  };
+  struct Frame {
+    proto::RowFrame header;
+    std::shared_ptr<RowBody> body;
+    std::vector<std::int64_t> ids = {};  // that are left out
+    std::vector<std::int64_t> counts = {};
+  };
+
+  Result<Traffic> fetch(std::span<const std::int64_t> ids, std::span<float> rows,
+                        std::optional<std::int64_t> part);
+  [[nodiscard]] Frame frame_of(proto::RowFrame about, std::vector<RowGradients> share,
+                               const Lookups& lookups) const;
+  static void spell_out(Frame& frame);
+  [[nodiscard]] static Traffic traffic_of(const std::vector<Frame>& frames);
+  Status send(const std::vector<Frame>& frames);
   [[nodiscard]] proto::RowFrame header(std::int64_t step) const;
   // requests[i] is for ps i; none where it is empty. The replies, in the same order.
   Result<std::vector<RowMessage>> exchange(Method method,
                                            const std::vector<grpc::ByteBuffer>& requests);
 
   std::vector<RawPeer> ps_;
+  std::vector<Lookups> lookups_;  // by ps
   Options options_;
 };
 

@@ -150,6 +150,7 @@ class Training {
     BatchSums& sums = contribution.sums;
     row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      part_ = static_cast<std::int64_t>(i);
       const NodeSum sum{gradient_->span().subspan(i * elements_, elements_), row_parts_[i]};
       // Of a table the rows' gradients have to be there first.
       const bool streams = row_width_ == 0 && params_.can_begin_push();
@@ -186,7 +187,7 @@ class Training {
       rows = &rows_;
       rows_.assign(batch.sparse);
       const auto start = StepTimes::Clock::now();
-      Status read = params_.look_up_rows(rows_.ids(), rows_.rows());
+      Status read = params_.look_up_rows(part_, rows_.ids(), rows_.rows());
       times_.pull += StepTimes::Clock::now() - start;
       if (!read.has_value() && task_.stop.stop_requested()) return false;
       TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
@@ -323,6 +324,7 @@ class Training {
   const std::size_t elements_;               // of the arena
   const std::int64_t row_width_;             // of the embedding table; 0: the model has none
   RowBatch rows_;                            // of the leaf that is computed
+  std::int64_t part_ = 0;                    // of the push: the node that is computed
   std::vector<RowGradients> row_parts_;      // of each node
   std::shared_ptr<AlignedBuffer> gradient_;  // of each node; shared with gRPC while it sends
   NodeSums node_sums_;

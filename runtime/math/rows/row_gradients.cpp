@@ -1,5 +1,7 @@
 #include "runtime/math/rows/row_gradients.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/core/reduction_tree.h"
@@ -39,6 +41,14 @@ RowGradients add_rows(const RowGradients& left, const RowGradients& right, std::
     }
     ++l;
   }
+  return sum;
+}
+
+std::vector<std::int64_t> add_ids(std::span<const std::int64_t> left,
+                                  std::span<const std::int64_t> right) {
+  std::vector<std::int64_t> sum;
+  sum.reserve(left.size() + right.size());
+  std::ranges::set_union(left, right, std::back_inserter(sum));
   return sum;
 }
 

@@ -18,6 +18,10 @@ struct RowGradients {
 // leaves does not depend on how the leaves were grouped into workers.
 RowGradients add_rows(const RowGradients& left, const RowGradients& right, std::int64_t width);
 
+// The ids of such a sum.
+std::vector<std::int64_t> add_ids(std::span<const std::int64_t> left,
+                                  std::span<const std::int64_t> right);
+
 // The sum of parts[i], which are the nodes of `order` (see addition_order in reduction_tree.h).
 RowGradients sum_of_rows(std::vector<RowGradients> parts, std::span<const std::int64_t> order,
                          std::int64_t width);

@@ -1,0 +1,49 @@
+// What workers have looked up in a ps' share of an embedding table, so that the gradients of these
+// rows come without their ids. Only so much is kept: a worker that names what is not there sends
+// the ids again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+class RowLookups {
+ public:
+  // Of each rank as many ids as `ids_max`, in all its lookups together.
+  RowLookups(std::int64_t ranks, std::int64_t ids_max);
+
+  // Keeps a lookup of ids that ascend; the rank's oldest make room for it. False where it is not
+  // kept: it has no ids or too many, or it is of an earlier process of the rank, whose numbers are
+  // lower. `invalid` for a rank, number or ids that cannot be.
+  Result<bool> keep(std::int64_t rank, std::int64_t number, std::vector<std::int64_t> ids);
+
+  // The ids of one part after another: part i has those of the counts[i] lookups that come next,
+  // from number `first` on, each id once and ascending. They and all older ones are forgotten.
+  // `not_found` where one of them is not there: then nothing is.
+  Result<std::vector<std::vector<std::int64_t>>> take(std::int64_t rank, std::int64_t first,
+                                                      std::span<const std::int64_t> counts);
+
+ private:
+  struct Lookup {
+    std::int64_t number = 0;
+    std::vector<std::int64_t> ids;
+  };
+  struct Rank {
+    std::deque<Lookup> lookups;  // by ascending number
+    std::int64_t ids = 0;        // of them all
+
+    void drop_first();
+  };
+
+  [[nodiscard]] Status check(std::int64_t rank) const;
+
+  std::vector<Rank> ranks_;
+  std::int64_t ids_max_;
+};
+
+}  // namespace trainyard::runtime
