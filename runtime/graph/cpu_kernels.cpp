@@ -31,11 +31,12 @@ void run(const ActivationOp& op, const ForwardCall& call) {
 }
 
 RowPool pool_of(const RowPoolOp& op, const Feed& feed) {
-  return {.x = feed.sparse,
+  return {.x = feed.rows.pooled.offsets.empty() ? feed.sparse : feed.rows.pooled,
           .places = feed.rows.places,
           .width = feed.rows.width,
           .first = op.first,
-          .mean = op.pooling == Pooling::mean};
+          .mean = op.pooling == Pooling::mean,
+          .counted = feed.sparse.offsets};
 }
 
 void run(const RowPoolOp& op, const ForwardCall& call) {

@@ -12,12 +12,14 @@
 
 namespace trainyard::runtime {
 
-// The embedding rows of a batch: places[i] is the row of the sparse features' element i.
+// The embedding rows of a batch: places[i] is the row of the sparse features' element i. Or, where
+// `pooled` has examples, rows and sums of rows: of an example those of its elements there.
 struct RowFeed {
   std::span<const std::int32_t> places;
   std::span<const float> rows;  // [rows, width]
   std::span<float> gradients;   // of them, zero before backward; empty in forward alone
   std::int64_t width = 0;
+  SparseView pooled{};
 };
 
 // A batch as the graph sees it: features or sparse features; of labels and targets the one that the

@@ -25,6 +25,7 @@ void sort_by_id(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& sp
 }  // namespace
 
 void RowBatch::assign(const SparseRows& x) {
+  pooled_.reset();
   order_.resize(x.columns.size());
   for (std::size_t i = 0; i < order_.size(); ++i) {
     order_[i] = static_cast<std::uint64_t>(x.columns[i]) << 32 | i;

@@ -11,6 +11,7 @@
 
 #include "runtime/core/heirs.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/rows/row_bags.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/net/snapshot_desk.h"
 #include "schemas/base/result.h"
@@ -36,9 +37,11 @@ struct Contribution {
 struct Traffic {
   std::int64_t sent = 0;
   std::int64_t received = 0;
+  std::int64_t pooled = 0;  // lookups of rows that a ps has answered with sums of them
   Traffic& operator+=(const Traffic& more) {
     sent += more.sent;
     received += more.received;
+    pooled += more.pooled;
     return *this;
   }
 };
@@ -138,6 +141,17 @@ class ParamsChannel {
   }
   // Gives the table's gradients of a step, one for each part, ahead of its push_pull.
   virtual Status push_rows(std::int64_t step, std::vector<RowGradients> parts) = 0;
+
+  // Async: whether the two that follow are there, in place of look_up_rows() and push_rows().
+  [[nodiscard]] virtual bool pools_rows() const { return false; }
+  // Each ps gives its rows or their sums by example, whichever is fewer bytes (core/row_mode).
+  virtual Result<PooledBags> look_up_bags(const BagView& /*batch*/) {
+    return invalid("rows are not summed here");
+  }
+  // Gradients of the vectors that came of it.
+  virtual Status push_bags(std::int64_t /*step*/, std::span<const float> /*gradients*/) {
+    return invalid("rows are not summed here");
+  }
 
   // By ps, how it is reached; none where the parameters are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }

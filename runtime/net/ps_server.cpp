@@ -66,6 +66,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
           },
           std::move(parts.rows)),
       lookups_(ranks_, row_message_floats_max / std::max<std::int64_t>(1, aggregator_.row_width())),
+      pools_rows_(aggregator_.has_rows() && parts.rules.gate.mode == Mode::async),
       is_returning_(aggregator_.awaits_clocks()),
       local_socket_(new_local_socket_name()) {}
 

@@ -118,7 +118,8 @@ class PsServer {
   Status inherit(const grpc::ByteBuffer& request);
   Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request);
   Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
-  Status add_ids(RowMessage& message);
+  Result<SparseRows> bags_of(const RowMessage& message) const;
+  Result<std::vector<RowGradients>> looked_up_parts(RowMessage& message);
   void snapshot(const proto::SnapshotRequest& request,
                 std::function<void(Result<proto::SnapshotReply>)> reply);
 
@@ -150,6 +151,7 @@ class PsServer {
   std::int64_t ranks_;
   Aggregator aggregator_;
   RowLookups lookups_;
+  bool pools_rows_;    // as sums: what async may do
   bool is_returning_;  // and does not serve yet: aggregator_ waits for clocks
   std::string local_socket_;
   std::string shared_socket_;  // empty: not offered

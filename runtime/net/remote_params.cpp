@@ -98,6 +98,7 @@ Status RemoteParams::connect_to(Ps& ps) {
   TRY_ASSIGN(const proto::PsStatus status, find(ps));
   ps.residual_leaves = status.residual_leaves();
   ps.acknowledged = status.rank_step();
+  pools_rows_ = pools_rows_ && status.pools_rows();
   const Status rows = add_row_peer(ps.name(), ps.address, status.local_socket());
   if (!rows.has_value()) return ps.explain(rows.error());
   return ok();

@@ -85,6 +85,9 @@ class RemoteParams final : public ParamsChannel {
   Status look_up_rows(std::int64_t part, std::span<const std::int64_t> ids,
                       std::span<float> rows) override;
   Status push_rows(std::int64_t step, std::vector<RowGradients> parts) override;
+  [[nodiscard]] bool pools_rows() const override { return pools_rows_; }
+  Result<PooledBags> look_up_bags(const BagView& batch) override;
+  Status push_bags(std::int64_t step, std::span<const float> gradients) override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
@@ -196,6 +199,7 @@ class RemoteParams final : public ParamsChannel {
   std::vector<std::unique_ptr<Ps>> ps_;
   std::vector<RawPeer> row_peers_;            // by ps, where there is a table
   std::optional<RowCalls> rows_;              // made by the first call
+  bool pools_rows_ = true;                    // all ps do
   std::vector<RawPeer> heir_peers_;           // by ps: made by the first inherit()
   std::optional<SharedFloats> arena_;         // of what is pushed; once a ps shares memory
   std::unique_ptr<GradientEncoder> encoder_;  // where the wire is not float32

@@ -56,4 +56,16 @@ Status RemoteParams::push_rows(std::int64_t step, std::vector<RowGradients> part
   return ok();
 }
 
+Result<PooledBags> RemoteParams::look_up_bags(const BagView& batch) {
+  TRY_ASSIGN(RowCalls::BagsRead read, row_calls().look_up_bags(batch));
+  traffic_ += read.traffic;
+  return std::move(read.bags);
+}
+
+Status RemoteParams::push_bags(std::int64_t step, std::span<const float> gradients) {
+  TRY_ASSIGN(const Traffic traffic, row_calls().push_bags(step, gradients));
+  traffic_ += traffic;
+  return ok();
+}
+
 }  // namespace trainyard::runtime

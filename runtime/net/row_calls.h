@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/math/rows/row_gradients.h"
+#include "runtime/net/bag_shares.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/net/raw_calls.h"
 #include "runtime/net/row_frame.h"
@@ -42,6 +43,15 @@ class RowCalls {
   // parts, and a call even where it has none, since it waits for every rank's.
   Result<Traffic> push(std::int64_t step, std::vector<RowGradients> parts);
 
+  struct BagsRead {
+    PooledBags bags;
+    Traffic traffic;
+  };
+  // Async, in place of the two above, of ps that pool rows: from each its rows of a batch or their
+  // sums by example, and gradients of the vectors that came, in the same order.
+  Result<BagsRead> look_up_bags(const BagView& batch);
+  Result<Traffic> push_bags(std::int64_t step, std::span<const float> gradients);
+
  private:
   enum class Method { read, push };
 
@@ -62,6 +72,16 @@ class RowCalls {
     std::vector<std::int64_t> counts = {};
   };
 
+  // What was asked of a ps by look_up_bags().
+  struct AskedBags {
+    BagShare share;
+    std::int64_t lookup = 0;  // that the ps keeps; 0: none
+  };
+  enum class Naming { lookups, ids };
+  [[nodiscard]] std::vector<Frame> frames_of_bags(std::int64_t step,
+                                                  std::span<const float> gradients,
+                                                  Naming naming) const;
+
   Result<Traffic> fetch(std::span<const std::int64_t> ids, std::span<float> rows,
                         std::optional<std::int64_t> part);
   [[nodiscard]] Frame frame_of(proto::RowFrame about, std::vector<RowGradients> share,
@@ -76,6 +96,7 @@ class RowCalls {
 
   std::vector<RawPeer> ps_;
   std::vector<Lookups> lookups_;  // by ps
+  std::vector<AskedBags> asked_;  // by ps: by the last look_up_bags()
   Options options_;
 };
 

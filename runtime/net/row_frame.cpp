@@ -28,6 +28,8 @@ void copy_out(const Payload& payload, std::size_t begin, std::span<std::byte> ou
 grpc::ByteBuffer encode_rows(const proto::RowFrame& header, std::shared_ptr<const RowBody> body) {
   Payload payload;
   if (!body->ids.empty()) payload.pieces.push_back(std::as_bytes(std::span(body->ids)));
+  if (!body->sizes.empty()) payload.pieces.push_back(std::as_bytes(std::span(body->sizes)));
+  if (!body->places.empty()) payload.pieces.push_back(std::as_bytes(std::span(body->places)));
   if (!body->rows.empty()) payload.pieces.push_back(std::as_bytes(std::span(body->rows)));
   payload.owner = std::move(body);
   return encode_frame(header, payload);
@@ -43,12 +45,30 @@ Result<RowMessage> decode_rows(const grpc::ByteBuffer& bytes) {
     if (count < 0 || count > left) return invalid("a frame of fewer rows than it says");
     ids += static_cast<std::size_t>(count);
   }
-  const std::size_t id_bytes = ids * sizeof(std::int64_t);
-  if ((total - id_bytes) % sizeof(float) != 0) return invalid("a frame with a part of a float");
-  message.body.ids.resize(ids);
-  message.body.rows.resize((total - id_bytes) / sizeof(float));
-  copy_out(frame.payload, 0, std::as_writable_bytes(std::span(message.body.ids)));
-  copy_out(frame.payload, id_bytes, std::as_writable_bytes(std::span(message.body.rows)));
+  std::size_t left = total - ids * sizeof(std::int64_t);
+  if (left % sizeof(float) != 0) return invalid("a frame with a part of a float");
+  left /= sizeof(float);
+  for (const std::int64_t count : {message.header.bags(), message.header.elements()}) {
+    if (count < 0 || count > static_cast<std::int64_t>(left)) {
+      return invalid("a frame of fewer bags than it says");
+    }
+    left -= static_cast<std::size_t>(count);
+  }
+  RowBody& body = message.body;
+  body.ids.resize(ids);
+  body.sizes.resize(static_cast<std::size_t>(message.header.bags()));
+  body.places.resize(static_cast<std::size_t>(message.header.elements()));
+  body.rows.resize(left);
+  std::size_t at = 0;
+  const auto take = [&](auto& part) {
+    const auto place = std::as_writable_bytes(std::span(part));
+    copy_out(frame.payload, at, place);
+    at += place.size();
+  };
+  take(body.ids);
+  take(body.sizes);
+  take(body.places);
+  take(body.rows);
   return message;
 }
 

@@ -16,13 +16,17 @@
 
 namespace trainyard::runtime {
 
-// A message's ids or rows or both, in `data` one after another.
+// A message's ids or rows or both, in `data` one after another. A request of bags has between them
+// their sizes and where the rows of their elements are in the ids, and its rows are their values.
 struct RowBody {
   std::vector<std::int64_t> ids;
+  std::vector<std::uint32_t> sizes{};
+  std::vector<std::uint32_t> places{};
   std::vector<float> rows;
 
   [[nodiscard]] std::int64_t bytes() const {
-    return std::ssize(std::as_bytes(std::span(ids))) + std::ssize(std::as_bytes(std::span(rows)));
+    const auto of = [](const auto& part) { return std::ssize(std::as_bytes(std::span(part))); };
+    return of(ids) + of(sizes) + of(places) + of(rows);
   }
 };
 

@@ -10,8 +10,7 @@ void Progress::add(const Pulled& pulled) {
   sums_ += pulled.sums;
   lost_ = std::max(lost_, pulled.lost_updates);
   if (pulled.traffic.sent == 0) return;
-  traffic_.sent += pulled.traffic.sent;
-  traffic_.received += pulled.traffic.received;
+  traffic_ += pulled.traffic;
   ++pushes_;
 }
 
@@ -36,6 +35,9 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     const auto pushes = static_cast<double>(pushes_);
     values["wire_bytes_sent_per_step"] = static_cast<double>(traffic_.sent) / pushes;
     values["wire_bytes_received_per_step"] = static_cast<double>(traffic_.received) / pushes;
+    if (traffic_.pooled > 0) {
+      values["pooled_lookups_per_step"] = static_cast<double>(traffic_.pooled) / pushes;
+    }
   }
   if (own_steps_ > 0) {
     const auto mean = [this](Seconds sum) { return sum.count() / static_cast<double>(own_steps_); };

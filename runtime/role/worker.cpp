@@ -187,7 +187,7 @@ class Training {
       rows = &rows_;
       rows_.assign(batch.sparse);
       const auto start = StepTimes::Clock::now();
-      Status read = params_.look_up_rows(part_, rows_.ids(), rows_.rows());
+      Status read = look_up_rows(batch.sparse);
       times_.pull += StepTimes::Clock::now() - start;
       if (!read.has_value() && task_.stop.stop_requested()) return false;
       TRY(task_.cause.of(Reason::peer_lost, std::move(read)));
@@ -219,8 +219,15 @@ class Training {
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     TRY(std::exchange(asked_, ok()));
-    if (rows != nullptr) sum.rows = rows->gradients();
+    if (rows != nullptr && !params_.pools_rows()) sum.rows = rows->gradients();
     return true;
+  }
+
+  Status look_up_rows(const SparseRows& x) {
+    if (!params_.pools_rows()) return params_.look_up_rows(part_, rows_.ids(), rows_.rows());
+    TRY_ASSIGN(PooledBags pooled, params_.look_up_bags(rows_.bags(x)));
+    rows_.take(std::move(pooled));
+    return ok();
   }
 
   // Until the parameters of this variable are there, which may follow those of the layers before.
@@ -279,7 +286,9 @@ class Training {
     if (!std::exchange(begin_, nullptr)) TRY(complete(contribution, chief));
     const auto start = StepTimes::Clock::now();
     if (row_width_ > 0) {
-      Status pushed = params_.push_rows(contribution.step, std::move(row_parts_));
+      Status pushed = params_.pools_rows()
+                          ? params_.push_bags(contribution.step, rows_.vector_gradients())
+                          : params_.push_rows(contribution.step, std::move(row_parts_));
       if (!pushed.has_value() && task_.stop.stop_requested()) return ok();
       TRY(task_.cause.of(Reason::peer_lost, std::move(pushed)));
       times_.push = StepTimes::Clock::now() - start;

@@ -17,6 +17,8 @@ struct RowPool {
   std::int64_t width = 0;                // of a row
   std::int64_t first = 0;                // the first column that is pooled
   bool mean = false;                     // divided by the example's number of elements
+  // Offsets that say how many these are, where some elements of x stand for several; empty: x's.
+  std::span<const std::int64_t> counted{};
 };
 
 // pooled [examples, columns] = the sum of value * rows[place][first + column]; zero for an example

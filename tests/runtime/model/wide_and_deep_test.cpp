@@ -132,6 +132,48 @@ TEST_CASE("the rows of a batch are its distinct columns, and every element finds
   CHECK(rows.ids().empty());
 }
 
+TEST_CASE("a gradient of sums that somebody has made of rows is that of the rows", "[model]") {
+  const auto spec = wide_and_deep(4, {3});
+  auto model = Model::build(spec, shape_of(9), 2);
+  REQUIRE(model);
+  std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
+  model->initialize(3, weights);
+  Batch batch{.examples = 2, .features = {}, .labels = {1, 0}, .targets = {}};
+  batch.sparse = {
+      .offsets = {0, 3, 5}, .columns = {2, 5, 7, 2, 8}, .values = {1, -2, 0.5F, 3, 1.5F}};
+  const std::int64_t width = model->rows().width();
+  std::vector<float> gradients(weights.size());
+  RowBatch rows(width);
+  rows.assign(batch.sparse);
+  std::ranges::copy(random_floats(rows.rows().size(), 4), rows.rows().begin());
+  const std::vector<float> table(rows.rows().begin(), rows.rows().end());
+  const double loss = model->gradient(weights, batch, gradients, {}, &rows).loss_sum;
+  const RowGradients expected = rows.gradients();
+
+  // Of the first example two rows are summed; ids 2, 5, 7, 8 are at 0, 1, 2, 3.
+  const SparseRows summed{.offsets = {0, 2}, .columns = {1, 2}, .values = {-2, 0.5F}};
+  std::vector<float> vectors = pool_bags(summed, table, width);
+  vectors.insert(vectors.end(), table.begin(), table.begin() + width);
+  vectors.insert(vectors.end(), table.begin() + 3 * width, table.end());
+  rows.assign(batch.sparse);
+  rows.take({.x = {.offsets = {0, 2, 4}, .columns = {1, 0, 1, 2}, .values = {1, 1, 3, 1.5F}},
+             .vectors = vectors});
+  std::vector<float> same(weights.size());
+  CHECK(model->gradient(weights, batch, same, {}, &rows).loss_sum == Approx(loss));
+
+  require_close(same, gradients, 1e-5);
+  const std::span<const float> of_vectors = rows.vector_gradients();
+  const auto floats = static_cast<std::size_t>(width);
+  REQUIRE(of_vectors.size() == 3 * floats);
+  const auto spread =
+      spread_bags({5, 7}, {.offsets = {0, 2}, .columns = {0, 1}, .values = {-2, 0.5F}},
+                  of_vectors.first(floats), width);
+  const std::span<const float> wanted(expected.rows);
+  require_close(spread.rows, wanted.subspan(floats, 2 * floats), 1e-5);
+  require_close(of_vectors.subspan(floats, floats), wanted.first(floats), 1e-5);
+  require_close(of_vectors.last(floats), wanted.last(floats), 1e-5);
+}
+
 TEST_CASE("an example without features has the bias' logit", "[model]") {
   auto model = Model::build(wide_and_deep(4, {}), shape_of(5), 2);
   REQUIRE(model);

@@ -141,6 +141,30 @@ TEST_CASE("async workers learn an embedding table, save it and go on from there"
   CHECK(learned_by(rest).ids.size() == 50);
 }
 
+TEST_CASE("sums of rows are asked for in async where they are fewer bytes", "[job][sparse]") {
+  const test::Folder folder;
+  JobSpec spec = embedding_job(made_data(folder));
+  spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
+  spec.training.max_steps = 50;
+  put(spec, 1, 1);
+  const auto pooled = [&spec](Mode mode, std::int64_t batch_size) {
+    spec.mode = mode;
+    spec.training.batch_size = batch_size;
+    Job job(spec);
+    run(job);
+    double most = 0;
+    for (const RunEvent& event : job.events("worker/0")) {
+      const auto* const metric = std::get_if<MetricEvent>(&event.what);
+      if (metric == nullptr || !metric->values.contains("pooled_lookups_per_step")) continue;
+      most = std::max(most, metric->values.at("pooled_lookups_per_step"));
+    }
+    return most;
+  };
+  CHECK(pooled(Mode::async, 1) == 1);    // 6 ids, one example
+  CHECK(pooled(Mode::async, 200) == 0);  // 50 ids, 200 examples
+  CHECK(pooled(Mode::sync, 1) == 0);     // its bits must not depend on the number of ps
+}
+
 TEST_CASE("wide and deep learns agaricus", "[job][sparse]") {
   const auto dataset = published("agaricus.txt.train", "agaricus.txt.test");
   if (!dataset) return;

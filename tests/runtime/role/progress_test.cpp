@@ -35,6 +35,23 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
   CHECK_FALSE(progress.take(4).contains("compute_seconds"));
 }
 
+TEST_CASE("how many lookups the ps have summed is told of each push, where there were any",
+          "[progress]") {
+  Progress progress({}, 0);
+  const auto add = [&progress](std::int64_t pooled) {
+    Pulled pulled;
+    pulled.traffic = {.sent = 100, .received = 40, .pooled = pooled};
+    progress.add(pulled);
+  };
+  add(2);
+  add(1);
+  const auto values = progress.take(2);
+  CHECK(values.at("pooled_lookups_per_step") == Approx(1.5));
+  CHECK(values.at("wire_bytes_received_per_step") == Approx(40));
+  add(0);
+  CHECK_FALSE(progress.take(3).contains("pooled_lookups_per_step"));
+}
+
 TEST_CASE("dropped contributions are counted in all, where there are backup workers",
           "[progress]") {
   const auto dropped = [](std::int64_t count) {

@@ -9,11 +9,15 @@ namespace {
 template <class Visit>
 void for_each_element(const RowPool& pool, std::size_t row_floats, Visit visit) {
   ENSURE(pool.places.size() == pool.x.columns.size());
+  const auto counted = pool.counted.empty() ? pool.x.offsets : pool.counted;
+  ENSURE(counted.size() == pool.x.offsets.size());
   for (std::int64_t example = 0; example < pool.x.rows(); ++example) {
     const auto begin = static_cast<std::size_t>(pool.x.offsets[static_cast<std::size_t>(example)]);
     const auto end =
         static_cast<std::size_t>(pool.x.offsets[static_cast<std::size_t>(example) + 1]);
-    const float share = pool.mean ? 1.0F / static_cast<float>(end - begin) : 1.0F;
+    const auto next = static_cast<std::size_t>(example) + 1;
+    const float share =
+        pool.mean ? 1.0F / static_cast<float>(counted[next] - counted[next - 1]) : 1.0F;
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t row =
           static_cast<std::size_t>(pool.places[i]) * static_cast<std::size_t>(pool.width);

@@ -1,0 +1,110 @@
+// RowCalls of a batch's bags: each ps gives its rows of them, or their sums.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/net/row_calls.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+
+namespace {
+
+// Of a request.
+std::shared_ptr<RowBody> body_of(const BagShare& share) {
+  auto body = std::make_shared<RowBody>();
+  body->ids = share.ids;
+  if (share.mode == RowMode::rows) return body;
+  for (std::size_t bag = 0; bag < share.examples.size(); ++bag) {
+    body->sizes.push_back(
+        static_cast<std::uint32_t>(share.bags.offsets[bag + 1] - share.bags.offsets[bag]));
+  }
+  body->places.assign(share.bags.columns.begin(), share.bags.columns.end());
+  body->rows = share.bags.values;
+  return body;
+}
+
+}  // namespace
+
+Result<RowCalls::BagsRead> RowCalls::look_up_bags(const BagView& batch) {
+  std::vector<BagShare> shares = share_bags(batch, std::ssize(ps_), options_.width);
+  BagsRead read;
+  std::vector<grpc::ByteBuffer> requests(ps_.size());
+  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
+    if (shares[ps].ids.empty()) continue;
+    proto::RowFrame about = header(0);
+    about.set_lookup(lookups_[ps].next);
+    const auto body = body_of(shares[ps]);
+    about.add_counts(std::ssize(body->ids));
+    about.set_bags(std::ssize(body->sizes));
+    about.set_elements(std::ssize(body->places));
+    read.traffic.sent += body->bytes();
+    requests[ps] = encode_rows(about, body);
+  }
+  TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
+  read.bags.x = join_bags(shares, batch.x.rows());
+  asked_.clear();
+  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
+    BagShare& share = shares[ps];
+    const std::vector<float>& got = replies[ps].body.rows;
+    if (std::ssize(got) != share.vectors() * options_.width) {
+      return invalid(ps_[ps].name + ": answered with " + std::to_string(got.size()) +
+                     " floats for " + std::to_string(share.vectors()) + " rows or bags");
+    }
+    read.bags.vectors.insert(read.bags.vectors.end(), got.begin(), got.end());
+    AskedBags asked;
+    if (!share.ids.empty()) {
+      read.traffic.received += replies[ps].body.bytes();
+      if (share.mode == RowMode::bags) ++read.traffic.pooled;
+      const std::int64_t number = lookups_[ps].next++;
+      if (replies[ps].header.lookup() == number) asked.lookup = number;
+    }
+    asked.share = std::move(share);
+    asked_.push_back(std::move(asked));
+  }
+  return read;
+}
+
+// By ids where the ps keeps nothing: then the gradients are of rows, whatever was asked for.
+std::vector<RowCalls::Frame> RowCalls::frames_of_bags(std::int64_t step,
+                                                      std::span<const float> gradients,
+                                                      Naming naming) const {
+  std::vector<Frame> frames;
+  for (const auto& [share, lookup] : asked_) {
+    const auto own = gradients.first(static_cast<std::size_t>(share.vectors() * options_.width));
+    gradients = gradients.subspan(own.size());
+    Frame frame{.header = header(step), .body = std::make_shared<RowBody>()};
+    if (naming == Naming::lookups && lookup != 0) {
+      frame.header.set_lookup(lookup);
+      frame.header.add_lookups(1);
+      frame.body->rows.assign(own.begin(), own.end());
+    } else {
+      frame.header.add_counts(std::ssize(share.ids));
+      RowGradients rows{.ids = share.ids, .rows = {own.begin(), own.end()}};
+      if (share.mode == RowMode::bags) {
+        rows = spread_bags(share.ids, share.bags, own, options_.width);
+      }
+      frame.body->ids = std::move(rows.ids);
+      frame.body->rows = std::move(rows.rows);
+    }
+    frames.push_back(std::move(frame));
+  }
+  ENSURE(gradients.empty());
+  return frames;
+}
+
+Result<Traffic> RowCalls::push_bags(std::int64_t step, std::span<const float> gradients) {
+  ENSURE(asked_.size() == ps_.size());
+  std::vector<Frame> frames = frames_of_bags(step, gradients, Naming::lookups);
+  Traffic traffic = traffic_of(frames);
+  Status sent = send(frames);
+  if (!sent.has_value() && sent.error().code == Code::not_found) {
+    frames = frames_of_bags(step, gradients, Naming::ids);
+    traffic += traffic_of(frames);
+    sent = send(frames);
+  }
+  TRY(std::move(sent));
+  return traffic;
+}
+
+}  // namespace trainyard::runtime
