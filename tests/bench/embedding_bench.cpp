@@ -33,6 +33,10 @@ struct Case {
   std::int64_t rows = 0;
   OptimizerName optimizer = OptimizerName::sgd;
   std::int64_t workers = 1;
+  Mode mode = Mode::sync;
+
+  // That a step is of.
+  [[nodiscard]] std::int64_t batches_each() const { return mode == Mode::sync ? workers : 1; }
 };
 
 // Ids drawn evenly, so that nothing is gained by a cache.
@@ -60,12 +64,13 @@ JobSpec job_of(const Case& one, const std::string& path) {
     "checkpoint": {"every_steps": 0, "every_seconds": 0}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
+  spec.mode = one.mode;
   spec.model.embedding_size = embedding_size;
   spec.dataset.path = path;
   spec.dataset.features = one.rows;
   spec.training.batch_size = batch_size;
   spec.training.epochs.reset();
-  spec.training.max_steps = batches / one.workers;
+  spec.training.max_steps = batches / one.batches_each();
   spec.training.optimizer.name = one.optimizer;
   spec.training.optimizer.learning_rate = 0.1;
   spec.training.replicas_to_aggregate = one.workers;
@@ -87,11 +92,14 @@ BenchResult result_of(const Case& one, const std::string& unit, const Samples& s
 
 std::vector<BenchResult> bench_embedding() {
   using enum OptimizerName;
-  const std::vector<Case> cases{{"1M rows, sgd, 1 ps 1 worker", 1'000'000, sgd, 1},
-                                {"1M rows, sgd, 1 ps 2 workers", 1'000'000, sgd, 2},
-                                {"1M rows, adagrad, 1 ps 1 worker", 1'000'000, adagrad, 1},
-                                {"10M rows, sgd, 1 ps 1 worker", 10'000'000, sgd, 1},
-                                {"10M rows, adagrad, 1 ps 1 worker", 10'000'000, adagrad, 1}};
+  const std::vector<Case> cases{
+      {"1M rows, sgd, 1 ps 1 worker", 1'000'000, sgd, 1},
+      {"1M rows, sgd, 1 ps 2 workers", 1'000'000, sgd, 2},
+      {"1M rows, sgd, async, 1 ps 1 worker", 1'000'000, sgd, 1, Mode::async},
+      {"1M rows, sgd, async, 1 ps 2 workers", 1'000'000, sgd, 2, Mode::async},
+      {"1M rows, adagrad, 1 ps 1 worker", 1'000'000, adagrad, 1},
+      {"10M rows, sgd, 1 ps 1 worker", 10'000'000, sgd, 1},
+      {"10M rows, adagrad, 1 ps 1 worker", 10'000'000, adagrad, 1}};
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
   fs::create_directories(folder);
@@ -111,12 +119,13 @@ std::vector<BenchResult> bench_embedding() {
       const Case& one = cases[which];
       const double cpu = cpu_seconds_children();
       const TrainingRates outcome = TrainingRun(job_of(one, data(one)), folder / "job").rates();
-      rates[which].add(outcome.steps_per_second * static_cast<double>(one.workers * batch_size));
+      rates[which].add(outcome.steps_per_second *
+                       static_cast<double>(one.batches_each() * batch_size));
       rates[which].cpu_seconds += cpu_seconds_children() - cpu;
       rates[which].units += static_cast<double>(batches * batch_size);
       worker_memory[which].add(static_cast<double>(outcome.worker_bytes_max) / (1 << 20));
       ps_memory[which].add(static_cast<double>(outcome.ps_bytes_max) / (1 << 20));
-      if (one.workers > 1) continue;
+      if (one.workers > 1 || one.mode != Mode::sync) continue;
       const auto peer = pytorch_embedding_examples_per_second(
           {one.rows, embedding_size, batch_size, ids_per_example, one.optimizer});
       if (peer) peers[which].add(*peer);
