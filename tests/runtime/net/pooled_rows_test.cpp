@@ -1,5 +1,7 @@
 // Rows of which a ps gives out sums, and takes the gradients of sums, over real gRPC.
 #include <catch2/catch.hpp>
+#include <memory>
+#include <utility>
 
 #include "runtime/net/row_frame.h"
 #include "tests/runtime/math/floats.h"
@@ -72,27 +74,39 @@ Status look_up_and_push(RemoteParams& params, const Batch& batch, std::int64_t s
   return params.push_rows(step, {spread_bags(batch.ids, batch.x, gradient, width)});
 }
 
-Ended train(std::int64_t ps, bool own, By by) {
-  const Gang gang(async_spec(ps));
+std::unique_ptr<RemoteParams> connect(const Gang& gang) {
   auto connected = RemoteParams::connect(gang.options(0));
   REQUIRE(connected.has_value());
-  RemoteParams& params = **connected;
-  CHECK(params.pools_rows());
+  CHECK((*connected)->pools_rows());
+  REQUIRE((*connected)->pull(0).has_value());
+  return *std::move(connected);
+}
+
+// At the step `replaced` another process takes the place of one that has sent its rows' gradients
+// and no more.
+Ended train(std::int64_t ps, bool own, By by, std::int64_t replaced = 0) {
+  const Gang gang(async_spec(ps));
+  std::unique_ptr<RemoteParams> earlier;
+  std::unique_ptr<RemoteParams> params = connect(gang);
   const auto gradient = std::make_shared<AlignedBuffer>(500);
-  REQUIRE(params.pull(0).has_value());
   Ended ended;
   for (std::int64_t step = 1; step <= gang.spec().max_steps; ++step) {
-    const Status moved = look_up_and_push(params, Batch(step % 2, own), step, by);
+    const auto rows = [&] { return look_up_and_push(*params, Batch(step % 2, own), step, by); };
+    if (step == replaced) {
+      REQUIRE(rows().has_value());
+      earlier = std::exchange(params, connect(gang));
+    }
+    const Status moved = rows();
     if (!moved.has_value()) FAIL(moved.error().message);
     const auto pulled =
-        params.push_pull({.step = step, .sums = {.examples = examples}, .gradient = gradient});
+        params->push_pull({.step = step, .sums = {.examples = examples}, .gradient = gradient});
     REQUIRE(pulled.has_value());
     ended.traffic += pulled->traffic;
   }
   Ids all;
   for (std::int64_t id = 0; id < 5 * examples * 20; ++id) all.push_back(id);
   ended.rows.resize(all.size() * width);
-  REQUIRE(params.read_rows(all, ended.rows).has_value());
+  REQUIRE(params->read_rows(all, ended.rows).has_value());
   return ended;
 }
 
@@ -116,6 +130,12 @@ TEST_CASE("rows are learned alike, as rows and as sums, on any number of ps", "[
         CHECK(of_rows - of_bags == 5 * (bytes_as_rows(demand) - bytes_as_bags(demand)));
       }
     }
+  }
+}
+
+TEST_CASE("a worker that comes again with its rows on their way is not counted twice", "[rows]") {
+  for (const By by : {By::rows, By::bags}) {
+    CHECK(train(2, true, by, 3).rows == train(2, true, by).rows);
   }
 }
 
