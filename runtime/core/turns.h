@@ -1,6 +1,8 @@
 // Async training ends after so many updates, and every ps is to end with the same ones. So one ps
 // of the gang says who may still push: a rank takes a turn for each push, and there are never more
-// turns out than updates left to make. A turn comes back with the push, or with the rank's death.
+// turns out than updates left to make. A turn comes back with the push, or when the rank is given
+// up. Not as soon as it is away: where its push has reached other ps, one that took its turn would
+// make an update too many there.
 #pragma once
 
 #include <cstddef>

@@ -352,7 +352,6 @@ void Aggregator::miss(std::int64_t rank) {
     drop_begun(index_of(rank));
     told_[index_of(rank)] = true;
     lost_[index_of(rank)] = true;
-    turns_.give_back(index_of(rank));
     if (awaits_clocks_) deferred_[index_of(rank)] = nullptr;
     if (cut_) cut_->close(rank);
     finish_cut_if_complete();
@@ -365,6 +364,8 @@ void Aggregator::miss(std::int64_t rank) {
 }
 
 void Aggregator::lose(std::int64_t rank, const std::string& why) {
+  // Not before: its push may be on other ps already, and is sent again when it comes back.
+  if (gate_.knows(rank)) turns_.give_back(index_of(rank));
   miss(rank);
   if (gate_.knows(rank)) gone_[index_of(rank)] = true;
   if (backups_) return;

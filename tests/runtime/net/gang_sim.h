@@ -29,6 +29,7 @@ struct SimSpec {
   int worker_ends = 0;   // the same, and it never comes back; sync: only with heirs
   int gang_kills = 0;    // of the chief or a ps: all start again from the newest checkpoint
   int ps_kills = 0;      // async: of a ps, which goes on from a shard of its own
+  int cuts = 0;          // of a stream between two that go on
   bool keeps_previous = true;
   bool names_heirs = false;
 };
@@ -39,6 +40,8 @@ struct SimEnd {
   int restarts = 0;   // of the gang
   int kills = 0;      // of workers
   int ps_kills = 0;
+  int cuts = 0;
+  int late_frames = 0;                                // that a ps took from a stream that was cut
   std::int64_t lost_updates = 0;                      // with ps that were killed
   int checkpoints = 0;                                // committed
   int inherited = 0;                                  // gradients that were made for others

@@ -93,7 +93,7 @@ void Process::put(std::size_t ps, Frame frame) {
 }
 
 void Process::mend(std::size_t ps) {
-  streams[ps] = {};
+  streams[ps] = {.number = streams[ps].number + 1};
   std::erase_if(unsent, [ps](const auto& each) { return each.first == ps; });
   Frame frame = last[ps];
   if (!frame.pull && answers[ps]) {

@@ -22,12 +22,13 @@ struct Frame {
 };
 
 struct Stream {
-  std::deque<Frame> up;
-  std::deque<Result<Answer>> down;
+  std::deque<Frame> up = {};
+  std::deque<Result<Answer>> down = {};
   // Sync: of the push that comes next; its gradient has come from this element on.
   std::optional<std::int64_t> from = {};
   bool ended = false;   // the ps has seen its end
-  bool broken = false;  // the ps is gone, and perhaps back: the worker has to call again
+  bool broken = false;  // it was cut, or the ps is gone: the worker has to call again
+  int number = 0;       // of the process' connections to this ps: later ones have greater
 
   // The ps is gone. What it has sent may still come, or not.
   void lose(std::mt19937_64& random);
@@ -74,6 +75,15 @@ struct Call {
   std::shared_ptr<Process> heir;
   std::size_t ps = 0;
   Frame frame;
+};
+
+// What is left of a stream that was cut while both its ends went on: what the ps may still read of
+// it, and then its end, be it after the first frames of the next one.
+struct CutStream {
+  std::shared_ptr<Process> process;
+  std::size_t ps = 0;
+  int number = 0;
+  std::deque<Frame> up;
 };
 
 struct Checkpoint {

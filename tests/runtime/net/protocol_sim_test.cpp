@@ -147,6 +147,27 @@ TEST_CASE("async: training ends whoever dies, comes back or never does", "[proto
   CHECK(kills > fewer(1000));
 }
 
+TEST_CASE("async: streams that are cut cost no push and double none", "[protocol][cuts]") {
+  int cuts = 0;
+  int late_frames = 0;
+  int checkpoints = 0;
+  simulate_async({.mode = Mode::async, .max_steps = 25, .cuts = 20},
+                 [&](const SimSpec& spec, const SimEnd& end) {
+                   REQUIRE(end.over);
+                   REQUIRE(end.lost_updates == 0);
+                   for (const auto& steps : end.rank_steps) {
+                     REQUIRE(steps == end.rank_steps.front());
+                     REQUIRE(sum_of(steps) == spec.max_steps);
+                   }
+                   cuts += end.cuts;
+                   late_frames += end.late_frames;
+                   checkpoints += end.checkpoints;
+                 });
+  CHECK(cuts > fewer(1000));
+  CHECK(late_frames > fewer(1000));
+  CHECK(checkpoints > fewer(1000));
+}
+
 TEST_CASE("async: a ps that is killed goes on alone, and all end with the same pushes",
           "[protocol][ps_return]") {
   int kills = 0;

@@ -31,7 +31,7 @@ void SimPs::begin(const Shard& shard, bool again) {
   is_back_ = again;
   counted_ = !again;
   snapshots.clear();
-  newest.assign(ranks, nullptr);
+  seats.assign(ranks, std::nullopt);
   AlignedBuffer weights(shard.weights.size());
   std::ranges::copy(shard.weights, weights.span().begin());
   Aggregator::Start start{

@@ -2,6 +2,7 @@
 // killed it goes on from a shard that it had made durable, and from what its workers tell.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,7 +38,17 @@ class SimPs {
   Aggregator& aggregator() { return *aggregator_; }
   // Of its present life, by name.
   std::map<std::int64_t, Snapshot> snapshots;
-  std::vector<std::shared_ptr<Process>> newest;  // by rank: the last process that has called
+  // The last connection of a rank.
+  struct Caller {
+    std::int64_t process = 0;
+    int stream = 0;
+    auto operator<=>(const Caller&) const = default;
+  };
+  struct Seat {
+    Caller caller;
+    bool is_open = true;  // its end was not seen
+  };
+  std::vector<std::optional<Seat>> seats;  // by rank
 
   // What must not be, in words; empty: all is well. Async: every push is in the weights once, or
   // counted as lost.
