@@ -4,6 +4,7 @@
 #include "runtime/core/step_protocol.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard::runtime {
 
@@ -55,7 +56,10 @@ bool StepProtocol::take_as_heir(const Seen& seen) {
   }
   const std::int64_t step = inheritance_.step;
   const bool made = seen.oldest >= step;
-  if (heir_ == Heir::goes_back || (heir_ == Heir::looks && seen.newest < step)) {
+  const bool is_back = seen.newest < step;
+  if (heir_ == Heir::goes_back && !is_back) {
+    heir_ = Heir::looks;
+  } else if (heir_ == Heir::goes_back || (heir_ == Heir::looks && is_back)) {
     heir_ = Heir::computes;
   } else if (heir_ == Heir::looks && !made) {
     heir_ = Heir::goes_back;
@@ -76,12 +80,15 @@ bool StepProtocol::goes_on() const {
 
 void StepProtocol::take(const Seen& seen) {
   const bool sync = rules_.mode == Mode::sync;
-  const Phase before = phase_;
-  if (const Ask asked = next(); asked.what == Ask::What::push) {
+  const Ask asked = next();
+  if (asked.what == Ask::What::push) {
     marked_ = std::max(marked_, asked.snapshot_step);
     own_snapshot_ = 0;
   }
+  const bool is_past = asked.what == Ask::What::pull_exactly && seen.newest > asked.version;
+  looks_again_ |= sync && (seen.was_cut || is_past);
   if (take_as_heir(seen)) return;
+  const Phase before = std::exchange(looks_again_, false) ? Phase::starts : phase_;
   seen_ = seen;
   pushed_to_some_ = before == Phase::starts && seen.rank_step < seen.rank_step_max;
   if (before < Phase::aligns && sync && seen.oldest != seen.newest) {

@@ -29,13 +29,16 @@ class StepProtocol {
     std::int64_t rank_step_max = 0;   // and that any has
     bool turn = false;                // async: ps 0 lets it push again
     std::int64_t asked_snapshot = 0;  // not 0: a push is to carry it
-    Inheritance inheritance = {};     // sync: some ps asked and did not answer: no more counts then
+    // Sync: a connection was cut and made again meanwhile. That ps had missed this worker, so heirs
+    // may have gone on for it.
+    bool was_cut = false;
+    Inheritance inheritance = {};  // sync: some ps asked and did not answer: no more counts then
   };
 
   struct Ask {
     enum class What {
       pull,          // `version` or newer
-      pull_exactly,  // `version` itself, which may be the one before the newest
+      pull_exactly,  // `version` itself, the one before the newest; a later one: it is past
       pull_turn,     // a turn to push, or the end of training
       push,          // the gradient of `step`, of the parameters that came last
       inherit,       // those of `step` of inheritance().ranks, of the parameters that came last
@@ -80,6 +83,7 @@ class StepProtocol {
   std::int64_t marked_ = 0;  // the newest that a push has carried
   Heir heir_ = Heir::no;
   Inheritance inheritance_;
+  bool looks_again_ = false;     // what was seen may be of two versions, as at the start
   bool pushed_to_some_ = false;  // and not to all: the last push of an earlier process
 };
 

@@ -184,7 +184,8 @@ void Aggregator::pull(const Pull& pull, Reply reply) {
 
 // A rank that pulls the version before still has to make the newest: it is not told of it.
 void Aggregator::pull_exactly(const Pull& pull, const Reply& reply) {
-  if (pull.at_least == gate_.version()) return answer(pull.rank, reply);
+  const bool is_past = rules_.keeps_previous && pull.at_least < gate_.version() - 1;
+  if (is_past || pull.at_least == gate_.version()) return answer(pull.rank, reply);
   if (!previous_ || pull.at_least != gate_.version() - 1) {
     return reply(conflict("version " + std::to_string(pull.at_least) +
                           " is not kept: this ps is at version " +

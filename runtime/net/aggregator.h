@@ -68,7 +68,8 @@ struct Pull {
   std::int64_t rank = 0;
   std::int64_t at_least = 0;  // the version that is waited for
   // Sync: of just this version, be it the newest or the one before. A worker that is back asks for
-  // it where its last push has made a step on one ps and is missed on another.
+  // it where its last push has made a step on one ps and is missed on another. Where heirs have
+  // gone on without it meanwhile it gets the newest, and looks again.
   bool exactly = false;
   // Async: or, where this ps gives them, a turn to push, as soon as there is one. Until it pushes
   // again nobody waits for the rank.
@@ -223,6 +224,8 @@ class Aggregator {
 
   [[nodiscard]] std::int64_t version() const { return gate_.version(); }
   [[nodiscard]] bool finished() const { return gate_.finished(); }
+  // Why no step can be made any more; nothing: they can.
+  [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
   // True when every rank was answered with the last version, or is not there: nobody waits. One
   // that comes back makes it false until it is told. With heirs, and somebody away: when all others
   // have ended.

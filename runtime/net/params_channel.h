@@ -81,6 +81,7 @@ struct Pulled {
   // Sync: not empty where a ps asked for gradients of ranks that are not there instead of
   // answering. Nothing else but sums and traffic counts then.
   Inheritance inheritance = {};
+  bool was_cut = false;  // a connection was, in this exchange, and was made again
   // Of this exchange, and of the rows that were looked up and pushed since the one before.
   Traffic traffic = {};
   ExchangeTimes times = {};

@@ -57,6 +57,8 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_residual_leaves(aggregator_.residual_leaves());
   status.set_rank_step(aggregator_.rank_step(caller.rank()));
   status.set_pools_rows(pools_rows_);
+  status.set_incarnation(incarnation_);
+  if (const auto& broken = aggregator_.broken()) status.set_over(broken->message);
   if (stream_port_) {
     status.set_stream_socket(stream_port_->unix_socket());
     status.set_stream_port(stream_port_->tcp_port());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -38,6 +39,12 @@ ParameterShard at_home_in(SharedBuffers& buffers, ParameterShard shard, Wire wir
   return shard;
 }
 
+// Not 0. The time would do, were it not for clocks that are set back.
+std::int64_t drawn_incarnation() {
+  std::random_device random;
+  return 1 + static_cast<std::int64_t>(random());
+}
+
 Aggregator::Rules rules_of(const PsServer::Parts& parts) {
   Aggregator::Rules rules = parts.rules;
   rules.share = parts.share;
@@ -57,6 +64,7 @@ PsServer::PsServer(PsServerOptions options, Parts parts)
       desk_(std::make_unique<SnapshotDesk>(std::move(parts.files))),
       share_(parts.share),
       arena_elements_(parts.arena_elements),
+      incarnation_(drawn_incarnation()),
       ranks_(parts.rules.gate.ranks),
       aggregator_(
           rules_of(parts), at_home_in(shared_buffers_, std::move(parts.shard), parts.rules.wire),
@@ -239,10 +247,12 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   TRY(check_encodings(header));
   caller.wanted = header.wanted();
   if (caller.rank < 0) {
-    // Of a task's processes an earlier one may be heard of last.
-    std::int64_t& newest = newest_process_[header.rank()];
-    if (header.process() < newest) return conflict("another process of this task has come");
-    newest = header.process();
+    // Of a task's processes an earlier one may be heard of last, and so may a connection that was
+    // cut.
+    const CallerNumber number(header.process(), header.connection());
+    CallerNumber& newest = newest_caller_[header.rank()];
+    if (number < newest) return conflict("another process of this task has come");
+    newest = number;
     caller.rank = header.rank();
     // The end of the one before may not have been heard of yet.
     if (std::exchange(caller_of_rank_[caller.rank], &caller) != nullptr) {

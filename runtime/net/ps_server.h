@@ -88,6 +88,7 @@ class PsServer {
   friend class StreamCaller;
   friend class StreamPort;
   using Clock = std::chrono::steady_clock;
+  using CallerNumber = std::pair<std::int64_t, std::int64_t>;  // of process and connection
 
   PsServer(PsServerOptions options, Parts parts);
   Status listen();
@@ -148,6 +149,7 @@ class PsServer {
   SharedBuffers shared_buffers_;
   Share share_;
   std::int64_t arena_elements_ = 0;
+  const std::int64_t incarnation_;
   std::int64_t ranks_;
   Aggregator aggregator_;
   RowLookups lookups_;
@@ -161,7 +163,7 @@ class PsServer {
   std::unique_ptr<grpc::Server> server_;
   std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
   std::map<std::int64_t, const PsCaller*> caller_of_rank_;   // the newest of each
-  std::map<std::int64_t, std::int64_t> newest_process_;      // by rank: PushFrame.process
+  std::map<std::int64_t, CallerNumber> newest_caller_;       // by rank
   std::map<std::int64_t, Clock::time_point> missing_since_;  // ranks that may come back
   Clock::time_point lonely_since_ = Clock::now();            // meaningful while callers_ is empty
   bool had_callers_ = false;

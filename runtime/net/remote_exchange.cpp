@@ -157,6 +157,7 @@ void RemoteParams::sign(const Ps& ps, proto::PushFrame& header) const {
   header.set_token(options_.token);
   header.set_rank(options_.rank);
   header.set_process(process_);
+  header.set_connection(ps.connection);
   header.set_wanted(ps.wanted);
 }
 
@@ -234,6 +235,7 @@ Pulled RemoteParams::together() {
     pulled.times.apply = std::max(pulled.times.apply, ps->pulled.times.apply);
     pulled.inheritance.add(ps->pulled.inheritance);
   }
+  pulled.was_cut = std::exchange(was_cut_, false);
   pulled.times.pull = std::exchange(assembling_, {});
   pulled.traffic = std::exchange(traffic_, {});
   return pulled;

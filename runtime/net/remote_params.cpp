@@ -105,19 +105,24 @@ Status RemoteParams::connect_to(Ps& ps) {
 }
 
 // Waits until it is there.
-Result<proto::PsStatus> RemoteParams::describe(const Ps& ps) const {
-  const auto status = describe_ps(*ps.control, caller(), options_.connect_limit, options_.stop);
+Result<proto::PsStatus> RemoteParams::describe(const Ps& ps, milliseconds limit) const {
+  const auto status = describe_ps(*ps.control, caller(), limit, options_.stop);
   if (!status.has_value()) return ps.explain(status.error());
-  if (status->elements() != ps.share.elements()) {
-    return ps.explain(conflict("holds " + std::to_string(status->elements()) + " floats, not " +
-                               std::to_string(ps.share.elements())));
-  }
-  if (status->encoding() != gradient_encoding(options_.wire)) {
-    return ps.explain(conflict("takes gradients in " +
-                               std::string(encoding_name(status->encoding())) + ", not " +
-                               std::string(find_name(wire_names, options_.wire))));
-  }
+  const Status checked = check(ps, *status);
+  if (!checked.has_value()) return ps.explain(checked.error());
   return *status;
+}
+
+Status RemoteParams::check(const Ps& ps, const proto::PsStatus& status) const {
+  if (status.elements() != ps.share.elements()) {
+    return conflict("holds " + std::to_string(status.elements()) + " floats, not " +
+                    std::to_string(ps.share.elements()));
+  }
+  if (status.encoding() != gradient_encoding(options_.wire)) {
+    return conflict("takes gradients in " + std::string(encoding_name(status.encoding())) +
+                    ", not " + std::string(find_name(wire_names, options_.wire)));
+  }
+  return ok();
 }
 
 void RemoteParams::choose_way(Ps& ps, const proto::PsStatus& status) {

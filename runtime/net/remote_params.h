@@ -51,6 +51,10 @@ struct RemoteOptions {
   // Async: a ps that is gone is started again at the same address, and is waited for: connect_limit
   // long. The others go on.
   bool ps_return = false;
+  // How long a ps is looked for whose connection was cut, where none comes back: the same process
+  // of it is sent again what it has not answered, another one ends the exchange. Not where memory
+  // is shared with it, nor with backup workers or a table. 0: a cut connection ends the exchange.
+  std::chrono::milliseconds reconnect_limit{0};
   std::chrono::milliseconds connect_limit = std::chrono::seconds(60);
   std::chrono::milliseconds exchange_limit = std::chrono::minutes(10);  // of one push or pull
   // The best way to try: memory shared with a ps on this host, its Unix socket, TCP at a port of
@@ -106,7 +110,8 @@ class RemoteParams final : public ParamsChannel {
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
   [[nodiscard]] grpc::ChannelArguments arguments_for(const Ps& ps) const;
-  Result<proto::PsStatus> describe(const Ps& ps) const;
+  Result<proto::PsStatus> describe(const Ps& ps, std::chrono::milliseconds limit) const;
+  Status check(const Ps& ps, const proto::PsStatus& status) const;
   // What it says of itself, and the way to it that is chosen. Where it may come back it is waited
   // for, though it was there already.
   Result<proto::PsStatus> find(Ps& ps);
@@ -181,8 +186,9 @@ class RemoteParams final : public ParamsChannel {
   Error why_broken(Ps& ps);
   void close_streams();
 
-  // Where a ps may come back. What a way that is broken means: `error` again, or that there is
-  // another, by which the frame was sent once more that is not answered.
+  // Where a ps may come back, or be there still. What a way that is broken means: `error` again, or
+  // that there is another, by which the frame was sent once more that is not answered.
+  [[nodiscard]] bool may_mend(const Ps& ps) const;
   Status mend(Ps& ps, const Error& error);
   void forget_stream(Ps& ps);
   Status send_again(Ps& ps);
@@ -214,6 +220,7 @@ class RemoteParams final : public ParamsChannel {
   std::optional<Error> failure_;            // of the exchange that failed
   WallClock::time_point watch_at_;          // when watch_answered() looks again
   bool mended_ = false;                     // in the exchange under way
+  bool was_cut_ = false;                    // likewise, until it is told
   std::vector<std::unique_ptr<Call>> former_;    // streams that broke, for the queue to end
   bool arriving_ = false;                        // parameters of the last push_pull()
   std::unique_ptr<GradientSender> sender_;       // made by the first that streams; uses the lanes

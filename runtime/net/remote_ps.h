@@ -76,7 +76,9 @@ struct RemoteParams::Ps {
   bool holds = false;      // the answer was that it holds the push, and no more
   proto::MadeStep made{};  // with backup workers: how `version` was made
   Pulled pulled;
-  // Where a ps may come back (remote_return.cpp):
+  // Where a ps may come back, or be there still (remote_return.cpp):
+  std::int64_t incarnation = 0;  // 0: not known yet
+  std::int64_t connection = 0;   // the number of the present one
   Sent last;
   bool tells = false;                 // the next frame is the first of a connection
   int mends = 0;                      // since its last answer

@@ -28,7 +28,7 @@ Status RemoteParams::complete(const Completed& completed) {
   Ps& ps = *completed.ps;
   using enum Call::Operation;
   if (completed.operation == ended) return mend(ps, ps.call->why());
-  if (!completed.good && !options_.ps_return) return why_broken(ps);
+  if (!completed.good && !may_mend(ps)) return why_broken(ps);
   if (!completed.good) {
     ask_why(ps);
     return ok();
@@ -43,8 +43,14 @@ void RemoteParams::ask_why(Ps& ps) {
   ++ps.call->owed;
 }
 
+bool RemoteParams::may_mend(const Ps& ps) const {
+  if (options_.ps_return) return true;
+  return options_.reconnect_limit > options_.reconnect_limit.zero() && !ps.shared &&
+         !options_.backup_workers && options_.row_width == 0;
+}
+
 Status RemoteParams::mend(Ps& ps, const Error& error) {
-  if (!options_.ps_return || !is_gone(error)) return ps.explain(error);
+  if (!may_mend(ps) || !is_gone(error)) return ps.explain(error);
   if (options_.stop.stop_requested()) return unavailable("asked to stop");
   log_warning("a ps is gone, and waited for", {{"ps", ps.address}, {"message", error.message}});
   ps.shared.reset();
@@ -56,6 +62,8 @@ Status RemoteParams::mend(Ps& ps, const Error& error) {
   if (!ps.awaited) ask_again(ps);
   ps.tells = true;
   ps.awaited = true;
+  ++ps.connection;
+  was_cut_ = true;
   mended_ |= ps.mends == 1;
   log_info("connected again", {{"ps", ps.address}, {"transport", ps.route}});
   if (!ps.by_grpc()) return send_again(ps);
@@ -65,15 +73,23 @@ Status RemoteParams::mend(Ps& ps, const Error& error) {
 
 // A call may still go by a connection whose end is not noticed yet.
 Result<proto::PsStatus> RemoteParams::find(Ps& ps) {
-  const auto deadline = WallClock::now() + options_.connect_limit;
+  const bool is_same = ps.incarnation != 0 && !options_.ps_return;  // as it was, or of no use
+  const bool waits = options_.ps_return || is_same;
+  const auto limit = is_same ? options_.reconnect_limit : options_.connect_limit;
+  const auto deadline = WallClock::now() + limit;
   for (;;) {
-    auto status = describe(ps);
+    auto status = describe(ps, limit);
     if (status.has_value()) {
+      if (is_same && status->incarnation() != ps.incarnation) {
+        return ps.explain(unavailable("its process is gone, another has taken its place"));
+      }
+      if (is_same && !status->over().empty()) return ps.explain(unavailable(status->over()));
+      ps.incarnation = status->incarnation();
       choose_way(ps, *status);
       return status;
     }
     const bool over = WallClock::now() >= deadline || options_.stop.stop_requested();
-    if (over || !options_.ps_return || !is_gone(status.error())) return status;
+    if (over || !waits || !is_gone(status.error())) return status;
     ::poll(nullptr, 0, kPauseMillis);
   }
 }
@@ -139,7 +155,7 @@ void RemoteParams::learn_clocks() {
 }
 
 void RemoteParams::keep(Ps& ps, const proto::PushFrame& header, const Payload& payload) const {
-  if (!options_.ps_return) return;
+  if (!may_mend(ps)) return;
   ps.heard_of = std::max(ps.heard_of, header.snapshot_step());
   ps.last = {.header = header, .payload = payload};
 }

@@ -115,6 +115,7 @@ void RemoteParams::send_from_end(Ps& ps, proto::PushFrame& header,
                                  const Contribution& contribution) {
   if (even_cuts_.empty()) even_cuts_ = even_cuts(options_.arena_elements);
   sign(ps, header);
+  keep(ps, header, payload_for(ps, contribution));
   begin_from_end(ps, header, contribution, even_cuts_, options_.arena_elements);
   ps.lane->release(0);
   // What went wrong, if it did, is found out when its answer is waited for.

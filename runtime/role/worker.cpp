@@ -110,6 +110,7 @@ class Training {
                     .rank_step_max = pulled_.rank_step_max,
                     .turn = pulled_.turn,
                     .asked_snapshot = pulled_.asked_snapshot,
+                    .was_cut = pulled_.was_cut,
                     .inheritance = pulled_.inheritance});
   }
 
@@ -134,7 +135,8 @@ class Training {
         continue;
       }
       times_ = {};
-      if (plan_.has_backups()) batches.skip_to(next_step());
+      // Others may have made steps without this worker's gradient, or with one that an heir made.
+      if (sync()) batches.skip_to(next_step());
       Contribution contribution{.step = next_step(), .sums = {}, .gradient = gradient_};
       TRY_ASSIGN(const bool computed, compute(batches, contribution, chief));
       if (!computed) return ok();  // asked to stop

@@ -25,6 +25,11 @@ Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobP
       shard_files(task, plan, 0), std::move(share.rows)));
 }
 
+// Where a ps waits for workers that it misses. Else it has given up one that was cut off.
+std::chrono::seconds reconnect_limit(const TaskContext& context) {
+  return std::chrono::seconds(comes_back(context, Role::worker) ? 10 : 0);
+}
+
 Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const JobPlan& plan) {
   const TaskContext& context = task.context;
   const std::int64_t rank = training_rank(context);
@@ -50,6 +55,7 @@ Result<std::unique_ptr<ParamsChannel>> remote_params(const Task& task, const Job
                          .parameters_follow = true,
                          .backup_workers = plan.has_backups(),
                          .ps_return = comes_back(context, Role::ps),
+                         .reconnect_limit = reconnect_limit(context),
                          .connect_limit = limit,
                          .exchange_limit = limit,
                          .transport = transport,

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/runtime/net/detour.h"
+#include "tests/runtime/net/stock_stream.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -21,6 +22,15 @@ GangSpec async_gang() {
           .max_steps = kSteps,
           .elements = 20'000,
           .ps_return = true,
+          .return_limit = std::chrono::minutes(5)};
+}
+
+GangSpec sync_gang() {
+  return {.ps = 2,
+          .workers = 2,
+          .max_steps = kSteps,
+          .elements = 20'000,
+          .reconnect_limit = patience,
           .return_limit = std::chrono::minutes(5)};
 }
 
@@ -57,6 +67,15 @@ class Cutter {
     threads_.clear();  // all is over that the last step had to do
     for (const std::size_t ps : {0U, 1U}) {
       if (step == (ps == 1 ? 2 : 3) || step == 4) arm(ps, rank, step);
+    }
+  }
+  // Until the push of `step` was sent again where it was cut, as far as it is before its answer.
+  void await_mending(std::int64_t step) {
+    if (ways_.point == Point::in_answer || step < 2 || step > 4) return;
+    for (const std::size_t ps : {0U, 1U}) {
+      if (step < 4 && step != (ps == 1 ? 2 : 3)) continue;
+      const auto share = static_cast<std::size_t>(gang_.spec().elements / gang_.spec().ps) * 4;
+      detours_[ps]->relay().wait_until_mended(step == 4 ? 2 : 1, share);
     }
   }
   [[nodiscard]] bool all_were_cut() {
@@ -127,8 +146,6 @@ Result<End> train(const RemoteOptions& options, const GangSpec& spec, bool in_pi
   return end;
 }
 
-const auto nothing = [](std::int64_t /*rank*/, std::int64_t /*step*/) {};
-
 // Of all workers; the ways of the first one are cut.
 std::vector<float> parameters_of(const GangSpec& spec, const Ways& ways, bool cuts) {
   const Gang gang(spec);
@@ -139,7 +156,10 @@ std::vector<float> parameters_of(const GangSpec& spec, const Ways& ways, bool cu
     for (std::int64_t rank = 1; rank < spec.workers; ++rank) {
       others.emplace_back([&, rank] {
         ends[static_cast<std::size_t>(rank)] =
-            train(gang.options(rank, ways.transport), spec, ways.in_pieces, nothing);
+            train(gang.options(rank, ways.transport), spec, ways.in_pieces,
+                  [&](std::int64_t /*rank*/, std::int64_t step) {
+                    if (cuts) cutter.await_mending(step);
+                  });
       });
     }
     ends[0] =
@@ -183,6 +203,72 @@ void check_that_cuts_change_nothing(const GangSpec& spec) {
 
 TEST_CASE("async: a connection that is cut costs no push and doubles none", "[cut_connection]") {
   check_that_cuts_change_nothing(async_gang());
+}
+
+TEST_CASE("so it is where no ps comes back", "[cut_connection]") {
+  GangSpec spec = async_gang();
+  spec.ps_return = false;
+  spec.reconnect_limit = patience;
+  check_that_cuts_change_nothing(spec);
+}
+
+TEST_CASE("sync: a connection that is cut changes no bit", "[cut_connection]") {
+  check_that_cuts_change_nothing(sync_gang());
+}
+
+TEST_CASE("sync: another process of a ps ends the wait of its workers", "[cut_connection]") {
+  for (const auto transport : {Transport::unix_socket, Transport::tcp, Transport::grpc}) {
+    INFO(test::name_of(transport));
+    GangSpec spec = sync_gang();
+    spec.workers = 1;
+    Gang gang(spec);
+    const auto params = RemoteParams::connect(gang.options(0, transport));
+    REQUIRE(params.has_value());
+    REQUIRE((*params)->pull(0).has_value());
+    gang.lose_ps(1);
+    gang.return_ps(1);
+    const auto pulled = (*params)->pull(0);
+    REQUIRE_FALSE(pulled.has_value());
+    CHECK(pulled.error().code == Code::unavailable);
+    CHECK(pulled.error().message.ends_with("its process is gone, another has taken its place"));
+  }
+}
+
+TEST_CASE("sync: a ps that waits for a worker no more is not called again", "[cut_connection]") {
+  for (const auto transport : {Transport::unix_socket, Transport::tcp, Transport::grpc}) {
+    INFO(test::name_of(transport));
+    GangSpec spec = test::small_gang;
+    spec.reconnect_limit = patience;
+    const Gang gang(spec);
+    const auto params = RemoteParams::connect(gang.options(0, transport));
+    REQUIRE(params.has_value());
+    test::StockStream lost(gang.addresses().front());
+    REQUIRE(lost.exchange(lost.pull(1)).has_value());
+    lost.context.TryCancel();
+    const auto gradient = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
+    const auto pushed =
+        (*params)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+    REQUIRE_FALSE(pushed.has_value());
+    CHECK(pushed.error().code == Code::unavailable);
+    CHECK(pushed.error().message.ends_with("the worker of rank 1 is gone"));
+  }
+}
+
+TEST_CASE("a connection that was cut and is heard of last is refused", "[cut_connection]") {
+  GangSpec spec = test::small_gang;
+  spec.return_limit = std::chrono::seconds(60);
+  const Gang gang(spec);
+  test::StockStream newer(gang.addresses().front());
+  proto::PushFrame pull = newer.pull(1);
+  pull.set_connection(1);
+  REQUIRE(newer.exchange(pull).has_value());
+  test::StockStream older(gang.addresses().front());
+  pull.set_connection(0);
+  const auto late = older.exchange(pull);
+  REQUIRE_FALSE(late.has_value());
+  CHECK(late.error().message == "another process of this task has come");
+  pull.set_connection(1);
+  CHECK(newer.exchange(pull).has_value());
 }
 
 }  // namespace trainyard::runtime

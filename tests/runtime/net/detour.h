@@ -63,6 +63,13 @@ class CuttingRelay {
     const std::lock_guard lock(mutex_);
     cuts_now_ = true;
   }
+  // Until it was cut so often, and so many bytes have gone up since.
+  void wait_until_mended(int cuts, std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [this, cuts, bytes] {
+      return cuts_ > cuts || (cuts_ == cuts && up_since_ >= bytes);
+    });
+  }
   // How often it was cut.
   [[nodiscard]] int cuts() {
     const std::lock_guard lock(mutex_);
@@ -127,6 +134,8 @@ class CuttingRelay {
   void take(Way way, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (auto& left = left_[index_of(way)]) *left -= std::min(*left, bytes);
+    if (way == Way::up) up_since_ += bytes;
+    changed_.notify_all();
   }
   bool takes_cut() {
     const std::lock_guard lock(mutex_);
@@ -137,6 +146,8 @@ class CuttingRelay {
     left_ = {};
     held_ = {};
     ++cuts_;
+    up_since_ = 0;
+    changed_.notify_all();
   }
 
   Passed pass(short news, const StreamSocket& from, const StreamSocket& to, Way way) {
@@ -166,6 +177,8 @@ class CuttingRelay {
   std::array<bool, 2> held_{};                      // likewise
   bool cuts_now_ = false;
   int cuts_ = 0;
+  std::size_t up_since_ = 0;  // bytes, since the last cut
+  std::condition_variable changed_;
   std::jthread thread_;
 };
 

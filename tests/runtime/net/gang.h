@@ -44,6 +44,7 @@ struct GangSpec {
   bool keeps_previous = false;
   bool ps_return = false;
   bool names_heirs = false;
+  std::chrono::milliseconds reconnect_limit = std::chrono::milliseconds(0);
   std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
@@ -110,6 +111,7 @@ class Gang {
             .streamed_bytes_min = 0,
             .backup_workers = spec_.aggregate > 0,
             .ps_return = spec_.ps_return,
+            .reconnect_limit = spec_.reconnect_limit,
             .connect_limit = std::chrono::seconds(20),
             .exchange_limit = std::chrono::seconds(20),
             .transport = transport,
@@ -124,7 +126,7 @@ class Gang {
     return *ends_[index];
   }
 
-  // Async: ps `index` is gone, from one moment to the next as its callers see it; and starts again
+  // Ps `index` is gone, from one moment to the next as its callers see it; and starts again
   // at its address, from the first parameters.
   void lose_ps(std::size_t index) {
     threads_[index] = {};
@@ -132,8 +134,12 @@ class Gang {
   }
   void return_ps(std::size_t index) {
     const AlignedBuffer parameters = first_parameters(spec_.elements);
+    Aggregator::Start start;
+    if (spec_.mode == Mode::async) {
+      start.first_steps = std::vector<std::int64_t>(static_cast<std::size_t>(spec_.workers));
+    }
     open_ps(index, plan_shares(spec_.elements, spec_.ps)[index], parameters.span(),
-            {.first_steps = std::vector<std::int64_t>(static_cast<std::size_t>(spec_.workers))});
+            std::move(start));
   }
 
   // The table before a row of it is learned.

@@ -180,7 +180,7 @@ std::vector<std::function<void()>> Sim::possible_events() {
       }
       if (process->alive && !stream.down.empty()) {
         events.emplace_back([this, process, i] { answer(process, i); });
-      } else if (process->alive && !process->over && stream.broken) {
+      } else if (process->alive && !process->over && stream.broken && process->calls_left == 0) {
         events.emplace_back([process, i] { process->mend(i); });
       }
     }
@@ -251,7 +251,12 @@ void Sim::deliver(const std::shared_ptr<Process>& process, std::size_t index) {
 bool Sim::take(const std::shared_ptr<Process>& process, std::size_t index, int stream,
                Frame frame) {
   SimPs& ps = *ps_[index];
-  if (!admit(*process, index, stream)) return false;
+  if (!admit(*process, index, stream)) {
+    const Stream& newest = process->streams[index];
+    const bool is_newest = newest.number == stream && !newest.broken;
+    if (process->alive && is_newest) end_.fault = "a worker was refused by its newest stream";
+    return false;
+  }
   auto reply = [weak = std::weak_ptr(process), index, stream](Result<Answer> given) {
     const auto there = weak.lock();
     if (!there) return;

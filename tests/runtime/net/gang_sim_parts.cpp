@@ -2,6 +2,7 @@
 #include "tests/runtime/net/gang_sim_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/runtime/net/gang.h"
 
@@ -61,7 +62,8 @@ StepProtocol::Seen Process::take_answers() {
                           .newest = answers.front()->version,
                           .rank_step = answers.front()->rank_step,
                           .rank_step_max = answers.front()->rank_step,
-                          .turn = answers.front()->turn};
+                          .turn = answers.front()->turn,
+                          .was_cut = std::exchange(was_cut, false)};
   for (std::size_t i = 0; i < answers.size(); ++i) {
     Answer& each = *answers[i];
     seen.oldest = std::min(seen.oldest, each.version);
@@ -101,6 +103,7 @@ void Process::mend(std::size_t ps) {
     frame.pull = Pull{.rank = rank};
   }
   answers[ps].reset();
+  was_cut = true;
   tells[ps] = true;
   put(ps, std::move(frame));
 }

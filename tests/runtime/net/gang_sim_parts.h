@@ -52,6 +52,7 @@ struct Process {
   std::vector<std::optional<std::int64_t>> clocks;
   std::int64_t heard_of = 0;
   bool finishes = false;  // the chief, after the last step: makes sure of every ps once more
+  bool was_cut = false;   // a stream was, in the exchange under way
   bool alive = true;
   bool over = false;
 

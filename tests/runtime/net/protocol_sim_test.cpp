@@ -84,6 +84,34 @@ TEST_CASE("sync: heirs change no bit, whoever dies, comes back or never does", "
   }
 }
 
+TEST_CASE("sync: streams that are cut change no bit, with heirs and without", "[protocol][cuts]") {
+  for (const bool names_heirs : {false, true}) {
+    for (const std::int64_t ps : {1, 2, 3}) {
+      SimSpec spec{.ps = ps, .names_heirs = names_heirs};
+      const SimEnd undisturbed = simulate(spec, 0);
+      REQUIRE(undisturbed.over);
+      int cuts = 0;
+      int late_frames = 0;
+      int inherited = 0;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        INFO(ps << " ps, heirs " << names_heirs << ", seed " << seed);
+        spec.cuts = 30;
+        spec.worker_kills = seed % 2 == 0 ? 10 : 0;
+        const SimEnd end = simulate(spec, seed);
+        REQUIRE(end.fault == "");
+        REQUIRE(end.over);
+        REQUIRE(end.weights == undisturbed.weights);
+        cuts += end.cuts;
+        late_frames += end.late_frames;
+        inherited += end.inherited;
+      }
+      CHECK(cuts > fewer(1000));
+      CHECK(late_frames > fewer(100));
+      CHECK((inherited > 0) == names_heirs);
+    }
+  }
+}
+
 TEST_CASE("sync: the version before is what makes a torn push whole", "[protocol]") {
   const SimSpec spec{.worker_kills = 30, .keeps_previous = false};
   int refused = 0;
