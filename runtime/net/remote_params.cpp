@@ -46,7 +46,7 @@ Result<std::unique_ptr<RemoteParams>> RemoteParams::connect(RemoteOptions option
     if (ps->by_grpc()) TRY(params->open_first_stream(*ps));
   }
   if (params->options_.wire != Wire::float32) TRY(params->make_encoder());
-  if (params->options_.ps_return) params->learn_clocks();
+  params->learn_clocks();
   params->usable_ = true;
   return params;
 }
@@ -97,7 +97,7 @@ Status RemoteParams::connect_to(Ps& ps) {
   ps.control = proto::Params::NewStub(control);
   TRY_ASSIGN(const proto::PsStatus status, find(ps));
   ps.residual_leaves = status.residual_leaves();
-  ps.acknowledged = status.rank_step();
+  ps.taken = status.rank_step();
   pools_rows_ = pools_rows_ && status.pools_rows();
   const Status rows = add_row_peer(ps.name(), ps.address, status.local_socket());
   if (!rows.has_value()) return ps.explain(rows.error());

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/core/clock_at_ps.h"
 #include "runtime/net/ps_caller.h"
 #include "runtime/net/remote_params.h"
 #include "runtime/net/shared_lane.h"
@@ -80,13 +81,11 @@ struct RemoteParams::Ps {
   std::int64_t incarnation = 0;  // 0: not known yet
   std::int64_t connection = 0;   // the number of the present one
   Sent last;
-  bool tells = false;                 // the next frame is the first of a connection
-  int mends = 0;                      // since its last answer
-  bool makes_up = false;              // the rank's next push is one that another ps has already
-  std::int64_t acknowledged = 0;      // newest step of the rank that it has taken
-  std::optional<std::int64_t> clock;  // of its last answer
-  std::int64_t heard_of = 0;          // newest checkpoint that a frame to or from it has named
-  BatchSums unreported;               // of an answer in whose exchange it was lost
+  bool tells = false;      // the next frame is the first of a connection
+  int mends = 0;           // since its last answer
+  std::int64_t taken = 0;  // pushes of the rank, at the start
+  ClockAtPs clock;
+  BatchSums unreported;  // of an answer in whose exchange it was lost
 
   [[nodiscard]] std::string name() const {
     return "ps/" + std::to_string(index) + " at " + address;
@@ -130,10 +129,11 @@ struct RemoteParams::Ps {
               .parameters = {}};
     pulled.lost_updates = header.lost_updates();
     pulled.sums += std::exchange(unreported, {});
-    acknowledged = header.rank_step();
-    clock = header.clock();
-    heard_of = std::max(heard_of, header.asked_snapshot());
-    makes_up = false;
+    clock.note({.version = header.version(),
+                .rank_step = header.rank_step(),
+                .clock = header.clock(),
+                .asked_snapshot = header.asked_snapshot(),
+                .turn = header.turn()});
   }
   [[nodiscard]] Error explain(const Error& error) const {
     return {error.code, name() + ": " + error.message};

@@ -116,11 +116,10 @@ Status RemoteParams::send_again(Ps& ps) {
   return send(ps, last.header, last.payload);
 }
 
-// It had answered: a push is not made again, it has it or has lost it with the others. What the
-// answer told is still to be reported: the next one comes in its place.
+// It had answered. What the answer told is still to be reported: the next one comes in its place.
 void RemoteParams::ask_again(Ps& ps) {
   ps.unreported += std::exchange(ps.pulled.sums, {});
-  if (ps.last.header.examples() == 0) return;
+  if (ClockAtPs::sends_same(ps.last.header.examples() > 0, true)) return;
   ps.last.header.clear_step();
   ps.last.header.clear_examples();
   ps.last.header.clear_snapshot_step();
@@ -142,35 +141,31 @@ Status RemoteParams::watch_answered() {
   return ok();
 }
 
-// Where this rank is with each ps. An earlier process of the task may have had a push under way:
-// then all ps have acknowledged the one before, whatever those of them know that were lost since.
+// Where this rank is with each ps.
 void RemoteParams::learn_clocks() {
   std::int64_t newest = 0;
-  for (const auto& ps : ps_) newest = std::max(newest, ps->acknowledged);
+  for (const auto& ps : ps_) newest = std::max(newest, ps->taken);
   for (const auto& ps : ps_) {
-    ps->acknowledged = std::max(ps->acknowledged, newest - 1);
-    ps->makes_up = ps->acknowledged < newest;
-    ps->tells = true;
+    ps->clock.learn(ps->taken, newest);
+    ps->tells = options_.ps_return;
   }
 }
 
 void RemoteParams::keep(Ps& ps, const proto::PushFrame& header, const Payload& payload) const {
   if (!may_mend(ps)) return;
-  ps.heard_of = std::max(ps.heard_of, header.snapshot_step());
+  ps.clock.name_snapshot(header.snapshot_step());
   ps.last = {.header = header, .payload = payload};
 }
 
 void RemoteParams::tell_clock(Ps& ps, proto::PushFrame& header) const {
-  proto::ToldClock& told = *header.mutable_told();
-  told.set_step(ps.acknowledged);
-  if (ps.clock) told.set_clock(*ps.clock);
-  // Else it is made for another ps, which has yet to take it.
-  const bool is_new = header.examples() > 0 && header.step() > ps.acknowledged;
-  told.set_pushes(is_new || ps.pulled.turn || ps.makes_up);
-  for (const auto& each : ps_) {
-    told.set_version(std::max(told.version(), each->version));
-    told.set_snapshot(std::max(told.snapshot(), each->heard_of));
-  }
+  ToldClock told = ps.clock.told(header.examples() > 0 ? header.step() : 0);
+  for (const auto& each : ps_) each->clock.add_to(told);
+  proto::ToldClock& message = *header.mutable_told();
+  message.set_step(told.step);
+  message.set_version(told.version);
+  message.set_snapshot(told.snapshot);
+  message.set_pushes(told.pushes);
+  if (told.clock) message.set_clock(*told.clock);
 }
 
 }  // namespace trainyard::runtime

@@ -73,9 +73,7 @@ void Sim::start_process(std::int64_t rank) {
               .newest = std::vector<Answer>(ps_.size()),
               .last = std::vector<Frame>(ps_.size()),
               .tells = std::vector<bool>(ps_.size(), !sync()),
-              .makes_up = std::vector<bool>(ps_.size()),
-              .acknowledged = std::vector<std::int64_t>(ps_.size()),
-              .clocks = std::vector<std::optional<std::int64_t>>(ps_.size())});
+              .clocks = std::vector<ClockAtPs>(ps_.size())});
   processes_.push_back(process);
   std::vector<std::int64_t> taken;
   for (const auto& ps : ps_) taken.push_back(ps->aggregator().rank_step(rank));
@@ -109,7 +107,7 @@ void Sim::ask(const std::shared_ptr<Process>& of) {
           .exactly = asked.what == pull_exactly,
           .for_turn = for_turn};
     }
-    process.heard_of = std::max(process.heard_of, frame.push.snapshot_step);
+    process.clocks[i].name_snapshot(frame.push.snapshot_step);
     process.put(i, std::move(frame));
   }
 }

@@ -39,20 +39,18 @@ void Stream::lose(std::mt19937_64& random) {
 void Process::learn_clocks(const std::vector<std::int64_t>& taken) {
   const std::int64_t most = std::ranges::max(taken);
   for (std::size_t ps = 0; ps < taken.size(); ++ps) {
-    acknowledged[ps] = std::max(taken[ps], most - 1);
-    makes_up[ps] = acknowledged[ps] < most;
+    clocks[ps].learn(taken[ps], most);
   }
 }
 
 void Process::note(std::size_t ps, Answer answer) {
   if (answer.weights) {
-    acknowledged[ps] = answer.rank_step;
-    clocks[ps] = answer.clock;
-    newest[ps].version = answer.version;
-    newest[ps].turn = answer.turn;
+    clocks[ps].note({.version = answer.version,
+                     .rank_step = answer.rank_step,
+                     .clock = answer.clock,
+                     .asked_snapshot = answer.asked_snapshot,
+                     .turn = answer.turn});
   }
-  makes_up[ps] = false;
-  heard_of = std::max(heard_of, answer.asked_snapshot);
   answers[ps] = std::move(answer);
 }
 
@@ -81,14 +79,8 @@ StepProtocol::Seen Process::take_answers() {
 void Process::put(std::size_t ps, Frame frame) {
   last[ps] = frame;
   if (tells[ps]) {
-    std::int64_t version = 0;
-    for (const Answer& answer : newest) version = std::max(version, answer.version);
-    frame.told = {.step = acknowledged[ps],
-                  .version = version,
-                  .snapshot = heard_of,
-                  .pushes = (!frame.pull && frame.push.step > acknowledged[ps]) ||
-                            newest[ps].turn || makes_up[ps],
-                  .clock = clocks[ps]};
+    frame.told = clocks[ps].told(frame.pull ? 0 : frame.push.step);
+    for (const ClockAtPs& each : clocks) each.add_to(*frame.told);
   }
   tells[ps] = false;
   unsent.emplace_back(ps, std::move(frame));
@@ -98,7 +90,7 @@ void Process::mend(std::size_t ps) {
   streams[ps] = {.number = streams[ps].number + 1};
   std::erase_if(unsent, [ps](const auto& each) { return each.first == ps; });
   Frame frame = last[ps];
-  if (!frame.pull && answers[ps]) {
+  if (!ClockAtPs::sends_same(!frame.pull, answers[ps].has_value())) {
     frame = {};
     frame.pull = Pull{.rank = rank};
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/clock_at_ps.h"
 #include "runtime/core/step_protocol.h"
 #include "runtime/net/aggregator.h"
 
@@ -44,13 +45,10 @@ struct Process {
   std::vector<std::optional<Answer>> answers;        // by ps: of the exchange under way
   std::vector<Answer> newest;                        // by ps
   std::int64_t calls_left = 0;                       // of those that it made as an heir
-  // As RemoteParams knows it, by ps (runtime/net/remote_return.cpp):
+  // As RemoteParams has it, by ps (runtime/net/remote_return.cpp):
   std::vector<Frame> last;
   std::vector<bool> tells;
-  std::vector<bool> makes_up;
-  std::vector<std::int64_t> acknowledged;
-  std::vector<std::optional<std::int64_t>> clocks;
-  std::int64_t heard_of = 0;
+  std::vector<ClockAtPs> clocks;
   bool finishes = false;  // the chief, after the last step: makes sure of every ps once more
   bool was_cut = false;   // a stream was, in the exchange under way
   bool alive = true;
