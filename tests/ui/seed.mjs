@@ -32,10 +32,12 @@ export function seed(stateFolder, job) {
       WHERE s.job LIKE 'j-seeded%' AND p.step % 20 = 0 AND p.series =
         (SELECT id FROM metric_series WHERE job = '${job}' AND name = 'loss');
     WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${TASKS - 1})
-    INSERT INTO tasks
+    INSERT INTO tasks (job, attempt, role, task_index, agent, host, port, cpus, memory_mb,
+        gpu_count, gpu_slots, state, agent_silent, pid, exit_code, exit_signal, reason, message,
+        routes, events_end, assigned_at, started_at, finished_at)
       SELECT job, attempt, role, i, agent, host, port + i, cpus, memory_mb, gpu_count, gpu_slots,
-        state, agent_silent, pid + i, exit_code, exit_signal, reason, message, events_end,
-        assigned_at, started_at, finished_at
+        state, agent_silent, pid + i, exit_code, exit_signal, reason, message, routes,
+        events_end, assigned_at, started_at, finished_at
       FROM tasks, n WHERE job = '${job}' AND role = 'worker' AND task_index = 1;
     DELETE FROM metric_points WHERE series IN (SELECT id FROM metric_series WHERE job = '${job}');
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${POINTS})
