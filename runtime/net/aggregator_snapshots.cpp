@@ -63,7 +63,7 @@ void Aggregator::finish_cut_if_complete() {
 
 void Aggregator::snapshot_at(std::int64_t step) {
   if (cut_ && cut_->step() == step) return;
-  const bool is_between_steps = shard_.updated_from() == elements();
+  const bool is_between_steps = !shard_.updated_ahead();
   if ((gate_.version() >= step && is_between_steps) || gate_.finished()) {
     take_snapshot(step);
   } else {

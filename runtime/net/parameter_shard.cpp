@@ -99,7 +99,6 @@ void ParameterShard::write_in(const std::shared_ptr<WeightsBuffer>& landing) {
   in_landing_ = landing != nullptr;
   if (!before) {
     updated_from_ = elements();
-    begin_update();
     return;
   }
   if (!next_) next_ = pool_->take();
@@ -110,12 +109,12 @@ void ParameterShard::write_in(const std::shared_ptr<WeightsBuffer>& landing) {
 // All that is read of lent slots is written to the spare ones in the same update: after it nobody
 // needs the lent ones but who has them.
 void ParameterShard::begin_update() {
+  if (!next_) next_ = pool_->take();
   if (slots_are_lent_ && !next_slots_) next_slots_ = slots_pool_->take();
 }
 
 void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
   const Range left{0, updated_from()};
-  if (!next_) next_ = pool_->take();
   begin_update();
   const auto part = [&](std::size_t i) { apply_part(gradient, update, left, i); };
   const auto parts = static_cast<std::size_t>((left.size() + kPartElements - 1) / kPartElements);
@@ -132,7 +131,6 @@ void ParameterShard::apply(const SumFrom& gradient, const Update& update) {
 
 void ParameterShard::apply_tail(const SumFrom& gradient, const Update& update, std::int64_t from) {
   const Range tail{from, updated_from()};
-  if (!next_) next_ = pool_->take();
   begin_update();
   for (std::int64_t at = 0; at < tail.size(); at += kPartElements) {
     apply_part(gradient, update, tail, static_cast<std::size_t>(at / kPartElements));

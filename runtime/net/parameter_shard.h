@@ -109,7 +109,7 @@ class ParameterShard {
   using SlotsPool = std::shared_ptr<Pool<std::vector<AlignedBuffer>>>;
 
   ParameterShard(const OptimizerConfig& optimizer, Weights weights, OwnSlots lent, SlotsPool pool);
-  // Where lent slots are updated.
+  // Where it is made, unless it has begun.
   void begin_update();
   // The `i`-th of the parts that threads take at a time.
   void apply_part(const SumFrom& gradient, const Update& update, Range range, std::size_t i);

@@ -5,7 +5,7 @@
 
 #include "runtime/net/row_frame.h"
 #include "tests/runtime/math/floats.h"
-#include "tests/runtime/net/gang.h"
+#include "tests/runtime/net/row_calls_of.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -152,25 +152,12 @@ TEST_CASE("sums of rows are for asynchronous training alone", "[rows]") {
   CHECK_THAT(refused.error().message, Catch::Contains("asynchronous"));
 }
 
-namespace {
-
-RowCalls calls_of(const Gang& gang, std::int64_t first_lookup) {
-  return {{{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
-          {.token = "token",
-           .rank = 0,
-           .width = width,
-           .first_lookup = first_lookup,
-           .limits = {.deadline = std::chrono::seconds(20), .stop = {}}}};
-}
-
-}  // namespace
-
 TEST_CASE("where a ps knows bags no more, the gradients of their rows are sent", "[rows]") {
   const Gang gang(async_spec(1));
   const Batch batch(0, true);
-  RowCalls older = calls_of(gang, 100);
+  RowCalls older = test::row_calls_of(gang, 100);
   REQUIRE(older.look_up_bags(batch.view()).has_value());
-  RowCalls newer = calls_of(gang, 200);  // the rank's next process
+  RowCalls newer = test::row_calls_of(gang, 200);  // the rank's next process
   REQUIRE(newer.look_up_bags(batch.view()).has_value());
   const auto gradients = random_floats(examples * width, 1);
 

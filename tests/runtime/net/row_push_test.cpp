@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "runtime/net/row_frame.h"
-#include "tests/runtime/net/gang.h"
+#include "tests/runtime/net/row_calls_of.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -127,15 +127,6 @@ TEST_CASE("gradients that name their lookups teach the same bits, without ids", 
 
 namespace {
 
-RowCalls calls_of(const Gang& gang, std::int64_t first_lookup) {
-  return {{{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
-          {.token = "token",
-           .rank = 0,
-           .width = width,
-           .first_lookup = first_lookup,
-           .limits = {.deadline = std::chrono::seconds(20), .stop = {}}}};
-}
-
 GangSpec one_worker() { return {.workers = 1, .elements = 500, .row_width = width}; }
 
 }  // namespace
@@ -144,9 +135,9 @@ TEST_CASE("where a ps knows a lookup no more, the ids are sent", "[rows]") {
   const Gang gang(one_worker());
   const Ids ids{3, 8, 9};
   std::vector<float> rows(3 * width);
-  RowCalls older = calls_of(gang, 100);
+  RowCalls older = test::row_calls_of(gang, 100);
   REQUIRE(older.look_up(0, ids, rows).has_value());
-  RowCalls newer = calls_of(gang, 200);  // the rank's next process
+  RowCalls newer = test::row_calls_of(gang, 200);  // the rank's next process
   REQUIRE(newer.look_up(0, ids, rows).has_value());
 
   const auto short_push = newer.push(1, {{.ids = ids, .rows = rows}});
@@ -160,7 +151,7 @@ TEST_CASE("where a ps knows a lookup no more, the ids are sent", "[rows]") {
 TEST_CASE("gradients of other rows than were looked up go with their ids", "[rows]") {
   const Gang gang(one_worker());
   std::vector<float> rows(2 * width);
-  RowCalls calls = calls_of(gang, 1);
+  RowCalls calls = test::row_calls_of(gang, 1);
   REQUIRE(calls.look_up(0, Ids{3, 8}, rows).has_value());
   const auto other = calls.push(1, {{.ids = {3, 9}, .rows = rows}});
   REQUIRE(other.has_value());

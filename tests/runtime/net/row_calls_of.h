@@ -1,0 +1,24 @@
+// The calls for rows of a gang's rank 0 to its first ps, without the rest of a worker.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstdint>
+
+#include "runtime/net/row_calls.h"
+#include "tests/runtime/net/gang.h"
+
+namespace trainyard::runtime::test {
+
+// Lookups are numbered from `first_lookup` on; a later process of the rank begins with a greater.
+inline RowCalls row_calls_of(const Gang& gang, std::int64_t first_lookup) {
+  return {{{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
+          {.token = "token",
+           .rank = 0,
+           .width = gang.spec().row_width,
+           .first_lookup = first_lookup,
+           .limits = {.deadline = std::chrono::seconds(20), .stop = {}}}};
+}
+
+}  // namespace trainyard::runtime::test
