@@ -117,6 +117,7 @@ class PsServer {
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
   Status inherit(const grpc::ByteBuffer& request);
+  Status check_rows_caller(const proto::RowFrame& header) const;
   Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request);
   Result<grpc::ByteBuffer> stage_rows(const grpc::ByteBuffer& request);
   Result<SparseRows> bags_of(const RowMessage& message) const;

@@ -31,7 +31,7 @@ RowCalls& RemoteParams::row_calls() {
     rows_.emplace(row_peers_, RowCalls::Options{.token = options_.token,
                                                 .rank = options_.rank,
                                                 .width = options_.row_width,
-                                                .first_lookup = process_,
+                                                .process = process_,
                                                 .limits = {.deadline = options_.exchange_limit,
                                                            .stop = options_.stop}});
   }

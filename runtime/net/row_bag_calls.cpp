@@ -95,16 +95,9 @@ std::vector<RowCalls::Frame> RowCalls::frames_of_bags(std::int64_t step,
 
 Result<Traffic> RowCalls::push_bags(std::int64_t step, std::span<const float> gradients) {
   ENSURE(asked_.size() == ps_.size());
-  std::vector<Frame> frames = frames_of_bags(step, gradients, Naming::lookups);
-  Traffic traffic = traffic_of(frames);
-  Status sent = send(frames);
-  if (!sent.has_value() && sent.error().code == Code::not_found) {
-    frames = frames_of_bags(step, gradients, Naming::ids);
-    traffic += traffic_of(frames);
-    sent = send(frames);
-  }
-  TRY(std::move(sent));
-  return traffic;
+  return send_or_spell_out(
+      frames_of_bags(step, gradients, Naming::lookups),
+      [&](std::vector<Frame>& frames) { frames = frames_of_bags(step, gradients, Naming::ids); });
 }
 
 }  // namespace trainyard::runtime

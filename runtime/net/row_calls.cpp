@@ -10,7 +10,7 @@ namespace trainyard::runtime {
 
 RowCalls::RowCalls(std::vector<RawPeer> ps, Options options)
     : ps_(std::move(ps)),
-      lookups_(ps_.size(), Lookups{.next = options.first_lookup, .kept = {}}),
+      lookups_(ps_.size(), Lookups{.next = options.process, .kept = {}}),
       options_(std::move(options)) {}
 
 proto::RowFrame RowCalls::header(std::int64_t step) const {
@@ -18,6 +18,7 @@ proto::RowFrame RowCalls::header(std::int64_t step) const {
   header.set_token(options_.token);
   header.set_rank(options_.rank);
   header.set_step(step);
+  header.set_process(options_.process);
   return header;
 }
 
@@ -114,6 +115,18 @@ Status RowCalls::send(const std::vector<Frame>& frames) {
   return ok();
 }
 
+Result<Traffic> RowCalls::send_or_spell_out(std::vector<Frame> frames, const SpellOut& by_ids) {
+  Traffic traffic = traffic_of(frames);
+  Status sent = send(frames);
+  if (!sent.has_value() && sent.error().code == Code::not_found) {
+    by_ids(frames);
+    traffic += traffic_of(frames);
+    sent = send(frames);
+  }
+  TRY(std::move(sent));
+  return traffic;
+}
+
 Result<Traffic> RowCalls::push(std::int64_t step, std::vector<RowGradients> parts) {
   std::vector<std::vector<RowGradients>> shares(ps_.size());
   for (RowGradients& part : parts) {
@@ -125,17 +138,11 @@ Result<Traffic> RowCalls::push(std::int64_t step, std::vector<RowGradients> part
     frames.push_back(frame_of(header(step), std::move(shares[ps]), lookups_[ps]));
     lookups_[ps].kept.clear();
   }
-  Traffic traffic = traffic_of(frames);
-  Status sent = send(frames);
-  if (!sent.has_value() && sent.error().code == Code::not_found) {
-    for (Frame& frame : frames) {
+  return send_or_spell_out(std::move(frames), [](std::vector<Frame>& named) {
+    for (Frame& frame : named) {
       if (frame.header.lookups_size() > 0) spell_out(frame);
     }
-    traffic += traffic_of(frames);
-    sent = send(frames);
-  }
-  TRY(std::move(sent));
-  return traffic;
+  });
 }
 
 Result<std::vector<RowMessage>> RowCalls::exchange(Method method,

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,8 +27,8 @@ class RowCalls {
     std::string token;
     std::int64_t rank = 0;
     std::int64_t width = 0;
-    std::int64_t first_lookup = 1;  // later processes of the rank begin with greater ones
-    RawCallLimits limits;           // of one round of calls
+    std::int64_t process = 1;  // of the rank, later ones have greater numbers: the first lookup's
+    RawCallLimits limits;      // of one round of calls
   };
 
   // By ps.
@@ -89,6 +90,9 @@ class RowCalls {
   static void spell_out(Frame& frame);
   [[nodiscard]] static Traffic traffic_of(const std::vector<Frame>& frames);
   Status send(const std::vector<Frame>& frames);
+  // Frames that name lookups; where a ps does not know them any more, `by_ids` makes them anew.
+  using SpellOut = std::function<void(std::vector<Frame>&)>;
+  Result<Traffic> send_or_spell_out(std::vector<Frame> frames, const SpellOut& by_ids);
   [[nodiscard]] proto::RowFrame header(std::int64_t step) const;
   // requests[i] is for ps i; none where it is empty. The replies, in the same order.
   Result<std::vector<RowMessage>> exchange(Method method,

@@ -21,9 +21,20 @@ void PsServer::offer_rows() {
                     });
 }
 
+// What an earlier process of the task had under way may arrive after its successor has staged its
+// own.
+Status PsServer::check_rows_caller(const proto::RowFrame& header) const {
+  TRY(check_token(header.token()));
+  const auto newest = newest_caller_.find(header.rank());
+  if (newest != newest_caller_.end() && header.process() < newest->second.first) {
+    return conflict("another process of this task has come");
+  }
+  return ok();
+}
+
 Result<grpc::ByteBuffer> PsServer::read_rows(const grpc::ByteBuffer& request) {
   TRY_ASSIGN(RowMessage message, decode_rows(request));
-  TRY(check_token(message.header.token()));
+  TRY(check_rows_caller(message.header));
   LookedUp what;
   if (message.header.bags() > 0) {
     TRY_ASSIGN(what.bags, bags_of(message));
@@ -92,7 +103,7 @@ Result<std::vector<RowGradients>> PsServer::looked_up_parts(RowMessage& message)
 
 Result<grpc::ByteBuffer> PsServer::stage_rows(const grpc::ByteBuffer& request) {
   TRY_ASSIGN(RowMessage message, decode_rows(request));
-  TRY(check_token(message.header.token()));
+  TRY(check_rows_caller(message.header));
   const std::int64_t rank = message.header.rank();
   const std::int64_t step = message.header.step();
   std::vector<RowGradients> parts;

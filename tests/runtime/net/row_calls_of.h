@@ -11,13 +11,13 @@
 
 namespace trainyard::runtime::test {
 
-// Lookups are numbered from `first_lookup` on; a later process of the rank begins with a greater.
-inline RowCalls row_calls_of(const Gang& gang, std::int64_t first_lookup) {
+// Of the rank's process with that number.
+inline RowCalls row_calls_of(const Gang& gang, std::int64_t process) {
   return {{{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
           {.token = "token",
            .rank = 0,
            .width = gang.spec().row_width,
-           .first_lookup = first_lookup,
+           .process = process,
            .limits = {.deadline = std::chrono::seconds(20), .stop = {}}}};
 }
 

@@ -148,6 +148,43 @@ TEST_CASE("where a ps knows a lookup no more, the ids are sent", "[rows]") {
   CHECK(long_push->sent == 3 * width * 4 + 3 * (8 + width * 4));  // in vain, and again
 }
 
+namespace {
+
+// The rows that one asynchronous step teaches, where the rank's process before may speak too late.
+std::vector<float> rows_after_step(bool earlier_speaks) {
+  const Gang gang({.mode = Mode::async, .workers = 1, .elements = 500, .row_width = width});
+  const Ids ids{3, 8};
+  std::vector<float> rows(2 * width);
+  RowCalls earlier = test::row_calls_of(gang, 1);
+  REQUIRE(earlier.look_up(0, ids, rows).has_value());
+
+  const auto params = RemoteParams::connect(gang.options(0));
+  REQUIRE(params.has_value());
+  REQUIRE((*params)->pull(0).has_value());
+  const RowGradients gradients{.ids = ids, .rows = std::vector<float>(2 * width, 1.0F)};
+  REQUIRE((*params)->push_rows(1, {gradients}).has_value());
+  if (earlier_speaks) {
+    const RowGradients late{.ids = ids, .rows = std::vector<float>(2 * width, -100.0F)};
+    const auto pushed = earlier.push(1, {late});
+    REQUIRE_FALSE(pushed.has_value());
+    CHECK(pushed.error().code == Code::conflict);
+    CHECK_FALSE(earlier.read(ids, rows).has_value());
+  }
+  const auto gradient = std::make_shared<AlignedBuffer>(500);
+  REQUIRE(
+      (*params)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient}).has_value());
+  const std::vector<float> before = rows;
+  REQUIRE((*params)->read_rows(ids, rows).has_value());
+  CHECK(rows != before);
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("rows of a rank's earlier process come too late once its next one is there", "[rows]") {
+  CHECK(rows_after_step(true) == rows_after_step(false));
+}
+
 TEST_CASE("gradients of other rows than were looked up go with their ids", "[rows]") {
   const Gang gang(one_worker());
   std::vector<float> rows(2 * width);
