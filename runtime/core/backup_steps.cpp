@@ -92,19 +92,15 @@ Status BackupSteps::check(const MadeStep& told) const {
   return ok();
 }
 
-std::int64_t BackupSteps::commit(MadeStep made) {
+void BackupSteps::commit(MadeStep made) {
   ENSURE(made.version == version_ + 1);
-  std::int64_t count = 0;
   for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) {
-    if (!holds(rank) || made.has(rank)) continue;
-    ++dropped_[index_of(rank)];
-    ++count;
+    if (holds(rank) && !made.has(rank)) ++dropped_[index_of(rank)];
   }
   ready_.assign(ready_.size(), false);
   if (made.snapshot == made.version) snapshot_asked_ = false;
   version_ = made.version;
   newest_ = std::move(made);
-  return count;
 }
 
 }  // namespace trainyard::runtime

@@ -75,8 +75,8 @@ class BackupSteps {
   // here.
   [[nodiscard]] Status check(const MadeStep& told) const;
 
-  // The next version is made. Returns how many contributions to it were here and are dropped.
-  std::int64_t commit(MadeStep made);
+  // The next version is made: contributions to it that were here and are not of it are dropped.
+  void commit(MadeStep made);
 
   [[nodiscard]] const Rules& rules() const { return rules_; }
   [[nodiscard]] const MadeStep& newest() const { return newest_; }

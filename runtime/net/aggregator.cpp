@@ -315,7 +315,8 @@ Answer Aggregator::answer_to(std::size_t rank) {
           .turn = take_turn(rank),
           .clock = clock_of(rank),
           .lost_updates = lost_updates_,
-          .made = backups_ ? backups_->newest() : MadeStep()};
+          .made = backups_ ? backups_->newest() : MadeStep(),
+          .dropped = dropped_by_rank()};
 }
 
 bool Aggregator::take_turn(std::size_t rank) {

@@ -31,7 +31,6 @@ struct BatchSums {
   double loss_sum = 0;
   std::int64_t correct = 0;
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
-  std::int64_t dropped = 0;    // sync with backup workers: contributions that came too late
   StalenessCounts stale = {};  // async: the same of each push
 
   BatchSums& operator+=(const BatchSums& more) {
@@ -39,7 +38,6 @@ struct BatchSums {
     loss_sum += more.loss_sum;
     correct += more.correct;
     staleness += more.staleness;
-    dropped += more.dropped;
     stale += more.stale;
     return *this;
   }
@@ -88,9 +86,10 @@ struct Answer {
   double apply_seconds = 0;  // of this version: summing and updating once all pushes were there
   bool turn = false;         // async: the rank may make another push
   std::int64_t clock = 0;    // async: how far the rank is, as max_staleness counts
-  std::int64_t lost_updates = 0;  // async: see Aggregator::lost_updates()
-  MadeStep made = {};             // sync with backup workers: how this version was made
-  Inheritance inheritance = {};   // sync: the next step needs these gradients of others, too
+  std::int64_t lost_updates = 0;           // async: see Aggregator::lost_updates()
+  MadeStep made = {};                      // sync with backup workers: how this version was made
+  std::vector<std::int64_t> dropped = {};  // the same: see Aggregator::dropped_by_rank()
+  Inheritance inheritance = {};  // sync: the next step needs these gradients of others, too
 };
 
 class Aggregator {

@@ -39,7 +39,6 @@ void Aggregator::push_among_backups(Push push, Reply reply) {
     case late:
       if (asks) backups_->ask_snapshot();
       backups_->drop(rank, step);
-      for (BatchSums& unseen : unseen_) ++unseen.dropped;
       break;
     case duplicate: break;
     case out_of_order:
@@ -92,8 +91,7 @@ void Aggregator::commit_as(MadeStep made) {
   if (made.snapshot == made.version) {
     pending_[static_cast<std::size_t>(made.ranks.front())]->snapshot_step = made.version;
   }
-  const std::int64_t dropped = backups_->commit(std::move(made));
-  for (BatchSums& unseen : unseen_) unseen.dropped += dropped;
+  backups_->commit(std::move(made));
   commit();
 }
 

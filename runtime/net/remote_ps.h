@@ -120,10 +120,10 @@ struct RemoteParams::Ps {
                        .loss_sum = header.loss_sum(),
                        .correct = header.correct(),
                        .staleness = header.staleness(),
-                       .dropped = header.dropped(),
                        .stale = stale_of(header)},
               .asked_snapshot = header.asked_snapshot(),
               .made_snapshot = header.made().snapshot(),
+              .dropped = {header.dropped().begin(), header.dropped().end()},
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};

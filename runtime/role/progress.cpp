@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace trainyard::runtime {
 
 void Progress::add(const Pulled& pulled) {
   sums_ += pulled.sums;
   lost_ = std::max(lost_, pulled.lost_updates);
+  if (!pulled.dropped.empty()) dropped_ = pulled.dropped;
   if (pulled.traffic.sent == 0) return;
   traffic_ += pulled.traffic;
   ++pushes_;
@@ -49,16 +51,16 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["apply_seconds"] = mean(times_.apply);
   }
 
-  const std::int64_t dropped = dropped_before_ + sums_.dropped;
-  if (kind_.dropped) values["dropped_contributions"] = static_cast<double>(dropped);
+  if (kind_.dropped) add_dropped(values);
 
   const std::int64_t lost = lost_;
   if (lost > 0) values["lost_updates"] = static_cast<double>(lost);
 
   const StalenessCounts stale = stale_;
+  std::vector<std::int64_t> dropped = std::move(dropped_);
   *this = Progress(kind_, version);
   lost_ = lost;
-  dropped_before_ = dropped;
+  dropped_ = std::move(dropped);
   stale_ = stale;
   return values;
 }
@@ -76,6 +78,18 @@ void Progress::add_staleness(std::map<std::string, double>& values, std::int64_t
     const std::string name(staleness_ranges[i].name);
     values[std::string(staleness_metric_prefix) + name] = static_cast<double>(count);
   }
+}
+
+// In all, and of each worker that has any.
+void Progress::add_dropped(std::map<std::string, double>& values) const {
+  std::int64_t all = 0;
+  for (std::size_t rank = 0; rank < dropped_.size(); ++rank) {
+    if (dropped_[rank] == 0) continue;
+    all += dropped_[rank];
+    values["dropped_contributions_worker_" + std::to_string(rank)] =
+        static_cast<double>(dropped_[rank]);
+  }
+  values["dropped_contributions"] = static_cast<double>(all);
 }
 
 }  // namespace trainyard::runtime

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/role/step_times.h"
 
@@ -18,7 +19,7 @@ class Progress {
   struct Kind {
     bool accuracy = false;   // of a classification
     bool staleness = false;  // of async: mean, quantiles and counts of all updates
-    bool dropped = false;    // of backup workers: contributions that came too late, in all
+    bool dropped = false;    // of backup workers: contributions that came too late
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
@@ -35,13 +36,14 @@ class Progress {
 
  private:
   void add_staleness(std::map<std::string, double>& values, std::int64_t updates) const;
+  void add_dropped(std::map<std::string, double>& values) const;
 
   Kind kind_;
   StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
-  std::int64_t dropped_before_ = 0;  // this interval
-  std::int64_t lost_ = 0;            // updates, with ps that died
-  Traffic traffic_;                  // of this worker's own pushes
+  std::vector<std::int64_t> dropped_;  // by rank
+  std::int64_t lost_ = 0;              // updates, with ps that died
+  Traffic traffic_;                    // of this worker's own pushes
   std::int64_t pushes_ = 0;
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_

@@ -95,11 +95,11 @@ class Training {
     return ok();
   }
 
-  // Of updates that others made before this task came only those counts are told that are of the
+  // Of updates that others made before this task came only the staleness is told, which is of the
   // whole attempt: examples and losses belong to no interval of the chief's.
   void forget_what_was_before() {
     unreported_ += std::exchange(pulled_.sums, {});
-    unreported_ = {.dropped = unreported_.dropped, .stale = unreported_.stale};
+    unreported_ = {.stale = unreported_.stale};
   }
 
   void take_in() {

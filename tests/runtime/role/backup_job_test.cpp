@@ -98,6 +98,7 @@ TEST_CASE("training goes on while a worker is stopped, and drops what it was at"
     }
     CHECK(last_of<MetricEvent>(job, "worker/0").step == kLong);
     CHECK(last_metric(job, "dropped_contributions") >= 1);
+    CHECK(last_metric(job, "dropped_contributions_worker_2") >= 1);
     CHECK(dropped_by_its_log(job, "worker/2") >= 1);
     CHECK(job.task("ps/0").output().find("contributions dropped") != std::string::npos);
   }

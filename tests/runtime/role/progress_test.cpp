@@ -52,20 +52,29 @@ TEST_CASE("how many lookups the ps have summed is told of each push, where there
   CHECK_FALSE(progress.take(3).contains("pooled_lookups_per_step"));
 }
 
-TEST_CASE("dropped contributions are counted in all, where there are backup workers",
+TEST_CASE("dropped contributions are told in all and by worker, where there are backup workers",
           "[progress]") {
-  const auto dropped = [](std::int64_t count) {
+  const auto dropped = [](std::vector<std::int64_t> by_rank) {
     Pulled pulled;
-    pulled.sums.dropped = count;
+    pulled.dropped = std::move(by_rank);
     return pulled;
   };
   Progress progress({.dropped = true}, 0);
-  progress.add(dropped(2));
-  progress.add(dropped(1));
-  CHECK(progress.take(5).at("dropped_contributions") == 3);
-  progress.add(dropped(4));
+  CHECK(progress.take(1).at("dropped_contributions") == 0);
+  progress.add(dropped({0, 2, 0}));
+  progress.add(dropped({0, 2, 1}));
+  auto values = progress.take(5);
+  CHECK(values.at("dropped_contributions") == 3);
+  CHECK_FALSE(values.contains("dropped_contributions_worker_0"));
+  CHECK(values.at("dropped_contributions_worker_1") == 2);
+  CHECK(values.at("dropped_contributions_worker_2") == 1);
+
+  progress.add(dropped({0, 2, 5}));
   CHECK(progress.take(6).at("dropped_contributions") == 7);
-  CHECK(progress.take(7).at("dropped_contributions") == 7);
+  progress.add(Pulled());  // an answer that does not say
+  values = progress.take(7);
+  CHECK(values.at("dropped_contributions") == 7);
+  CHECK(values.at("dropped_contributions_worker_2") == 5);
   CHECK_FALSE(Progress({}, 0).take(1).contains("dropped_contributions"));
 }
 

@@ -28,7 +28,7 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
     takes: (name) => name.startsWith('staleness') && !name.startsWith('staleness_updates_'),
   },
   {title: 'Updates by staleness', takes: (name) => name.startsWith('staleness_updates_')},
-  {title: 'Dropped contributions', takes: (name) => name === 'dropped_contributions'},
+  {title: 'Dropped contributions', takes: (name) => name.startsWith('dropped_contributions')},
   {title: 'Lost updates', takes: (name) => name === 'lost_updates'},
   {title: 'Bytes per step', takes: (name) => name.startsWith('wire_bytes_')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
@@ -78,7 +78,10 @@ function labelOf(name: string, names: string[], job: ComparedJob | null): string
         ? 'test'
         : names.length === 2 && names.some((one) => one.startsWith('test_'))
           ? 'train'
-          : name.replace(/_seconds$|^wire_bytes_|_per_step$|^staleness_updates_/g, '');
+          : name.replace(
+              /_seconds$|^wire_bytes_|_per_step$|^staleness_updates_|^dropped_contributions_/g,
+              '',
+            );
   return job === null ? which : `${job.name} ${which}`.trim();
 }
 
