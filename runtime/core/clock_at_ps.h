@@ -55,9 +55,10 @@ class ClockAtPs {
     told.snapshot = std::max(told.snapshot, snapshot_);
   }
 
-  // Whether the last frame is sent again as it is. A push that was answered is not: the ps has it,
-  // or has lost it with the others, so the newest is pulled in its place.
-  static bool sends_same(bool is_push, bool was_answered) { return !is_push || !was_answered; }
+  // The last frame. A push that was answered is not sent again: the ps has it, or has lost it with
+  // the others, so the newest is pulled in its place.
+  enum class Sent { pull, push, answered_push };
+  static bool sends_same(Sent last) { return last != Sent::answered_push; }
 
  private:
   std::int64_t step_ = 0;  // newest push of the rank that it has acknowledged

@@ -11,6 +11,7 @@
 #include "runtime/math/rows/row_bags.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/math/sparse_rows.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 
@@ -29,8 +30,11 @@ class RowBatch {
   void take(PooledBags pooled) { pooled_ = std::move(pooled); }
 
   void clear_gradients() { gradients_.assign(vectors().size(), 0.0F); }
-  // What Model::gradient has left. A copy; where bags were taken, there are none of rows.
-  [[nodiscard]] RowGradients gradients() const { return {.ids = ids_, .rows = gradients_}; }
+  // What Model::gradient has left. A copy; not where bags were taken.
+  [[nodiscard]] RowGradients gradients() const {
+    ENSURE(!pooled_);
+    return {.ids = ids_, .rows = gradients_};
+  }
   // Of what was taken: of its vectors.
   [[nodiscard]] std::span<const float> vector_gradients() const { return gradients_; }
 

@@ -170,8 +170,9 @@ class Aggregator {
   // With backup workers, on ps 0: how many contributions came too late, by rank. Else empty.
   [[nodiscard]] std::vector<std::int64_t> dropped_by_rank() const;
 
-  // Before the first push or pull of a rank by a connection: where the rank is with this ps. Only a
-  // ps that was started again takes note of it.
+  // Before the first push or pull of a rank by a connection: where the rank is with this ps. One
+  // that was started again goes on from it; any gives back the turn by which the rank pushes. Sync:
+  // nothing.
   void tell_clock(std::int64_t rank, const ToldClock& told);
   // It was started again, and ranks have yet to tell: pushes and pulls wait.
   [[nodiscard]] bool awaits_clocks() const { return awaits_clocks_; }

@@ -33,8 +33,9 @@ struct Contribution {
   std::shared_ptr<const AlignedBuffer> gradient;
 };
 
-// Bytes of tensors, and of the ids of a table's rows, whichever way they took.
+// Whichever way it took.
 struct Traffic {
+  // Bytes of tensors; with a table, of ids and bags too.
   std::int64_t sent = 0;
   std::int64_t received = 0;
   std::int64_t pooled = 0;  // lookups of rows that a ps has answered with sums of them
@@ -158,8 +159,6 @@ class ParamsChannel {
 
   // By ps, how it is reached; none where the parameters are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
-  // The same for people, in one sentence; empty where there is none.
-  [[nodiscard]] virtual std::string routes() const { return ""; }
 
   // For the chief: every ps' shard of the checkpoint of `step`, in the order of the ps, once all
   // are durable. May be called on another thread while this one pushes.

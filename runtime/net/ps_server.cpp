@@ -251,7 +251,7 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
     // cut.
     const CallerNumber number(header.process(), header.connection());
     CallerNumber& newest = newest_caller_[header.rank()];
-    if (number < newest) return conflict("another process of this task has come");
+    if (number < newest) return superseded();
     newest = number;
     caller.rank = header.rank();
     // The end of the one before may not have been heard of yet.
@@ -265,7 +265,7 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
   if (header.rank() != caller.rank) return invalid("the rank of a stream never changes");
   // What an earlier process of the task had under way may arrive after its successor has called.
   if (caller_of_rank_[caller.rank] != &caller) {
-    return conflict("another process of this task has come");
+    return superseded();
   }
   return check_counts(header);
 }
@@ -306,7 +306,7 @@ Status PsServer::release(const PsCaller& caller, std::int64_t from) {
   if (caller.rank < 0) return conflict("elements are final of a push that was not begun");
   const auto newest = caller_of_rank_.find(caller.rank);
   if (newest == caller_of_rank_.end() || newest->second != &caller) {
-    return conflict("another process of this task has come");
+    return superseded();
   }
   aggregator_.release(caller.rank, from);
   return ok();

@@ -112,6 +112,8 @@ class PsServer {
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
   void drain();
 
+  // To what comes late by an earlier connection of a rank, or of an earlier process of it.
+  static Error superseded() { return conflict("another connection of this task has come"); }
   Status check_token(const std::string& token) const;
   Result<proto::PsStatus> describe(const proto::Caller& caller) const;
   Result<proto::PsStatus> finish(const proto::Caller& caller);

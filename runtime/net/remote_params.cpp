@@ -225,7 +225,10 @@ std::optional<RemoteParams::Completed> RemoteParams::completion_until(WallClock:
   if (queue_.AsyncNext(&tag, &good, time) != grpc::CompletionQueue::GOT_EVENT) return std::nullopt;
   const auto* const of = static_cast<Call::Tag*>(tag);
   --of->call->owed;
-  if (of->call->is_former) return std::nullopt;
+  if (of->call->is_former) {
+    std::erase_if(former_, [](const auto& call) { return call->owed == 0; });
+    return std::nullopt;
+  }
   return Completed{of->ps, of->operation, good};
 }
 
@@ -316,18 +319,6 @@ Status RemoteParams::finish() {
   }
   if (first) return *first;
   return ok();
-}
-
-std::string RemoteParams::routes() const {
-  std::string words;
-  const std::vector<std::string> names = transports();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    words += (i == 0 ? "ps/" : ", ps/") + std::to_string(i) + " by " + names[i];
-  }
-  if (options_.wire != Wire::float32) {
-    words += ", in " + std::string(find_name(wire_names, options_.wire));
-  }
-  return words;
 }
 
 std::vector<std::string> RemoteParams::transports() const {

@@ -98,7 +98,6 @@ class RemoteParams final : public ParamsChannel {
   // "shared memory", "unix", "tcp" or "grpc" by ps.
   [[nodiscard]] std::vector<std::string> transports() const override;
   // "ps/0 by shared memory, ps/1 by tcp"
-  [[nodiscard]] std::string routes() const override;
 
  private:
   struct Ps;

@@ -1,6 +1,6 @@
-// A worker's way back to a ps that was lost and is started again, while the others are left alone:
-// another connection, by which the worker tells where it was and sends once more what was not
-// answered.
+// A worker's way back to a ps that was lost and is started again, or whose connection was cut,
+// while the others are left alone: another connection, by which the worker tells where it was and
+// sends once more what was not answered.
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +13,9 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr int kPauseMillis = 20;  // before a ps that has just gone again is looked for once more
+// Without an answer between: what ends every connection to it is no cut, but a frame that it cannot
+// take.
+constexpr int kMendsMax = 100;
 
 bool is_gone(const Error& error) { return error.code == Code::unavailable; }
 
@@ -50,9 +53,9 @@ bool RemoteParams::may_mend(const Ps& ps) const {
 }
 
 Status RemoteParams::mend(Ps& ps, const Error& error) {
-  if (!may_mend(ps) || !is_gone(error)) return ps.explain(error);
+  if (!may_mend(ps) || !is_gone(error) || ps.mends >= kMendsMax) return ps.explain(error);
   if (options_.stop.stop_requested()) return unavailable("asked to stop");
-  log_warning("a ps is gone, and waited for", {{"ps", ps.address}, {"message", error.message}});
+  log_warning("a connection to a ps has ended", {{"ps", ps.address}, {"message", error.message}});
   ps.shared.reset();
   ps.lane.reset();
   if (ps.call) forget_stream(ps);
@@ -119,11 +122,9 @@ Status RemoteParams::send_again(Ps& ps) {
 // It had answered. What the answer told is still to be reported: the next one comes in its place.
 void RemoteParams::ask_again(Ps& ps) {
   ps.unreported += std::exchange(ps.pulled.sums, {});
-  if (ClockAtPs::sends_same(ps.last.header.examples() > 0, true)) return;
-  ps.last.header.clear_step();
-  ps.last.header.clear_examples();
-  ps.last.header.clear_snapshot_step();
-  ps.last.payload = {};
+  using enum ClockAtPs::Sent;
+  if (ClockAtPs::sends_same(ps.last.header.examples() > 0 ? answered_push : pull)) return;
+  ps.last = {};  // which pulls the newest
 }
 
 // Nobody else notices that one of them is gone, and until it has heard of all workers it lets the

@@ -28,39 +28,18 @@ std::shared_ptr<RowBody> body_of(const BagShare& share) {
 
 Result<RowCalls::BagsRead> RowCalls::look_up_bags(const BagView& batch) {
   std::vector<BagShare> shares = share_bags(batch, std::ssize(ps_), options_.width);
-  BagsRead read;
-  std::vector<grpc::ByteBuffer> requests(ps_.size());
-  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
-    if (shares[ps].ids.empty()) continue;
-    proto::RowFrame about = header(0);
-    about.set_lookup(lookups_[ps].next);
-    const auto body = body_of(shares[ps]);
-    about.add_counts(std::ssize(body->ids));
-    about.set_bags(std::ssize(body->sizes));
-    about.set_elements(std::ssize(body->places));
-    read.traffic.sent += body->bytes();
-    requests[ps] = encode_rows(about, body);
-  }
-  TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
-  read.bags.x = join_bags(shares, batch.x.rows());
+  Bodies bodies;
+  for (const BagShare& share : shares) bodies.push_back(body_of(share));
+  TRY_ASSIGN(const Answers answers, ask(bodies, Keep::yes));
+  BagsRead read{.bags = {.x = join_bags(shares, batch.x.rows()), .vectors = {}},
+                .traffic = answers.traffic};
   asked_.clear();
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
     BagShare& share = shares[ps];
-    const std::vector<float>& got = replies[ps].body.rows;
-    if (std::ssize(got) != share.vectors() * options_.width) {
-      return invalid(ps_[ps].name + ": answered with " + std::to_string(got.size()) +
-                     " floats for " + std::to_string(share.vectors()) + " rows or bags");
-    }
+    TRY_ASSIGN(const auto got, vectors_of(answers, ps, share.vectors()));
     read.bags.vectors.insert(read.bags.vectors.end(), got.begin(), got.end());
-    AskedBags asked;
-    if (!share.ids.empty()) {
-      read.traffic.received += replies[ps].body.bytes();
-      if (share.mode == RowMode::bags) ++read.traffic.pooled;
-      const std::int64_t number = lookups_[ps].next++;
-      if (replies[ps].header.lookup() == number) asked.lookup = number;
-    }
-    asked.share = std::move(share);
-    asked_.push_back(std::move(asked));
+    if (!share.ids.empty() && share.mode == RowMode::bags) ++read.traffic.pooled;
+    asked_.push_back({.share = std::move(share), .lookup = answers.kept[ps]});
   }
   return read;
 }

@@ -31,44 +31,63 @@ Result<Traffic> RowCalls::look_up(std::int64_t part, std::span<const std::int64_
   return fetch(ids, rows, part);
 }
 
+// What each ps is asked for; nobody where there are no ids.
+Result<RowCalls::Answers> RowCalls::ask(const Bodies& bodies, Keep keep) {
+  Answers answers;
+  std::vector<grpc::ByteBuffer> requests(ps_.size());
+  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
+    const RowBody& body = *bodies[ps];
+    if (body.ids.empty()) continue;
+    proto::RowFrame about = header(0);
+    about.add_counts(std::ssize(body.ids));
+    about.set_bags(std::ssize(body.sizes));
+    about.set_elements(std::ssize(body.places));
+    if (keep == Keep::yes) about.set_lookup(lookups_[ps].next);
+    answers.traffic.sent += body.bytes();
+    requests[ps] = encode_rows(about, bodies[ps]);
+  }
+  TRY_ASSIGN(answers.of_ps, exchange(Method::read, requests));
+  answers.kept.resize(ps_.size());
+  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!requests[ps].Valid()) continue;
+    answers.traffic.received += answers.of_ps[ps].body.bytes();
+    if (keep == Keep::no) continue;
+    const std::int64_t number = lookups_[ps].next++;
+    if (answers.of_ps[ps].header.lookup() == number) answers.kept[ps] = number;
+  }
+  return answers;
+}
+
+// The floats of so many rows or bags.
+Result<std::span<const float>> RowCalls::vectors_of(const Answers& answers, std::size_t ps,
+                                                    std::int64_t vectors) const {
+  const std::vector<float>& got = answers.of_ps[ps].body.rows;
+  if (std::ssize(got) == vectors * options_.width) return std::span(got);
+  return invalid(ps_[ps].name + ": answered with " + std::to_string(got.size()) + " floats for " +
+                 std::to_string(vectors) + " rows or bags");
+}
+
 Result<Traffic> RowCalls::fetch(std::span<const std::int64_t> ids, std::span<float> rows,
                                 std::optional<std::int64_t> part) {
   std::vector<std::vector<std::size_t>> places(ps_.size());  // by ps, in ids
-  std::vector<std::shared_ptr<RowBody>> bodies;
+  Bodies bodies;
   for (std::size_t i = 0; i < ps_.size(); ++i) bodies.push_back(std::make_shared<RowBody>());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto ps = static_cast<std::size_t>(owner_of_row(ids[i], std::ssize(ps_)));
     places[ps].push_back(i);
     bodies[ps]->ids.push_back(ids[i]);
   }
-  std::vector<grpc::ByteBuffer> requests(ps_.size());
-  for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
-    if (places[ps].empty()) continue;
-    proto::RowFrame about = header(0);
-    about.add_counts(std::ssize(places[ps]));
-    if (part) about.set_lookup(lookups_[ps].next);
-    requests[ps] = encode_rows(about, bodies[ps]);
-  }
-  TRY_ASSIGN(const std::vector<RowMessage> replies, exchange(Method::read, requests));
+  TRY_ASSIGN(const Answers answers, ask(bodies, part ? Keep::yes : Keep::no));
   const auto width = static_cast<std::size_t>(options_.width);
-  Traffic traffic{.sent = std::ssize(std::as_bytes(ids)), .received = 0};
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
-    const std::vector<float>& got = replies[ps].body.rows;
-    if (got.size() != places[ps].size() * width) {
-      return invalid(ps_[ps].name + ": answered with " + std::to_string(got.size()) +
-                     " floats for " + std::to_string(places[ps].size()) + " rows");
-    }
-    traffic.received += replies[ps].body.bytes();
+    TRY_ASSIGN(const auto got, vectors_of(answers, ps, std::ssize(places[ps])));
     for (std::size_t i = 0; i < places[ps].size(); ++i) {
       std::copy_n(got.data() + i * width, width, rows.data() + places[ps][i] * width);
     }
-    if (!part || places[ps].empty()) continue;
-    Lookups& lookups = lookups_[ps];
-    const bool kept = replies[ps].header.lookup() == lookups.next;
-    if (kept) lookups.kept.push_back({lookups.next, *part, std::move(bodies[ps])});
-    ++lookups.next;
+    if (answers.kept[ps] == 0) continue;
+    lookups_[ps].kept.push_back({answers.kept[ps], *part, std::move(bodies[ps])});
   }
-  return traffic;
+  return answers.traffic;
 }
 
 // By lookups where what is kept for its parts is what they are of; else by ids.

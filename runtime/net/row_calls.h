@@ -83,6 +83,16 @@ class RowCalls {
                                                   std::span<const float> gradients,
                                                   Naming naming) const;
 
+  using Bodies = std::vector<std::shared_ptr<RowBody>>;  // by ps
+  enum class Keep { no, yes };
+  struct Answers {
+    std::vector<RowMessage> of_ps;
+    std::vector<std::int64_t> kept;  // by ps: the lookup's number, 0: it keeps none
+    Traffic traffic;
+  };
+  Result<Answers> ask(const Bodies& bodies, Keep keep);
+  [[nodiscard]] Result<std::span<const float>> vectors_of(const Answers& answers, std::size_t ps,
+                                                          std::int64_t vectors) const;
   Result<Traffic> fetch(std::span<const std::int64_t> ids, std::span<float> rows,
                         std::optional<std::int64_t> part);
   [[nodiscard]] Frame frame_of(proto::RowFrame about, std::vector<RowGradients> share,

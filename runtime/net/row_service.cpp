@@ -27,7 +27,7 @@ Status PsServer::check_rows_caller(const proto::RowFrame& header) const {
   TRY(check_token(header.token()));
   const auto newest = newest_caller_.find(header.rank());
   if (newest != newest_caller_.end() && header.process() < newest->second.first) {
-    return conflict("another process of this task has come");
+    return superseded();
   }
   return ok();
 }

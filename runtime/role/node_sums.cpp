@@ -16,7 +16,8 @@ void add(std::span<float> sum, std::span<const float> right, std::size_t begin, 
 Result<bool> NodeSums::add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
   waiting_.clear();
   settled_ = elements_;
-  return add_up(node, 0, sum, true, leaf);
+  end_ = node.end;
+  return add_below({.node = node}, sum, leaf);
 }
 
 // Every addition is of one element of two sums, so their order by element is free: that of the
@@ -29,17 +30,18 @@ void NodeSums::settle(std::size_t from) {
   settled_ = from;
 }
 
-Result<bool> NodeSums::add_up(Leaves node, std::size_t depth, NodeSum sum, bool is_last,
-                              const Leaf& leaf) {
+Result<bool> NodeSums::add_below(Place place, NodeSum sum, const Leaf& leaf) {
+  const auto [node, depth] = place;
   if (node.count() == 1) return leaf(node.begin, sum);
   const std::int64_t middle = divide(node);
-  TRY_ASSIGN(const bool left_done, add_up({node.begin, middle}, depth + 1, sum, false, leaf));
+  const bool is_last = node.end == end_;  // the last leaf is among them
+  TRY_ASSIGN(const bool left_done, add_below({{node.begin, middle}, depth + 1}, sum, leaf));
   if (!left_done) return false;
   while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
   RowGradients right_rows;
   const NodeSum right{scratch_[depth].span(), right_rows};
   if (is_last) waiting_.push_back({sum.dense, right.dense});
-  TRY_ASSIGN(const bool right_done, add_up({middle, node.end}, depth + 1, right, is_last, leaf));
+  TRY_ASSIGN(const bool right_done, add_below({{middle, node.end}, depth + 1}, right, leaf));
   if (!right_done) return false;
   add(sum.dense, right.dense, 0, is_last ? settled_ : elements_);
   if (row_width_ > 0) sum.rows = add_rows(sum.rows, right_rows, row_width_);

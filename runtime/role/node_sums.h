@@ -43,11 +43,16 @@ class NodeSums {
     std::span<const float> right;
   };
 
-  Result<bool> add_up(Leaves node, std::size_t depth, NodeSum sum, bool is_last, const Leaf& leaf);
+  struct Place {
+    Leaves node;
+    std::size_t depth = 0;  // below the node that is asked for
+  };
+  Result<bool> add_below(Place place, NodeSum sum, const Leaf& leaf);
 
   std::size_t elements_;
   std::int64_t row_width_;
   std::deque<AlignedBuffer> scratch_;  // by depth in the tree; views of it stay valid
+  std::int64_t end_ = 0;               // of the leaves of the node that is asked for
   std::vector<Waiting> waiting_;       // for the last leaf, from the node itself downwards
   std::size_t settled_ = 0;            // from here on their sums are whole
 };

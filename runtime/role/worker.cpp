@@ -18,6 +18,7 @@
 #include "runtime/role/final_tail.h"
 #include "runtime/role/finite_check.h"
 #include "runtime/role/heir.h"
+#include "runtime/role/holders.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/node_sums.h"
 #include "runtime/role/own_share.h"
@@ -54,7 +55,8 @@ class Training {
     forget_what_was_before();
     residual_step_ = pulled_.version;
     log_info("training", {{"version", pulled_.version}, {"max_steps", plan_.max_steps}});
-    TRY(task_.phase(PhaseEvent::Phase::running, params_.routes()));
+    TRY(task_.phase(PhaseEvent::Phase::running,
+                    routes_of(task_.context.spec, params_.transports())));
 
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {

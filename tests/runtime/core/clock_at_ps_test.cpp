@@ -38,9 +38,9 @@ TEST_CASE("a push that one ps has and another lacks is made up for", "[clock_at_
 }
 
 TEST_CASE("a push is sent again until it is answered, a pull also after that", "[clock_at_ps]") {
-  CHECK(ClockAtPs::sends_same(true, false));
-  CHECK_FALSE(ClockAtPs::sends_same(true, true));
-  CHECK(ClockAtPs::sends_same(false, true));
+  CHECK(ClockAtPs::sends_same(ClockAtPs::Sent::push));
+  CHECK_FALSE(ClockAtPs::sends_same(ClockAtPs::Sent::answered_push));
+  CHECK(ClockAtPs::sends_same(ClockAtPs::Sent::pull));
 }
 
 }  // namespace trainyard::runtime

@@ -134,7 +134,8 @@ Result<End> train(const RemoteOptions& options, const GangSpec& spec, bool in_pi
     }
     const std::int64_t step = (sync ? end.pulled.version : end.pulled.rank_step) + 1;
     test::fake_gradient(end.pulled.parameters, options.rank, step, gradient->span());
-    const Contribution contribution{.step = step, .sums = {.examples = 1}, .gradient = gradient};
+    const Contribution contribution{
+        .step = step, .sums = {.examples = 1, .correct = 1}, .gradient = gradient};
     before_push(options.rank, step);
     if (in_pieces && params->begin_push(contribution)) params->release(spec.elements / 4);
     TRY_ASSIGN(end.pulled, params->push_pull(contribution));
@@ -246,12 +247,33 @@ TEST_CASE("sync: a ps that waits for a worker no more is not called again", "[cu
     REQUIRE(lost.exchange(lost.pull(1)).has_value());
     lost.context.TryCancel();
     const auto gradient = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
-    const auto pushed =
-        (*params)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+    const auto pushed = (*params)->push_pull(
+        {.step = 1, .sums = {.examples = 1, .correct = 1}, .gradient = gradient});
     REQUIRE_FALSE(pushed.has_value());
     CHECK(pushed.error().code == Code::unavailable);
     CHECK(pushed.error().message.ends_with("the worker of rank 1 is gone"));
   }
+}
+
+TEST_CASE("a frame that no connection brings to the ps ends the exchange", "[cut_connection]") {
+  GangSpec spec = test::small_gang;
+  spec.reconnect_limit = patience;
+  spec.return_limit = patience;
+  const Gang gang(spec);
+  test::Detour detour(gang.addresses().front(), Transport::tcp);
+  RemoteOptions options = gang.options(0, Transport::tcp);
+  options.ps = {detour.address()};
+  const auto params = RemoteParams::connect(options);
+  REQUIRE(params.has_value());
+  REQUIRE((*params)->pull(0).has_value());
+  detour.relay().cut_each_after(CuttingRelay::Way::up, 1000);
+  const auto gradient = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
+  const auto pushed = (*params)->push_pull(
+      {.step = 1, .sums = {.examples = 1, .correct = 1}, .gradient = gradient});
+  REQUIRE_FALSE(pushed.has_value());
+  CHECK(pushed.error().code == Code::unavailable);
+  CHECK(pushed.error().message.find("no answer in time") == std::string::npos);
+  CHECK(detour.relay().cuts() == 101);
 }
 
 TEST_CASE("a connection that was cut and is heard of last is refused", "[cut_connection]") {
@@ -266,7 +288,7 @@ TEST_CASE("a connection that was cut and is heard of last is refused", "[cut_con
   pull.set_connection(0);
   const auto late = older.exchange(pull);
   REQUIRE_FALSE(late.has_value());
-  CHECK(late.error().message == "another process of this task has come");
+  CHECK(late.error().message == "another connection of this task has come");
   pull.set_connection(1);
   CHECK(newer.exchange(pull).has_value());
 }

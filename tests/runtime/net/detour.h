@@ -1,5 +1,6 @@
 // A way from a worker to a ps that can be cut while both go on: by stream sockets and by gRPC. What
-// is on its way is lost then, and whoever calls again is let through.
+// is on its way is lost then, and whoever calls again is let through. (Relay, of relay.h, hides all
+// but one TCP port, and once it is cut nobody gets through.)
 #pragma once
 
 #include <poll.h>
@@ -53,6 +54,12 @@ class CuttingRelay {
   void cut_after(Way way, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     left_[index_of(way)] = bytes;
+  }
+  // So whenever it is cut, again.
+  void cut_each_after(Way way, std::size_t bytes) {
+    cut_after(way, bytes);
+    const std::lock_guard lock(mutex_);
+    each_[index_of(way)] = bytes;
   }
   // Until it is cut nothing passes that way.
   void hold(Way way) {
@@ -143,7 +150,7 @@ class CuttingRelay {
   }
   void note_cut() {
     const std::lock_guard lock(mutex_);
-    left_ = {};
+    left_ = each_;
     held_ = {};
     ++cuts_;
     up_since_ = 0;
@@ -174,6 +181,7 @@ class CuttingRelay {
   Place here_;
   std::mutex mutex_;
   std::array<std::optional<std::size_t>, 2> left_;  // by way
+  std::array<std::optional<std::size_t>, 2> each_;  // likewise
   std::array<bool, 2> held_{};                      // likewise
   bool cuts_now_ = false;
   int cuts_ = 0;

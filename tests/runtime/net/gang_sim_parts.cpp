@@ -90,7 +90,8 @@ void Process::mend(std::size_t ps) {
   streams[ps] = {.number = streams[ps].number + 1};
   std::erase_if(unsent, [ps](const auto& each) { return each.first == ps; });
   Frame frame = last[ps];
-  if (!ClockAtPs::sends_same(!frame.pull, answers[ps].has_value())) {
+  using enum ClockAtPs::Sent;
+  if (!ClockAtPs::sends_same(frame.pull ? pull : answers[ps] ? answered_push : push)) {
     frame = {};
     frame.pull = Pull{.rank = rank};
   }

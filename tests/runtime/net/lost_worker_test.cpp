@@ -64,7 +64,7 @@ TEST_CASE("what an earlier process of a task sends late is refused", "[lost_work
 
   const auto late = earlier.exchange(earlier.push(1, 1));
   REQUIRE_FALSE(late.has_value());
-  CHECK(late.error().message == "another process of this task has come");
+  CHECK(late.error().message == "another connection of this task has come");
 
   StockStream other(gang.addresses().front());
   other.stream->Write(other.push(0, 1));
@@ -83,7 +83,7 @@ TEST_CASE("an earlier process of a task that is heard of last is refused", "[los
   pull.set_process(1);
   const auto late = earlier.exchange(pull);
   REQUIRE_FALSE(late.has_value());
-  CHECK(late.error().message == "another process of this task has come");
+  CHECK(late.error().message == "another connection of this task has come");
 
   StockStream other(gang.addresses().front());
   other.stream->Write(other.push(0, 1));

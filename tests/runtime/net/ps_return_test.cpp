@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tests/runtime/net/detour.h"
 #include "tests/runtime/net/gang.h"
 
 namespace trainyard::runtime {
@@ -85,8 +86,9 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, const Way& way, Bar
       TRY_ASSIGN(end.pulled, params->pull_turn());
       continue;
     }
-    const Contribution contribution{
-        .step = end.pulled.rank_step + 1, .sums = {.examples = 1}, .gradient = gradient};
+    const Contribution contribution{.step = end.pulled.rank_step + 1,
+                                    .sums = {.examples = 1, .correct = 1},
+                                    .gradient = gradient};
     if (end.pushes % 2 == 0 && params->begin_push(contribution)) {
       params->release(gang.spec().elements / 2);
     }
@@ -202,7 +204,8 @@ TEST_CASE("a worker that waits for another ps tells the one that is back where i
       pulled = (*first)->pull(0);
       const auto gradient =
           std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
-      pushed = (*first)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+      pushed = (*first)->push_pull(
+          {.step = 1, .sums = {.examples = 1, .correct = 1}, .gradient = gradient});
     }
     for (const Result<Pulled>* const end : {&pulled, &pushed, &waited}) {
       INFO((end->has_value() ? "" : end->error().message));
@@ -210,6 +213,58 @@ TEST_CASE("a worker that waits for another ps tells the one that is back where i
       CHECK((*end)->oldest == (end == &pulled ? 0 : 1));
     }
     CHECK(pulled->turn);
+  }
+}
+
+namespace {
+
+// Waits until the ps knows of that step of rank 0.
+bool has_taken(const Gang& gang, std::size_t ps, std::int64_t step) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto status = test::status_of(gang.addresses()[ps], 0);
+    if (status.has_value() && status->rank_step() >= step) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a ps that has answered a push is lost before another answers it", "[ps_return]") {
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    const GangSpec spec = async_gang(100);
+    Gang gang(spec);
+    const auto first = RemoteParams::connect(gang.options(0, transport));
+    const auto second = RemoteParams::connect(gang.options(1, transport));
+    REQUIRE(first.has_value());
+    REQUIRE(second.has_value());
+    REQUIRE((*first)->pull(0).has_value());
+    REQUIRE((*second)->pull(0).has_value());
+    Result<Pulled> pushed = internal("never ran");
+    Result<Pulled> pulled = internal("never ran");
+    gang.lose_ps(1);
+    {
+      const std::jthread pushes([&] {
+        const auto gradient =
+            std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
+        pushed = (*first)->push_pull(
+            {.step = 1, .sums = {.examples = 9, .correct = 7}, .gradient = gradient});
+      });
+      CHECK(has_taken(gang, 0, 1));
+      gang.return_ps(1);  // and answers nobody until both have told
+      gang.lose_ps(0);
+      gang.return_ps(0);
+      CHECK(has_taken(gang, 0, 1));  // it was told
+      pulled = (*second)->pull(0);
+    }
+    for (const Result<Pulled>* const end : {&pushed, &pulled}) {
+      INFO((end->has_value() ? "" : end->error().message));
+      REQUIRE(end->has_value());
+    }
+    CHECK(pushed->rank_step == 1);
+    CHECK(pushed->rank_step_max == 1);
+    CHECK(pushed->lost_updates == 1);
   }
 }
 
@@ -244,8 +299,10 @@ TEST_CASE("a ps that is back is in no checkpoint that began before", "[ps_return
   REQUIRE((*params)->pull(0).has_value());
   const auto gradient = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
   const auto push = [&](std::int64_t step, std::int64_t snapshot) {
-    const auto pulled = (*params)->push_pull(
-        {.step = step, .sums = {.examples = 1}, .snapshot_step = snapshot, .gradient = gradient});
+    const auto pulled = (*params)->push_pull({.step = step,
+                                              .sums = {.examples = 1, .correct = 1},
+                                              .snapshot_step = snapshot,
+                                              .gradient = gradient});
     INFO((pulled.has_value() ? "" : pulled.error().message));
     REQUIRE(pulled.has_value());
   };

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 // The parameters after three steps of a worker that is alone.
 Result<std::vector<float>> train_alone(const RemoteOptions& options, Names routes) {
   TRY_ASSIGN(const auto params, RemoteParams::connect(options));
-  if (params->transports() != routes) return invalid("went " + params->routes());
+  if (params->transports() != routes) return invalid("went " + params->transports().front());
   const auto gradient = params->gradient_buffer(static_cast<std::size_t>(options.arena_elements));
   TRY_ASSIGN(Pulled pulled, params->pull(0));
   for (std::int64_t step = 1; step <= 3; ++step) {
@@ -49,7 +49,7 @@ void check_that_refusal_is_heard(const RemoteOptions& options, const std::string
   REQUIRE_FALSE(pulled.has_value());
   CHECK(pulled.error().code == Code::conflict);
   CHECK(pulled.error().message ==
-        "ps/1 at " + options.ps[1] + ": another process of this task has come");
+        "ps/1 at " + options.ps[1] + ": another connection of this task has come");
 }
 
 const GangSpec two_ps{.ps = 2, .workers = 2, .max_steps = 3};

@@ -216,7 +216,7 @@ TEST_CASE("what an earlier process says to be final is not taken for its success
   earlier.release(100);
   const auto refused = answer_at(earlier);
   REQUIRE_FALSE(refused.has_value());
-  CHECK(refused.error() == conflict("another process of this task has come"));
+  CHECK(refused.error() == conflict("another connection of this task has come"));
 
   std::ranges::fill(arena.buffer().span(), 0.0F);
   const auto answer = exchange(lane, push);

@@ -217,7 +217,7 @@ TEST_CASE("what an earlier process sends late at a stream is refused", "[stream_
   StreamClient earlier = worker(gang, 1);
   StreamClient successor = worker(gang, 1);
   CHECK(earlier.exchange(push_of(1, 1)).error() ==
-        conflict("another process of this task has come"));
+        conflict("another connection of this task has come"));
   StreamClient other = worker(gang, 0);
   REQUIRE(other.send(push_of(0, 1)));
   CHECK(successor.exchange(push_of(1, 1)).has_value());

@@ -1,0 +1,40 @@
+#include "runtime/role/holders.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "schemas/types/task.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard::runtime {
+
+std::vector<std::string> holders_of(const JobSpec& spec) {
+  std::vector<std::string> names;
+  const auto add = [&names](Role role, std::int64_t replicas) {
+    for (std::int64_t i = 0; i < replicas; ++i) {
+      names.push_back(task_name({.job = {}, .attempt = 0, .role = role, .index = i}));
+    }
+  };
+  if (spec.training.strategy == Strategy::parameter_server) {
+    add(Role::ps, spec.ps.replicas);
+    return names;
+  }
+  if (spec.chief) add(Role::chief, spec.chief->replicas);
+  add(Role::worker, spec.worker.replicas);
+  return names;
+}
+
+std::string routes_of(const JobSpec& spec, const std::vector<std::string>& transports) {
+  if (transports.empty()) return "";
+  const std::vector<std::string> names = holders_of(spec);
+  std::string words;
+  for (std::size_t i = 0; i < transports.size(); ++i) {
+    words += (i == 0 ? "" : ", ") + names.at(i) + " by " + transports[i];
+  }
+  if (spec.training.wire != Wire::float32) {
+    words += ", in " + std::string(find_name(wire_names, spec.training.wire));
+  }
+  return words;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,38 @@
+#include "runtime/role/holders.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainyard::runtime {
+namespace {
+
+using Names = std::vector<std::string>;
+
+JobSpec spec_of(Strategy strategy) {
+  JobSpec spec;
+  spec.training.strategy = strategy;
+  spec.ps.replicas = 2;
+  spec.worker.replicas = 2;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("ps hold the parameters, and with all-reduce the workers do", "[holders]") {
+  CHECK(holders_of(spec_of(Strategy::parameter_server)) == Names{"ps/0", "ps/1"});
+  JobSpec spec = spec_of(Strategy::all_reduce);
+  CHECK(holders_of(spec) == Names{"worker/0", "worker/1"});
+  spec.chief.emplace().replicas = 1;
+  CHECK(holders_of(spec) == Names{"chief/0", "worker/0", "worker/1"});
+}
+
+TEST_CASE("a route to each holder is told, and what goes over it", "[holders]") {
+  JobSpec spec = spec_of(Strategy::parameter_server);
+  CHECK(routes_of(spec, {"tcp", "unix"}) == "ps/0 by tcp, ps/1 by unix");
+  spec.training.wire = Wire::bfloat16;
+  CHECK(routes_of(spec, {"tcp", "unix"}) == "ps/0 by tcp, ps/1 by unix, in bfloat16");
+  CHECK(routes_of(spec_of(Strategy::all_reduce), {"tcp", "shared memory"}) ==
+        "worker/0 by tcp, worker/1 by shared memory");
+  CHECK(routes_of(spec, {}).empty());
+}
+
+}  // namespace trainyard::runtime
