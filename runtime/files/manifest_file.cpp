@@ -35,12 +35,12 @@ Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
         return saved.name == ours.name && saved.shape == std::vector{ours.columns};
       });
   if (!same_variables || !same_rows) {
-    return invalid("the checkpoint of step " + std::to_string(manifest.step) +
-                   " is of another model: its variables differ");
+    return conflict("the checkpoint of step " + std::to_string(manifest.step) +
+                    " is of another model: its variables differ");
   }
   if (!std::ranges::equal(manifest.slots, slot_names)) {
-    return invalid("the checkpoint of step " + std::to_string(manifest.step) +
-                   " is of another optimizer: its slots differ");
+    return conflict("the checkpoint of step " + std::to_string(manifest.step) +
+                    " is of another optimizer: its slots differ");
   }
   return ok();
 }

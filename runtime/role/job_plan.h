@@ -57,6 +57,8 @@ struct StartingShare {
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);
+// Why there is none is the task's cause then: lost, or of another model, which it will always be.
+Result<StartingShare> caused(FailureCause& cause, Result<StartingShare> share);
 // Async: its rank_steps alone, one for each rank.
 Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan);
 // The same of a ps whose process died and was started again alone: from the newest shard that it

@@ -10,7 +10,7 @@ Account account_of(Reason cause) {
 }
 
 bool is_final(const JobSpec& spec, Reason cause) {
-  if (cause == Reason::bad_data) return true;
+  if (cause == Reason::bad_data || cause == Reason::checkpoint_mismatch) return true;
   const bool repeats_itself =
       spec.mode == Mode::sync && spec.training.deterministic && !has_backup_workers(spec);
   return cause == Reason::nan_loss && repeats_itself;

@@ -16,9 +16,9 @@ Account account_of(Reason cause);
 // will not fare better next time.
 inline constexpr std::int64_t infra_restarts_max = 100;
 
-// Trying again cannot help: BAD_DATA always (the same file will be as bad), NAN_LOSS where training
-// is deterministic and synchronous, without backup workers (the same steps lead to the same
-// numbers).
+// Trying again cannot help: BAD_DATA and CHECKPOINT_MISMATCH always (the same file will be as bad),
+// NAN_LOSS where training is deterministic and synchronous, without backup workers (the same steps
+// lead to the same numbers).
 bool is_final(const JobSpec& spec, Reason cause);
 
 bool may_restart(const Job& job, Reason cause);

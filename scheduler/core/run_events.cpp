@@ -20,9 +20,12 @@ struct Meaning {
   // The agent shows the phase as the task's state; what it says besides is for people: of one that
   // begins to train, how it reaches the parameters.
   void operator()(const PhaseEvent& phase) const {
-    if (phase.phase == PhaseEvent::Phase::running) task.row.routes = phase.detail;
+    const bool trains = phase.phase == PhaseEvent::Phase::running;
+    if (trains) task.row.routes = phase.detail;
     if (phase.detail.empty()) return;
-    turn.note(job, {.kind = "task", .message = phase.detail, .task = task_name(task.row.key)});
+    turn.note(job, {.kind = "task",
+                    .message = (trains ? "reaches " : "") + phase.detail,
+                    .task = task_name(task.row.key)});
   }
   void operator()(const ShardEvent&) const {}  // the manifest names the shards again
 

@@ -16,7 +16,7 @@ struct ReasonRow {
   ReasonClass reason_class;
 };
 
-constexpr std::array<ReasonRow, 27> reasons{{
+constexpr std::array<ReasonRow, 28> reasons{{
     {Reason::none, "", ReasonClass::none},
     {Reason::queued, "QUEUED", ReasonClass::sched},
     {Reason::no_capacity, "NO_CAPACITY", ReasonClass::sched},
@@ -27,6 +27,7 @@ constexpr std::array<ReasonRow, 27> reasons{{
     {Reason::gang_running, "GANG_RUNNING", ReasonClass::sched},
     {Reason::exit_nonzero, "EXIT_NONZERO", ReasonClass::user},
     {Reason::bad_data, "BAD_DATA", ReasonClass::user},
+    {Reason::checkpoint_mismatch, "CHECKPOINT_MISMATCH", ReasonClass::user},
     {Reason::nan_loss, "NAN_LOSS", ReasonClass::user},
     {Reason::oom_killed, "OOM_KILLED", ReasonClass::user},
     {Reason::user_cancelled, "USER_CANCELLED", ReasonClass::user},

@@ -19,7 +19,8 @@ enum class Reason {
   gang_running,
   // USER
   exit_nonzero,
-  bad_data,  // a data file is missing, truncated or of the wrong shape
+  bad_data,             // a data file is missing, truncated or of the wrong shape
+  checkpoint_mismatch,  // resume_from names one of another model or optimizer
   nan_loss,
   oom_killed,  // its own memory: it asked for too little
   user_cancelled,

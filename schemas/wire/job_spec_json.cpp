@@ -135,10 +135,11 @@ void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
     fault("/training/global_batch_size", "needs mode sync; async has batch_size, per worker");
   }
   const std::int64_t trainers = training_replicas(spec);
-  if (step_leaves(spec) < trainers) {
-    fault("/training/micro_batch_size", "leaves " + std::to_string(step_leaves(spec)) +
-                                            " micro-batches for " + std::to_string(trainers) +
-                                            " workers: each needs one at least");
+  const std::int64_t leaves = step_leaves(spec);
+  if (leaves > 0 && leaves < trainers) {
+    fault("/training/micro_batch_size",
+          "leaves " + std::to_string(leaves) + (leaves == 1 ? " micro-batch" : " micro-batches") +
+              " for " + std::to_string(trainers) + " workers: each needs one at least");
   }
 }
 

@@ -98,6 +98,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
 }  // namespace
 
 ParsedJson parse_json_text(std::string_view text) {
+  if (!is_valid_utf8(text)) return NotJson{"not JSON: it is not UTF-8"};
   DocumentBuilder builder;
   json::sax_parse(text, &builder);
   return std::move(builder).take();

@@ -98,7 +98,10 @@ void read_micro_batches(Fields& fields, TrainingSpec& training, const JsonPlace&
   if (fields.find("batch_size")) {
     fault("batch_size", "must be absent where global_batch_size is given");
   }
-  if (*global % *micro != 0) {
+  if (*micro > *global) {
+    fault("micro_batch_size", "must be at most global_batch_size, " + std::to_string(*global) +
+                                  ", got " + std::to_string(*micro));
+  } else if (*global % *micro != 0) {
     fault("global_batch_size", "must be a multiple of micro_batch_size, " + std::to_string(*micro) +
                                    ", got " + std::to_string(*global));
   } else if (*global / *micro > leaves_max) {

@@ -248,6 +248,30 @@ TEST_CASE("a missing data file ends the task with a reason that names it", "[job
   CHECK(failures[0].message.find("/no/such/folder") != std::string::npos);
 }
 
+TEST_CASE("a checkpoint of another model or optimizer ends the task that would restore it",
+          "[job]") {
+  JobSpec spec = small_job();
+  spec.ps.replicas = 0;
+  spec.worker.replicas = 1;
+  spec.training.strategy = Strategy::local;
+  Job first(spec);
+  first.start();
+  CHECK(first.wait_all() == Codes{{"worker/0", 0}});
+
+  JobSpec wider = spec;
+  wider.model.hidden.front() += 1;
+  JobSpec other = spec;
+  other.training.optimizer.name = OptimizerName::adagrad;
+  for (const JobSpec& next : {wider, other}) {
+    Job job(next, first.newest_checkpoint());
+    job.start();
+    CHECK(job.wait_all() == Codes{{"worker/0", 1}});
+    const auto failure = last_of<FailureEvent>(job, "worker/0");
+    CHECK(failure.reason == "CHECKPOINT_MISMATCH");
+    CHECK(failure.message.find("is of another") != std::string::npos);
+  }
+}
+
 TEST_CASE("a loss that is no number ends the job before it is saved", "[job]") {
   JobSpec spec = small_job();
   spec.ps.replicas = 0;

@@ -67,6 +67,17 @@ TEST_CASE("a task that lost a peer is not named when the cause comes after it", 
   CHECK(yard.job("j").reason == Reason::bad_data);
 }
 
+TEST_CASE("a checkpoint that does not fit fails the job at once", "[scheduler]") {
+  Yard yard = running_job();
+  yard.tell("a", "ps/0", FailureEvent{"CHECKPOINT_MISMATCH", "it is of another model"});
+  yard.end("a", "ps/0", {1, {}});
+  CHECK(yard.job("j").goal == JobState::failed);
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::failed);
+  CHECK(yard.job("j").reason == Reason::checkpoint_mismatch);
+  CHECK(yard.job("j").restarts == Restarts{0, 0});
+}
+
 TEST_CASE("a job fails once its restarts are used up", "[scheduler]") {
   Yard yard = running_job(1);
   yard.end("a", "worker/1", {1, {}});

@@ -53,6 +53,7 @@ TEST_CASE("a bad line is refused with its offset and the field", "[wire]") {
     return result.error().message;
   };
   CHECK(message("{") == "run event at offset 77: not JSON: error at byte 2");
+  CHECK(message("{\"\xFF\": 1}") == "run event at offset 77: not JSON: it is not UTF-8");
   CHECK(message(R"({"time":null,"kind":"song"})").find("/kind") != std::string::npos);
   CHECK(message(R"({"time":"yesterday","kind":"phase"})").find("/time") != std::string::npos);
   CHECK(message(R"({"time":null,"kind":"metric","step":-1,"max_steps":0,"values":{}})")
