@@ -11,6 +11,7 @@
 #include "runtime/files/manifest_file.h"
 #include "runtime/model/row_batch.h"
 #include "runtime/role/checkpoint_files.h"
+#include "runtime/role/holders.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/spec_names.h"
@@ -40,7 +41,8 @@ Chief::Chief(Parts parts, std::int64_t start)
       saving_(parts.task.context.spec.checkpoint),
       progress_({.accuracy = parts_.dataset.shape().classes > 0,
                  .staleness = step_mode(parts_.task.context.spec) == Mode::async,
-                 .dropped = parts_.plan.has_backups()},
+                 .trainers = parts_.plan.has_backups() ? trainers_of(parts_.task.context.spec)
+                                                       : std::vector<std::string>{}},
                 start),
       reported_(start),
       evaluated_(start),

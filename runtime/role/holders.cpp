@@ -8,19 +8,27 @@
 
 namespace trainyard::runtime {
 
-std::vector<std::string> holders_of(const JobSpec& spec) {
-  std::vector<std::string> names;
-  const auto add = [&names](Role role, std::int64_t replicas) {
-    for (std::int64_t i = 0; i < replicas; ++i) {
-      names.push_back(task_name({.job = {}, .attempt = 0, .role = role, .index = i}));
-    }
-  };
-  if (spec.training.strategy == Strategy::parameter_server) {
-    add(Role::ps, spec.ps.replicas);
-    return names;
+namespace {
+
+void add(std::vector<std::string>& names, Role role, std::int64_t replicas) {
+  for (std::int64_t i = 0; i < replicas; ++i) {
+    names.push_back(task_name({.job = {}, .attempt = 0, .role = role, .index = i}));
   }
-  if (spec.chief) add(Role::chief, spec.chief->replicas);
-  add(Role::worker, spec.worker.replicas);
+}
+
+}  // namespace
+
+std::vector<std::string> trainers_of(const JobSpec& spec) {
+  std::vector<std::string> names;
+  if (spec.chief) add(names, Role::chief, spec.chief->replicas);
+  add(names, Role::worker, spec.worker.replicas);
+  return names;
+}
+
+std::vector<std::string> holders_of(const JobSpec& spec) {
+  if (spec.training.strategy != Strategy::parameter_server) return trainers_of(spec);
+  std::vector<std::string> names;
+  add(names, Role::ps, spec.ps.replicas);
   return names;
 }
 

@@ -1,4 +1,4 @@
-// Who holds the parameters, by name, and how a worker reaches them.
+// Who computes gradients and who holds the parameters, by name, and how the ones reach the others.
 #pragma once
 
 #include <string>
@@ -8,7 +8,9 @@
 
 namespace trainyard::runtime {
 
-// By share: "ps/0"; with all-reduce the workers, in the order of training_rank().
+// By training_rank(): "worker/0".
+std::vector<std::string> trainers_of(const JobSpec& spec);
+// By share: "ps/0"; with all-reduce the trainers.
 std::vector<std::string> holders_of(const JobSpec& spec);
 
 // For people, in one sentence: "ps/0 by tcp, ps/1 by unix, in bfloat16". `transports` by holder;

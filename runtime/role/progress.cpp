@@ -51,7 +51,7 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["apply_seconds"] = mean(times_.apply);
   }
 
-  if (kind_.dropped) add_dropped(values);
+  if (!kind_.trainers.empty()) add_dropped(values);
 
   const std::int64_t lost = lost_;
   if (lost > 0) values["lost_updates"] = static_cast<double>(lost);
@@ -80,14 +80,16 @@ void Progress::add_staleness(std::map<std::string, double>& values, std::int64_t
   }
 }
 
-// In all, and of each worker that has any.
+// In all, and of each task that has any.
 void Progress::add_dropped(std::map<std::string, double>& values) const {
   std::int64_t all = 0;
-  for (std::size_t rank = 0; rank < dropped_.size(); ++rank) {
+  const std::size_t ranks = std::min(dropped_.size(), kind_.trainers.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     if (dropped_[rank] == 0) continue;
     all += dropped_[rank];
-    values["dropped_contributions_worker_" + std::to_string(rank)] =
-        static_cast<double>(dropped_[rank]);
+    std::string task = kind_.trainers[rank];
+    std::ranges::replace(task, '/', '_');
+    values["dropped_contributions_" + task] = static_cast<double>(dropped_[rank]);
   }
   values["dropped_contributions"] = static_cast<double>(all);
 }

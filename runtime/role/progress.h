@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/role/step_times.h"
@@ -19,10 +20,11 @@ class Progress {
   struct Kind {
     bool accuracy = false;   // of a classification
     bool staleness = false;  // of async: mean, quantiles and counts of all updates
-    bool dropped = false;    // of backup workers: contributions that came too late
+    // Where there are backup workers, whose contributions may come too late: all by rank.
+    std::vector<std::string> trainers = {};
   };
 
-  Progress(Kind kind, std::int64_t version) : kind_(kind), version_(version) {}
+  Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
   void add(const Pulled& pulled);
   // Of a step of this task.

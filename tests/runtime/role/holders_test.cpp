@@ -19,6 +19,7 @@ JobSpec spec_of(Strategy strategy) {
 
 TEST_CASE("ps hold the parameters, and with all-reduce the workers do", "[holders]") {
   CHECK(holders_of(spec_of(Strategy::parameter_server)) == Names{"ps/0", "ps/1"});
+  CHECK(trainers_of(spec_of(Strategy::parameter_server)) == Names{"worker/0", "worker/1"});
   JobSpec spec = spec_of(Strategy::all_reduce);
   CHECK(holders_of(spec) == Names{"worker/0", "worker/1"});
   spec.chief.emplace().replicas = 1;
