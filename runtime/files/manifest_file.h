@@ -22,7 +22,7 @@ Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& m
 // The manifest of a checkpoint that is to be restored. `invalid` when its hash differs.
 Result<Manifest> read_manifest(const RestoreFrom& restore);
 
-// `invalid` unless the checkpoint is of this model and optimizer.
+// `conflict` unless the checkpoint is of this model and optimizer.
 Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
                   std::span<const std::string> slot_names, const RowLayout& rows = {});
 

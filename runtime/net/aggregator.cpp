@@ -315,8 +315,7 @@ Answer Aggregator::answer_to(std::size_t rank) {
           .turn = take_turn(rank),
           .clock = clock_of(rank),
           .lost_updates = lost_updates_,
-          .made = backups_ ? backups_->newest() : MadeStep(),
-          .dropped = dropped_by_rank()};
+          .made = backups_ ? backups_->newest() : MadeStep()};
 }
 
 bool Aggregator::take_turn(std::size_t rank) {

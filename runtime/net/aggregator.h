@@ -86,10 +86,9 @@ struct Answer {
   double apply_seconds = 0;  // of this version: summing and updating once all pushes were there
   bool turn = false;         // async: the rank may make another push
   std::int64_t clock = 0;    // async: how far the rank is, as max_staleness counts
-  std::int64_t lost_updates = 0;           // async: see Aggregator::lost_updates()
-  MadeStep made = {};                      // sync with backup workers: how this version was made
-  std::vector<std::int64_t> dropped = {};  // the same: see Aggregator::dropped_by_rank()
-  Inheritance inheritance = {};  // sync: the next step needs these gradients of others, too
+  std::int64_t lost_updates = 0;  // async: see Aggregator::lost_updates()
+  MadeStep made = {};             // sync with backup workers: how this version was made
+  Inheritance inheritance = {};   // sync: the next step needs these gradients of others, too
 };
 
 class Aggregator {

@@ -75,11 +75,9 @@ struct Pulled {
   BatchSums sums;  // all that was applied since this worker's last answer
   // Not 0: a checkpoint of this name is to be made, and this rank's next push is to carry it.
   std::int64_t asked_snapshot = 0;
-  // With backup workers: the newest version that was made to be a checkpoint, 0: none yet; how many
-  // contributions came too late, by rank, in all; and whether this worker's push is part of the
-  // step that it was for.
+  // With backup workers: the newest version that was made to be a checkpoint, 0: none yet; and
+  // whether this worker's push is part of the step that it was for.
   std::int64_t made_snapshot = 0;
-  std::vector<std::int64_t> dropped = {};
   bool contributed = true;
   // Sync: not empty where a ps asked for gradients of ranks that are not there instead of
   // answering. Nothing else but sums and traffic counts then.
@@ -156,6 +154,10 @@ class ParamsChannel {
   virtual Status push_bags(std::int64_t /*step*/, std::span<const float> /*gradients*/) {
     return invalid("rows are not summed here");
   }
+
+  // With backup workers: how many contributions came too late, by rank, since the ps began. Empty
+  // where nobody can tell.
+  virtual std::vector<std::int64_t> dropped() { return {}; }
 
   // By ps, how it is reached; none where the parameters are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }

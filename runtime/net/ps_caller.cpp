@@ -31,7 +31,6 @@ proto::PullFrame pull_frame_of(const Answer& answer, proto::Encoding encoding) {
   header.set_turn(answer.turn);
   header.set_clock(answer.clock);
   if (answer.made.version > 0) *header.mutable_made() = message_of(answer.made);
-  for (const std::int64_t count : answer.dropped) header.add_dropped(count);
   header.set_lost_updates(answer.lost_updates);
   const StalenessCounts& stale = answer.sums.stale;
   if (stale.total() == 0) return header;

@@ -58,6 +58,7 @@ Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
   status.set_rank_step(aggregator_.rank_step(caller.rank()));
   status.set_pools_rows(pools_rows_);
   status.set_incarnation(incarnation_);
+  for (const std::int64_t count : aggregator_.dropped_by_rank()) status.add_dropped(count);
   if (const auto& broken = aggregator_.broken()) status.set_over(broken->message);
   if (stream_port_) {
     status.set_stream_socket(stream_port_->unix_socket());

@@ -27,6 +27,7 @@ using std::chrono::milliseconds, std::chrono::seconds;
 constexpr char kPushPull[] = "/trainyard.proto.Params/PushPull";
 constexpr seconds kStallWarning{30};
 constexpr seconds kCloseLimit{1};
+constexpr seconds kTellLimit{1};  // of what training can do without
 constexpr seconds kLaneLimit{5};  // until a port that a firewall may hide is given up
 
 void close(grpc::CompletionQueue& queue) {
@@ -308,6 +309,12 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
     shards.push_back(*answers[i]);
   }
   return shards;
+}
+
+std::vector<std::int64_t> RemoteParams::dropped() {
+  const auto status = describe(*ps_.front(), kTellLimit);
+  if (!status.has_value()) return {};
+  return {status->dropped().begin(), status->dropped().end()};
 }
 
 Status RemoteParams::finish() {

@@ -92,12 +92,12 @@ class RemoteParams final : public ParamsChannel {
   [[nodiscard]] bool pools_rows() const override { return pools_rows_; }
   Result<PooledBags> look_up_bags(const BagView& batch) override;
   Status push_bags(std::int64_t step, std::span<const float> gradients) override;
+  std::vector<std::int64_t> dropped() override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
   Status finish() override;
 
   // "shared memory", "unix", "tcp" or "grpc" by ps.
   [[nodiscard]] std::vector<std::string> transports() const override;
-  // "ps/0 by shared memory, ps/1 by tcp"
 
  private:
   struct Ps;

@@ -123,7 +123,6 @@ struct RemoteParams::Ps {
                        .stale = stale_of(header)},
               .asked_snapshot = header.asked_snapshot(),
               .made_snapshot = header.made().snapshot(),
-              .dropped = {header.dropped().begin(), header.dropped().end()},
               .traffic = {},
               .times = {.push = {}, .pull = {}, .apply = Seconds(header.apply_seconds())},
               .parameters = {}};

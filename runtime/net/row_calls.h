@@ -27,8 +27,9 @@ class RowCalls {
     std::string token;
     std::int64_t rank = 0;
     std::int64_t width = 0;
-    std::int64_t process = 1;  // of the rank, later ones have greater numbers: the first lookup's
-    RawCallLimits limits;      // of one round of calls
+    // Of the rank: later ones have greater numbers. Lookups are numbered from it on.
+    std::int64_t process = 1;
+    RawCallLimits limits;  // of one round of calls
   };
 
   // By ps.

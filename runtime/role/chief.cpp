@@ -110,6 +110,7 @@ std::int64_t Chief::due_checkpoint(const Pulled& pulled) const {
 }
 
 Status Chief::report(std::int64_t version, std::span<const float> parameters, bool evaluate_too) {
+  if (parts_.plan.has_backups()) progress_.set_dropped(parts_.params.dropped());
   std::map<std::string, double> values = progress_.take(version);
   values["learning_rate"] = learning_rate_at(
       training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);

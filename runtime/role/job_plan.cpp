@@ -177,7 +177,7 @@ Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& 
   return initial_share(context.spec.training.seed, plan, plan.shares.at(index));
 }
 
-Result<StartingShare> caused(FailureCause& cause, Result<StartingShare> share) {
+Result<StartingShare> with_cause(Result<StartingShare> share, FailureCause& cause) {
   const bool fits = share.has_value() || share.error().code != Code::conflict;
   return cause.of(fits ? Reason::checkpoint_lost : Reason::checkpoint_mismatch, std::move(share));
 }

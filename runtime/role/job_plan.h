@@ -57,8 +57,9 @@ struct StartingShare {
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);
-// Why there is none is the task's cause then: lost, or of another model, which it will always be.
-Result<StartingShare> caused(FailureCause& cause, Result<StartingShare> share);
+// The same, and why a task fails without it: its checkpoint is lost, or of another model or
+// optimizer, which it will always be.
+Result<StartingShare> with_cause(Result<StartingShare> share, FailureCause& cause);
 // Async: its rank_steps alone, one for each rank.
 Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan);
 // The same of a ps whose process died and was started again alone: from the newest shard that it

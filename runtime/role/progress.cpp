@@ -10,7 +10,6 @@ namespace trainyard::runtime {
 void Progress::add(const Pulled& pulled) {
   sums_ += pulled.sums;
   lost_ = std::max(lost_, pulled.lost_updates);
-  if (!pulled.dropped.empty()) dropped_ = pulled.dropped;
   if (pulled.traffic.sent == 0) return;
   traffic_ += pulled.traffic;
   ++pushes_;

@@ -27,6 +27,10 @@ class Progress {
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
   void add(const Pulled& pulled);
+  // Contributions that came too late, by rank, in all; empty: not known now.
+  void set_dropped(std::vector<std::int64_t> dropped) {
+    if (!dropped.empty()) dropped_ = std::move(dropped);
+  }
   // Of a step of this task.
   void add(const StepTimes& times) {
     times_ += times;

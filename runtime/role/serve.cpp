@@ -45,9 +45,9 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
                                              std::size_t index) {
   const TaskContext& context = task.context;
   const bool is_back = is_started_again(task);
-  TRY_ASSIGN(StartingShare share,
-             caused(task.cause, is_back ? returned_share(context, plan, index)
-                                        : starting_share(context, plan, index)));
+  TRY_ASSIGN(StartingShare share, with_cause(is_back ? returned_share(context, plan, index)
+                                                     : starting_share(context, plan, index),
+                                             task.cause));
   const std::int64_t version = share.start.version;
   share_out(share.shard, context.spec);
   // A worker reads or draws its data before it calls: that may take as long as the job allows.

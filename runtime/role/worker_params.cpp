@@ -18,7 +18,7 @@ namespace trainyard::runtime {
 namespace {
 
 Result<std::unique_ptr<ParamsChannel>> local_params(const Task& task, const JobPlan& plan) {
-  TRY_ASSIGN(StartingShare share, caused(task.cause, starting_share(task.context, plan, 0)));
+  TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
   return std::unique_ptr<ParamsChannel>(std::make_unique<LocalParams>(
       plan.rules(task.context.spec, 0), std::move(share.shard), std::move(share.start),
       shard_files(task, plan, 0), std::move(share.rows)));

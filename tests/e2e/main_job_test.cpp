@@ -62,10 +62,11 @@ TEST_CASE("timeline and status say which way each worker reaches the parameters"
   const std::string id = yard.submit(spec);
   yard.wait_for_state(id, "succeeded");
   const Answer events = get(yard.url("/v1/jobs/" + id + "/events?limit=500"));
-  CHECK(events.body.find("ps/0 by shared memory, ps/1 by shared memory") != std::string::npos);
+  CHECK(events.body.find("worker/0 by shared memory, worker/1 by shared memory") !=
+        std::string::npos);
   CHECK(yard.job(id).at("status").at("routes") ==
-        nlohmann::json{{"worker/0", "ps/0 by shared memory, ps/1 by shared memory"},
-                       {"worker/1", "ps/0 by shared memory, ps/1 by shared memory"}});
+        nlohmann::json{{"worker/0", "worker/0 by shared memory, worker/1 by shared memory"},
+                       {"worker/1", "worker/0 by shared memory, worker/1 by shared memory"}});
 }
 
 TEST_CASE("an async job applies each push and reports staleness", "[e2e]") {

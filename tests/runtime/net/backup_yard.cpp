@@ -1,7 +1,6 @@
 #include "tests/runtime/net/backup_yard.h"
 
 #include <algorithm>
-#include <numeric>
 #include <functional>
 #include <set>
 
@@ -165,8 +164,6 @@ void BackupYard::ask_lead(Worker& worker, bool ready, std::int64_t step) {
 
 void BackupYard::take_from_lead(Worker& worker, const Answer& answer) {
   if (worker.rank == 0) told_ += answer.sums;
-  if (!answer.dropped.empty())
-    told_dropped_ = std::reduce(answer.dropped.begin(), answer.dropped.end());
   worker.version = answer.version;
   worker.made = answer.made;
 }

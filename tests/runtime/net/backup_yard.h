@@ -42,9 +42,6 @@ class BackupYard {
   [[nodiscard]] std::int64_t commits() const { return std::ssize(made_); }
   // Of worker 0, which never dies: what it was told of, in all.
   [[nodiscard]] const BatchSums& told() const { return told_; }
-  [[nodiscard]] std::int64_t told_dropped() const {
-    return told_dropped_;
-  }  // to whoever asked last
   // What workers know of the steps that they have contributed to.
   [[nodiscard]] std::int64_t contributed() const { return contributed_; }
   [[nodiscard]] std::vector<std::vector<std::int64_t>> snapshots() const;  // versions, by ps
@@ -117,7 +114,6 @@ class BackupYard {
   std::optional<std::int64_t> asked_late_;
   std::int64_t deaths_ = 0;
   BatchSums told_;
-  std::int64_t told_dropped_ = 0;
 };
 
 }  // namespace trainyard::runtime::test

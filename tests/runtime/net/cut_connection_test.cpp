@@ -263,6 +263,7 @@ TEST_CASE("a frame that no connection brings to the ps ends the exchange", "[cut
   test::Detour detour(gang.addresses().front(), Transport::tcp);
   RemoteOptions options = gang.options(0, Transport::tcp);
   options.ps = {detour.address()};
+  options.exchange_limit = std::chrono::minutes(10);
   const auto params = RemoteParams::connect(options);
   REQUIRE(params.has_value());
   REQUIRE((*params)->pull(0).has_value());

@@ -114,8 +114,8 @@ class CuttingRelay {
         pair = passed == Passed::ended ? pairs.erase(pair) : std::next(pair);
       }
       if (is_cut) {
+        note_cut();  // who hears of it finds it counted
         pairs.clear();
-        note_cut();
       }
       if (watched.front().revents != 0) accept(listening, pairs, stop);
     }

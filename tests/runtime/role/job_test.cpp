@@ -262,7 +262,9 @@ TEST_CASE("a checkpoint of another model or optimizer ends the task that would r
   wider.model.hidden.front() += 1;
   JobSpec other = spec;
   other.training.optimizer.name = OptimizerName::adagrad;
-  for (const JobSpec& next : {wider, other}) {
+  JobSpec other_served = other;
+  other_served.training.strategy = Strategy::all_reduce;
+  for (const JobSpec& next : {wider, other, other_served}) {
     Job job(next, first.newest_checkpoint());
     job.start();
     CHECK(job.wait_all() == Codes{{"worker/0", 1}});

@@ -54,24 +54,19 @@ TEST_CASE("how many lookups the ps have summed is told of each push, where there
 
 TEST_CASE("dropped contributions are told in all and by worker, where there are backup workers",
           "[progress]") {
-  const auto dropped = [](std::vector<std::int64_t> by_rank) {
-    Pulled pulled;
-    pulled.dropped = std::move(by_rank);
-    return pulled;
-  };
   Progress progress({.trainers = {"chief/0", "worker/0", "worker/1"}}, 0);
   CHECK(progress.take(1).at("dropped_contributions") == 0);
-  progress.add(dropped({0, 2, 0}));
-  progress.add(dropped({0, 2, 1}));
+  progress.set_dropped({0, 2, 0});
+  progress.set_dropped({0, 2, 1});
   auto values = progress.take(5);
   CHECK(values.at("dropped_contributions") == 3);
   CHECK_FALSE(values.contains("dropped_contributions_chief_0"));
   CHECK(values.at("dropped_contributions_worker_0") == 2);
   CHECK(values.at("dropped_contributions_worker_1") == 1);
 
-  progress.add(dropped({0, 2, 5}));
+  progress.set_dropped({0, 2, 5});
   CHECK(progress.take(6).at("dropped_contributions") == 7);
-  progress.add(Pulled());  // an answer that does not say
+  progress.set_dropped({});  // nobody can tell now
   values = progress.take(7);
   CHECK(values.at("dropped_contributions") == 7);
   CHECK(values.at("dropped_contributions_worker_1") == 5);
