@@ -100,11 +100,7 @@ class Cutter {
   }
 
   void cut_once_taken(CuttingRelay& relay, std::size_t ps, std::int64_t rank, std::int64_t step) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (std::chrono::steady_clock::now() < deadline) {
-      const auto status = test::status_of(gang_.addresses()[ps], rank);
-      if (status.has_value() && status->rank_step() >= step) return relay.cut();
-    }
+    if (test::has_taken(gang_.addresses()[ps], rank, step)) relay.cut();
   }
 
   const Gang& gang_;

@@ -199,6 +199,16 @@ inline Result<proto::PsStatus> status_of(const std::string& ps, std::int64_t ran
   return describe_ps(*stub, caller, patience, {});
 }
 
+// Waits until the ps knows of that step of the rank.
+inline bool has_taken(const std::string& ps, std::int64_t rank, std::int64_t step) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto status = status_of(ps, rank);
+    if (status.has_value() && status->rank_step() >= step) return true;
+  }
+  return false;
+}
+
 // To a ps by one transport, through a relay. By gRPC all calls go through it; else the ps' status
 // names the relay's socket.
 class Detour : private proto::Params::Service {

@@ -103,6 +103,16 @@ Result<WorkerEnd> train(const Gang& gang, std::int64_t rank, const Way& way, Bar
   return end;
 }
 
+using Workers = std::pair<std::unique_ptr<RemoteParams>, std::unique_ptr<RemoteParams>>;
+
+Workers two_workers(const Gang& gang, Gang::Transport transport) {
+  auto first = RemoteParams::connect(gang.options(0, transport));
+  auto second = RemoteParams::connect(gang.options(1, transport));
+  REQUIRE(first.has_value());
+  REQUIRE(second.has_value());
+  return {*std::move(first), *std::move(second)};
+}
+
 // How many pushes are in the share of a ps.
 std::int64_t pushes_in(const std::vector<float>& parameters, const GangSpec& spec, std::size_t ps) {
   const auto at = static_cast<std::size_t>(plan_shares(spec.elements, spec.ps)[ps].ranges[0].begin);
@@ -181,30 +191,27 @@ TEST_CASE("a worker that waits for another ps tells the one that is back where i
     INFO(test::name_of(transport));
     const GangSpec spec = async_gang(1);
     Gang gang(spec);
-    const auto first = RemoteParams::connect(gang.options(0, transport));
-    const auto second = RemoteParams::connect(gang.options(1, transport));
-    REQUIRE(first.has_value());
-    REQUIRE(second.has_value());
-    const auto turn = (*first)->pull(0);
+    const auto [first, second] = two_workers(gang, transport);
+    const auto turn = first->pull(0);
     REQUIRE(turn.has_value());
     REQUIRE(turn->turn);
-    REQUIRE((*second)->pull(0).has_value());
+    REQUIRE(second->pull(0).has_value());
     Result<Pulled> waited = internal("never ran");
     Result<Pulled> pulled = internal("never ran");
     Result<Pulled> pushed = internal("never ran");
     {
       // There is no turn for it: ps/0 lets it wait, ps/1 has answered.
       const std::jthread waits([&] {
-        waited = (*second)->pull_turn();
-        if (waited.has_value()) waited = (*second)->pull(1);
+        waited = second->pull_turn();
+        if (waited.has_value()) waited = second->pull(1);
       });
       gang.lose_ps(1);
       gang.return_ps(1);
       // Which ps/1 answers when both have told.
-      pulled = (*first)->pull(0);
+      pulled = first->pull(0);
       const auto gradient =
           std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
-      pushed = (*first)->push_pull(
+      pushed = first->push_pull(
           {.step = 1, .sums = {.examples = 1, .correct = 1}, .gradient = gradient});
     }
     for (const Result<Pulled>* const end : {&pulled, &pushed, &waited}) {
@@ -216,31 +223,14 @@ TEST_CASE("a worker that waits for another ps tells the one that is back where i
   }
 }
 
-namespace {
-
-// Waits until the ps knows of that step of rank 0.
-bool has_taken(const Gang& gang, std::size_t ps, std::int64_t step) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < deadline) {
-    const auto status = test::status_of(gang.addresses()[ps], 0);
-    if (status.has_value() && status->rank_step() >= step) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 TEST_CASE("a ps that has answered a push is lost before another answers it", "[ps_return]") {
   for (const auto transport : test::all_transports) {
     INFO(test::name_of(transport));
     const GangSpec spec = async_gang(100);
     Gang gang(spec);
-    const auto first = RemoteParams::connect(gang.options(0, transport));
-    const auto second = RemoteParams::connect(gang.options(1, transport));
-    REQUIRE(first.has_value());
-    REQUIRE(second.has_value());
-    REQUIRE((*first)->pull(0).has_value());
-    REQUIRE((*second)->pull(0).has_value());
+    const auto [first, second] = two_workers(gang, transport);
+    REQUIRE(first->pull(0).has_value());
+    REQUIRE(second->pull(0).has_value());
     Result<Pulled> pushed = internal("never ran");
     Result<Pulled> again = internal("never ran");
     Result<Pulled> pulled = internal("never ran");
@@ -250,16 +240,17 @@ TEST_CASE("a ps that has answered a push is lost before another answers it", "[p
       const std::jthread pushes([&] {
         const auto gradient =
             std::make_shared<AlignedBuffer>(static_cast<std::size_t>(spec.elements));
-        pushed = (*first)->push_pull(
+        pushed = first->push_pull(
             {.step = 1, .sums = {.examples = 9, .correct = 7}, .gradient = gradient});
-        again = (*first)->pull(0);
+        again = first->pull(0);
       });
-      CHECK(has_taken(gang, 0, 1));
+      CHECK(test::has_taken(gang.addresses()[0], 0, 1));
       gang.return_ps(1);  // and answers nobody until both have told
       gang.lose_ps(0);
       gang.return_ps(0);
-      was_answered = has_taken(gang, 0, 1);  // as it is told; an answer may be lost with a ps
-      pulled = (*second)->pull(0);
+      was_answered = test::has_taken(gang.addresses()[0], 0,
+                                     1);  // as it is told; an answer may be lost with a ps
+      pulled = second->pull(0);
     }
     for (const Result<Pulled>* const end : {&pushed, &again, &pulled}) {
       INFO((end->has_value() ? "" : end->error().message));
