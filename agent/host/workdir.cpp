@@ -1,19 +1,22 @@
 #include "agent/host/workdir.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include "agent/host/process_table.h"
 #include "schemas/base/clock.h"
+#include "schemas/base/descriptor.h"
 #include "schemas/base/log.h"
 #include "schemas/files/folder.h"
 #include "schemas/files/whole_file.h"
@@ -24,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto leftover_deadline = std::chrono::seconds(10);
-constexpr auto leftover_check_interval = std::chrono::milliseconds(10);
 
 // What `remember_process` wrote: "<pid> <start ticks> <boot id>".
 struct RememberedProcess {
@@ -49,16 +51,26 @@ bool may_have_left_members(const RememberedProcess& remembered) {
   return !now || now->start_ticks == remembered.start_ticks;
 }
 
+// Of nobody's children but init's, too: a pidfd tells.
+void wait_for_end(const ProcessInfo& process, std::chrono::steady_clock::time_point deadline) {
+  const Descriptor watched(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!watched) return;  // it has ended, and is forgotten
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  pollfd ended{.fd = watched.get(), .events = POLLIN, .revents = 0};
+  ::poll(&ended, 1, static_cast<int>(std::max(left, std::chrono::milliseconds(0)).count()));
+}
+
 Status end_group(const RememberedProcess& remembered) {
   const auto deadline = std::chrono::steady_clock::now() + leftover_deadline;
-  while (!running_in_group(remembered.pid).empty()) {
+  for (auto left = running_in_group(remembered.pid); !left.empty();
+       left = running_in_group(remembered.pid)) {
     ::kill(static_cast<pid_t>(-remembered.pid), SIGKILL);
     if (std::chrono::steady_clock::now() > deadline) {
       return unavailable("process group " + std::to_string(remembered.pid) +
                          " of an earlier agent does not die");
     }
-    // Nobody's children but init's: nothing tells of their end, so it is looked for.
-    std::this_thread::sleep_for(leftover_check_interval);
+    wait_for_end(left.front(), deadline);
   }
   return ok();
 }
