@@ -5,6 +5,7 @@
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
+#include <barrier>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -46,6 +47,9 @@ void for_each_rank(std::size_t ranks, OfRank of_rank) {
 
 std::vector<float> gloo_sum(Gradients gradients) {
   const agent::ScratchFolder folder;
+  // A rank of Gloo that goes while another is still in run() ends that one by an exception, its own
+  // sum done or not: all stay until the last is through.
+  std::barrier all_have_run(std::ssize(gradients));
   for_each_rank(gradients.size(), [&](std::size_t rank) {
     gloo::transport::tcp::attr address;
     address.hostname = "127.0.0.1";
@@ -57,6 +61,7 @@ std::vector<float> gloo_sum(Gradients gradients) {
     gloo::AllreduceHalvingDoubling<float> sum(context, {gradients[rank].data()},
                                               static_cast<int>(gradients[rank].size()));
     sum.run();
+    all_have_run.arrive_and_wait();
   });
   return gradients.front();
 }
