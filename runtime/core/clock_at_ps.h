@@ -36,6 +36,7 @@ class ClockAtPs {
     name_snapshot(heard.asked_snapshot);
     has_turn_ = heard.turn;
     makes_up_ = false;
+    told_.reset();
   }
   // A frame to it, or from it, names this checkpoint; 0: none.
   void name_snapshot(std::int64_t step) { snapshot_ = std::max(snapshot_, step); }
@@ -49,11 +50,17 @@ class ClockAtPs {
             .pushes = push > step_ || has_turn_ || makes_up_,
             .clock = clock_};
   }
+  [[nodiscard]] std::int64_t version() const { return version_; }  // that it answered with
   // What another ps is told with it.
   void add_to(ToldClock& told) const {
     told.version = std::max(told.version, version_);
     told.snapshot = std::max(told.snapshot, snapshot_);
   }
+
+  // It was told so, and has yet to answer. A ps that was started again may wait for others then,
+  // who went home since training is over: it is to hear of a newer version that the worker sees.
+  void has_told(std::int64_t version) { told_ = version; }
+  [[nodiscard]] bool lacks(std::int64_t version) const { return told_ && *told_ < version; }
 
   // The last frame. A push that was answered is not sent again: the ps has it, or has lost it with
   // the others, so the newest is pulled in its place.
@@ -65,6 +72,7 @@ class ClockAtPs {
   std::int64_t version_ = 0;
   std::int64_t snapshot_ = 0;
   std::optional<std::int64_t> clock_;
+  std::optional<std::int64_t> told_;  // the version
   bool has_turn_ = false;
   bool makes_up_ = false;  // the rank's next push is one that another ps has already
 };

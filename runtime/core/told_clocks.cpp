@@ -37,7 +37,7 @@ bool ToldClocks::pushes(std::int64_t rank) const {
 }
 
 std::int64_t ToldClocks::newest_version() const {
-  std::int64_t newest = started_at_;
+  std::int64_t newest = std::max(started_at_, seen_);
   for (const Rank& rank : ranks_) newest = std::max(newest, rank.clock.version);
   return newest;
 }

@@ -6,6 +6,7 @@
 // it gives the turns (runtime/core/turns.h), let the gang make too many steps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,12 +32,14 @@ class ToldClocks {
 
   // Of a rank that tells again, as another process, the greater step counts.
   void tell(std::int64_t rank, const ToldClock& told);
+  // Of a worker that has told: another ps has had this version since.
+  void see(std::int64_t version) { seen_ = std::max(seen_, version); }
   // It will tell nothing: its step is that of the shard.
   void give_up(std::int64_t rank);
   [[nodiscard]] bool has_told(std::int64_t rank) const { return ranks_[index_of(rank)].told; }
   // Every rank has told, or is given up.
   [[nodiscard]] bool is_complete() const;
-  // Of all that was told.
+  // Of all that was told or seen.
   [[nodiscard]] std::int64_t newest_version() const;
 
   // What the ps is to go on from.
@@ -61,7 +64,8 @@ class ToldClocks {
   };
   static std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
 
-  std::int64_t started_at_;          // version of the shard
+  std::int64_t started_at_;  // version of the shard
+  std::int64_t seen_ = 0;
   std::vector<std::int64_t> first_;  // its rank steps
   std::vector<std::int64_t> steps_;
   std::vector<Rank> ranks_;

@@ -173,6 +173,8 @@ class Aggregator {
   // that was started again goes on from it; any gives back the turn by which the rank pushes. Sync:
   // nothing.
   void tell_clock(std::int64_t rank, const ToldClock& told);
+  // A rank that has told has seen this version since, of another ps.
+  void see(std::int64_t rank, std::int64_t version);
   // It was started again, and ranks have yet to tell: pushes and pulls wait.
   [[nodiscard]] bool awaits_clocks() const { return awaits_clocks_; }
   // Async: updates that its version counts and its shard lacks, lost with earlier processes.

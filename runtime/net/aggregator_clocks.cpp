@@ -57,6 +57,12 @@ void Aggregator::tell_clock(std::int64_t rank, const ToldClock& told) {
   if (told.pushes && told.step >= rank_step(rank)) take_turn(static_cast<std::size_t>(rank));
 }
 
+void Aggregator::see(std::int64_t rank, std::int64_t version) {
+  if (!awaits_clocks_ || !gate_.knows(rank) || !clocks_->has_told(rank)) return;
+  clocks_->see(version);
+  go_on_if_told();
+}
+
 // Of a rank that was given up, or that comes when training was over already.
 void Aggregator::take_late(std::int64_t rank, const ToldClock& told) {
   if (told.step <= rank_step(rank)) return;

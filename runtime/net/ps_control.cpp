@@ -46,8 +46,12 @@ void PsServer::offer_control() {
       });
 }
 
-Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) const {
+Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) {
   TRY(check_token(caller.token()));
+  if (caller.seen() > 0) {
+    aggregator_.see(caller.rank(), caller.seen());
+    note_return();
+  }
   proto::PsStatus status;
   status.set_version(aggregator_.version());
   status.set_elements(aggregator_.elements());

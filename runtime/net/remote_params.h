@@ -194,6 +194,7 @@ class RemoteParams final : public ParamsChannel {
   static void ask_again(Ps& ps);
   void ask_why(Ps& ps);
   Status watch_answered();  // ps whose answer is there may be lost as well
+  void tell_news(Ps& ps) const;
   void learn_clocks();
   void keep(Ps& ps, const proto::PushFrame& header, const Payload& payload) const;
   void tell_clock(Ps& ps, proto::PushFrame& header) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/net/control_calls.h"
 #include "runtime/net/remote_ps.h"
 #include "schemas/base/log.h"
 
@@ -16,6 +17,7 @@ constexpr int kPauseMillis = 20;  // before a ps that has just gone again is loo
 // Without an answer between: what ends every connection to it is no cut, but a frame that it cannot
 // take.
 constexpr int kMendsMax = 100;
+constexpr std::chrono::milliseconds kNewsLimit{500};  // others are not watched meanwhile
 
 bool is_gone(const Error& error) { return error.code == Code::unavailable; }
 
@@ -133,13 +135,27 @@ Status RemoteParams::watch_answered() {
   if (WallClock::now() < watch_at_) return ok();
   watch_at_ = WallClock::now() + kLookUp;
   for (const auto& ps : ps_) {
-    if (ps->awaited) continue;
+    if (ps->awaited) {
+      tell_news(*ps);
+      continue;
+    }
     const bool is_lost = ps->shared ? has_ended(ps->shared->descriptor())
                          : ps->lane ? has_ended(ps->lane->descriptor())
                                     : ps->data->GetState(false) != GRPC_CHANNEL_READY;
     if (is_lost) TRY(mend(*ps, unavailable("its connection has ended")));
   }
   return ok();
+}
+
+// One that has ended is found to have by its connection.
+void RemoteParams::tell_news(Ps& ps) const {
+  std::int64_t seen = 0;
+  for (const auto& each : ps_) seen = std::max(seen, each->clock.version());
+  if (!ps.clock.lacks(seen)) return;
+  proto::Caller who = caller();
+  who.set_seen(seen);
+  const auto heard = describe_ps(*ps.control, who, kNewsLimit, options_.stop);
+  if (heard.has_value()) ps.clock.has_told(seen);
 }
 
 // Where this rank is with each ps.
@@ -167,6 +183,7 @@ void RemoteParams::tell_clock(Ps& ps, proto::PushFrame& header) const {
   message.set_snapshot(told.snapshot);
   message.set_pushes(told.pushes);
   if (told.clock) message.set_clock(*told.clock);
+  ps.clock.has_told(told.version);
 }
 
 }  // namespace trainyard::runtime

@@ -176,6 +176,12 @@ std::vector<std::function<void()>> Sim::possible_events() {
           end_stream(*process, i, process->streams[i].number);
         });
       }
+      if (process->alive && process->clocks[i].lacks(process->seen())) {
+        events.emplace_back([this, process, i] {
+          process->clocks[i].has_told(process->seen());
+          ps_[i]->see(process->rank, process->seen());
+        });
+      }
       if (process->alive && !stream.down.empty()) {
         events.emplace_back([this, process, i] { answer(process, i); });
       } else if (process->alive && !process->over && stream.broken && process->calls_left == 0) {
@@ -199,7 +205,11 @@ std::vector<std::function<void()>> Sim::possible_events() {
   }
   for (const auto& ps : ps_) {
     for (const std::int64_t rank : ps->awaited()) {
-      if (is_gone(rank)) events.emplace_back([&ps, rank] { ps->give_up(rank); });
+      if (!may_give_up(rank)) continue;
+      events.emplace_back([this, &ps, rank] {
+        ps->give_up(rank);
+        gave_up_ = true;
+      });
     }
   }
   const auto has_written = [this](const auto& ps) { return ps->snapshots.contains(under_way_); };

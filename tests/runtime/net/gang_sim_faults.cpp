@@ -93,4 +93,12 @@ bool Sim::is_gone(std::int64_t rank) const {
          });
 }
 
+// By a ps that is back. That takes minutes: of one that has gone home, since training is over, it
+// is not to be needed where another ps knows that.
+bool Sim::may_give_up(std::int64_t rank) const {
+  if (!is_gone(rank)) return false;
+  const auto waits = [](const auto& ps) { return ps->aggregator().awaits_clocks(); };
+  return gone_[static_cast<std::size_t>(rank)] || gave_up_ || std::ranges::all_of(ps_, waits);
+}
+
 }  // namespace trainyard::runtime::test

@@ -81,9 +81,16 @@ void Process::put(std::size_t ps, Frame frame) {
   if (tells[ps]) {
     frame.told = clocks[ps].told(frame.pull ? 0 : frame.push.step);
     for (const ClockAtPs& each : clocks) each.add_to(*frame.told);
+    clocks[ps].has_told(frame.told->version);
   }
   tells[ps] = false;
   unsent.emplace_back(ps, std::move(frame));
+}
+
+std::int64_t Process::seen() const {
+  std::int64_t most = 0;
+  for (const ClockAtPs& clock : clocks) most = std::max(most, clock.version());
+  return most;
 }
 
 void Process::mend(std::size_t ps) {

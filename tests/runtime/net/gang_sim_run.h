@@ -38,6 +38,7 @@ class Sim {
   std::vector<std::function<void()>> possible_events();
   void send(Process& process);
   [[nodiscard]] bool is_gone(std::int64_t rank) const;
+  [[nodiscard]] bool may_give_up(std::int64_t rank) const;
   bool admit(const Process& process, std::size_t index, int stream);
   void bring_on(const std::shared_ptr<Process>& process, std::size_t index);
   void deliver(const std::shared_ptr<Process>& process, std::size_t index);
@@ -65,6 +66,7 @@ class Sim {
   std::vector<CutStream> cut_;                       // and not read to their ends
   std::vector<std::int64_t> missing_;                // ranks whose tasks get another process
   std::vector<bool> gone_;                           // by rank: it never comes back
+  bool gave_up_ = false;                             // a ps, whom it waited for
   std::optional<Checkpoint> checkpoint_;
   std::int64_t under_way_ = 0;  // the checkpoint that is; 0 = none
   SimEnd end_;

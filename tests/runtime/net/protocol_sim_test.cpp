@@ -226,6 +226,19 @@ TEST_CASE("async: a ps that is killed goes on alone, and all end with the same p
   CHECK(checkpoints > fewer(1000));
 }
 
+TEST_CASE("async: a ps that is back learns that training is over, though others went home unheard",
+          "[protocol][ps_return]") {
+  int kills = 0;
+  for (const std::int64_t max_steps : {1, 2, 3}) {
+    simulate_async({.mode = Mode::async, .max_steps = max_steps, .ps_kills = 40},
+                   [&](const SimSpec& /*spec*/, const SimEnd& end) {
+                     REQUIRE(end.over);
+                     kills += end.ps_kills;
+                   });
+  }
+  CHECK(kills > fewer(1000));
+}
+
 TEST_CASE("async: training ends whichever ps and workers die", "[protocol][ps_return]") {
   int kills = 0;
   int lost = 0;

@@ -319,4 +319,33 @@ TEST_CASE("a ps that is back is in no checkpoint that began before", "[ps_return
   }
 }
 
+// Whoever calls last has told it nothing of that yet when another ps answers.
+TEST_CASE("a ps that is back learns that training is over though a worker went home unheard",
+          "[ps_return]") {
+  for (const auto transport : test::all_transports) {
+    INFO(test::name_of(transport));
+    Gang gang(async_gang(1));
+    {
+      const auto one = RemoteParams::connect(gang.options(1, transport));
+      REQUIRE(one.has_value());
+      REQUIRE((*one)->pull_turn().has_value());
+      const auto gradient =
+          std::make_shared<AlignedBuffer>(static_cast<std::size_t>(gang.spec().elements));
+      const auto made =
+          (*one)->push_pull({.step = 1, .sums = {.examples = 1}, .gradient = gradient});
+      REQUIRE(made.has_value());
+      CHECK(made->oldest == 1);
+    }
+    gang.lose_ps(1);
+    gang.return_ps(1);
+    const auto last = RemoteParams::connect(gang.options(0, transport));
+    REQUIRE(last.has_value());
+    const auto pulled = (*last)->pull(0);
+    INFO((pulled.has_value() ? "" : pulled.error().message));
+    REQUIRE(pulled.has_value());
+    CHECK(pulled->oldest == 1);
+    CHECK(pulled->lost_updates == 1);
+  }
+}
+
 }  // namespace trainyard::runtime

@@ -68,6 +68,11 @@ void SimPs::tell(std::int64_t rank, const ToldClock& told) {
   note_losses();
 }
 
+void SimPs::see(std::int64_t rank, std::int64_t version) {
+  aggregator_->see(rank, version);
+  note_losses();
+}
+
 void SimPs::give_up(std::int64_t rank) {
   given_up_[index_of(rank)] = true;
   aggregator_->lose(rank, "gone");

@@ -33,6 +33,7 @@ class SimPs {
   // It dies, and goes on from one of its shards.
   void live_again(std::mt19937_64& random);
   void tell(std::int64_t rank, const ToldClock& told);
+  void see(std::int64_t rank, std::int64_t version);
   void give_up(std::int64_t rank);
 
   Aggregator& aggregator() { return *aggregator_; }
