@@ -28,6 +28,7 @@ class Yard {
   // An agent whose work folder is named after it, so that a second start continues it.
   void start_agent(const std::string& name, std::vector<std::string> flags = {"--cpus", "8"});
   void kill_agent(const std::string& name);
+  [[nodiscard]] bool has_agent(const std::string& name) const { return agents_.contains(name); }
   Program& agent(const std::string& name) { return *agents_.at(name); }
   // Until the server lists that many agents as ready.
   void wait_for_agents(std::size_t count);

@@ -1,0 +1,50 @@
+// A yard whose programs a saboteur watches, and what its jobs end with all the same.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/ledger.h"
+#include "tests/e2e/saboteur.h"
+#include "tests/e2e/yard.h"
+
+namespace trainyard::e2e {
+
+// Jobs of one kind by one way to the ps.
+struct Round {
+  std::string name;
+  std::string transport;
+  nlohmann::json spec;
+  bool keeps_bytes = true;  // async does not
+};
+
+class FieldOfFire {
+ public:
+  explicit FieldOfFire(const Round& round);
+  ~FieldOfFire();
+  FieldOfFire(const FieldOfFire&) = delete;
+  FieldOfFire& operator=(const FieldOfFire&) = delete;
+
+  struct End {
+    std::string model;  // its digest; "" where bytes are not kept
+    std::vector<ProtocolPoint> struck;
+    std::map<ProtocolPoint, int> counts;
+  };
+  // A job that was accepted ends well. Agent and server are started again where they die. The
+  // checkpoints of an async job are looked at.
+  End train(std::vector<Kill> kills);
+
+ private:
+  void wait_until_it_succeeds(const std::string& id);
+  void start_again_who_died();
+
+  Round round_;
+  Saboteur saboteur_;
+  Ledger ledger_;
+  CallWatch watch_;
+  Yard yard_;
+};
+
+}  // namespace trainyard::e2e

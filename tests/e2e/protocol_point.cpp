@@ -1,0 +1,224 @@
+#include "tests/e2e/protocol_point.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "schemas/proto/params.pb.h"
+
+namespace trainyard::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a frame (runtime/net/stream_frame.h).
+constexpr std::string_view kMark = "TYF1";
+constexpr std::size_t kPrefixBytes = 16;
+// Of a message so much is looked at: a header and more.
+constexpr std::size_t kLook = 4096;
+
+// "step-40" and "step-50" are one: "step-N"; so are all jobs, and all files that are named by their
+// digest.
+std::string without_numbers(const std::string& name) {
+  constexpr std::size_t digest_letters = 64;
+  const std::size_t end = name.find_first_not_of("0123456789abcdef");
+  if (std::min(end, name.size()) == digest_letters) return "DIGEST" + name.substr(digest_letters);
+  if (name.starts_with("j-")) return "j-ID";
+  std::string text;
+  for (const char letter : name) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+    if (is_digit && text.ends_with('N')) continue;
+    text += is_digit ? 'N' : letter;
+  }
+  return text;
+}
+
+std::string file_name(const std::string& path) {
+  return without_numbers(fs::path(path).filename().string());
+}
+
+msghdr header_of(const WatchedCall& call) {
+  msghdr header{};
+  const std::string bytes = call.memory(call.argument(1), sizeof header);
+  std::memcpy(&header, bytes.data(), bytes.size());
+  return header;
+}
+
+std::string push_name(const proto::PushFrame& frame) {
+  if (frame.ready()) return "ready";
+  if (frame.has_made()) return "made step";
+  if (frame.for_turn()) return "request for a turn";
+  if (frame.examples() == 0) return "pull";
+  return frame.snapshot_step() != 0 ? "push for a checkpoint" : "push";
+}
+
+std::string pull_name(const proto::PullFrame& frame) {
+  if (frame.has_inheritance()) return "request to inherit";
+  if (frame.held()) return "receipt";
+  return frame.asked_snapshot() != 0 ? "answer that asks for a checkpoint" : "answer";
+}
+
+// A header that says who calls is of a worker. Nothing where it is none of them.
+template <typename Push, typename Pull>
+std::string frame_name(const std::string& bytes) {
+  Push push;
+  const bool parses = push.ParseFromString(bytes);
+  if (parses && !push.frame().token().empty()) return push_name(push.frame());
+  if (parses && push.goodbye() && !push.has_frame() && push.ByteSizeLong() == 2) return "goodbye";
+  Pull pull;
+  if (!pull.ParseFromString(bytes)) return "";
+  if (pull.status() != 0) return "refusal";
+  return pull.has_frame() ? pull_name(pull.frame()) : "welcome";
+}
+
+std::string packet_name(const std::string& bytes) {
+  proto::SharedPush push;
+  const bool parses = push.ParseFromString(bytes);
+  if (parses && push.has_final_from() && !push.has_frame()) return "more of a push";
+  if (parses && push.begins()) return "begin of a push";
+  return frame_name<proto::SharedPush, proto::SharedPull>(bytes);
+}
+
+std::string stream_name(const std::string& bytes) {
+  std::uint32_t header_bytes = 0;
+  std::memcpy(&header_bytes, bytes.data() + kMark.size(), sizeof header_bytes);
+  const std::string header = bytes.substr(kPrefixBytes, header_bytes);
+  proto::StreamPush push;
+  if (push.ParseFromString(header) && !push.hello().token().empty()) return "hello";
+  proto::StreamPull pull;
+  if (pull.ParseFromString(header) && pull.tail()) return "parameters ahead";
+  return frame_name<proto::StreamPush, proto::StreamPull>(header);
+}
+
+// A call's name is written out when a connection makes its first one of that name: of connections
+// that last longer than a job it is not seen again.
+std::string call_name(const std::string& bytes) {
+  constexpr std::string_view package = "/trainyard.proto.";
+  const std::size_t service = bytes.find(package);
+  if (service == std::string::npos) return "gRPC";
+  const std::size_t method = bytes.find('/', service + package.size());
+  if (method == std::string::npos) return "gRPC";
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(method + 1);
+  return "gRPC " + std::string(begin, std::find_if_not(begin, bytes.end(), [](char letter) {
+                                 return std::isalpha(static_cast<unsigned char>(letter)) != 0;
+                               }));
+}
+
+}  // namespace
+
+std::span<const int> seen_calls() {
+  static constexpr std::array calls{SYS_sendmsg,  SYS_sendto,    SYS_recvmsg,   SYS_write,
+                                    SYS_pwrite64, SYS_fsync,     SYS_fdatasync, SYS_rename,
+                                    SYS_openat,   SYS_connect,   SYS_accept4,   SYS_unlink,
+                                    SYS_unlinkat, SYS_ftruncate, SYS_mkdir,     SYS_exit_group};
+  return calls;
+}
+
+std::string sent_bytes(const WatchedCall& call, std::size_t most) {
+  const msghdr header = header_of(call);
+  const std::string list = call.memory(reinterpret_cast<std::uint64_t>(header.msg_iov),
+                                       header.msg_iovlen * sizeof(iovec));
+  std::string bytes;
+  for (std::size_t at = 0; at + sizeof(iovec) <= list.size() && bytes.size() < most;
+       at += sizeof(iovec)) {
+    iovec piece{};
+    std::memcpy(&piece, list.data() + at, sizeof piece);
+    bytes += call.memory(reinterpret_cast<std::uint64_t>(piece.iov_base),
+                         std::min(piece.iov_len, most - bytes.size()));
+  }
+  return bytes;
+}
+
+bool passes_files(const WatchedCall& call) { return header_of(call).msg_controllen > 0; }
+
+std::optional<ProtocolPoint> ProtocolPoints::of(const WatchedCall& call) {
+  const auto role = role_of(call.process());
+  if (!role) return std::nullopt;
+  const auto what = what_of(call, *role);
+  if (!what) return std::nullopt;
+  return ProtocolPoint{*role, *what};
+}
+
+// An agent starts a task in a folder that is named after it.
+std::optional<std::string> ProtocolPoints::role_of(pid_t process) {
+  const std::string about = "/proc/" + std::to_string(process);
+  std::ifstream program(about + "/comm");
+  std::string name;
+  std::getline(program, name);
+  // The kernel keeps fifteen letters.
+  if (name == "trainyard-serve") return "server";
+  if (name == "trainyard-agent") return "agent";
+  if (name != "trainyard-runti") return {};
+  std::error_code error;
+  const std::string task = fs::read_symlink(about + "/cwd", error).filename().string();
+  if (task == "worker-0") return "chief";
+  if (task.starts_with("worker-")) return "worker";
+  if (task.starts_with("ps-")) return "ps";
+  return {};
+}
+
+std::optional<std::string> ProtocolPoints::what_of(const WatchedCall& call,
+                                                   const std::string& role) {
+  const int file = static_cast<int>(call.argument(0));
+  switch (call.number()) {
+    case SYS_sendmsg: return message(call, role, true);
+    case SYS_recvmsg: return message(call, role, false);
+    case SYS_write:
+    case SYS_pwrite64: {
+      const std::string path = call.path(file);
+      if (!path.starts_with('/')) return {};  // a pipe, an eventfd
+      return "writes " + file_name(path);
+    }
+    case SYS_fsync:
+    case SYS_fdatasync: return "makes durable " + file_name(call.path(file));
+    case SYS_ftruncate: return "sizes " + file_name(call.path(file));
+    case SYS_rename: return "renames to " + file_name(call.text(call.argument(1)));
+    case SYS_openat: return "creates " + file_name(call.text(call.argument(1)));
+    case SYS_unlink: return "removes " + file_name(call.text(call.argument(0)));
+    case SYS_unlinkat: return "removes " + file_name(call.text(call.argument(1)));
+    case SYS_mkdir: return "makes folder " + file_name(call.text(call.argument(0)));
+    case SYS_connect: return "connects";
+    case SYS_accept4: return "accepts";
+    case SYS_exit_group: return "ends";
+    default: return {};
+  }
+}
+
+std::optional<std::string> ProtocolPoints::message(const WatchedCall& call, const std::string& role,
+                                                   bool is_sent) {
+  const int number = static_cast<int>(call.argument(0));
+  const Descriptor socket = call.file(number);
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0) return {};
+  std::string bytes;
+  if (is_sent) {
+    bytes = sent_bytes(call, kLook);
+  } else {
+    bytes.resize(kLook);
+    const ssize_t count = ::recv(socket.get(), bytes.data(), kLook, MSG_PEEK | MSG_DONTWAIT);
+    if (count < 0) return {};
+    if (count == 0) return "receives an end";
+    bytes.resize(static_cast<std::size_t>(count));
+  }
+  const std::string verb = is_sent ? "sends " : "receives ";
+  if (type == SOCK_SEQPACKET) return verb + packet_name(bytes);
+  std::string& newest = frames_[verb + call.path(number)];  // its own number of a socket
+  if (bytes.starts_with(kMark) && bytes.size() >= kPrefixBytes) {
+    newest = stream_name(bytes);
+    return verb + newest;
+  }
+  if (!newest.empty()) return verb + "more of " + newest;
+  if (role == "agent" || role == "server") return verb + "gRPC";
+  return verb + call_name(bytes) + (role == "ps" && is_sent ? " answer" : "");
+}
+
+}  // namespace trainyard::e2e
