@@ -1,20 +1,19 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
 // same run.
 #include <sys/resource.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "runtime/net/pin_malloc.h"
+#include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
@@ -78,17 +77,12 @@ double seconds_now() {
 double cpu_seconds_self() { return cpu_seconds(RUSAGE_SELF); }
 double cpu_seconds_children() { return cpu_seconds(RUSAGE_CHILDREN); }
 
+// By its clock: /proc counts in ticks of 10 ms, more than a run may take.
 double cpu_seconds_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  clockid_t clock = 0;
+  timespec time{};
+  ENSURE(::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &time) == 0);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 BenchResult summary_of(const Samples& samples) {
