@@ -55,8 +55,9 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
       std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
   // The agent starts a worker again that died, and the server ends the gang where that is no use.
   const bool waits = comes_back(context, Role::worker);
-  // Of a worker that had gone home a ps that is back never hears: it goes on without before the
-  // server finds that the job does not.
+  // Of a worker that had gone home a ps that is back never hears, and where other ps were lost too
+  // nobody may know that training is over: it goes on without before the server finds that the job
+  // does not.
   const auto return_limit = is_back ? first_caller_limit / 2
                             : waits ? first_caller_limit
                                     : std::chrono::seconds(0);
