@@ -58,8 +58,10 @@ class ClockAtPs {
   }
 
   // It was told so, and has yet to answer. A ps that was started again may wait for others then,
-  // who went home since training is over: it is to hear of a newer version that the worker sees.
+  // who went home since training is over: it is to hear of a newer version of another ps, be it one
+  // that the worker was not answered with either.
   void has_told(std::int64_t version) { told_ = version; }
+  [[nodiscard]] bool is_told() const { return told_.has_value(); }
   [[nodiscard]] bool lacks(std::int64_t version) const { return told_ && *told_ < version; }
 
   // The last frame. A push that was answered is not sent again: the ps has it, or has lost it with

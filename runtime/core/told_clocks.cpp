@@ -37,8 +37,10 @@ bool ToldClocks::pushes(std::int64_t rank) const {
 }
 
 std::int64_t ToldClocks::newest_version() const {
-  std::int64_t newest = std::max(started_at_, seen_);
-  for (const Rank& rank : ranks_) newest = std::max(newest, rank.clock.version);
+  std::int64_t newest = started_at_;
+  for (const Rank& rank : ranks_) {
+    if (rank.told) newest = std::max({newest, rank.clock.version, rank.seen});
+  }
   return newest;
 }
 

@@ -32,14 +32,17 @@ class ToldClocks {
 
   // Of a rank that tells again, as another process, the greater step counts.
   void tell(std::int64_t rank, const ToldClock& told);
-  // Of a worker that has told: another ps has had this version since.
-  void see(std::int64_t version) { seen_ = std::max(seen_, version); }
+  // Another ps has had this version, the rank says. It counts once the rank has told: a push of its
+  // own may be in it.
+  void see(std::int64_t rank, std::int64_t version) {
+    ranks_[index_of(rank)].seen = std::max(ranks_[index_of(rank)].seen, version);
+  }
   // It will tell nothing: its step is that of the shard.
   void give_up(std::int64_t rank);
   [[nodiscard]] bool has_told(std::int64_t rank) const { return ranks_[index_of(rank)].told; }
   // Every rank has told, or is given up.
   [[nodiscard]] bool is_complete() const;
-  // Of all that was told or seen.
+  // Of all that was told, and seen by those who have told.
   [[nodiscard]] std::int64_t newest_version() const;
 
   // What the ps is to go on from.
@@ -58,14 +61,14 @@ class ToldClocks {
  private:
   struct Rank {
     ToldClock clock;
+    std::int64_t seen = 0;
     std::optional<std::int64_t> first_step = {};
     bool told = false;
     bool given_up = false;
   };
   static std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
 
-  std::int64_t started_at_;  // version of the shard
-  std::int64_t seen_ = 0;
+  std::int64_t started_at_;          // version of the shard
   std::vector<std::int64_t> first_;  // its rank steps
   std::vector<std::int64_t> steps_;
   std::vector<Rank> ranks_;

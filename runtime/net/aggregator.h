@@ -173,7 +173,7 @@ class Aggregator {
   // that was started again goes on from it; any gives back the turn by which the rank pushes. Sync:
   // nothing.
   void tell_clock(std::int64_t rank, const ToldClock& told);
-  // A rank that has told has seen this version since, of another ps.
+  // Another ps has had this version, says a rank that tells by a frame of its own.
   void see(std::int64_t rank, std::int64_t version);
   // It was started again, and ranks have yet to tell: pushes and pulls wait.
   [[nodiscard]] bool awaits_clocks() const { return awaits_clocks_; }

@@ -58,8 +58,8 @@ void Aggregator::tell_clock(std::int64_t rank, const ToldClock& told) {
 }
 
 void Aggregator::see(std::int64_t rank, std::int64_t version) {
-  if (!awaits_clocks_ || !gate_.knows(rank) || !clocks_->has_told(rank)) return;
-  clocks_->see(version);
+  if (!awaits_clocks_ || !gate_.knows(rank)) return;
+  clocks_->see(rank, version);
   go_on_if_told();
 }
 

@@ -115,6 +115,7 @@ class PsServer {
   // To what comes late by an earlier connection of a rank, or of an earlier process of it.
   static Error superseded() { return conflict("another connection of this task has come"); }
   Status check_token(const std::string& token) const;
+  // A ps that is back may learn by it that training is over (Caller.seen).
   Result<proto::PsStatus> describe(const proto::Caller& caller);
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;

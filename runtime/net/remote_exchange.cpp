@@ -247,6 +247,7 @@ Pulled RemoteParams::together() {
 Status RemoteParams::await_answers() {
   Patience patience = patience_for(options_.exchange_limit);
   watch_at_ = WallClock::now() + kLookUp;
+  news_at_ = WallClock::now() + kNewsAfter;
   for (;;) {
     const auto unanswered = std::ranges::find_if(ps_, [](const auto& ps) { return ps->awaited; });
     const bool lanes =

@@ -105,6 +105,9 @@ class RemoteParams final : public ParamsChannel {
   using WallClock = std::chrono::system_clock;
   // Between looks at the stop token and the clock.
   static constexpr std::chrono::milliseconds kLookUp{100};
+  // Before a ps that is back hears that training is over: others that live tell it themselves, and
+  // what they had under way is not lost on it.
+  static constexpr std::chrono::milliseconds kNewsAfter{1000};
 
   explicit RemoteParams(RemoteOptions options);
   Status connect_to(Ps& ps);
@@ -219,6 +222,7 @@ class RemoteParams final : public ParamsChannel {
   bool usable_ = false;                     // streams are open, and no exchange has failed
   std::optional<Error> failure_;            // of the exchange that failed
   WallClock::time_point watch_at_;          // when watch_answered() looks again
+  WallClock::time_point news_at_;           // when it tells news
   bool mended_ = false;                     // in the exchange under way
   bool was_cut_ = false;                    // likewise, until it is told
   std::vector<std::unique_ptr<Call>> former_;    // streams that broke, for the queue to end

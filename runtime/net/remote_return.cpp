@@ -134,9 +134,11 @@ void RemoteParams::ask_again(Ps& ps) {
 Status RemoteParams::watch_answered() {
   if (WallClock::now() < watch_at_) return ok();
   watch_at_ = WallClock::now() + kLookUp;
+  const bool has_news = WallClock::now() >= news_at_;
+  if (has_news) news_at_ = WallClock::now() + kNewsAfter;
   for (const auto& ps : ps_) {
     if (ps->awaited) {
-      tell_news(*ps);
+      if (has_news) tell_news(*ps);
       continue;
     }
     const bool is_lost = ps->shared ? has_ended(ps->shared->descriptor())
@@ -147,10 +149,17 @@ Status RemoteParams::watch_answered() {
   return ok();
 }
 
-// One that has ended is found to have by its connection.
+// By Describe, of ps that have answered and to one that has not. One that has ended is found to
+// have by its connection.
 void RemoteParams::tell_news(Ps& ps) const {
+  if (!ps.clock.is_told()) return;
   std::int64_t seen = 0;
-  for (const auto& each : ps_) seen = std::max(seen, each->clock.version());
+  for (const auto& each : ps_) {
+    seen = std::max(seen, each->clock.version());
+    if (each->awaited) continue;
+    const auto status = describe_ps(*each->control, caller(), kNewsLimit, options_.stop);
+    if (status.has_value()) seen = std::max(seen, status->version());
+  }
   if (!ps.clock.lacks(seen)) return;
   proto::Caller who = caller();
   who.set_seen(seen);

@@ -67,8 +67,8 @@ Case case_of(std::string name, PushPull& pair) {
   return {std::move(name), [&pair] { pair.exchange(); }, [&pair] { return pair.ps_cpu_seconds(); }};
 }
 
-// Both directions, and GB of 10^9 bytes. A first one does not count: since its last turn others
-// have had the caches, as nobody has between two steps of a job.
+// Both directions, and GB of 10^9 bytes. A first one does not count: the figure is of caches that
+// have what an exchange needs, as far as they hold it, whoever had its turn before.
 void run(Case& one, std::size_t bytes) {
   one.exchange();
   const std::size_t times = std::max<std::size_t>(kBytesPerRun / (2 * bytes), 2);

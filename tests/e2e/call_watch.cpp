@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,10 +76,33 @@ pid_t process_of(pid_t thread) {
   return thread;
 }
 
+bool can_look_into_children() {
+  static constexpr int known = 42;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  const Descriptor file(
+      static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), STDERR_FILENO, 0)));
+  int read = 0;
+  const iovec here{&read, sizeof read};
+  const iovec there{const_cast<int*>(&known), sizeof known};  // NOLINT: it is only read
+  const bool reads = ::process_vm_readv(child, &here, 1, &there, 1, 0) == sizeof read;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return file && reads && read == known;
+}
+
 }  // namespace
 
-WatchedCall::WatchedCall(const seccomp_notif& notice)
-    : notice_(notice), process_(process_of(static_cast<pid_t>(notice.pid))) {}
+WatchedCall::WatchedCall(const seccomp_notif& notice, int listener)
+    : notice_(notice), listener_(listener), process_(process_of(static_cast<pid_t>(notice.pid))) {}
+
+bool WatchedCall::still_waits() const {
+  return ::ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &notice_.id) == 0;
+}
 
 std::string WatchedCall::memory(std::uint64_t address, std::size_t bytes) const {
   std::string all(bytes, '\0');
@@ -108,10 +133,7 @@ Descriptor WatchedCall::file(int number) const {
 }
 
 CallWatch::CallWatch(std::span<const int> calls, Look look)
-    : calls_(calls),
-      look_(std::move(look)),
-      news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      watcher_([this] { run(); }) {}
+    : calls_(calls), look_(std::move(look)), news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 CallWatch::~CallWatch() {
   {
@@ -119,10 +141,11 @@ CallWatch::~CallWatch() {
     ends_ = true;
   }
   tell();
-  watcher_.join();
+  if (watcher_.joinable()) watcher_.join();
 }
 
 void CallWatch::over(const std::function<void()>& launch) {
+  if (!watcher_.joinable()) watcher_ = std::thread([this] { run(); });
   // The filter is this thread's own: the test's others make their calls freely.
   std::async(std::launch::async, [&] {
     Descriptor listener = listen_to_this_thread(calls_);
@@ -137,9 +160,10 @@ void CallWatch::over(const std::function<void()>& launch) {
 }
 
 bool CallWatch::is_possible() {
-  return std::async(std::launch::async,
-                    [] { return static_cast<bool>(listen_to_this_thread(std::array{SYS_ptrace})); })
-      .get();
+  auto listens = std::async(std::launch::async, [] {
+    return static_cast<bool>(listen_to_this_thread(std::array{SYS_ptrace}));
+  });
+  return listens.get() && can_look_into_children();
 }
 
 void CallWatch::tell() const {
@@ -168,7 +192,7 @@ void CallWatch::run() {
 void CallWatch::look_at(int listener) {
   seccomp_notif notice{};
   if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) return;  // it is gone
-  if (!look_(WatchedCall(notice))) return;
+  if (!look_(WatchedCall(notice, listener))) return;
   seccomp_notif_resp go_on{};
   go_on.id = notice.id;
   go_on.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;

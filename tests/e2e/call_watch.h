@@ -22,7 +22,10 @@ namespace trainyard::e2e {
 // A call whose caller waits.
 class WatchedCall {
  public:
-  explicit WatchedCall(const seccomp_notif& notice);
+  WatchedCall(const seccomp_notif& notice, int listener);
+
+  // False when it was killed meanwhile: then its numbers may be another's.
+  [[nodiscard]] bool still_waits() const;
 
   [[nodiscard]] int number() const { return notice_.data.nr; }
   [[nodiscard]] std::uint64_t argument(std::size_t at) const { return notice_.data.args[at]; }
@@ -38,6 +41,7 @@ class WatchedCall {
 
  private:
   seccomp_notif notice_;
+  int listener_;
   pid_t process_;
 };
 
@@ -58,7 +62,8 @@ class CallWatch {
   // does.
   void over(const std::function<void()>& launch);
 
-  // Not where somebody watches us by the same means already.
+  // Not where somebody watches us by the same means already, nor where a container may not look
+  // into the processes that it starts.
   static bool is_possible();
 
  private:
@@ -71,7 +76,7 @@ class CallWatch {
   Look look_;
   Descriptor news_;  // an eventfd: another listener, or the end
   std::mutex mutex_;
-  std::vector<Descriptor> listeners_;  // guarded by mutex_; one for each launch()
+  std::vector<Descriptor> listeners_;  // guarded by mutex_; one for each over()
   bool ends_ = false;                  // likewise
   std::thread watcher_;
 };

@@ -38,8 +38,10 @@ FieldOfFire::End FieldOfFire::train(std::vector<Kill> kills) {
   start_again_who_died();  // at the very end
   if (round_.keeps_bytes) {
     end.model = yard_.model_sha256(id);
+  } else if (std::ranges::count(end.struck, "ps", &ProtocolPoint::role) == 0) {
+    ledger_.check();
   } else {
-    ledger_.check(std::ranges::count(end.struck, "ps", &ProtocolPoint::role) == 0);
+    ledger_.check_but_the_last();
   }
   return end;
 }

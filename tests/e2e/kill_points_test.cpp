@@ -113,7 +113,10 @@ std::vector<Round> all_rounds(const TempFolder& data) {
   }
   for (Round& round : rounds) round.name += "_by_" + round.transport;
   if (!is_sanitized) return rounds;
-  std::erase_if(rounds, [at = 0](const Round& /*round*/) mutable { return at++ % 5 != 0; });
+  // One of each way, and of the kinds that differ most.
+  const std::set<std::string> some{"micro_batches_by_grpc", "large_by_unix", "onebit_by_tcp",
+                                   "async_by_tcp", "all_reduce_by_shared_memory"};
+  std::erase_if(rounds, [&some](const Round& round) { return !some.contains(round.name); });
   return rounds;
 }
 
@@ -208,7 +211,8 @@ void check_rounds(const std::vector<Round>& rounds, const Roles& roles, std::uin
   for (const std::string& missed : tally.missed) told << "\nmissed: " << missed;
   WARN("killed first:" << told.str());
   CHECK(firsts > 0);
-  CHECK(tally.missed.size() * 4 <= firsts);  // what is done in some runs and not in others
+  // What is done in some runs and not in others.
+  CHECK(tally.missed.size() <= std::max<std::size_t>(firsts / 4, 2));
   if (firsts >= 20 && only == nullptr) CHECK(tally.by_role.size() == roles.size());
 }
 

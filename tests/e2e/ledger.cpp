@@ -35,16 +35,25 @@ void Ledger::clear() {
   checkpoints_.clear();
 }
 
-void Ledger::check(bool last_too) {
+void Ledger::check() {
+  const std::lock_guard lock(mutex_);
+  REQUIRE_FALSE(checkpoints_.empty());
+  for (const ManifestEvent& checkpoint : checkpoints_) check(checkpoint);
+}
+
+void Ledger::check_but_the_last() {
   const std::lock_guard lock(mutex_);
   REQUIRE_FALSE(checkpoints_.empty());
   for (const ManifestEvent& checkpoint : checkpoints_) {
-    if (checkpoint.final_one && !last_too) continue;
-    INFO("checkpoint of step " << checkpoint.step);
-    const auto& first = pushes_[key_of(checkpoint.shards.front())];
-    REQUIRE_FALSE(first.empty());
-    for (const ArtifactFile& shard : checkpoint.shards) CHECK(pushes_[key_of(shard)] == first);
+    if (!checkpoint.final_one) check(checkpoint);
   }
+}
+
+void Ledger::check(const ManifestEvent& checkpoint) {
+  INFO("checkpoint of step " << checkpoint.step);
+  const auto& first = pushes_[key_of(checkpoint.shards.front())];
+  REQUIRE_FALSE(first.empty());
+  for (const ArtifactFile& shard : checkpoint.shards) CHECK(pushes_[key_of(shard)] == first);
 }
 
 }  // namespace trainyard::e2e

@@ -18,11 +18,14 @@ class Ledger {
   // Of a task's events what the call would write of them; of other calls nothing.
   void note(const WatchedCall& call);
   void clear();
-  // Every checkpoint is a true cut: on all ps the same pushes of every worker count. `last_too`: of
-  // the last one as well, where a ps that was lost may know too little of workers that had gone.
-  void check(bool last_too);
+  // Every checkpoint is a true cut: on all ps the same pushes of every worker count.
+  void check();
+  // But for the last one, where a ps that was lost may know too little of workers that had gone.
+  void check_but_the_last();
 
  private:
+  void check(const ManifestEvent& checkpoint);
+
   std::mutex mutex_;
   // Of each worker, by a shard's name and digest.
   std::map<std::string, std::vector<std::int64_t>> pushes_;

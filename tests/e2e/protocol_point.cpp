@@ -169,8 +169,9 @@ std::optional<std::string> ProtocolPoints::what_of(const WatchedCall& call,
                                                    const std::string& role) {
   const int file = static_cast<int>(call.argument(0));
   switch (call.number()) {
-    case SYS_sendmsg: return message(call, role, true);
-    case SYS_recvmsg: return message(call, role, false);
+    case SYS_sendmsg: return sent(call, role);
+    case SYS_recvmsg: return received(call, role);
+    case SYS_sendto: return "sends HTTP";
     case SYS_write:
     case SYS_pwrite64: {
       const std::string path = call.path(file);
@@ -192,33 +193,38 @@ std::optional<std::string> ProtocolPoints::what_of(const WatchedCall& call,
   }
 }
 
-std::optional<std::string> ProtocolPoints::message(const WatchedCall& call, const std::string& role,
-                                                   bool is_sent) {
-  const int number = static_cast<int>(call.argument(0));
-  const Descriptor socket = call.file(number);
+std::optional<std::string> ProtocolPoints::sent(const WatchedCall& call, const std::string& role) {
+  const Descriptor socket = call.file(static_cast<int>(call.argument(0)));
+  if (!socket) return {};
+  return message(call, role, socket.get(), "sends ", sent_bytes(call, kLook));
+}
+
+std::optional<std::string> ProtocolPoints::received(const WatchedCall& call,
+                                                    const std::string& role) {
+  const Descriptor socket = call.file(static_cast<int>(call.argument(0)));
+  std::string bytes(kLook, '\0');
+  const ssize_t count = ::recv(socket.get(), bytes.data(), kLook, MSG_PEEK | MSG_DONTWAIT);
+  if (count < 0) return {};
+  if (count == 0) return "receives an end";
+  bytes.resize(static_cast<std::size_t>(count));
+  return message(call, role, socket.get(), "receives ", bytes);
+}
+
+std::string ProtocolPoints::message(const WatchedCall& call, const std::string& role, int socket,
+                                    const std::string& verb, const std::string& bytes) {
   int type = 0;
   socklen_t length = sizeof type;
-  if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0) return {};
-  std::string bytes;
-  if (is_sent) {
-    bytes = sent_bytes(call, kLook);
-  } else {
-    bytes.resize(kLook);
-    const ssize_t count = ::recv(socket.get(), bytes.data(), kLook, MSG_PEEK | MSG_DONTWAIT);
-    if (count < 0) return {};
-    if (count == 0) return "receives an end";
-    bytes.resize(static_cast<std::size_t>(count));
-  }
-  const std::string verb = is_sent ? "sends " : "receives ";
+  ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &length);
   if (type == SOCK_SEQPACKET) return verb + packet_name(bytes);
-  std::string& newest = frames_[verb + call.path(number)];  // its own number of a socket
+  // The kernel's own number of a socket.
+  std::string& newest = frames_[verb + call.path(static_cast<int>(call.argument(0)))];
   if (bytes.starts_with(kMark) && bytes.size() >= kPrefixBytes) {
     newest = stream_name(bytes);
     return verb + newest;
   }
   if (!newest.empty()) return verb + "more of " + newest;
   if (role == "agent" || role == "server") return verb + "gRPC";
-  return verb + call_name(bytes) + (role == "ps" && is_sent ? " answer" : "");
+  return verb + call_name(bytes) + (role == "ps" && verb == "sends " ? " answer" : "");
 }
 
 }  // namespace trainyard::e2e

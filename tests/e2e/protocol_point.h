@@ -32,8 +32,11 @@ class ProtocolPoints {
  private:
   static std::optional<std::string> role_of(pid_t process);
   std::optional<std::string> what_of(const WatchedCall& call, const std::string& role);
-  std::optional<std::string> message(const WatchedCall& call, const std::string& role,
-                                     bool is_sent);
+  std::optional<std::string> sent(const WatchedCall& call, const std::string& role);
+  std::optional<std::string> received(const WatchedCall& call, const std::string& role);
+  // `bytes`: as many of the first as are looked at.
+  std::string message(const WatchedCall& call, const std::string& role, int socket,
+                      const std::string& verb, const std::string& bytes);
 
   // Of each way of a stream of frames: what the newest one is.
   std::map<std::string, std::string> frames_;

@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> moment_names{"before", "within", "after"};
 
-// Has that part of what the call would send or write gone out in its caller's place? Not where
-// nobody but the caller can do it.
-bool stands_in(const WatchedCall& call, bool whole) {
+// Has half of what the call would send or write, or after it all, gone out in its caller's place?
+// Not where nobody but the caller can do it.
+bool stands_in(const WatchedCall& call, Moment until) {
+  const bool whole = until == Moment::after;
   const auto part = [whole](std::size_t bytes) { return whole ? bytes : bytes / 2; };
   const Descriptor file = call.file(static_cast<int>(call.argument(0)));
   if (call.number() == SYS_sendmsg) {
@@ -112,16 +113,16 @@ std::map<ProtocolPoint, int> Saboteur::counts() {
 }
 
 bool Saboteur::strike(const WatchedCall& call, const Kill& kill) {
-  const bool is_done =
-      kill.moment != Moment::before && stands_in(call, kill.moment == Moment::after);
+  const bool is_done = kill.moment != Moment::before && stands_in(call, kill.moment);
   if (kill.moment != Moment::after || is_done) return kill_now(call, kill.point);
   dies_next_ = {call.thread(), kill.point};
   return true;
 }
 
+// Somebody else may have killed it.
 bool Saboteur::kill_now(const WatchedCall& call, const ProtocolPoint& point) {
+  if (!call.still_waits() || ::kill(call.process(), SIGKILL) != 0) return true;
   struck_.push_back(point);
-  ::kill(call.process(), SIGKILL);
   return false;
 }
 

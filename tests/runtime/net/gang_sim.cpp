@@ -176,10 +176,10 @@ std::vector<std::function<void()>> Sim::possible_events() {
           end_stream(*process, i, process->streams[i].number);
         });
       }
-      if (process->alive && process->clocks[i].lacks(process->seen())) {
+      if (process->alive && process->clocks[i].lacks(seen_by(*process))) {
         events.emplace_back([this, process, i] {
-          process->clocks[i].has_told(process->seen());
-          ps_[i]->see(process->rank, process->seen());
+          process->clocks[i].has_told(seen_by(*process));
+          ps_[i]->see(process->rank, seen_by(*process));
         });
       }
       if (process->alive && !stream.down.empty()) {
@@ -216,6 +216,16 @@ std::vector<std::function<void()>> Sim::possible_events() {
   if (under_way_ > 0 && std::ranges::all_of(ps_, has_written))
     events.emplace_back([this] { commit(); });
   return events;
+}
+
+// Of those that have answered it: what they answered with, or have since.
+std::int64_t Sim::seen_by(const Process& process) const {
+  std::int64_t newest = 0;
+  for (std::size_t i = 0; i < ps_.size(); ++i) {
+    newest = std::max(newest, process.clocks[i].version());
+    if (process.answers[i]) newest = std::max(newest, ps_[i]->aggregator().version());
+  }
+  return newest;
 }
 
 void Sim::send(Process& process) {

@@ -87,12 +87,6 @@ void Process::put(std::size_t ps, Frame frame) {
   unsent.emplace_back(ps, std::move(frame));
 }
 
-std::int64_t Process::seen() const {
-  std::int64_t most = 0;
-  for (const ClockAtPs& clock : clocks) most = std::max(most, clock.version());
-  return most;
-}
-
 void Process::mend(std::size_t ps) {
   streams[ps] = {.number = streams[ps].number + 1};
   std::erase_if(unsent, [ps](const auto& each) { return each.first == ps; });

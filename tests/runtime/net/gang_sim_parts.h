@@ -62,7 +62,6 @@ struct Process {
   StepProtocol::Seen take_answers();
   // To be sent to a ps, with what it is told by the first frame of a connection.
   void put(std::size_t ps, Frame frame);
-  [[nodiscard]] std::int64_t seen() const;  // the newest version that any ps answered with
   // It sees that a ps is gone, and calls again.
   void mend(std::size_t ps);
 };

@@ -37,6 +37,7 @@ class Sim {
 
   std::vector<std::function<void()>> possible_events();
   void send(Process& process);
+  [[nodiscard]] std::int64_t seen_by(const Process& process) const;
   [[nodiscard]] bool is_gone(std::int64_t rank) const;
   [[nodiscard]] bool may_give_up(std::int64_t rank) const;
   bool admit(const Process& process, std::size_t index, int stream);
