@@ -204,13 +204,15 @@ bool Aggregator::can_answer(std::size_t rank, const Waiting& waiting) {
 }
 
 // Async, at the end, on a ps that misses a push of a rank that died: who pushes no more waits for
-// the last version here, and nobody is left to make it.
+// the last version here, and nobody is left to make it. Of whom a ps that is back has never heard
+// went home.
 void Aggregator::end_if_all_wait() {
   if (rules_.gate.mode != Mode::async || gate_.finished()) return;
   bool anybody = false;
   for (std::size_t rank = 0; rank < waiting_.size(); ++rank) {
     const bool waits = static_cast<bool>(waiting_[rank].reply);
-    if (!waits && !gone_[rank]) return;
+    const bool is_unheard = clocks_ && !clocks_->has_told(static_cast<std::int64_t>(rank));
+    if (!waits && !gone_[rank] && !is_unheard) return;
     anybody |= waits;
   }
   if (!anybody) return;

@@ -72,7 +72,9 @@ void Aggregator::take_late(std::int64_t rank, const ToldClock& told) {
   const std::int64_t more =
       was_over ? 0 : std::min(clocks_->version() - before, rules_.gate.max_steps - gate_.version());
   std::vector<std::int64_t> steps = gate_.rank_steps();
-  steps[static_cast<std::size_t>(rank)] = told.step;
+  const auto index = static_cast<std::size_t>(rank);
+  first_steps_[index] += told.step - steps[index];  // it is not ahead of others by what it made
+  steps[index] = told.step;
   gate_ = VersionGate(rules_.gate, gate_.version() + more, std::move(steps));
   if (was_over) gate_.end();
   lost_updates_ += more;
