@@ -78,6 +78,7 @@ void Aggregator::take_late(std::int64_t rank, const ToldClock& told) {
   gate_ = VersionGate(rules_.gate, gate_.version() + more, std::move(steps));
   if (was_over) gate_.end();
   lost_updates_ += more;
+  if (more > 0) answer_waiting();  // those who wait for this version
 }
 
 // A rank that has nothing to tell is told for.

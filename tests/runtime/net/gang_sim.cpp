@@ -48,7 +48,8 @@ void Sim::start_ps(std::size_t index) {
   if (checkpoint_) {
     first = {.version = checkpoint_->version,
              .rank_steps = checkpoint_->rank_steps,
-             .weights = checkpoint_->weights[index]};
+             .weights = checkpoint_->weights[index],
+             .lost = checkpoint_->lost[index]};
   }
   ps_[index] = std::make_unique<SimPs>(
       Aggregator::Rules{
@@ -318,6 +319,7 @@ void Sim::commit() {
     one_cut &= snapshot.rank_steps == first.rank_steps && snapshot.version == first.version;
     checkpoint.weights.emplace_back(snapshot.weights->span().begin(),
                                     snapshot.weights->span().end());
+    checkpoint.lost.push_back(snapshot.lost);
   }
   if (!one_cut && end_.kills + end_.cuts == 0) end_.fault = "a checkpoint that is no cut";
   if (one_cut) {

@@ -89,6 +89,7 @@ struct Checkpoint {
   std::int64_t version = 0;
   std::vector<std::int64_t> rank_steps;
   std::vector<std::vector<float>> weights;  // by ps
+  std::vector<std::int64_t> lost;           // by ps: updates that its weights lack
 };
 
 }  // namespace trainyard::runtime::test
