@@ -47,12 +47,24 @@ std::optional<RowTable> empty_table(std::uint64_t seed, const JobPlan& plan) {
   return RowTable(plan.model.rows(), seed, plan.optimizer);
 }
 
+std::int64_t version_of(const Manifest& manifest) {
+  const auto version = manifest.scalars.find(kVersionScalar);
+  if (version == manifest.scalars.end()) return manifest.step;
+  return static_cast<std::int64_t>(version->second);
+}
+
 Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index) {
   const RestoreFrom& restore = *context.restore;
   const Share& share = plan.shares.at(index);
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
+  const std::int64_t version = version_of(manifest);
+  if (version > plan.max_steps) {
+    return conflict("the checkpoint of step " + std::to_string(manifest.step) + " is of " +
+                    std::to_string(version) + " steps, more than this training has, " +
+                    std::to_string(plan.max_steps));
+  }
   TRY_ASSIGN(RestoredShare restored, restore_share({.folder = restore.folder,
                                                     .files = restore.shards,
                                                     .variables = plan.model.variables(),
@@ -79,12 +91,9 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
                       .owners = std::ssize(plan.shares)},
                      *rows));
   }
-  const auto version = manifest.scalars.find(kVersionScalar);
   return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
                                                std::move(restored.slots)),
-                       .start = {.version = version == manifest.scalars.end()
-                                                ? manifest.step
-                                                : static_cast<std::int64_t>(version->second),
+                       .start = {.version = version,
                                  .rank_steps = manifest.worker_steps,
                                  .residuals = std::move(residuals)},
                        .rows = std::move(rows)};

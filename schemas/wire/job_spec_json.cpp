@@ -326,6 +326,7 @@ JobSpec read_job_spec(const JsonPlace& place) {
   if (const auto part = fields.find("scheduling")) spec.scheduling = read_scheduling(*part);
   if (const auto part = fields.find("run_policy")) spec.run_policy = read_run_policy(*part);
   if (const auto part = fields.find("checkpoint")) spec.checkpoint = read_checkpoint(*part);
+  check_resumed_step(spec, place);
   if (const auto part = fields.find("env")) spec.env = read_environment(*part);
   fields.refuse_others();
   return spec;

@@ -170,6 +170,20 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
   return checkpoint;
 }
 
+// What is made already cannot be made undone.
+void check_resumed_step(const JobSpec& spec, const JsonPlace& place) {
+  const std::string& from = spec.checkpoint.resume_from;
+  const std::size_t slash = from.find('/');
+  if (slash == from.npos || !spec.training.max_steps) return;
+  std::int64_t step = 0;
+  std::from_chars(from.data() + slash + 1, from.data() + from.size(), step);
+  if (step <= *spec.training.max_steps) return;
+  place.faults.push_back(
+      {place.pointer + "/training/max_steps", "must be at least " + std::to_string(step) +
+                                                  ", the step of checkpoint.resume_from, got " +
+                                                  std::to_string(*spec.training.max_steps)});
+}
+
 std::map<std::string, std::string> read_environment(const JsonPlace& place) {
   const TextRule any_key{0, 1'000'000, [](char) { return true; }, "any"};
   const TextRule no_zero{0, 32'768, [](char byte) { return byte != '\0'; }, "no zero bytes"};

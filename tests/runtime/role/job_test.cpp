@@ -248,8 +248,7 @@ TEST_CASE("a missing data file ends the task with a reason that names it", "[job
   CHECK(failures[0].message.find("/no/such/folder") != std::string::npos);
 }
 
-TEST_CASE("a checkpoint of another model or optimizer ends the task that would restore it",
-          "[job]") {
+TEST_CASE("a checkpoint that does not fit the job ends the task that would restore it", "[job]") {
   JobSpec spec = small_job();
   spec.ps.replicas = 0;
   spec.worker.replicas = 1;
@@ -264,13 +263,18 @@ TEST_CASE("a checkpoint of another model or optimizer ends the task that would r
   other.training.optimizer.name = OptimizerName::adagrad;
   JobSpec other_served = other;
   other_served.training.strategy = Strategy::all_reduce;
-  for (const JobSpec& next : {wider, other, other_served}) {
+  JobSpec shorter = spec;
+  shorter.training.max_steps = *spec.training.max_steps - 1;
+  for (const auto& [next, why] : {std::pair{wider, "is of another"},
+                                  {other, "is of another"},
+                                  {other_served, "is of another"},
+                                  {shorter, "more than this training has"}}) {
     Job job(next, first.newest_checkpoint());
     job.start();
     CHECK(job.wait_all() == Codes{{"worker/0", 1}});
     const auto failure = last_of<FailureEvent>(job, "worker/0");
     CHECK(failure.reason == "CHECKPOINT_MISMATCH");
-    CHECK(failure.message.find("is of another") != std::string::npos);
+    CHECK(failure.message.find(why) != std::string::npos);
   }
 }
 
