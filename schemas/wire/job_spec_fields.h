@@ -17,6 +17,7 @@ TrainingSpec default_training();
 SchedulingSpec read_scheduling(const JsonPlace& place);
 RunPolicySpec read_run_policy(const JsonPlace& place);
 CheckpointSpec read_checkpoint(const JsonPlace& place);
+// Notes a fault of training.max_steps where the checkpoint to resume from is of a later step.
 void check_resumed_step(const JobSpec& spec, const JsonPlace& place);
 std::map<std::string, std::string> read_environment(const JsonPlace& place);
 

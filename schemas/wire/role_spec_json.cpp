@@ -59,15 +59,16 @@ bool is_reserved(std::string_view name) {
          name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER";
 }
 
-// "<job id>/<step>"
-bool names_a_checkpoint(std::string_view text) {
+// Of "<job id>/<step>" the step; nothing where the text is none.
+std::optional<std::int64_t> step_named_by(std::string_view text) {
   const std::size_t slash = text.find('/');
-  if (slash == text.npos || !is_id(text.substr(0, slash))) return false;
+  if (slash == text.npos || !is_id(text.substr(0, slash))) return std::nullopt;
   const std::string_view digits = text.substr(slash + 1);
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc{} && end == digits.data() + digits.size() && step >= 0 &&
-         digits[0] != '-';
+  const bool is_step =
+      error == std::errc{} && end == digits.data() + digits.size() && step >= 0 && digits[0] != '-';
+  return is_step ? std::optional(step) : std::nullopt;
 }
 
 BackoffSpec read_backoff(const JsonPlace& place) {
@@ -161,7 +162,7 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
   fields.text("metric", checkpoint.metric, name_rule(64));
   if (const auto from = fields.find("resume_from")) {
     const auto text = read_text(*from, printable_rule(1, 160));
-    if (text && *text != "latest" && *text != "none" && !names_a_checkpoint(*text)) {
+    if (text && *text != "latest" && *text != "none" && !step_named_by(*text)) {
       from->fault("must be latest, none or \"<job id>/<step>\", got " + describe(from->value));
     }
     checkpoint.resume_from = text.value_or(checkpoint.resume_from);
@@ -172,14 +173,10 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
 
 // What is made already cannot be made undone.
 void check_resumed_step(const JobSpec& spec, const JsonPlace& place) {
-  const std::string& from = spec.checkpoint.resume_from;
-  const std::size_t slash = from.find('/');
-  if (slash == from.npos || !spec.training.max_steps) return;
-  std::int64_t step = 0;
-  std::from_chars(from.data() + slash + 1, from.data() + from.size(), step);
-  if (step <= *spec.training.max_steps) return;
+  const auto step = step_named_by(spec.checkpoint.resume_from);
+  if (!step || !spec.training.max_steps || *step <= *spec.training.max_steps) return;
   place.faults.push_back(
-      {place.pointer + "/training/max_steps", "must be at least " + std::to_string(step) +
+      {place.pointer + "/training/max_steps", "must be at least " + std::to_string(*step) +
                                                   ", the step of checkpoint.resume_from, got " +
                                                   std::to_string(*spec.training.max_steps)});
 }
