@@ -2,6 +2,7 @@
 // the daemon.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,12 +14,15 @@
 #include <optional>
 #include <thread>
 
+#include "agent/host/ports.h"
 #include "agent/host/probe.h"
 #include "agent/loop/daemon.h"
 #include "schemas/base/log.h"
 #include "schemas/base/version.h"
 #include "schemas/settings/settings.h"
+#include "schemas/types/env_names.h"
 #include "schemas/types/transport.h"
+#include "schemas/wire/report_check.h"
 
 namespace trainyard::agent {
 namespace {
@@ -32,9 +36,14 @@ struct Options {
   std::int64_t gpus = -1;
   std::string ports = "20000-20999";
   std::string address;
+  std::string listen_address;
   std::vector<std::string> labels;
+  std::vector<std::string> data_roots;
+  std::vector<std::string> allowed_env;
   std::string runtime;
   std::string transport{transport_names.front().second};
+  std::int64_t log_bytes_max = log_bytes_max_default;
+  std::int64_t data_cache_mb = 4096;
   std::string log_level = "info";
 };
 
@@ -48,23 +57,40 @@ void declare(CLI::App& app, Options& options) {
   const auto add = [&](const std::string& name, auto& value, const std::string& text) {
     return app.add_option("--" + name, value, text);
   };
-  add("server", options.server, "HOST:PORT of the server's agent endpoint")->capture_default_str();
+  // The client's TRAINYARD_SERVER is a URL.
+  add("server", options.server, "HOST:PORT of the server's agent endpoint")
+      ->capture_default_str()
+      ->envname("TRAINYARD_AGENT_SERVER");
   add("name", options.name, "of this agent, unique in its yard")->capture_default_str();
   add("work-dir", options.work_dir, "folder for all that this agent keeps; its own");
   add("cpus", options.cpus, "cpus to offer (default: those of the host)")
       ->check(CLI::Range(1, 1 << 20));
   add("memory-mb", options.memory_mb, "memory to offer, in MiB (default: that of the host)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add("gpus", options.gpus, "GPU slots to offer (default: those that the driver shows)")
       ->check(CLI::Range(0, 1024));
   add("ports", options.ports, "FIRST-LAST: tasks listen on ports of this range")
       ->capture_default_str();
   add("address", options.address,
       "that tasks on other hosts connect to (default: this host's, on the way to the server)");
+  add("listen-address", options.listen_address,
+      "that tasks listen on, where it is another than --address (0.0.0.0: every interface)");
   add("label", options.labels, "KEY=VALUE, may be repeated: jobs can ask for it");
+  add("data-root", options.data_roots,
+      "folder that jobs may read data in, may be repeated (default: all that this user may read)");
+  add("allow-env", options.allowed_env,
+      "NAME or PREFIX*, may be repeated: environment variables that jobs may set too");
   add("runtime", options.runtime, "the program that a task runs (default: beside this one)");
   add("transport", options.transport, "the best way to parameter servers that tasks may try")
       ->check(CLI::IsMember(all_transport_names()))
+      ->capture_default_str();
+  add("log-bytes-max", options.log_bytes_max,
+      "of each task's log on this host: beyond it the middle is cut out")
+      ->check(CLI::Range(log_bytes_max_lowest, std::int64_t{1} << 50))
+      ->capture_default_str();
+  add("data-cache-mb", options.data_cache_mb,
+      "disk in the work folder for decoded data sets, in MiB; 0 keeps none")
+      ->check(CLI::Range(0, 1 << 30))
       ->capture_default_str();
   add("log-level", options.log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
@@ -104,6 +130,24 @@ Status parse_labels(const std::vector<std::string>& texts, HostInfo& host) {
   return ok();
 }
 
+Status parse_allowed_env(const std::vector<std::string>& patterns, HostInfo& host) {
+  if (patterns.size() > env_patterns_max) {
+    return invalid("--allow-env may be given " + std::to_string(env_patterns_max) + " times");
+  }
+  for (const std::string& pattern : patterns) {
+    if (!is_env_pattern(pattern)) {
+      return invalid("--allow-env must be NAME or PREFIX*, got \"" + pattern + "\"");
+    }
+    if (is_env_never_allowed(pattern)) {
+      return invalid("--allow-env: " + pattern +
+                     " cannot be allowed: a loader, a shell or a library would run other code, or "
+                     "the agent sets it");
+    }
+  }
+  host.allowed_env = patterns;
+  return ok();
+}
+
 std::vector<GpuInfo> offered_gpus(std::int64_t wanted) {
   std::vector<GpuInfo> gpus = probe_gpus();
   if (wanted < 0) return gpus;
@@ -115,14 +159,22 @@ std::vector<GpuInfo> offered_gpus(std::int64_t wanted) {
   return gpus;
 }
 
+// An IPv6 address as it is written before ":port".
+std::string before_a_port(const std::string& address) {
+  const bool is_bare_v6 = address.find(':') != std::string::npos && address[0] != '[';
+  return is_bare_v6 ? "[" + address + "]" : address;
+}
+
 Result<HostInfo> describe_host(const Options& options) {
   HostInfo host;
   TRY(parse_ports(options.ports, host));
   TRY(parse_labels(options.labels, host));
+  TRY(parse_allowed_env(options.allowed_env, host));
   host.address = options.address;
   if (host.address.empty()) {
     TRY_ASSIGN(host.address, probe_address(options.server));
   }
+  host.address = before_a_port(host.address);
   host.gpus = offered_gpus(options.gpus);
   host.capacity = {
       .cpus = options.cpus > 0 ? options.cpus : probe_cpus(),
@@ -130,14 +182,47 @@ Result<HostInfo> describe_host(const Options& options) {
       .gpus = static_cast<std::int64_t>(host.gpus.size()),
   };
   host.agent_version = version();
+  TRY(check_host(host));  // as the server will
   return host;
 }
 
+// A task that cannot listen there would end each gang that it is of.
+Status check_listening(const Options& options, const HostInfo& host) {
+  const bool is_own = !options.listen_address.empty();
+  const Status possible = try_to_listen(is_own ? options.listen_address : host.address, 0);
+  if (possible) return ok();
+  return invalid(std::string(is_own ? "--listen-address: " : "--address: ") +
+                 possible.error().message + "; tasks listen there" +
+                 (is_own ? "" : " unless --listen-address names another address of this host"));
+}
+
+Result<std::vector<std::string>> real_data_roots(const Options& options) {
+  std::vector<std::string> roots;
+  for (const std::string& folder : options.data_roots) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(folder, error);
+    if (error || !std::filesystem::is_directory(real, error)) {
+      return invalid("--data-root: " + folder + " is no folder that can be read");
+    }
+    roots.push_back(real);
+    if (roots.back().find(':') != std::string::npos) {
+      return invalid("--data-root: " + folder + " has a ':' in its path");
+    }
+  }
+  return roots;
+}
+
 Status check_server(const std::string& server) {
+  if (server.find("://") != std::string::npos) {
+    return invalid(
+        "--server (TRAINYARD_AGENT_SERVER) must be HOST:PORT of the server's agent "
+        "endpoint, such as 127.0.0.1:8081, got the URL \"" +
+        server + "\": a URL is what the client takes, in TRAINYARD_SERVER");
+  }
   const std::size_t colon = server.rfind(':');
   if (colon == 0 || colon == std::string::npos ||
       !parse_port(std::string_view(server).substr(colon + 1))) {
-    return invalid("--server must be HOST:PORT, got \"" + server + "\"");
+    return invalid("--server (TRAINYARD_AGENT_SERVER) must be HOST:PORT, got \"" + server + "\"");
   }
   return ok();
 }
@@ -153,6 +238,10 @@ Result<DaemonOptions> check(const Options& options) {
                        .work_dir = options.work_dir,
                        .runtime = options.runtime,
                        .transport = options.transport,
+                       .listen_host = before_a_port(options.listen_address),
+                       .data_roots = {},
+                       .log_bytes_max = options.log_bytes_max,
+                       .data_cache_mb = options.data_cache_mb,
                        .host = {}};
   if (daemon.runtime.empty()) daemon.runtime = beside_this_program("trainyard-runtime");
   if (::access(daemon.runtime.c_str(), X_OK) != 0) {
@@ -160,22 +249,35 @@ Result<DaemonOptions> check(const Options& options) {
   }
   daemon.runtime = std::filesystem::absolute(daemon.runtime);
   TRY_ASSIGN(daemon.host, describe_host(options));
+  TRY(check_listening(options, daemon.host));
+  TRY_ASSIGN(daemon.data_roots, real_data_roots(options));
   return daemon;
 }
 
 // The first SIGTERM or SIGINT stops the daemon in order. A second ends the process, and with it, by
 // the kernel, its tasks.
-std::jthread stop_on_signal(Daemon& daemon, const sigset_t& signals) {
-  return std::jthread([&daemon, signals](const std::stop_token& over) {
-    constexpr timespec look_up{.tv_sec = 0, .tv_nsec = 100'000'000};
-    for (int seen = 0; !over.stop_requested();) {
-      const int number = ::sigtimedwait(&signals, nullptr, &look_up);
-      if (number < 0) continue;
-      if (++seen > 1) ::_exit(128 + number);
-      daemon.stop();
-    }
-  });
-}
+class StopOnSignal {
+ public:
+  StopOnSignal(Daemon& daemon, const sigset_t& signals)
+      : thread_([&daemon, signals](const std::stop_token& over) {
+          for (int seen = 0;;) {
+            const int number = ::sigwaitinfo(&signals, nullptr);
+            if (over.stop_requested()) return;
+            if (number < 0) continue;  // interrupted
+            if (++seen > 1) ::_exit(128 + number);
+            daemon.stop();
+          }
+        }) {}
+  ~StopOnSignal() {
+    thread_.request_stop();
+    ::pthread_kill(thread_.native_handle(), SIGTERM);  // to that thread alone
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+ private:
+  std::jthread thread_;
+};
 
 int fail(const Error& error) {
   std::cerr << "trainyard-agent: " << error.message << "\n";
@@ -183,6 +285,7 @@ int fail(const Error& error) {
 }
 
 int run(const DaemonOptions& options) {
+  ::umask(077);  // what the agent and its tasks write is their user's alone
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
@@ -191,7 +294,7 @@ int run(const DaemonOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // in all threads to come
 
   Daemon daemon(options);
-  const std::jthread signal_thread = stop_on_signal(daemon, signals);  // ends before the daemon
+  const StopOnSignal stop_on_signal(daemon, signals);  // ends before the daemon
   const Status status = daemon.run();
   return status ? 0 : fail(status.error());
 }
@@ -210,7 +313,11 @@ int main(int argc, char** argv) {
   if (const Status status = apply_settings(app, {argv, static_cast<std::size_t>(argc)}); !status) {
     return fail(status.error());
   }
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Error& problem) {
+    return app.exit(problem) == 0 ? 0 : 2;  // wrong usage, as the client says it
+  }
   set_log_level(log_level_from(options.log_level).value_or(LogLevel::info));
   const Result<DaemonOptions> checked = check(options);
   return checked ? agent::run(*checked) : fail(checked.error());

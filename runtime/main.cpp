@@ -1,6 +1,7 @@
 // trainyard-runtime task.json: one task of a job, as an agent starts it or anybody by hand. Exit
-// codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good,
-// 143 stopped by SIGTERM or SIGINT.
+// codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good, 28
+// the disk is full (and the last line says so if there was room for it), 143 stopped by SIGTERM or
+// SIGINT.
 #include <pthread.h>
 #include <signal.h>
 
@@ -9,15 +10,18 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
 
 #include "runtime/math/cpu.h"
+#include "runtime/net/channel_options.h"
 #include "runtime/net/pin_malloc.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
+#include "schemas/files/file.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard::runtime {
@@ -39,12 +43,19 @@ class StopOnSignal {
     sigaddset(&signals_, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::jthread([this](const std::stop_token& over) {
-      while (!over.stop_requested()) {
-        constexpr timespec kLookUp{.tv_sec = 0, .tv_nsec = 50'000'000};
-        if (::sigtimedwait(&signals_, nullptr, &kLookUp) > 0) stop_.request_stop();
+      while (true) {
+        if (::sigwaitinfo(&signals_, nullptr) < 0) continue;  // interrupted
+        if (over.stop_requested()) return;
+        stop_.request_stop();
       }
     });
   }
+  ~StopOnSignal() {
+    thread_.request_stop();
+    ::pthread_kill(thread_.native_handle(), SIGTERM);  // to that thread alone
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
 
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
 
@@ -74,6 +85,10 @@ Result<TaskEnd> run_role(const Task& task) {
 Result<TaskEnd> run_caught(const Task& task) {
   try {
     return run_role(task);
+  } catch (const std::bad_alloc&) {  // on this thread alone: on a service's it ends the process
+    return task.cause.of(
+        Reason::oom_killed,
+        Result<TaskEnd>(internal("this host has less memory than the task asks for")));
   } catch (const std::exception& error) {
     return internal(std::string("unexpected: ") + error.what());
   }
@@ -85,12 +100,15 @@ int report(const Task& task, const Result<TaskEnd>& end) {
     return kStopped;
   }
   if (end.has_value()) return kCompleted;
-  const std::string reason(name_of(task.cause.reason()));
-  log_error("failed", {{"reason", reason}, {"message", end.error().message}});
-  const Status said =
-      task.events.append(FailureEvent{.reason = reason, .message = end.error().message});
+  const bool is_full = says_disk_is_full(end.error());
+  const std::string reason(name_of(is_full ? Reason::no_space : task.cause.reason()));
+  std::string message = end.error().message;
+  const bool names_file = message.find(" /") != std::string::npos;
+  if (is_full && !names_file) message += "; the task's folder is " + task.context.folder;
+  log_error("failed", {{"reason", reason}, {"message", message}});
+  const Status said = task.events.append(FailureEvent{.reason = reason, .message = message});
   if (!said.has_value()) log_error("events.jsonl", {{"message", said.error().message}});
-  return kFailed;
+  return is_full ? exit_no_space : kFailed;
 }
 
 int run(const TaskContext& context, const std::stop_token& stop) {
@@ -99,7 +117,7 @@ int run(const TaskContext& context, const std::stop_token& stop) {
   auto events = EventLog::open(context.folder);
   if (!events.has_value()) {
     log_error("bad task folder", {{"message", events.error().message}});
-    return kBadTask;
+    return says_disk_is_full(events.error()) ? exit_no_space : kBadTask;
   }
   log_info("task", {{"task", to_string(context.key)}, {"folder", context.folder}});
   if (const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES"); gpus != nullptr && *gpus != '\0') {
@@ -131,5 +149,8 @@ int main(int argc, char** argv) {
     log_error("bad task.json", {{"file", argv[1]}, {"message", context.error().message}});
     return kBadTask;
   }
-  return runtime::run(*context, signals.token());
+  keep_grpc();  // after the signals are blocked: its threads take over what is blocked
+  const int code = runtime::run(*context, signals.token());
+  std::fflush(nullptr);
+  std::_Exit(code);  // all is said and stored: nothing is gained by taking libraries down
 }

@@ -36,20 +36,56 @@ find_package(Catch2 2 REQUIRED)
 pkg_check_modules(PISTACHE REQUIRED IMPORTED_TARGET libpistache)
 add_library(Pistache::Pistache ALIAS PkgConfig::PISTACHE)
 
+# gRPC with all that it needs but TLS, which tasks do not speak, for programs that live for a second only: fifty shared
+# libraries are 6 ms of processor time at each start, that of C++ alone one.
+pkg_check_modules(GRPC_PARTS REQUIRED grpc++ protobuf)
+set(GRPC_PARTS ${GRPC_PARTS_STATIC_LIBRARIES})
+list(REMOVE_ITEM GRPC_PARTS ssl crypto)
+list(TRANSFORM GRPC_PARTS REPLACE "^(grpc|grpc\\+\\+)$" "\\1_unsecure")
+set(parts)
+foreach(part IN LISTS GRPC_PARTS)
+  find_library(TRAINYARD_STATIC_${part} lib${part}.a)
+  if(NOT TRAINYARD_STATIC_${part})
+    list(APPEND parts ${part})
+  else()
+    list(APPEND parts ${TRAINYARD_STATIC_${part}})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES parts)
+add_library(trainyard_static_grpc INTERFACE)
+string(REPLACE ";" "," parts "${parts}")
+target_link_libraries(trainyard_static_grpc INTERFACE "$<LINK_GROUP:RESCAN,${parts}>")
+# Which of the two, the program that is linked says.
+add_library(trainyard_grpc INTERFACE)
+set(is_static $<BOOL:$<TARGET_PROPERTY:TRAINYARD_STATIC_GRPC>>)
+target_link_libraries(trainyard_grpc INTERFACE $<${is_static}:trainyard_static_grpc>
+                      $<$<NOT:${is_static}>:gRPC::grpc++> $<$<NOT:${is_static}>:protobuf::libprotobuf>)
+
 # What every unit is compiled with. Library headers are SYSTEM, so these are about our own code.
 add_library(trainyard_options INTERFACE)
-target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-                       -fno-omit-frame-pointer
+target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic
+                       # of several files that are compiled at once, one shadows what is another's
+                       $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,-Wno-subobject-linkage,-Wshadow>
+                       -Wconversion -Werror -fno-omit-frame-pointer -pthread
                        -Wno-maybe-uninitialized)  # g++ 12 is wrong about std::variant
+# What a fault in memory is worth to an attacker: a checked stack, checked copies, addresses that differ from start to
+# start, and a table of functions that is read-only before main.
+target_compile_options(trainyard_options INTERFACE -fstack-protector-strong -fPIE)
+target_link_options(trainyard_options INTERFACE -pie LINKER:-z,relro LINKER:-z,now)
 target_include_directories(trainyard_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 set(TRAINYARD_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
+if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
+  target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
 if(TRAINYARD_SANITIZE)
   target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
                          -fno-sanitize-recover=all)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
-  # It knows no fences; and several files are compiled at once.
-  target_compile_options(trainyard_options INTERFACE -Wno-tsan -Wno-shadow -Wno-subobject-linkage)
+  target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # of the fuzz targets alone; whose warnings are g++'s to give
+  target_compile_options(trainyard_options INTERFACE -w)
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (ARCHITECTURE.md,
@@ -77,6 +113,7 @@ function(trainyard_link target visibility)
       message(FATAL_ERROR "${target} depends on ${dep}, which is not declared above it")
     endif()
   endforeach()
+  list(TRANSFORM ARG_OUTSIDE REPLACE "^gRPC::grpc\\+\\+$" trainyard_grpc)
   target_link_libraries(${target} ${visibility} ${ARG_OUTSIDE} trainyard_options)
 endfunction()
 
@@ -127,7 +164,7 @@ function(trainyard_protos folder)
   endforeach()
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+  target_link_libraries(${target} PUBLIC trainyard_grpc)
   if(TRAINYARD_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${TRAINYARD_SANITIZE})
   endif()
@@ -148,9 +185,11 @@ function(trainyard_program name source)
   trainyard_link(${name} PRIVATE ${ARGN})
 endfunction()
 
-# trainyard_test(folder [DEPS folder...] [OUTSIDE target...]): tests/<folder>/*.cpp, one test program
+# trainyard_test(folder [GRPC] [APART] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]):
+# tests/<folder>/*.cpp, one test program, linked with tests/support. GRPC: most of its units include grpc's header.
+# APART: its files use one name for different things, so each is compiled alone. COST: the highest starts first.
 function(trainyard_test folder)
-  cmake_parse_arguments(ARG "" "TIMEOUT;COST" "DEPS;OUTSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "GRPC;APART" "TIMEOUT;COST" "DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -159,11 +198,20 @@ function(trainyard_test folder)
   set(target ${name}_test)
   add_executable(${target} ${sources} $<TARGET_OBJECTS:trainyard_test_main>)
   target_link_libraries(${target} PRIVATE Catch2::Catch2)
+  if(ARG_GRPC)
+    target_precompile_headers(${target} REUSE_FROM trainyard_test_grpc)
+  else()
+    target_precompile_headers(${target} REUSE_FROM trainyard_test_catch)
+  endif()
+  target_compile_options(${target} PRIVATE -fpch-preprocess)
   if(NOT TRAINYARD_SANITIZE)
     target_compile_options(${target} PRIVATE -O1 -g1)  # a test is compiled more often than it is run
   endif()
-  trainyard_link(${target} PRIVATE DEPS ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
+  trainyard_link(${target} PRIVATE DEPS tests/support ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT ARG_APART AND (TRAINYARD_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL Debug))  # the dev preset is for edits
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -178,7 +226,17 @@ endfunction()
 # trainyard_precompile(target <header>...): headers of others that most of its units include
 function(trainyard_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
-  target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+  endif()
+endfunction()
+
+# trainyard_precompiled_as(target other): with the headers that were precompiled for another target
+function(trainyard_precompiled_as target other)
+  target_precompile_headers(${target} REUSE_FROM ${other})
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
 endfunction()
 
 # trainyard_migrations(folder): its numbered .sql files, compiled into migrations() of <folder>/migrations.h

@@ -24,6 +24,8 @@ template <typename List>
 List either(List whole, List sanitized) {
   return is_sanitized ? sanitized : whole;
 }
+// How many times longer programs under a sanitizer may take.
+inline constexpr int slowness = is_sanitized ? 5 : 1;
 
 // A whole number in an environment variable; `otherwise` where it is not set.
 inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
@@ -32,21 +34,21 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
 }
 
 // An environment variable, for the programs that are started while this lives.
-class Variable {
+class EnvironmentVariable {
  public:
-  Variable(const char* name, const char* value) : name_(name) {
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
     if (const char* const before = std::getenv(name)) before_ = before;
     ::setenv(name, value, 1);
   }
-  ~Variable() {
+  ~EnvironmentVariable() {
     if (before_) {
       ::setenv(name_, before_->c_str(), 1);
     } else {
       ::unsetenv(name_);
     }
   }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
 
  private:
   const char* name_;

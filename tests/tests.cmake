@@ -3,11 +3,26 @@ add_library(trainyard_test_main OBJECT tests/main.cpp)
 target_link_libraries(trainyard_test_main PRIVATE Catch2::Catch2)
 set_source_files_properties(tests/main.cpp PROPERTIES COMPILE_OPTIONS "-O0")
 
+# The headers that most tests include, and grpc's for those who speak it, compiled once for all test programs.
+function(trainyard_test_headers target)
+  add_library(${target} OBJECT tests/precompiled.cpp)
+  trainyard_precompile(${target} <catch2/catch.hpp> <nlohmann/json.hpp> ${ARGN})
+  target_link_libraries(${target} PRIVATE Catch2::Catch2 gRPC::grpc++ trainyard_options)
+  if(NOT TRAINYARD_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1 -g1)
+  endif()
+endfunction()
+trainyard_test_headers(trainyard_test_catch)
+trainyard_test_headers(trainyard_test_grpc <grpcpp/grpcpp.h>)
+
 # Shared by the tests that hold values against a schema; its headers are heavy, its speed is nothing.
 add_library(trainyard_test_schema OBJECT tests/schemas/json_schema.cpp)
 target_include_directories(trainyard_test_schema PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(trainyard_test_schema PRIVATE nlohmann_json::nlohmann_json)
 target_compile_options(trainyard_test_schema PRIVATE -O0 -g0)
+
+# What tests of several folders use; every test program is linked with it.
+trainyard_library(tests/support DEPS schemas/base)
 
 trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
@@ -16,42 +31,47 @@ trainyard_test(schemas/files DEPS schemas/files)
 trainyard_test(schemas/wire DEPS schemas/wire)
 target_sources(schemas_wire_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 trainyard_test(schemas/settings DEPS schemas/settings)
-trainyard_test(scheduler/core DEPS scheduler/core)
+trainyard_test(scheduler/core APART DEPS scheduler/core schemas/wire)
 trainyard_test(scheduler/store DEPS scheduler/store)
-trainyard_test(scheduler/loop DEPS scheduler/loop)
-trainyard_test(agent/core DEPS agent/core)
-trainyard_test(agent/loop DEPS agent/loop)
+trainyard_test(scheduler/loop GRPC DEPS scheduler/loop)
+trainyard_test(agent/core APART DEPS agent/core)
+trainyard_test(agent/loop GRPC DEPS agent/loop)
 trainyard_test(process DEPS agent/host)
-trainyard_test(sim DEPS scheduler/core agent/core TIMEOUT 900)
-trainyard_test(runtime/core DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
-trainyard_test(runtime/math DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(sim APART DEPS scheduler/core agent/core TIMEOUT 900)
+trainyard_test(runtime/core APART DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/math APART DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/graph DEPS runtime/graph)
-trainyard_test(runtime/model DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
-trainyard_test(runtime/data DEPS runtime/data)
-trainyard_test(runtime/net DEPS runtime/net TIMEOUT 1800 COST 300)  # simulations: long under a sanitizer
+trainyard_test(runtime/model APART DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/data APART DEPS runtime/data)
+trainyard_test(runtime/net GRPC APART DEPS runtime/net TIMEOUT 1800 COST 300)  # simulations: long under a sanitizer
 trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500)  # many gangs of real processes
 trainyard_test(api/http DEPS api/http TIMEOUT 900)
-trainyard_test(api/routes DEPS api/routes)
+trainyard_test(api/routes GRPC DEPS api/routes)
 if(TARGET api_routes_test)  # the clients that other tests speak with
-  target_sources(api_routes_test PRIVATE tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp)
+  target_sources(api_routes_test PRIVATE tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp
+                                         tests/schemas/wire/hostile_specs.cpp)
 endif()
 trainyard_test(api/client DEPS api/client)
 add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # which it runs
 trainyard_test(api/server DEPS api/client)
-add_dependencies(api_server_test trainyard-server)  # which it runs
+# One of them it runs, all of them it looks at.
+add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
 trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
-foreach(target scheduler_loop_test agent_loop_test runtime_net_test api_routes_test)
-  trainyard_precompile(${target} <catch2/catch.hpp> <grpcpp/grpcpp.h>)
-endforeach()
+# The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
+trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 900)
+target_sources(attack_test PRIVATE tests/e2e/programs.cpp tests/e2e/rest.cpp tests/e2e/yard.cpp
+                                   tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp)
+set_tests_properties(attack PROPERTIES RUN_SERIAL TRUE)
+add_dependencies(attack_test trainyard-server trainyard-agent trainyard-runtime)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
   find_package(Gloo REQUIRED)  # a peer
   trainyard_test(gloo DEPS runtime/net OUTSIDE gloo)
   add_executable(trainyard-bench ${bench_sources})
-  trainyard_link(trainyard-bench PRIVATE DEPS runtime/role scheduler/loop schemas/wire
+  trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)
   # Eigen is a peer here: it is given what the runtime is compiled for.
   set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
@@ -61,4 +81,7 @@ if(NOT TRAINYARD_SANITIZE)  # where there is no web UI
   add_test(NAME ui COMMAND ${CMAKE_SOURCE_DIR}/tests/ui/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(ui PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin;TRAINYARD_UI=${CMAKE_BINARY_DIR}/ui")
+  # Every command block of the README and of the examples' pages.
+  add_test(NAME examples COMMAND ${CMAKE_SOURCE_DIR}/tests/examples/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(examples PROPERTIES TIMEOUT 1800 COST 400 ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")
 endif()

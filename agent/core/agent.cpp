@@ -91,15 +91,22 @@ void Agent::want(const WantedTask& wanted, Moment& moment) {
   const auto found = tasks_.find(wanted.task.key);
   if (found == tasks_.end()) {
     // A server that has not yet heard that we leave sees in the next report that it is not here.
-    if (wanted.stop || leaving_) return;
+    if (wanted.stop == StopOrder::stop || leaving_) return;
     tasks_[wanted.task.key].wanted = wanted;
     moment.act(StartTask{wanted});
-    return;
+    return obey(tasks_.at(wanted.task.key), wanted.stop, moment);
   }
   HostedTask& task = found->second;
   // What made room for more is followed by more. A server that stores nothing gets heartbeats.
   if (forget_events(task, wanted.events_stored) && left_some_out_) moment.report_soon();
-  if (wanted.stop && !task.is_gone()) ask_to_stop(task, moment);
+  obey(task, wanted.stop, moment);
+}
+
+void Agent::obey(HostedTask& task, StopOrder order, Moment& moment) {
+  if (task.is_gone()) return;
+  if (order == StopOrder::stop) return ask_to_stop(task, moment);
+  if (order == StopOrder::run || std::exchange(task.was_told_to_save, true)) return;
+  moment.act(SaveTask{task.wanted.task.key});
 }
 
 void Agent::ask_to_stop(HostedTask& task, Moment& moment) {

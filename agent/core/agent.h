@@ -61,6 +61,7 @@ class Agent {
 
   void apply(const Assignment& assignment, Moment& moment);
   void want(const WantedTask& wanted, Moment& moment);
+  void obey(HostedTask& task, StopOrder order, Moment& moment);
   void ask_to_stop(HostedTask& task, Moment& moment);
   void kill(HostedTask& task, Moment& moment);
   [[nodiscard]] bool may_return(const HostedTask& task, const TaskExited& event, Time now) const;

@@ -44,6 +44,7 @@ struct TaskExited {
   Reason reason = Reason::none;  // oom_killed where the host knows
   std::string log_tail;
   WallTime time;
+  std::string message{};  // what the host knows besides; often nothing
 };
 // New lines of the task's events.jsonl, oldest first.
 struct RunEventsRead {
@@ -80,6 +81,10 @@ struct StopTask {
   TaskKey key;
   StopSignal signal = StopSignal::terminate;
 };
+// The task is to save a checkpoint, and then to make no more progress.
+struct SaveTask {
+  TaskKey key;
+};
 // The task is gone and no longer wanted: its folder may be removed.
 struct ForgetTask {
   TaskKey key;
@@ -88,6 +93,6 @@ struct ForgetTask {
 struct ReportSoon {};
 
 using Action =
-    std::variant<StartTask, RestartTask, DeliverOutput, StopTask, ForgetTask, ReportSoon>;
+    std::variant<StartTask, RestartTask, DeliverOutput, StopTask, SaveTask, ForgetTask, ReportSoon>;
 
 }  // namespace trainyard::agent

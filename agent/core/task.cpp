@@ -59,7 +59,9 @@ void end(HostedTask& task, const TaskExited& event) {
   task.exit = event.exit;
   task.ended_as = state_after(task, event.reason);
   task.reason = event.reason;
+  task.message = event.message;
   if (task.ended_as == TaskState::killed) {
+    task.message.clear();
     task.reason = task.outlived_lease ? Reason::agent_lost : Reason::stopped_with_gang;
     if (task.outlived_lease)
       task.message = "its agent had lost the server for longer than its lease";
@@ -87,7 +89,7 @@ bool forget_events(HostedTask& task, std::int64_t offset) {
 TaskReport shown(const HostedTask& task, ReportRoom& room) {
   TaskReport report;
   report.key = task.wanted.task.key;
-  report.token = task.wanted.task.token;
+  report.token = task.wanted.token;
   report.pid = task.pid;
   report.started_at = task.started_at;
   report.events_begin = task.events.empty() ? task.events_end : task.events.front().offset;

@@ -20,6 +20,7 @@ struct HostedTask {
   Process process = Process::preparing;
   bool is_wanted = true;  // by the newest assignment
   bool output_delivered = false;
+  bool was_told_to_save = false;
   std::optional<Time> kill_at;  // was asked to stop; its grace ends then
   bool was_killed = false;      // at once, without grace
   bool outlived_lease = false;  // was killed because nobody answered

@@ -1,5 +1,7 @@
 #include "agent/host/process.h"
 
+#define BOOST_POSIX_HAS_VFORK 1  // Boost has it for an old standard; glibc's headers set a new one
+
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
@@ -32,7 +34,16 @@ namespace process = boost::process;
 
 constexpr auto group_check_interval = std::chrono::milliseconds(5);
 
-// Runs in the child between fork and exec, where only async-signal-safe calls are allowed.
+// The agent's memory is not copied for a child that leaves it at once. The thread sanitizer makes
+// a fork of it all the same, and the child's error would be lost.
+#ifdef __SANITIZE_THREAD__
+const process::extend::handler kind_of_fork;
+#else
+const auto& kind_of_fork = process::posix::use_vfork;
+#endif
+
+// Runs in the child between fork and exec, after a vfork in the parent's memory: only
+// async-signal-safe calls are allowed, and nothing of the parent's is changed.
 class ChildSetup {
  public:
   ChildSetup(pid_t parent, const char* folder) : parent_(parent), folder_(folder) {}
@@ -44,8 +55,7 @@ class ChildSetup {
     if (::getppid() != parent_) ::_exit(EXIT_FAILURE);  // it died before the line above
     if (::chdir(folder_) != 0) ::_exit(EXIT_FAILURE);
     restore_signals();
-    // Boost's own pipe, which tells the parent of a failed exec, is among these and closes with the
-    // exec.
+    // After a fork (thread sanitizer) Boost's pipe that tells of a failed exec is among these.
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   }
 
@@ -80,7 +90,7 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
   pid_t forked = -1;
   std::error_code error;
   process::child child(
-      process::exe = spec.argv.front(), process::args = arguments,
+      kind_of_fork, process::exe = spec.argv.front(), process::args = arguments,
       process::extend::on_setup =
           [&environment](auto& executor) { executor.env = environment.data(); },
       process::posix::fd.bind(STDIN_FILENO, nothing.descriptor()),
@@ -91,7 +101,7 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
                                             const std::error_code&) { forked = executor.pid; },
       error);
   if (error) {
-    if (forked > 0) ::waitpid(forked, nullptr, 0);  // Boost leaves a child whose exec failed behind
+    if (forked > 0) ::waitpid(forked, nullptr, 0);  // a fork's; Boost has reaped a vfork's
     return invalid("cannot start " + spec.argv.front() + ": " + error.message());
   }
   const pid_t pid = child.id();
@@ -129,6 +139,7 @@ class ProcessHost::Reaper {
   Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end) {
     if (spec.argv.empty()) return invalid("a process needs an argv");
     const std::int64_t kills_before = memory_kills();
+    const std::int64_t started_at = kernel_log_time();
     TRY_ASSIGN(const pid_t pid, spawn(spec));
     // glibc 2.36 declares pidfd_open without C linkage.
     const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
@@ -143,6 +154,7 @@ class ProcessHost::Reaper {
                    .group_check = asio::steady_timer(context_),
                    .on_end = std::move(on_end),
                    .memory_kills_before = kills_before,
+                   .started_at = started_at,
                    .end = {}});
     ENSURE(added);
     entry->second.exit_watch.async_wait(
@@ -164,6 +176,7 @@ class ProcessHost::Reaper {
     asio::steady_timer group_check;
     OnEnd on_end;
     std::int64_t memory_kills_before = 0;
+    std::int64_t started_at = 0;  // in microseconds, as the kernel's log counts them
     bool killed_by_us = false;
     ProcessEnd end;
   };
@@ -177,9 +190,18 @@ class ProcessHost::Reaper {
     ENSURE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0);
     child.exit_watch.close();
     child.end.exit = exit_status_from(info);
-    child.end.out_of_memory = child.end.exit.signal == SIGKILL && !child.killed_by_us &&
-                              memory_kills() > child.memory_kills_before;
+    child.end.killing = killing_of(pid, child);
     end_with_group(pid);
+  }
+
+  static Killing killing_of(pid_t pid, const Child& child) {
+    if (child.end.exit.signal != SIGKILL) return Killing::none;
+    if (child.killed_by_us) return Killing::by_us;
+    const std::optional<std::string> log = kernel_log_since(child.started_at);
+    if (log && was_killed_for_memory(*log, pid)) return Killing::for_memory;
+    // A log that can be read and does not name it says that it was not that.
+    const bool perhaps = !log && memory_kills() > child.memory_kills_before;
+    return perhaps ? Killing::perhaps_for_memory : Killing::by_others;
   }
 
   // The killed members of the group take a moment to go, the more so when they hold a GPU.

@@ -21,9 +21,14 @@ struct ProcessSpec {
   std::string log_path;                            // stdout and stderr are appended here
 };
 
+// What is known of a process that ended by SIGKILL. `for_memory`: the kernel's log names it. Where
+// the log cannot be read, or not in the numbers of this agent's processes, nothing says more than
+// that this host killed something for want of memory meanwhile.
+enum class Killing { none, by_us, by_others, perhaps_for_memory, for_memory };
+
 struct ProcessEnd {
   ExitStatus exit;
-  bool out_of_memory = false;  // as well as the host can tell
+  Killing killing = Killing::none;
 };
 
 class ProcessHost {

@@ -1,13 +1,20 @@
 #include "agent/host/process_table.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <sstream>
+#include <string_view>
 
+#include "schemas/base/descriptor.h"
 #include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
@@ -37,6 +44,24 @@ std::optional<std::int64_t> parse_pid(const std::string& name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
   if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
   return pid;
+}
+
+// In the first pid namespace, whose number is the same on every kernel (PROC_PID_INIT_INO).
+bool has_pids_of_host() {
+  std::array<char, 64> name{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return size > 0 &&
+         std::string_view(name.data(), static_cast<std::size_t>(size)) == "pid:[4026531836]";
+}
+
+// "<priority>,<sequence>,<microseconds>,<flags>;<text>"
+std::int64_t time_of_record(std::string_view record) {
+  std::size_t at = record.find(',');
+  at = at == std::string_view::npos ? at : record.find(',', at + 1);
+  std::int64_t micros = 0;
+  if (at == std::string_view::npos) return micros;
+  std::from_chars(record.data() + at + 1, record.data() + record.size(), micros);
+  return micros;
 }
 
 }  // namespace
@@ -78,6 +103,43 @@ std::int64_t memory_kills() {
     if (name == "oom_kill") return count;
   }
   return 0;
+}
+
+std::int64_t kernel_log_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+std::optional<std::string> kernel_log_since(std::int64_t micros) {
+  constexpr std::int64_t clocks_differ = 1'000'000;  // the log's clock is not quite CLOCK_MONOTONIC
+  if (!has_pids_of_host()) return std::nullopt;
+  const Descriptor log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!log) return std::nullopt;
+  std::string text;
+  std::array<char, 8192> record;  // one for each read(2)
+  while (true) {
+    const ssize_t size = ::read(log.get(), record.data(), record.size());
+    if (size < 0 && (errno == EPIPE || errno == EINTR)) continue;  // EPIPE: overwritten meanwhile
+    if (size <= 0) return text;
+    const std::string_view line(record.data(), static_cast<std::size_t>(size));
+    if (time_of_record(line) + clocks_differ >= micros) text.append(line);
+  }
+}
+
+bool was_killed_for_memory(const std::string& log, std::int64_t pid) {
+  std::istringstream lines(log);
+  const std::string named = "Killed process " + std::to_string(pid) + " (";
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t text_at = line.find(';');  // what a program wrote there is not believed
+    const bool is_of_kernel = std::atoi(line.c_str()) < 8;
+    if (text_at == std::string::npos || !is_of_kernel) continue;
+    const std::string text = line.substr(text_at + 1);
+    const bool for_memory =
+        text.starts_with("Out of memory") || text.starts_with("Memory cgroup out of memory");
+    if (for_memory && text.find(named) != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace trainyard::agent

@@ -26,8 +26,16 @@ std::vector<ProcessInfo> running_in_group(std::int64_t group);
 // Of the running kernel; "" where it does not tell.
 std::string boot_id();
 
-// How many processes this host has killed for want of memory since its boot; 0 where it does not
-// tell.
+// How many processes this host has killed for want of memory since its boot, of whomever; 0 where
+// it does not tell.
 std::int64_t memory_kills();
+
+// The kernel's log from a moment on, as /dev/kmsg has it, a record a line; nothing where this
+// process may not read it or its pids are not those of the log (a container has its own).
+std::optional<std::string> kernel_log_since(std::int64_t micros);
+std::int64_t kernel_log_time();  // now, in microseconds
+
+// Whether the log says that the process was killed for want of memory.
+bool was_killed_for_memory(const std::string& log, std::int64_t pid);
 
 }  // namespace trainyard::agent

@@ -183,7 +183,7 @@ Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
 Status Workdir::remember_process(const TaskKey& key, std::int64_t pid) const {
   const std::optional<ProcessInfo> info = find_process(pid);
   if (!info) return ok();  // it has ended already
-  return write_file_durably(
+  return write_file(
       task_folder(key) + "/process",
       std::to_string(pid) + " " + std::to_string(info->start_ticks) + " " + boot_id() + "\n");
 }

@@ -1,5 +1,7 @@
 #include "agent/link/server_calls.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -8,9 +10,12 @@
 #include <set>
 
 #include "agent/link/channel.h"
+#include "schemas/files/file.h"
+#include "schemas/files/folder.h"
 #include "schemas/files/sha256.h"
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/wire/agent_codec.h"
+#include "schemas/wire/call_token.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::agent {
@@ -51,6 +56,17 @@ proto::ArtifactQuery query_for(const JobId& job, const ArtifactFile& file) {
   return query;
 }
 
+// To the end of what comes, or of what can be written.
+Status write_pieces(grpc::ClientReader<proto::ArtifactPiece>& reader, const std::string& path,
+                    std::int64_t offset) {
+  TRY_ASSIGN(const File file, File::open(path, O_WRONLY | O_CREAT));
+  for (proto::ArtifactPiece piece; reader.Read(&piece);) {
+    TRY(file.write_at(offset, piece.data()));
+    offset += std::ssize(piece.data());
+  }
+  return ok();
+}
+
 }  // namespace
 
 // The stub and the contexts of the calls that run, so that they can be cancelled.
@@ -62,7 +78,8 @@ class ServerCalls::Calls {
   // A context that is known here as long as it lives.
   class Context {
    public:
-    Context(Calls& calls, milliseconds deadline) : calls_(calls) {
+    Context(Calls& calls, const CallToken& by, milliseconds deadline) : calls_(calls) {
+      attach_token(context_, by);
       context_.set_deadline(std::chrono::system_clock::now() + deadline);
       const std::lock_guard lock(calls_.mutex_);
       calls_.running_.insert(&context_);
@@ -101,11 +118,9 @@ void ServerCalls::cancel() { calls_->cancel(); }
 
 Result<std::int64_t> ServerCalls::append_log(const LogPiece& piece) {
   proto::LogPiece message;
-  *message.mutable_key() = to_proto(piece.key);
-  message.set_token(piece.token);
   message.set_offset(piece.offset);
   message.set_data(piece.data);
-  Calls::Context context(*calls_, small_call_deadline);
+  Calls::Context context(*calls_, {piece.key, piece.token}, small_call_deadline);
   proto::LogStored stored;
   const grpc::Status status = calls_->stub->AppendLog(context.get(), message, &stored);
   if (!status.ok()) return from_grpc(status);
@@ -114,8 +129,9 @@ Result<std::int64_t> ServerCalls::append_log(const LogPiece& piece) {
 
 Status ServerCalls::upload(const ArtifactUpload& upload) {
   proto::ArtifactStatus stored;
+  const CallToken by{upload.key, upload.token};
   {
-    Calls::Context context(*calls_, small_call_deadline);
+    Calls::Context context(*calls_, by, small_call_deadline);
     const grpc::Status status =
         calls_->stub->FindArtifact(context.get(), query_for(upload.key.job, upload.file), &stored);
     if (!status.ok()) return from_grpc(status);
@@ -134,11 +150,9 @@ Status ServerCalls::upload(const ArtifactUpload& upload) {
   }
   file.seekg(start);
 
-  Calls::Context context(*calls_, deadline_for(upload.file.bytes - start));
+  Calls::Context context(*calls_, by, deadline_for(upload.file.bytes - start));
   const auto writer = calls_->stub->PutArtifact(context.get(), &stored);
   proto::ArtifactPiece piece;
-  *piece.mutable_key() = to_proto(upload.key);
-  piece.set_token(upload.token);
   *piece.mutable_file() = to_proto(upload.file);
   piece.set_offset(start);
   bool more = true;
@@ -150,8 +164,6 @@ Status ServerCalls::upload(const ArtifactUpload& upload) {
     const std::int64_t end = piece.offset() + static_cast<std::int64_t>(data.size());
     more = !data.empty() && end < upload.file.bytes;
     if (!writer->Write(piece)) break;  // the server has hung up: its status says why
-    piece.clear_key();
-    piece.clear_token();
     piece.clear_file();
     piece.set_offset(end);
   }
@@ -165,27 +177,23 @@ Status ServerCalls::upload(const ArtifactUpload& upload) {
 Status ServerCalls::download(const ArtifactDownload& download) {
   if (is_whole(download.path, download.file)) return ok();
   const std::string partial = download.path + ".part";
-  std::error_code error;
-  fs::create_directories(fs::path(download.path).parent_path(), error);
-  if (error) return internal("cannot create the folder of " + download.path);
+  TRY(make_folders(fs::path(download.path).parent_path()));
 
   const std::int64_t start = std::max<std::int64_t>(0, size_of(partial));
   if (start < download.file.bytes) {
     proto::ArtifactQuery query = query_for(download.job, download.file);
     query.set_offset(start);
-    Calls::Context context(*calls_, deadline_for(download.file.bytes - start));
+    Calls::Context context(*calls_, {download.key, download.token},
+                           deadline_for(download.file.bytes - start));
     const auto reader = calls_->stub->GetArtifact(context.get(), query);
-    std::ofstream file(partial, std::ios::binary | std::ios::app);
-    proto::ArtifactPiece piece;
-    while (file && reader->Read(&piece)) {
-      file.write(piece.data().data(), static_cast<std::streamsize>(piece.data().size()));
-    }
-    if (!file.flush()) context.get()->TryCancel();
+    const Status written = write_pieces(*reader, partial, start);
+    if (!written) context.get()->TryCancel();
     const grpc::Status status = reader->Finish();
-    if (!file) return unavailable("cannot write " + partial + ": the disk may be full");
+    TRY(written);
     if (!status.ok()) return from_grpc(status);
   }
 
+  std::error_code error;
   if (!is_whole(partial, download.file)) {
     fs::remove(partial, error);  // the next try starts afresh
     return internal("what the server sent is not " + download.file.name);

@@ -28,7 +28,9 @@ struct ArtifactUpload {
 };
 
 struct ArtifactDownload {
-  JobId job;
+  TaskKey key;  // for which it is fetched
+  std::string token;
+  JobId job;  // whose file it is
   ArtifactFile file;
   std::string path;  // where it shall lie, with all its bytes; appears there whole or not at all
 };

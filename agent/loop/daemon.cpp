@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
+#include "agent/host/ports.h"
 #include "agent/link/scheduler_stream.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
+#include "schemas/types/data_roots.h"
 
 namespace trainyard::agent {
 namespace {
@@ -17,12 +20,37 @@ constexpr std::size_t inbox_length_soft_max = 1024;
 
 constexpr Millis tick_interval{100};
 constexpr Millis heartbeat_interval{1000};
-constexpr Millis coalescing_time{20};  // changes that come together leave together
+constexpr Millis coalescing_time{
+    10};  // from a report to the next: what changes meanwhile leaves together
 constexpr Millis farewell_time{5000};  // for the last words, once all processes are gone
+
+// What a person should know of what was set, once at the start.
+void say_what_to_know(const DaemonOptions& options) {
+  const HostInfo& host = options.host;
+  log_info("data_roots",
+           {{"data_roots", join_data_roots(options.data_roots)},
+            {"message", options.data_roots.empty()
+                            ? "jobs may read all that this agent's user may: --data-root limits it"
+                            : "jobs may read data in these folders alone"}});
+  const std::optional<PortRange> taken = ephemeral_ports();
+  if (!taken || host.last_port < taken->first || host.first_port > taken->last) return;
+  log_warning("ports_are_ephemeral",
+              {{"ports", std::to_string(host.first_port) + "-" + std::to_string(host.last_port)},
+               {"message", "the system takes ports " + std::to_string(taken->first) + "-" +
+                               std::to_string(taken->last) +
+                               " for outgoing connections (net.ipv4.ip_local_port_range): a port of"
+                               " a task may be in use when it starts; choose --ports outside"}});
+}
 
 bool shows_no_process(const AgentReport& report) {
   return std::ranges::all_of(report.tasks,
                              [](const TaskReport& task) { return is_terminal(task.state); });
+}
+
+DataCacheSpec data_cache_of(const DaemonOptions& options) {
+  if (options.data_cache_mb == 0) return {};
+  return {.folder = std::filesystem::absolute(options.work_dir) / "data-cache",
+          .bytes_max = options.data_cache_mb << 20};
 }
 
 }  // namespace
@@ -39,12 +67,19 @@ class Daemon::Session {
                .epoch = workdir_.epoch(),
                .host = options.host},
               read_clocks().steady),
-        runner_(
-            {.server = options.server, .runtime = options.runtime, .transport = options.transport},
-            workdir_,
-            {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
-             .on_run_events =
-                 [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
+        runner_({.server = options.server,
+                 .runtime = options.runtime,
+                 .transport = options.transport,
+                 .listen_host =
+                     options.listen_host.empty() ? options.host.address : options.listen_host,
+                 .data_roots = options.data_roots,
+                 .log_bytes_max = options.log_bytes_max,
+                 .allowed_env = options.host.allowed_env,
+                 .data_cache = data_cache_of(options)},
+                workdir_,
+                {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
+                 .on_run_events =
+                     [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
         stream_(options.server, {.on_connected = [this] { post(StreamConnected{}); },
                                  .on_writable = [this] { post(StreamWritable{}); },
                                  .on_assignment =
@@ -135,9 +170,10 @@ class Daemon::Session {
   }
   void perform(const DeliverOutput& action, const Now&) { runner_.deliver(action.key); }
   void perform(const StopTask& action, const Now& now) { apply_all(runner_.stop(action), now); }
+  void perform(const SaveTask& action, const Now&) { runner_.save(action.key); }
   void perform(const ForgetTask& action, const Now&) { runner_.forget(action.key); }
   void perform(const ReportSoon&, const Now& now) {
-    report_at_ = std::min(report_at_, now.steady + coalescing_time);
+    report_at_ = std::min(report_at_, std::max(now.steady, reported_at_ + coalescing_time));
   }
 
   void report_when_due(const Now& now) {
@@ -148,6 +184,7 @@ class Daemon::Session {
     writable_ = false;
     if (!stream_.send(report)) return;  // the stream says when there is another
     if (stopping_ && !farewell_ && shows_no_process(report)) farewell_ = report.number;
+    reported_at_ = now.steady;
     report_at_ = now.steady + heartbeat_interval;
   }
 
@@ -175,6 +212,7 @@ class Daemon::Session {
 
   Time next_tick_;
   Time report_at_;
+  Time reported_at_;           // when the newest report left
   bool writable_ = false;      // a report that is sent now will leave
   std::int64_t answered_ = 0;  // number of the newest report known to be answered
 
@@ -200,6 +238,7 @@ Status Daemon::run() {
                           {"cpus", options_.host.capacity.cpus},
                           {"memory_mb", options_.host.capacity.memory_mb},
                           {"gpus", options_.host.capacity.gpus}});
+  say_what_to_know(options_);
   Session session(options_, std::move(workdir), inbox_);
   session.run();
   log_info("stopped");

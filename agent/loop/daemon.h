@@ -19,6 +19,10 @@ struct DaemonOptions {
   std::string work_dir;                     // the agent's own
   std::string runtime;                      // the program that a task runs
   std::string transport = "shared_memory";  // the best that its tasks may try
+  std::string listen_host;                  // that its tasks listen at; "" = host.address
+  std::vector<std::string> data_roots;      // where jobs may read data; absolute, without links
+  std::int64_t log_bytes_max = log_bytes_max_default;  // of each task's log, on this host
+  std::int64_t data_cache_mb = 0;                      // for decoded data sets; 0: none are kept
   HostInfo host;
 };
 

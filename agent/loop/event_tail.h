@@ -2,7 +2,6 @@
 // the server has stored: an hour without a server costs disk, not memory.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/host/file_watch.h"
 #include "agent/loop/task_files.h"
 #include "schemas/types/run_event.h"
 #include "schemas/types/task.h"
@@ -49,16 +49,22 @@ class EventTail {
     std::int64_t offset = 0;  // passed on up to here
     std::int64_t stored = 0;
     bool finished = false;
+    int watch = -1;   // of its file; -1: nobody tells of changes
+    bool due = true;  // to be looked at
   };
 
   void follow(const std::stop_token& stop);
-  void advance(const Followed& followed);
+  std::vector<Followed> take_due(bool& again);
+  void note_changed(const std::vector<int>& changed, bool all);
+  bool advance(const Followed& followed);
+  void look_at(Followed& followed);  // under mutex_
+  static bool is_full(const Followed& followed);
   void update(const TaskKey& key, std::int64_t offset);
 
   const OnEvents on_events_;
   const OnEnd on_end_;
+  FileWatch watch_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
   std::map<TaskKey, Followed> tasks_;  // guarded by mutex_, one per task of this agent
   std::jthread thread_;
 };

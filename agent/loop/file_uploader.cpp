@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "agent/loop/retry.h"
 #include "schemas/base/log.h"
@@ -75,6 +76,7 @@ void FileUploader::work(const std::stop_token& stop) {
 // stop.
 bool FileUploader::deliver(const AnnouncedFile& file, const std::stop_token& stop) {
   Retry retry;
+  bool said = false;  // that it waits, and why
   while (!stop.stop_requested() && is_wanted(file)) {
     const Status status = server_.upload({.key = file.task.key,
                                           .token = file.task.token,
@@ -86,6 +88,11 @@ bool FileUploader::deliver(const AnnouncedFile& file, const std::stop_token& sto
                                      {"file", file.file.name},
                                      {"error", status.error().message}});
       return false;
+    }
+    if (!std::exchange(said, true)) {
+      log_warning("upload_waits", {{"task", to_string(file.task.key)},
+                                   {"file", file.file.name},
+                                   {"error", status.error().message}});
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, retry.next_pause(), [] { return false; });

@@ -1,8 +1,14 @@
 #include "agent/loop/launch.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
+#include "schemas/base/utf8.h"
 #include "schemas/files/whole_file.h"
+#include "schemas/types/data_roots.h"
+#include "schemas/types/env_names.h"
 #include "schemas/types/transport.h"
 #include "schemas/wire/task_json.h"
 
@@ -22,6 +28,7 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
   context.folder = launch.folder;
   context.keep_files = false;
   context.tasks_return = true;
+  context.data_cache = launch.data_cache;
   context.restore.reset();
   if (const auto& checkpoint = launch.wanted.restore) {
     context.restore = RestoreFrom{.folder = launch.restore_folder,
@@ -30,15 +37,39 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
                                   .shards = checkpoint->shards};
   }
   const std::string task_json = launch.folder + "/task.json";
-  TRY(write_file_durably(task_json, to_json(context)));
+  TRY(write_file(task_json, to_json(context)));
   return ProcessSpec{.argv = {launch.runtime, task_json},
-                     .environment = task_environment(launch.wanted, launch.transport),
+                     .environment = task_environment(launch),
                      .folder = launch.folder,
                      .log_path = launch.folder + "/task.log"};
 }
 
-std::map<std::string, std::string> task_environment(const WantedTask& wanted,
-                                                    const std::string& transport) {
+Status check_data(const DatasetSpec& data, const std::vector<std::string>& roots) {
+  const std::pair<const char*, const std::string&> named[] = {
+      {"dataset.path", data.path}, {"dataset.test_path", data.test_path}};
+  for (const auto& [field, path] : named) {
+    if (path.empty() || roots.empty()) continue;
+    std::error_code error;
+    const auto real = std::filesystem::weakly_canonical(path, error);
+    if (error || !is_below_data_root(real.string(), roots)) {
+      return invalid(outside_data_roots(field, path, roots));
+    }
+  }
+  return ok();
+}
+
+Status check_environment(const std::map<std::string, std::string>& environment,
+                         std::span<const std::string> allowed) {
+  for (const auto& [name, value] : environment) {
+    if (is_env_name(name) && is_env_allowed(name, allowed)) continue;
+    return invalid("this agent does not allow jobs to set the environment variable " +
+                   to_valid_utf8(name.substr(0, env_name_length_max)));
+  }
+  return ok();
+}
+
+std::map<std::string, std::string> task_environment(const Launch& launch) {
+  const WantedTask& wanted = launch.wanted;
   std::map<std::string, std::string> environment;
   for (const char* name : {"PATH", "HOME", "LANG"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
@@ -48,7 +79,8 @@ std::map<std::string, std::string> task_environment(const WantedTask& wanted,
 
   // Not the job's to change: what the operator allows, and which GPUs are its own, numbered as the
   // agent numbers them.
-  environment[transport_variable] = transport;
+  environment[transport_variable] = launch.transport;
+  environment[data_roots_variable] = join_data_roots(launch.data_roots);
   environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus);
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   const TaskKey& key = wanted.task.key;

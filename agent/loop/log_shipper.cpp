@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "agent/host/tail.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::agent {
@@ -10,22 +9,26 @@ namespace {
 
 constexpr std::size_t piece_bytes_max = 256 * 1024;
 constexpr std::chrono::milliseconds ship_interval{100};
+constexpr std::chrono::milliseconds bound_interval{100};
 constexpr std::chrono::milliseconds unreachable_pause{1000};
 
 }  // namespace
 
-LogShipper::LogShipper(ServerCalls& server, OnEnd on_end)
-    : server_(server), on_end_(std::move(on_end)) {}
+LogShipper::LogShipper(ServerCalls& server, std::int64_t bytes_max, OnEnd on_end)
+    : server_(server), bytes_max_(bytes_max), on_end_(std::move(on_end)) {}
 
 LogShipper::~LogShipper() { stop(); }
 
 void LogShipper::run() {
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  bounding_ = std::jthread([this](const std::stop_token& stop) { bound(stop); });
 }
 
 void LogShipper::stop() {
   thread_.request_stop();
+  bounding_.request_stop();
   if (thread_.joinable()) thread_.join();
+  if (bounding_.joinable()) bounding_.join();
 }
 
 void LogShipper::add(const TaskFiles& task) {
@@ -36,7 +39,10 @@ void LogShipper::add(const TaskFiles& task) {
 
 void LogShipper::finish(const TaskKey& key) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = logs_.find(key); found != logs_.end()) found->second.finished = true;
+  if (const auto found = logs_.find(key); found != logs_.end()) {
+    bound_one(key, found->second);  // a last time: what is shipped from now on stays as it is
+    found->second.finished = true;
+  }
   hurry_ = true;
   changed_.notify_all();
 }
@@ -71,10 +77,44 @@ void LogShipper::work(const std::stop_token& stop) {
   }
 }
 
+void LogShipper::bound(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [this] { return !logs_.empty(); });
+      bound_next_.wait_for(lock, stop, bound_interval, [] { return false; });
+    }
+    bound_all();
+  }
+}
+
+// Under the lock: while a cut is made, nothing is read by where the last one was, and no task ends.
+void LogShipper::bound_all() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, shipping] : logs_) bound_one(key, shipping);
+}
+
+void LogShipper::bound_one(const TaskKey& key, Shipping& shipping) const {
+  if (shipping.finished || shipping.unbounded) return;
+  const auto cut = bound_log({.path = shipping.task.log(),
+                              .bytes_max = bytes_max_,
+                              .shipped = shipping.offset,
+                              .cut = shipping.cut});
+  if (cut) {
+    shipping.cut = *cut;
+    return;
+  }
+  shipping.unbounded = true;  // said once
+  log_warning("log_not_bounded", {{"task", to_string(key)}, {"error", cut.error().message}});
+}
+
 LogShipper::Outcome LogShipper::ship_piece(const Shipping& shipping) {
   const TaskFiles& task = shipping.task;
-  Result<std::string> data =
-      shipping.refused ? std::string() : read_piece(task.log(), shipping.offset, piece_bytes_max);
+  Result<std::string> data = shipping.refused ? std::string()
+                                              : read_log(task.log(), shipping.cut,
+                                                         {.offset = shipping.offset,
+                                                          .bytes_max = piece_bytes_max,
+                                                          .ended = shipping.finished});
   if (!data) {
     note_failure(task.key, invalid(data.error().message));
     return Outcome::nothing_new;

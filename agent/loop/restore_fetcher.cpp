@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/loop/retry.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::agent {
 
@@ -63,10 +64,15 @@ Status RestoreFetcher::fetch_file(const RestoreRequest& request, const ArtifactF
                                   const std::stop_token& stop) {
   Retry retry;
   while (!stop.stop_requested() && is_wanted(request.key)) {
-    const Status status = server_.download(
-        {.job = request.checkpoint.job, .file = file, .path = request.folder + "/" + file.name});
+    const Status status = server_.download({.key = request.key,
+                                            .token = request.token,
+                                            .job = request.checkpoint.job,
+                                            .file = file,
+                                            .path = request.folder + "/" + file.name});
     if (status) return ok();
-    if (retry.gives_up_after(status.error())) return status.error();
+    // A full disk stays full: another host may have room.
+    const bool is_over = says_disk_is_full(status.error());
+    if (is_over || retry.gives_up_after(status.error())) return status.error();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, retry.next_pause(), [] { return false; });
   }

@@ -17,6 +17,7 @@ namespace trainyard::agent {
 
 struct RestoreRequest {
   TaskKey key;
+  std::string token;  // the task's
   Checkpoint checkpoint;
   std::string folder;  // the files' names are relative to it; tasks of an attempt share it
 };

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schemas/types/task.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::agent {
 
@@ -13,6 +13,7 @@ struct TaskFiles {
   std::string folder;
 
   [[nodiscard]] std::string events() const { return folder + "/events.jsonl"; }
+  [[nodiscard]] std::string save_order() const { return folder + "/" + save_order_file; }
   [[nodiscard]] std::string log() const { return folder + "/task.log"; }
 };
 

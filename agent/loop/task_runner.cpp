@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "agent/host/ports.h"
 #include "agent/host/tail.h"
 #include "agent/loop/launch.h"
 #include "schemas/base/log.h"
 #include "schemas/base/utf8.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -17,6 +19,43 @@ constexpr int log_tail_lines = 50;
 std::string describe(const ExitStatus& exit) {
   if (exit.signal) return "signal " + std::to_string(*exit.signal);
   return "exit code " + std::to_string(exit.code.value_or(0));
+}
+
+// A full disk is the reason wherever it is met.
+Reason reason_of(const Error& error, Reason otherwise) {
+  return says_disk_is_full(error) ? Reason::no_space : otherwise;
+}
+
+constexpr const char* killed_words =
+    "killed by SIGKILL, which its agent did not send; the kernel's log may say more";
+constexpr const char* perhaps_memory_words =
+    "killed by SIGKILL, which its agent did not send, while this host killed processes for want of "
+    "memory: this may have been one of them, the kernel's log says";
+
+// What the exit does not say.
+struct Knowledge {
+  Reason reason = Reason::none;
+  std::string message;
+};
+
+Knowledge knowledge_of(const ProcessEnd& end, const std::string& folder) {
+  if (end.exit.code == exit_no_space) {
+    return {Reason::no_space, "no space is left on the disk of its folder " + folder};
+  }
+  if (end.killing == Killing::for_memory) return {Reason::oom_killed, ""};
+  if (end.killing == Killing::perhaps_for_memory) return {Reason::none, perhaps_memory_words};
+  if (end.killing == Killing::by_others) return {Reason::none, killed_words};
+  return {};
+}
+
+// Whether the task can listen where it is told to.
+Status check_ports(const TaskContext& task) {
+  if (task.listen.empty()) return ok();
+  const std::string host = task.listen.substr(0, task.listen.rfind(':'));
+  for (const int port : {port_of(task.listen), task.stream_port}) {
+    if (port != 0) TRY(try_to_listen(host, port));
+  }
+  return ok();
 }
 
 // The files that an event announces; most announce none.
@@ -41,7 +80,7 @@ TaskRunner::TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCall
                 [this](const TaskKey& key) {
                   callbacks_.on_event(PartDelivered{.key = key, .part = Part::files});
                 }),
-      log_shipper_(server_,
+      log_shipper_(server_, options_.log_bytes_max,
                    [this](const TaskKey& key) {
                      callbacks_.on_event(PartDelivered{.key = key, .part = Part::log});
                    }),
@@ -69,13 +108,22 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
   ENSURE(added);  // the core starts an attempt of a task at most once
   Task& task = entry->second;
   task.wanted = wanted;
+  task.wanted.task.listen = at_host(wanted.task.listen, options_.listen_host);
   if (shutting_down_) return {start_failed_in_shutdown(task)};
+  if (Status status = check_environment(wanted.task.spec.env, options_.allowed_env); !status) {
+    return {start_failed(task, Reason::start_failed, status.error().message)};
+  }
   Result<std::string> folder = workdir_.make_task_folder(key);
-  if (!folder) return {start_failed(task, Reason::start_failed, folder.error().message)};
-  task.files = {.key = key, .token = wanted.task.token, .folder = std::move(folder).value()};
+  if (!folder)
+    return {start_failed(task, reason_of(folder.error(), Reason::start_failed),
+                         folder.error().message)};
+  task.files = {.key = key, .token = wanted.token, .folder = std::move(folder).value()};
   if (!wanted.restore) return launch(task, now);
 
-  fetcher_.add({.key = key, .checkpoint = *wanted.restore, .folder = workdir_.restore_folder(key)});
+  fetcher_.add({.key = key,
+                .token = wanted.token,
+                .checkpoint = *wanted.restore,
+                .folder = workdir_.restore_folder(key)});
   return {};
 }
 
@@ -87,16 +135,30 @@ std::vector<AgentEvent> TaskRunner::restart(const TaskKey& key, const Now& now) 
 
 std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
   const TaskKey& key = task.wanted.task.key;
+  const DatasetSpec& data = task.wanted.task.spec.dataset;
+  if (const Status allowed = check_data(data, options_.data_roots); !allowed) {
+    return {start_failed(task, Reason::bad_data, allowed.error().message)};
+  }
+  if (const Status free = check_ports(task.wanted.task); !free) {
+    const bool held = free.error().code == Code::conflict;
+    return {start_failed(task, held ? Reason::port_in_use : Reason::start_failed,
+                         free.error().message)};
+  }
   Result<ProcessSpec> spec = prepare_launch({.wanted = task.wanted,
                                              .runtime = options_.runtime,
                                              .transport = options_.transport,
+                                             .data_roots = options_.data_roots,
+                                             .data_cache = options_.data_cache,
                                              .folder = task.files.folder,
                                              .restore_folder = workdir_.restore_folder(key)});
-  if (!spec) return {start_failed(task, Reason::start_failed, spec.error().message)};
+  if (!spec)
+    return {
+        start_failed(task, reason_of(spec.error(), Reason::start_failed), spec.error().message)};
   const Result<std::int64_t> pid = processes_.start(*spec, [this, key](const ProcessEnd& end) {
     callbacks_.on_event(ProcessGone{.key = key, .end = end});
   });
-  if (!pid) return {start_failed(task, Reason::start_failed, pid.error().message)};
+  if (!pid)
+    return {start_failed(task, reason_of(pid.error(), Reason::start_failed), pid.error().message)};
 
   task.pid = *pid;
   task.stage = Task::Stage::running;
@@ -118,7 +180,7 @@ AgentEvent TaskRunner::start_failed(Task& task, Reason reason, std::string messa
 }
 
 AgentEvent TaskRunner::start_failed_in_shutdown(Task& task) {
-  return start_failed(task, Reason::agent_restarted, "the agent is shutting down");
+  return start_failed(task, Reason::agent_stopped, "the agent is shutting down");
 }
 
 std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
@@ -138,6 +200,14 @@ std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
   return {};
 }
 
+void TaskRunner::save(const TaskKey& key) {
+  const auto found = tasks_.find(key);
+  if (found == tasks_.end() || found->second.files.folder.empty()) return;
+  log_info("task_is_to_save", {{"task", to_string(key)}});
+  const Status written = write_file_durably(found->second.files.save_order(), "");
+  if (!written) log_warning("task_not_told", {{"error", written.error().message}});
+}
+
 std::vector<AgentEvent> TaskRunner::handle(const RunnerEvent& event, const Now& now) {
   if (const auto* gone = std::get_if<ProcessGone>(&event)) return {on_process_gone(*gone, now)};
   if (const auto* delivered = std::get_if<PartDelivered>(&event)) return on_delivered(*delivered);
@@ -146,7 +216,7 @@ std::vector<AgentEvent> TaskRunner::handle(const RunnerEvent& event, const Now& 
   const auto found = tasks_.find(fetched.key);
   if (found == tasks_.end() || found->second.stage != Task::Stage::fetching) return {};
   if (fetched.status) return launch(found->second, now);
-  return {start_failed(found->second, Reason::checkpoint_lost,
+  return {start_failed(found->second, reason_of(fetched.status.error(), Reason::checkpoint_lost),
                        "cannot fetch its checkpoint: " + fetched.status.error().message)};
 }
 
@@ -155,13 +225,14 @@ AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) 
   task.stage = Task::Stage::ended;
   log_info("task_exited", {{"task", to_string(gone.key)}, {"with", describe(gone.end.exit)}});
 
-  Reason reason = gone.end.out_of_memory ? Reason::oom_killed : Reason::none;
-  if (shutting_down_ && gone.end.exit.code != 0) reason = Reason::agent_restarted;
+  Knowledge known = knowledge_of(gone.end, task.files.folder);
+  if (shutting_down_ && gone.end.exit.code != 0) known = {Reason::agent_stopped, ""};
   return TaskExited{.key = gone.key,
                     .exit = gone.end.exit,
-                    .reason = reason,
+                    .reason = known.reason,
                     .log_tail = to_valid_utf8(last_lines(task.files.log(), log_tail_lines)),
-                    .time = now.wall};
+                    .time = now.wall,
+                    .message = known.message};
 }
 
 void TaskRunner::deliver(const TaskKey& key) {

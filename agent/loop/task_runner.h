@@ -39,9 +39,14 @@ struct PartDelivered {
 using RunnerEvent = std::variant<RestoreFetched, ProcessGone, PartDelivered>;
 
 struct RunnerOptions {
-  std::string server;     // HOST:PORT
-  std::string runtime;    // the program that a task runs
-  std::string transport;  // the best that it may try
+  std::string server;                                  // HOST:PORT
+  std::string runtime;                                 // the program that a task runs
+  std::string transport;                               // the best that it may try
+  std::string listen_host;                             // where it listens, if it does
+  std::vector<std::string> data_roots;                 // where it may read data; empty = anywhere
+  std::int64_t log_bytes_max = log_bytes_max_default;  // of each task's log, on this host
+  std::vector<std::string> allowed_env;  // that jobs may set besides (schemas/types/env_names.h)
+  DataCacheSpec data_cache;
 };
 
 struct RunnerCallbacks {
@@ -64,6 +69,8 @@ class TaskRunner {
   std::vector<AgentEvent> restart(const TaskKey& key, const Now& now);
   void deliver(const TaskKey& key);  // of a task whose process is gone
   std::vector<AgentEvent> stop(const StopTask& order);
+  // Leaves the order in the task's folder, where its process finds it, whenever that begins.
+  void save(const TaskKey& key);
   std::vector<AgentEvent> handle(const RunnerEvent& event, const Now& now);
 
   void forget(const TaskKey& key);

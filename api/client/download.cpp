@@ -96,6 +96,10 @@ Result<Downloaded> download_model(Rest& rest, const Download& download) {
   if (std::filesystem::is_directory(download.file, not_there)) {
     return invalid("cannot write " + download.file + ": it is a folder");
   }
+  if (!download.replaces && std::filesystem::exists(download.file, not_there)) {
+    return conflict(download.file +
+                    " is there already: --force replaces it, --output FILE writes another");
+  }
   const std::string part_path = download.file + ".part";
   std::string etag;
   {

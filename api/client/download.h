@@ -9,8 +9,9 @@
 namespace trainyard::client {
 
 struct Download {
-  std::string path;  // of the REST call
-  std::string file;  // where to
+  std::string path;       // of the REST call
+  std::string file;       // where to
+  bool replaces = false;  // whether a file that is there already may be lost
 };
 struct Downloaded {
   std::int64_t bytes = 0;

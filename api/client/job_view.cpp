@@ -20,6 +20,27 @@ std::string failure_words(const nlohmann::json& failure) {
   return words;
 }
 
+std::vector<StateChange> changes_of(const nlohmann::json& status) {
+  std::vector<StateChange> changes;
+  for (const nlohmann::json& each : list_of(status, "transitions")) {
+    const auto to = job_state_from(text_of(each, "to"));
+    if (!to) continue;
+    changes.push_back({.to = *to,
+                       .reason = text_of(each, "reason"),
+                       .message = text_of(each, "message"),
+                       .attempt = integer_of(each, "attempt").value_or(0),
+                       .time = time_of(each, "time")});
+  }
+  return changes;
+}
+
+bool says(const std::string& message, const nlohmann::json& failure) {
+  const auto has = [&](const char* key) {
+    return message.find(text_of(failure, key)) != std::string::npos;
+  };
+  return failure.is_object() && has("task") && has("reason") && has("message");
+}
+
 }  // namespace
 
 Result<JobView> parse_job(const nlohmann::json& job) {
@@ -33,6 +54,8 @@ Result<JobView> parse_job(const nlohmann::json& job) {
   view.state = *state;
   view.name = text_of(member_of(job, "spec"), "name");
   view.version = integer_of(job, "version").value_or(0);
+  view.goal = job_state_from(text_of(status, "goal"));
+  view.changes = changes_of(status);
   view.reason = text_of(status, "reason");
   view.message = text_of(status, "message");
   view.attempt = integer_of(status, "attempt").value_or(0);
@@ -51,6 +74,7 @@ Result<JobView> parse_job(const nlohmann::json& job) {
   view.latest_checkpoint = integer_of(status, "latest_checkpoint");
   const nlohmann::json& failure = member_of(status, "first_failure");
   view.failure = failure_words(failure);
+  view.failure_is_said = says(view.message, failure);
   view.failure_log = text_of(failure, "log_tail");
   view.created_at = time_of(status, "created_at");
   view.started_at = time_of(status, "started_at");
@@ -58,11 +82,9 @@ Result<JobView> parse_job(const nlohmann::json& job) {
   return view;
 }
 
-std::optional<double> JobView::accuracy() const {
-  for (const char* metric : {"test_accuracy", "accuracy"}) {
-    if (const auto found = metrics.find(metric); found != metrics.end()) return found->second;
-  }
-  return std::nullopt;
+std::optional<double> JobView::metric(const std::string& metric_name) const {
+  const auto found = metrics.find(metric_name);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace trainyard::client

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/base/result.h"
 #include "schemas/base/time.h"
@@ -13,13 +14,29 @@
 
 namespace trainyard::client {
 
+// A state that a watcher need not wait behind: terminal, or suspended until a person resumes it.
+constexpr bool is_at_rest(JobState state) {
+  return is_terminal(state) || state == JobState::suspended;
+}
+
+struct StateChange {
+  JobState to = JobState::queued;
+  std::string reason;
+  std::string message;
+  std::int64_t attempt = 0;
+  WallTime time = {};
+  bool operator==(const StateChange&) const = default;
+};
+
 struct JobView {
   std::string id;
   std::string name;
   std::int64_t version = 0;
   JobState state = JobState::queued;
+  std::optional<JobState> goal;  // of a job that is stopping: where to
   std::string reason;
   std::string message;
+  std::vector<StateChange> changes;  // oldest first
   std::int64_t attempt = 0;
   std::int64_t step = 0;
   std::int64_t max_steps = 0;  // 0 = not known yet
@@ -31,15 +48,14 @@ struct JobView {
   std::optional<std::int64_t> latest_checkpoint;
   std::string
       failure;  // of the first task that failed: "worker/1 on host-a: SIGNALLED …"; "" = none
+  bool failure_is_said = false;  // `message` has all that `failure` would say
   std::string failure_log;
   WallTime created_at;
   WallTime started_at;
   WallTime finished_at;
 
-  // The test split's accuracy when there is one, else the training batch's.
-  [[nodiscard]] std::optional<double> accuracy() const;
-  // A state that a watcher need not wait behind: terminal, or suspended until a person resumes it.
-  [[nodiscard]] bool at_rest() const { return is_terminal(state) || state == JobState::suspended; }
+  [[nodiscard]] std::optional<double> metric(const std::string& metric_name) const;
+  [[nodiscard]] bool at_rest() const { return is_at_rest(state); }
 };
 
 // `internal` when it has no id or a state unknown to this client.

@@ -19,6 +19,7 @@
 #include "schemas/base/clock.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/files/file.h"
+#include "schemas/files/folder.h"
 
 namespace trainyard::client {
 namespace {
@@ -95,6 +96,10 @@ class LocalYard {
     std::filesystem::create_directories(work_dir(), error);
     if (error) return invalid("--work-dir: " + work_dir() + ": " + error.message());
     TRY_ASSIGN(const File lock, lock_folder(options_.state_dir));
+    // One of before let all users read them.
+    for (const char* own : {"/server", "/agent", "/server.log", "/agent.log", "/lock"}) {
+      TRY(keep_others_out(options_.state_dir + own));
+    }
     TRY(start_server());
     while (any_running()) {
       wait_for_something();

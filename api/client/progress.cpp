@@ -1,8 +1,10 @@
 #include "api/client/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "api/client/columns.h"
 #include "api/client/text.h"
 
 namespace trainyard::client {
@@ -10,6 +12,8 @@ namespace {
 
 constexpr std::size_t long_bar = 24;
 constexpr std::size_t short_bar = 10;
+constexpr std::size_t percent_columns = 5;  // " 100%"
+constexpr std::size_t name_columns_min = 12;
 
 std::string bar(double progress, std::size_t columns) {
   const auto done = static_cast<std::size_t>(progress * static_cast<double>(columns));
@@ -40,8 +44,10 @@ std::vector<std::string> measurements(const JobView& job) {
   if (job.eta_seconds && job.state == JobState::running) {
     words.push_back("ETA " + duration_text({std::llround(*job.eta_seconds * 1000)}));
   }
-  if (const auto found = job.metrics.find("accuracy"); found != job.metrics.end()) {
-    words.push_back("accuracy " + decimal_text(found->second));
+  if (const auto of_test = job.metric("test_accuracy")) {
+    words.push_back("test accuracy " + decimal_text(*of_test));
+  } else if (const auto of_batch = job.metric("accuracy")) {
+    words.push_back("batch accuracy " + decimal_text(*of_batch));
   }
   words.push_back(step_words(job));
   return words;
@@ -65,19 +71,27 @@ std::string percent(double progress) {
 }  // namespace
 
 std::string progress_line(const JobView& job, std::size_t columns) {
-  std::string line = printable(job.name);
+  const std::size_t name_columns = std::max(name_columns_min, columns / 3);
+  std::string line = shortened(printable(job.name), name_columns);
   if (job.state != JobState::running || job.attempt > 1) line += "  " + state_words(job);
   const std::vector<std::string> parts = parts_of(job);
-  if (has_trained(job)) {
-    std::size_t whole = width_of(line) + 2 + long_bar + 5;  // a blank and the per cent
-    for (const std::string& part : parts) whole += 2 + width_of(part);
-    line += "  " + bar(job.progress, whole <= columns ? long_bar : short_bar) + " " +
-            percent(job.progress);
+  const auto fits = [&](std::size_t more) { return width_of(line) + 2 + more <= columns; };
+  if (!has_trained(job)) {
+    if (!parts.empty() && fits(1)) {
+      line += "  " + cut_short(parts.front(), columns - width_of(line) - 2);
+    }
+    return cut_short(line, columns);
+  }
+  std::size_t rest = percent_columns;
+  for (const std::string& part : parts) rest += 2 + width_of(part);
+  const std::size_t bar_columns = fits(long_bar + rest) ? long_bar : short_bar;
+  if (fits(bar_columns + percent_columns)) {
+    line += "  " + bar(job.progress, bar_columns) + " " + percent(job.progress);
   }
   for (const std::string& part : parts) {
-    if (width_of(line) + 2 + width_of(part) <= columns) line += "  " + part;
+    if (fits(width_of(part))) line += "  " + part;
   }
-  return line;
+  return cut_short(line, columns);
 }
 
 std::string plain_line(const JobView& job) {
@@ -98,16 +112,18 @@ std::string closing_words(const JobView& job) {
     separator = ", ";
   };
   if (job.state == JobState::succeeded) {
-    if (const auto found = job.metrics.find("test_accuracy"); found != job.metrics.end()) {
-      add("test accuracy " + decimal_text(found->second));
-    }
-    if (job.loss) add("loss " + decimal_text(*job.loss));
+    const auto accuracy = job.metric("test_accuracy");
+    if (accuracy) add("test accuracy " + decimal_text(*accuracy));
+    const auto loss = job.metric("test_loss");
+    if (loss) add("test loss " + decimal_text(*loss));
+    if (!accuracy && !loss && job.loss) add("loss of the last batch " + decimal_text(*job.loss));
     if (has_trained(job)) add(step_words(job));
     return words;
   }
   if (!job.reason.empty()) add(printable(job.reason));
   if (!job.message.empty()) add(printable(job.message));
-  if (!job.failure.empty()) words += "\n  first failure: " + printable(job.failure);
+  if (!job.failure.empty() && !job.failure_is_said)
+    words += "\n  first failure: " + printable(job.failure);
   return words;
 }
 

@@ -65,7 +65,9 @@ std::size_t take_body(char* data, std::size_t size, std::size_t count, void* use
   return bytes.size();
 }
 
-int ask_to_go_on(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+int ask_to_go_on(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto& while_waiting = *static_cast<const std::function<void()>*>(user);
+  if (while_waiting) while_waiting();
   return interrupted.load() ? 1 : 0;
 }
 
@@ -77,6 +79,12 @@ std::string failure_words(const std::string& server, CURLcode code) {
     case CURLE_COULDNT_RESOLVE_HOST: return "the host of " + server + " is not known";
     case CURLE_OPERATION_TIMEDOUT: return "the server at " + server + " did not answer in time";
     case CURLE_ABORTED_BY_CALLBACK: return "interrupted";
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return "what answers at " + server +
+             " does not speak HTTP: --server (TRAINYARD_SERVER) is the URL that the server serves "
+             "REST at, http://HOST:8080; HOST:PORT of its endpoint for agents belongs into "
+             "TRAINYARD_AGENT_SERVER";
     default: return "the call to " + server + " failed: " + curl_easy_strerror(code);
   }
 }
@@ -153,6 +161,7 @@ Result<Answer> Rest::stream(const Request& request, const Sink& sink) {
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &call);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_to_go_on);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request.while_waiting);
   if (request.method == "HEAD") {
     curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
   } else if (request.method != "GET") {

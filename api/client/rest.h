@@ -22,6 +22,7 @@ struct Request {
   std::map<std::string, std::string> headers = {};
   Millis timeout{30'000};  // of the whole call; 0 = none, for streams that a person ends
   Millis stall_limit{0};   // in whole seconds: without a byte for so long the call ends; 0 = none
+  std::function<void()> while_waiting = {};  // called about once a second until the answer is there
 };
 
 struct Answer {

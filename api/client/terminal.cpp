@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string>
 
 #include "api/client/rest.h"
 
@@ -29,6 +30,12 @@ bool error_output_is_terminal() { return isatty(STDERR_FILENO) == 1; }
 std::size_t terminal_columns() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+std::size_t output_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::string::npos;
   return size.ws_col;
 }
 

@@ -10,6 +10,7 @@ namespace trainyard::client {
 bool output_is_terminal();
 bool error_output_is_terminal();
 std::size_t terminal_columns();  // of stderr; 80 when it does not say
+std::size_t output_columns();    // of stdout when it is a terminal; else as many as there may be
 
 // While it lives, SIGINT and SIGTERM end the calls under way (interrupt_calls) instead of the
 // program.

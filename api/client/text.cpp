@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <utility>
 
+#include "api/client/columns.h"
 #include "schemas/base/check.h"
 #include "schemas/base/utf8.h"
 
@@ -19,7 +21,7 @@ std::string printed(const char* format, Numbers... numbers) {
 }
 
 std::string padded(const std::string& cell, std::size_t width, Align align) {
-  const std::string blanks(width - width_of(cell), ' ');
+  const std::string blanks(width - std::min(width, width_of(cell)), ' ');
   return align == Align::left ? cell + blanks : blanks + cell;
 }
 
@@ -40,6 +42,13 @@ std::string duration_text(Millis duration) {
 
 std::string age_text(WallTime since, WallTime now) {
   return since.is_set() ? duration_text(now - since) : "-";
+}
+
+std::string clock_text(WallTime time) {
+  const std::time_t in_seconds = time.unix_millis / 1000;
+  std::tm local{};
+  localtime_r(&in_seconds, &local);
+  return printed("%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
 std::string grouped(std::int64_t number) {
@@ -116,30 +125,44 @@ std::string PrintableLines::add(std::string_view piece) {
 
 std::string PrintableLines::finish() { return printable(std::exchange(cut_, {})); }
 
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 void Table::add(std::vector<std::string> row) {
   ENSURE(row.size() == columns_.size());
   rows_.push_back(std::move(row));
 }
 
-std::string Table::text() const {
-  std::vector<std::string> titles;
-  for (const Column& column : columns_) titles.push_back(column.title);
+std::vector<std::size_t> Table::widths(std::size_t columns) const {
   std::vector<std::size_t> widths;
+  std::size_t line = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = width_of(titles[i]);
+    std::size_t width = width_of(columns_[i].title);
     for (const auto& row : rows_) width = std::max(width, width_of(row[i]));
     widths.push_back(width);
+    line += width + (i == 0 ? 0 : 2);
   }
+  while (line > columns) {
+    std::size_t widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::size_t least = std::max(columns_[i].columns_min, width_of(columns_[i].title));
+      const bool may_shrink = columns_[i].columns_min > 0 && widths[i] > least;
+      if (may_shrink && (widest == columns_.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == columns_.size()) break;
+    --widths[widest];
+    --line;
+  }
+  return widths;
+}
+
+std::string Table::text(std::size_t columns) const {
+  const std::vector<std::size_t> wide = widths(columns);
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
   std::string text;
   const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      line += (i == 0 ? "" : "  ") + padded(cells[i], widths[i], columns_[i].align);
+      line +=
+          (i == 0 ? "" : "  ") + padded(shortened(cells[i], wide[i]), wide[i], columns_[i].align);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

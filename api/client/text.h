@@ -12,6 +12,7 @@ namespace trainyard::client {
 
 std::string duration_text(Millis duration);          // "0.4s", "12s", "3m 05s", "2h 07m", "4d 03h"
 std::string age_text(WallTime since, WallTime now);  // "3m 05s"; "-" when not set
+std::string clock_text(WallTime time);               // "14:03:05", in the user's time zone
 std::string grouped(std::int64_t number);            // "20,000"
 std::string bytes_text(std::int64_t bytes);          // "318 KiB"
 std::string decimal_text(double number);  // four significant digits: "0.9812", "1.234e-07"
@@ -30,24 +31,24 @@ class PrintableLines {
   std::string cut_;
 };
 
-// The columns it takes, one per code point.
-std::size_t width_of(std::string_view text);
-
 enum class Align { left, right };
 struct Column {
   std::string title;
   Align align = Align::left;
+  std::size_t columns_min = 0;  // where room is short its cells are cut, to no fewer; 0 = never
 };
 
 // Rows under their titles, columns as wide as their widest cell, two blanks between, no blanks at
-// line ends.
+// line ends. Of a line that would take more columns than there are, the widest cells of those that
+// may are cut.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> row);  // one cell per column
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text(std::size_t columns = std::string::npos) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths(std::size_t columns) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

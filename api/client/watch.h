@@ -8,9 +8,10 @@
 
 namespace trainyard::client {
 
-// Draws on stderr: one line redrawn on a terminal, else a line at each change of state and each
-// tenth of the way. Returns the job at rest. A server that goes away is waited for, as its jobs go
-// on: `unavailable` after `patience`, or when a person interrupts (calls_interrupted() tells).
+// Tells on stderr: each change of state with its reason on a line of its own, and below them on a
+// terminal one line of progress, redrawn, else a line at each tenth of the way. Returns the job at
+// rest. A server that goes away is waited for, as its jobs go on: `unavailable` after `patience`,
+// or when a person interrupts (calls_interrupted() tells).
 Result<JobView> watch_job(Rest& rest, const std::string& job_id, Millis patience = seconds(120));
 
 }  // namespace trainyard::client

@@ -1,6 +1,8 @@
 // The dup-writer: ordered, non-blocking output of one client.
 #include "api/http/connection.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
@@ -17,17 +19,21 @@ namespace {
 // itself.
 constexpr std::size_t flush_bytes = 8 << 20;
 
+// So little may always be answered: what is unsent of all connections is bounded by their number.
+constexpr std::size_t small_answer_bytes = 16 << 10;
+
 }  // namespace
 
 Connection::Connection(Setup setup)
     : socket_(std::move(setup.socket)),
       writer_(std::move(setup.writer)),
-      count_(std::move(setup.count)),
-      parser_(setup.limits) {
-  ++*count_;
-}
+      places_(std::move(setup.places)),
+      place_(setup.place),
+      unsent_(std::move(setup.unsent)),
+      answer_bytes_max_(setup.answer_bytes_max),
+      parser_(setup.limits, std::move(setup.bodies)) {}
 
-Connection::~Connection() { --*count_; }
+Connection::~Connection() { places_->leave(this); }
 
 bool Connection::begin_exchange() {
   const std::lock_guard lock(mutex_);
@@ -37,6 +43,7 @@ bool Connection::begin_exchange() {
     return false;
   }
   exchange_open_ = true;
+  places_->busy(this);
   return true;
 }
 
@@ -50,17 +57,40 @@ void Connection::respond(Answer answer) {
   std::unique_lock lock(mutex_);
   if (gone_ || closing_ || !exchange_open_) return;
   exchange_open_ = false;
-  closing_ = answer.after == AfterResponse::close || close_after_response_;
-  Response& response = answer.response;
+  const auto left_behind = std::exchange(on_gone_, nullptr);  // destroyed without the lock
+  // Whoever has a reserved place leaves it with its answer.
+  closing_ =
+      answer.after == AfterResponse::close || close_after_response_ || place_ != Place::ordinary;
+  Response response = within_bounds(std::move(answer.response));
   const HeadOptions head{.length = response.body.size() + answer.slice.length,
                          .after = closing_ ? AfterResponse::close : AfterResponse::keep_open};
   Output output{.bytes = serialize_head(response, head)};
-  if (answer.body == BodyUse::sent) {
+  const bool has_body = answer.body == BodyUse::sent;
+  if (has_body && response.body.size() <= small_answer_bytes) {
     output.bytes += response.body;
     output.slice = std::move(answer.slice);
   }
   push(std::move(output));
+  if (has_body && response.body.size() > small_answer_bytes) {  // never twice in memory
+    push({.bytes = std::move(response.body), .slice = std::move(answer.slice)});
+  }
   write_now(std::move(lock));
+}
+
+// What clients have not taken yet is bounded: instead of an answer for which there is no room a
+// short one says when to come again.
+Response Connection::within_bounds(Response response) const {
+  const std::size_t bytes = response.body.size();
+  if (bytes <= small_answer_bytes) return response;
+  const bool may_be_long = place_ == Place::ordinary && unsent_->has_room(bytes);
+  if (bytes <= answer_bytes_max_ && may_be_long) return response;
+  return problem_response(problem_of(unavailable(
+      bytes > answer_bytes_max_ ? "the answer is too large: ask for less at once"
+                                : "too many answers wait for clients that read slowly")));
+}
+
+bool Connection::has_room() const {
+  return place_ == Place::ordinary && unsent_->has_room(small_answer_bytes);
 }
 
 void Connection::begin_stream(std::string head, std::function<void()> on_gone) {
@@ -99,8 +129,29 @@ void Connection::finish(std::string last_bytes) {
   exchange_open_ = false;
   closing_ = true;
   streaming_ = false;
-  on_gone_ = nullptr;
+  const auto left_behind = std::exchange(on_gone_, nullptr);  // destroyed without the lock
   write_now(std::move(lock));
+}
+
+void Connection::when_gone(std::function<void()> on_gone) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (exchange_open_ && !gone_ && !peer_left_) {
+      on_gone_ = std::move(on_gone);
+      return;
+    }
+  }
+  on_gone();
+}
+
+void Connection::tell_quiet() { places_->quiet(this, weak_from_this()); }
+
+bool Connection::drop_if_quiet() {
+  const std::lock_guard lock(mutex_);
+  if (exchange_open_ || !waiting_.empty()) return false;
+  gone_ = true;
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  return true;
 }
 
 void Connection::send_continue() {
@@ -122,8 +173,8 @@ void Connection::peer_gone() {
   {
     const std::lock_guard lock(mutex_);
     close_after_response_ = true;
-    if (!streaming_) return;
-    fail();
+    peer_left_ = true;
+    if (streaming_) fail();
   }
   tell_stream();
 }
@@ -140,21 +191,26 @@ Connection::Flushed Connection::flush() {
   {
     const std::lock_guard lock(mutex_);
     if (!gone_) flushed = flush_waiting();
+    with_writer_ = flushed == Flushed::some || flushed == Flushed::nothing;
   }
   if (flushed == Flushed::failed) tell_stream();
   return flushed;
 }
 
 void Connection::push(Output output) {
-  if (!output.bytes.empty() || output.slice.length > 0) waiting_.push_back(std::move(output));
+  if (output.bytes.empty() && output.slice.length == 0) return;
+  output.charge = Charge(unsent_, output.bytes.size());
+  waiting_.push_back(std::move(output));
 }
 
 void Connection::write_now(std::unique_lock<std::mutex> lock) {
-  if (waiting_.size() > 1 || sent_of_front_ > 0) return;  // the Writer is at it already
+  if (with_writer_) return;
   const Flushed flushed = flush_waiting();
+  with_writer_ = flushed == Flushed::some || flushed == Flushed::nothing;
+  const bool goes_on = with_writer_;
   lock.unlock();
   if (flushed == Flushed::failed) tell_stream();
-  if (flushed == Flushed::some || flushed == Flushed::nothing) writer_->finish(shared_from_this());
+  if (goes_on) writer_->finish(shared_from_this());
 }
 
 Connection::Flushed Connection::flush_waiting() {
@@ -178,6 +234,7 @@ Connection::Flushed Connection::flush_waiting() {
     ::shutdown(socket_.get(), SHUT_WR);
     gone_ = true;
   }
+  if (!exchange_open_) tell_quiet();
   return Flushed::all;
 }
 
@@ -200,6 +257,11 @@ ssize_t Connection::send_front(Output& next) {
     sent_of_front_ = 0;
   }
   return sent;
+}
+
+int Connection::unacknowledged() const {
+  int bytes = 0;
+  return ::ioctl(socket_.get(), SIOCOUTQ, &bytes) == 0 ? bytes : 0;
 }
 
 void Connection::fail() {

@@ -14,6 +14,8 @@
 #include <mutex>
 #include <string>
 
+#include "api/http/byte_budget.h"
+#include "api/http/places.h"
 #include "api/http/request_parser.h"
 #include "api/http/response.h"
 #include "schemas/base/descriptor.h"
@@ -42,6 +44,7 @@ struct Answer {
 struct Output {
   std::string bytes;
   FileSlice slice{};  // after `bytes`; length 0 = none
+  Charge charge{};    // of `bytes`, until all of them are sent
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -50,8 +53,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Descriptor socket;  // non-blocking
     RequestLimits limits;
     std::shared_ptr<Writer> writer;
-    std::shared_ptr<std::atomic<std::size_t>>
-        count;  // of connections: this one is added while it lives
+    std::shared_ptr<Places> places;
+    Place place = Place::ordinary;       // of `places`; left by the destructor
+    std::shared_ptr<ByteBudget> unsent;  // of the answers of all connections
+    std::shared_ptr<ByteBudget> bodies;  // of the requests of all connections
+    std::size_t answer_bytes_max = 0;    // of one answer's own bytes; files are not in memory
   };
   explicit Connection(Setup setup);
   ~Connection();
@@ -82,6 +88,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void send_continue();
   void drop();  // at once, whatever waits
+  // Nothing is due: told once everything that was is sent. See Places.
+  void tell_quiet();
+  bool drop_if_quiet();  // false when something is due by now
+
+  // A long answer can be taken in now: neither a reserved place nor too much unsent already.
+  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] Place place() const { return place_; }
+  // Called once, from any thread, when the client leaves before it has its answer; at once when it
+  // has left already.
+  void when_gone(std::function<void()> on_gone);
 
   [[nodiscard]] bool gone() const { return gone_.load(); }
   [[nodiscard]] std::size_t waiting_bytes() const;
@@ -91,9 +107,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Flushed { all, some, nothing, failed };
   Flushed flush();
   [[nodiscard]] int socket() const { return socket_.get(); }
+  // Bytes that the client's system has not acknowledged: fewer than before means that it reads.
+  [[nodiscard]] int unacknowledged() const;
 
  private:
-  void push(Output output);          // mutex_ held
+  void push(Output output);  // mutex_ held
+  Response within_bounds(Response response) const;
   Flushed flush_waiting();           // mutex_ held
   ssize_t send_front(Output& next);  // mutex_ held
   void fail();                       // mutex_ held
@@ -102,7 +121,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   const Descriptor socket_;
   const std::shared_ptr<Writer> writer_;
-  const std::shared_ptr<std::atomic<std::size_t>> count_;
+  const std::shared_ptr<Places> places_;
+  const Place place_;
+  const std::shared_ptr<ByteBudget> unsent_;
+  const std::size_t answer_bytes_max_;
   RequestParser parser_;  // the reading thread's alone
   bool listens_ = true;   // the reading thread's alone
 
@@ -111,9 +133,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::deque<Output> waiting_;
   std::size_t sent_of_front_ = 0;
   bool exchange_open_ = false;
+  bool with_writer_ = false;  // which goes on with what waits
   bool close_after_response_ = false;
   bool closing_ = false;  // nothing is added any more; shut down once all is sent
   bool streaming_ = false;
+  bool peer_left_ = false;  // its side is closed; it may still read
   std::function<void()> on_gone_;
 
   std::atomic<bool> gone_{false};

@@ -21,6 +21,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order, repeated ones kept
   std::map<std::string, std::string> headers;  // lower-case names; repeated ones joined with ", "
   std::string body;
+  std::string client;  // its address, without the port
   bool http_1_0 = false;
   bool wants_close = false;  // by "Connection: close"; HTTP/1.0 always does
 

@@ -95,7 +95,7 @@ RequestParser::State RequestParser::parse_head(std::string_view head) {
     if (!parse_header(head.substr(0, end))) return State::refused;
     head.remove_prefix(end + 2);
   }
-  if (!check_framing()) return State::refused;
+  if (!check_framing() || !charge_body()) return State::refused;
   in_body_ = true;
   surplus_ = buffer_.size() - std::min(buffer_.size(), body_length_);
   buffer_.resize(buffer_.size() - surplus_);
@@ -126,7 +126,8 @@ bool RequestParser::parse_request_line(std::string_view line) {
   if (target.size() > limits_.target_bytes) {
     return refuse(414, "target_too_long", "the URL is too long");
   }
-  const bool visible = std::ranges::all_of(target, [](char letter) { return letter > ' '; });
+  const bool visible =
+      std::ranges::all_of(target, [](char letter) { return letter > ' ' && letter != 0x7f; });
   if (!target.starts_with('/') || !visible || target.find('#') != std::string_view::npos) {
     return refuse(400, "malformed_request", "the URL must be a path that starts with '/'");
   }
@@ -182,6 +183,18 @@ bool RequestParser::check_framing() {
   return true;
 }
 
+// Bodies that have not come whole are bounded for all clients together, before memory is taken.
+bool RequestParser::charge_body() {
+  if (!bodies_ || body_length_ == 0) return true;
+  if (!bodies_->has_room(body_length_)) {
+    refuse(503, "unavailable", "too many large requests are on their way: come again");
+    problem_.retry_after_seconds = 1;
+    return false;
+  }
+  charge_ = Charge(bodies_, body_length_);
+  return true;
+}
+
 RequestParser::State RequestParser::body_state() {
   return buffer_.size() == body_length_ ? State::complete : State::need_more;
 }
@@ -189,6 +202,7 @@ RequestParser::State RequestParser::body_state() {
 Request RequestParser::take() {
   request_.body = std::move(buffer_);
   buffer_ = {};
+  charge_ = Charge();
   in_body_ = false;
   content_length_.reset();
   return std::exchange(request_, {});

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "api/http/byte_budget.h"
 #include "api/http/problem.h"
 #include "api/http/request.h"
 
@@ -28,7 +30,9 @@ class RequestParser {
     refused,         // problem() says why; the connection must be closed after the answer
   };
 
-  explicit RequestParser(RequestLimits limits) : limits_(limits) {}
+  // `bodies`: what all parsers together may wait for; none = no bound but that of each.
+  explicit RequestParser(RequestLimits limits, std::shared_ptr<ByteBudget> bodies = nullptr)
+      : limits_(limits), bodies_(std::move(bodies)) {}
 
   State feed(std::string_view bytes);
 
@@ -45,9 +49,12 @@ class RequestParser {
   bool parse_header(std::string_view line);
   bool check_framing();
   bool refuse(int status, std::string code, std::string detail);
+  bool charge_body();
   State body_state();
 
   RequestLimits limits_;
+  std::shared_ptr<ByteBudget> bodies_;
+  Charge charge_;       // of the body while it comes in
   std::string buffer_;  // the head while it comes in; then the body
   bool in_body_ = false;
   std::size_t body_length_ = 0;

@@ -80,6 +80,16 @@ void Responder::tagged(Response response, const std::string& entity_tag) const {
   send(std::move(response));
 }
 
+bool Responder::has_room() const {
+  if (exchange_->parts.connection->has_room()) return true;
+  error(unavailable("the server has too many slow readers to make long answers now"));
+  return false;
+}
+
+void Responder::when_gone(std::function<void()> on_gone) const {
+  exchange_->parts.connection->when_gone(std::move(on_gone));
+}
+
 void Responder::file(const FileResponse& file) const {
   Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat facts {};

@@ -41,6 +41,12 @@ class Responder {
   // opened.
   void file(const FileResponse& file) const;
 
+  // To be asked before a long answer, a file or a stream is made. False when there is no place for
+  // one now: then the answer, a 503, is given.
+  [[nodiscard]] bool has_room() const;
+  // Called once, from any thread, when the client leaves before it has its answer.
+  void when_gone(std::function<void()> on_gone) const;
+
   // `on_gone` is called once, from any thread, when the client has left.
   [[nodiscard]] std::shared_ptr<ResponseStream> stream(StreamOptions options,
                                                        std::function<void()> on_gone) const;

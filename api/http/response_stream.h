@@ -43,6 +43,8 @@ class ResponseStream : public Beating {
 
   [[nodiscard]] bool gone() const { return connection_->gone(); }
   [[nodiscard]] std::size_t waiting_bytes() const { return connection_->waiting_bytes(); }
+  // All clients together have not taken too much yet: more may be written.
+  [[nodiscard]] bool has_room() const { return connection_->has_room(); }
 
   void beat() override;
 

@@ -7,19 +7,25 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <utility>
 
+#include "api/http/backlog.h"
 #include "api/http/connection.h"
 #include "api/http/exchange.h"
 #include "api/http/writer.h"
+#include "schemas/base/listen.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::api {
 namespace {
 
 namespace http = Pistache::Http;
+
+// Places for short answers, beside the ordinary ones.
+std::size_t reserved_for(std::size_t connections_max) {
+  return std::clamp<std::size_t>(connections_max / 16, 2, 64);
+}
 
 // What all threads of one server share.
 struct Shared {
@@ -29,14 +35,20 @@ struct Shared {
         writer(std::make_shared<Writer>(Writer::Options{
             .stall_limit = options.stall_limit, .heartbeat_every = options.heartbeat_every})),
         open(std::make_shared<OpenExchanges>()),
-        connections(std::make_shared<std::atomic<std::size_t>>(0)) {}
+        places(std::make_shared<Places>(
+            Places::Limits{.ordinary = options.connections_max,
+                           .reserved = reserved_for(options.connections_max)})),
+        unsent(std::make_shared<ByteBudget>(options.unsent_bytes_max)),
+        bodies(std::make_shared<ByteBudget>(options.bodies_bytes_max)) {}
 
   const ServerOptions options;
   const Router router;
   const std::shared_ptr<Writer> writer;
   const std::shared_ptr<OpenExchanges> open;
   // Shared with the connections: some live longer than the server.
-  const std::shared_ptr<std::atomic<std::size_t>> connections;
+  const std::shared_ptr<Places> places;
+  const std::shared_ptr<ByteBudget> unsent;
+  const std::shared_ptr<ByteBudget> bodies;
 };
 
 // A page of another site that a user's browser shows must not be able to change anything here.
@@ -85,15 +97,22 @@ class Reader : public http::Handler {
       ::shutdown(peer->fd(), SHUT_RDWR);
       return;
     }
-    const auto connection =
-        std::make_shared<Connection>(Connection::Setup{.socket = std::move(socket),
-                                                       .limits = shared_->options.limits,
-                                                       .writer = shared_->writer,
-                                                       .count = shared_->connections});
+    const Place place = shared_->places->enter();
+    const auto connection = std::make_shared<Connection>(
+        Connection::Setup{.socket = std::move(socket),
+                          .limits = shared_->options.limits,
+                          .writer = shared_->writer,
+                          .places = shared_->places,
+                          .place = place,
+                          .unsent = shared_->unsent,
+                          .bodies = shared_->bodies,
+                          .answer_bytes_max = shared_->options.answer_bytes_max});
     peer->putData(connection_key, connection);
-    if (*shared_->connections > shared_->options.connections_max) {
+    connection->tell_quiet();
+    if (place == Place::none) {
       connection->begin_exchange();
       refuse(*connection, problem_of(unavailable("the server has too many connections")));
+      connection->stop_listening();
     }
   }
 
@@ -114,6 +133,7 @@ class Reader : public http::Handler {
     if (!connection->begin_exchange()) return;
     if (parser.surplus_bytes() > 0) connection->stop_listening();
     Request request = parser.take();
+    request.client = peer->address().host();
     answer(request, connection);
   }
 
@@ -152,9 +172,9 @@ class Reader : public http::Handler {
 };
 
 // Raises the soft limit of open files as far as allowed, and returns how many connections fit below
-// it: two descriptors each, and some for the rest of the process.
+// it: two descriptors each, and some for the reserved places and the rest of the process.
 std::size_t connections_that_fit(std::size_t wanted) {
-  constexpr rlim_t reserve = 256;
+  constexpr rlim_t reserve = 512;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   if (limit.rlim_cur < limit.rlim_max) {
@@ -197,8 +217,11 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::vector
     parts->endpoint->setHandler(std::make_shared<Reader>(parts->shared));
     parts->endpoint->serveThreaded();
   } catch (const std::exception& problem) {
-    return unavailable("cannot listen on " + options.address + ": " + problem.what());
+    const std::string reason = why_not_listen_at(options.address);
+    return unavailable("cannot listen on " + options.address + ": " +
+                       (reason.empty() ? problem.what() : reason));
   }
+  lengthen_backlog(static_cast<std::uint16_t>(parts->endpoint->getPort()));
   parts->shared->writer->start();
   parts->address =
       place.host + ":" + std::to_string(static_cast<std::uint16_t>(parts->endpoint->getPort()));

@@ -20,7 +20,13 @@ struct ServerOptions {
   std::string address = "127.0.0.1:8080";  // IPv4 or "localhost"; port 0 takes a free one
   Exposure exposure = Exposure::loopback_only;
   int threads = 2;
-  std::size_t connections_max = 4096;  // fewer when the limit of open files is lower
+  // Fewer when the limit of open files is lower. Beyond it the connection that is quiet for longest
+  // is closed; where none is, some more get short answers alone.
+  std::size_t connections_max = 4096;
+  // Of answers that clients have not taken yet: beyond it long answers are 503.
+  std::size_t unsent_bytes_max = 64 << 20;
+  std::size_t answer_bytes_max = 32 << 20;  // of one answer, files apart
+  std::size_t bodies_bytes_max = 64 << 20;  // of requests that have not come whole
   RequestLimits limits{};
   std::chrono::milliseconds idle_limit{
       75'000};  // a connection without a whole request for so long is closed

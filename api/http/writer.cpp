@@ -50,9 +50,15 @@ void Writer::finish(std::shared_ptr<Connection> connection) {
   epoll_event event{};
   event.events = EPOLLOUT;
   event.data.fd = socket;
-  const auto deadline = Clock::now() + options_.stall_limit;
-  unfinished_[socket] = {.connection = std::move(connection), .deadline = deadline, .again = true};
+  Unfinished& unfinished = unfinished_[socket];
+  unfinished = {.connection = std::move(connection), .deadline = {}, .again = true};
+  set_deadline(unfinished);
   ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket, &event);
+}
+
+void Writer::set_deadline(Unfinished& unfinished) const {
+  unfinished.deadline = Clock::now() + options_.stall_limit;
+  unfinished.unacknowledged = unfinished.connection->unacknowledged();
 }
 
 void Writer::beat(std::weak_ptr<Beating> stream) {
@@ -95,7 +101,7 @@ void Writer::flush_ready() {
       ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, socket, nullptr);
       unfinished_.erase(found);
     } else if (flushed == Connection::Flushed::some) {
-      found->second.deadline = Clock::now() + options_.stall_limit;
+      set_deadline(found->second);
     }
   }
 }
@@ -105,7 +111,13 @@ void Writer::drop_stalled(Clock::time_point now) {
   {
     const std::lock_guard lock(mutex_);
     for (auto at = unfinished_.begin(); at != unfinished_.end();) {
-      if (now < at->second.deadline) {
+      // A socket takes more only when a third of its buffer is free, which a slow reader may need
+      // minutes for: what it has acknowledged meanwhile counts too.
+      Unfinished& one = at->second;
+      const bool reads =
+          now >= one.deadline && one.connection->unacknowledged() < one.unacknowledged;
+      if (reads) set_deadline(one);
+      if (reads || now < one.deadline) {
         ++at;
         continue;
       }

@@ -42,9 +42,11 @@ class Writer {
   using Clock = std::chrono::steady_clock;
   struct Unfinished {
     std::shared_ptr<Connection> connection;
-    Clock::time_point deadline;
-    bool again = false;  // handed over once more while the thread was flushing it
+    Clock::time_point deadline;  // taken on whenever the client takes something
+    int unacknowledged = 0;      // when the deadline was set
+    bool again = false;          // handed over once more while the thread was flushing it
   };
+  void set_deadline(Unfinished& unfinished) const;
   void run();
   void flush_ready();
   void drop_stalled(Clock::time_point now);

@@ -20,17 +20,37 @@ bool has_no_query(const Request& request, const Responder& responder) {
   return !problem;
 }
 
-Problem refused_watcher(const Backend& backend) {
-  if (backend.watchers.is_stopping()) {
-    return {.status = 503,
-            .code = "unavailable",
-            .detail = "the server is stopping",
-            .retry_after_seconds = 5};
+Handler listing(Backend& backend, BackendHandler handler) {
+  return [&backend, handler](const Request& request, const Responder& responder) {
+    if (!responder.has_room()) return;
+    const bool posted = backend.lists.post([&backend, handler, request, responder] {
+      if (responder.has_room()) handler(backend, request, responder);
+    });
+    if (!posted) responder.error(unavailable("too many long answers are being made"));
+  };
+}
+
+void add_watcher(Backend& backend, const Request& request, const Responder& responder,
+                 const Watchers::Make& make) {
+  if (!responder.has_room()) return;
+  switch (backend.watchers.add(job_id_of(request), request.client, make)) {
+    case Watchers::Added::yes: return;
+    case Watchers::Added::stopping:
+      return responder.problem({.status = 503,
+                                .code = "unavailable",
+                                .detail = "the server is stopping",
+                                .retry_after_seconds = 5});
+    case Watchers::Added::too_many:
+      return responder.problem({.status = 429,
+                                .code = "too_many_requests",
+                                .detail = "too many clients wait for news of jobs",
+                                .retry_after_seconds = 5});
+    case Watchers::Added::too_many_of_client:
+      return responder.problem({.status = 429,
+                                .code = "too_many_requests",
+                                .detail = "too many requests of this address wait for news of jobs",
+                                .retry_after_seconds = 5});
   }
-  return {.status = 429,
-          .code = "too_many_requests",
-          .detail = "too many clients wait for news of jobs",
-          .retry_after_seconds = 5};
 }
 
 }  // namespace trainyard::api

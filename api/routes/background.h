@@ -1,27 +1,42 @@
-// One thread for work that takes a disk its time (putting a model file together), so that the few
-// threads that read requests never wait for it. Bounded: what does not fit is refused.
+// Threads for what takes its time (reading and rendering a list, putting a model file together), so
+// that neither the few threads that read requests nor the scheduler's wait for it. Bounded: what
+// does not fit is refused.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <functional>
+#include <mutex>
 #include <thread>
-
-#include "schemas/base/inbox.h"
+#include <vector>
 
 namespace trainyard::api {
 
 class Background {
  public:
-  explicit Background(std::size_t capacity) : inbox_(capacity) {}
+  struct Size {
+    std::size_t threads = 1;
+    std::size_t queue = 1;  // works that wait for a thread
+  };
+  explicit Background(Size size) : size_(size) {}
   ~Background() { stop(); }
 
   void start();
   void stop();  // what is queued is still done
 
-  [[nodiscard]] bool post(std::function<void()> work) { return inbox_.post(std::move(work)); }
+  // False when too much waits already, or after stop().
+  [[nodiscard]] bool post(std::function<void()> work);
 
  private:
-  Inbox<std::function<void()>> inbox_;
-  std::thread thread_;
+  void run();
+
+  const Size size_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;  // guarded by mutex_
+  bool stopping_ = false;                    // guarded by mutex_
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace trainyard::api

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "api/routes/query_reader.h"
+#include "api/routes/paging.h"
 #include "api/routes/render.h"
 #include "schemas/files/sha256.h"
 #include "schemas/types/retention.h"
@@ -19,17 +19,32 @@
 namespace trainyard::api {
 namespace {
 
+// "<step>.<attempt>" of the last checkpoint of a page.
+using Place = std::pair<std::int64_t, std::int64_t>;
+std::optional<Place> parse_place(std::string_view token) {
+  const std::size_t dot = token.find('.');
+  if (dot == token.npos) return std::nullopt;
+  const auto step = parse_number(token.substr(0, dot));
+  const auto attempt = parse_number(token.substr(dot + 1));
+  return step && attempt ? std::optional(Place(*step, *attempt)) : std::nullopt;
+}
+
 void list_checkpoints(Backend& backend, const Request& request, const Responder& responder) {
-  if (!has_no_query(request, responder)) return;
+  QueryReader query(request);
+  const std::int64_t limit = read_limit(query);
+  const auto after = read_page_token(query, parse_place);
+  if (const auto problem = query.problem()) return responder.problem(*problem);
   const auto checkpoints =
       backend.readers->read([&](scheduler::Reader& reader) -> Result<std::vector<Checkpoint>> {
         TRY(reader.job(job_id_of(request)));
-        return reader.checkpoints(job_id_of(request));
+        return reader.checkpoints(job_id_of(request), after.value_or(Place(-1, -1)), limit + 1);
       });
   if (!checkpoints) return responder.error(checkpoints.error());
-  nlohmann::json items = nlohmann::json::array();
-  for (const Checkpoint& checkpoint : *checkpoints) items.push_back(checkpoint_to_json(checkpoint));
-  responder.json(200, to_text(page_to_json(std::move(items), std::nullopt)));
+  const auto show = [](const Checkpoint& checkpoint) { return checkpoint_to_json(checkpoint); };
+  const auto token = [](const Checkpoint& last) {
+    return std::to_string(last.step) + '.' + std::to_string(last.attempt);
+  };
+  responder.json(200, page_of(*checkpoints, limit, show, token));
 }
 
 // The hashes of model files that were downloaded lately. A file never changes once it is there: its
@@ -75,7 +90,7 @@ void send_model(Backend& backend, const Checkpoint& checkpoint, KnownHashes& has
 Handler downloading(Backend& backend) {
   const auto hashes = std::make_shared<KnownHashes>();  // one for all copies of the handler
   return [&backend, hashes](const Request& request, const Responder& responder) {
-    if (!has_no_query(request, responder)) return;
+    if (!has_no_query(request, responder) || !responder.has_room()) return;
     const auto found =
         find_checkpoint(*backend.readers, job_id_of(request), request.parameters.at("step"));
     if (!found && found.error().code == Code::invalid) {
@@ -120,7 +135,7 @@ Result<Checkpoint> choose_checkpoint(const std::vector<Checkpoint>& checkpoints,
 
 std::vector<Route> checkpoint_routes(Backend& backend) {
   return {
-      {Method::get, "/v1/jobs/{id}/checkpoints", with(backend, list_checkpoints)},
+      {Method::get, "/v1/jobs/{id}/checkpoints", listing(backend, list_checkpoints)},
       {Method::get, "/v1/jobs/{id}/checkpoints/{step}/download", downloading(backend)},
   };
 }

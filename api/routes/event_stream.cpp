@@ -16,8 +16,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::int64_t rows_at_once = 200;
-constexpr std::int64_t points_at_once = 200;  // per series: some 12 KiB of text each
-constexpr int pages_per_look = 32;            // a long history must not keep other watchers waiting
+constexpr std::int64_t steps_at_once = 200;  // some 12 KiB of text for each series
+constexpr int pages_per_look = 32;           // a long history must not keep other watchers waiting
 constexpr std::chrono::milliseconds slow_client_pause{200};
 constexpr std::chrono::seconds unpoked_pause{30};
 
@@ -26,15 +26,15 @@ class EventStream : public Watcher {
   EventStream(ReaderPool& readers, JobId job, const StreamPosition& start)
       : readers_(readers), job_(std::move(job)), position_(start) {}
 
-  void open(const Responder& responder) {
-    stream_ = responder.stream({}, [] {});  // a client that is gone is noticed at the next look
+  void open(const Responder& responder, const Watchers::Poke& poke) {
+    stream_ = responder.stream({}, poke);
   }
 
   Next look() override {
     next_look_ = steady_clock::now() + unpoked_pause;
     for (int page = 0; page < pages_per_look; ++page) {
       if (stream_->gone()) return Next::done;
-      if (stream_->waiting_bytes() > 0) {
+      if (stream_->waiting_bytes() > 0 || !stream_->has_room()) {
         next_look_ = steady_clock::now() + slow_client_pause;
         return Next::keep;
       }
@@ -42,6 +42,10 @@ class EventStream : public Watcher {
       if (!text) return Next::done;  // the job was deleted: the stream ends with its watcher
       if (text->empty()) return Next::keep;
       stream_->write(*text);
+      if (position_.at_end) {
+        stream_->finish();
+        return Next::done;
+      }
     }
     next_look_ = steady_clock::now();
     return stream_->gone() ? Next::done : Next::keep;
@@ -62,14 +66,24 @@ class EventStream : public Watcher {
       text += event_text(ServerSentEvent{
           .id = position_text(position_), .event = row.kind, .data = to_text(event_to_json(row))});
     }
-    if (job.version == metrics_version_) return text;
-    TRY_ASSIGN(const PointPage page, next_points(reader));
+    if (job.version == metrics_version_) return text.empty() ? end_of(job) : text;
+    TRY_ASSIGN(const auto page, reader.metric_page(job_, {.from_step = position_.step + 1,
+                                                          .steps_max = steps_at_once}));
     if (!page.has_more) metrics_version_ = job.version;
-    if (page.series.empty()) return text;
-    position_.step = page.last_step;
+    if (page.series.empty()) return text.empty() ? end_of(job) : text;
+    position_.step = *page.last_step;
     return text + event_text(ServerSentEvent{.id = position_text(position_),
                                              .event = "metrics",
-                                             .data = to_text(series_to_json(page.series))});
+                                             .data = series_to_text(page.series)});
+  }
+
+  // The last event of a job that has ended, when all was sent; "" for others.
+  std::string end_of(const Job& job) {
+    if (!is_terminal(job.state)) return "";
+    position_.at_end = true;
+    return event_text(ServerSentEvent{.id = position_text(position_),
+                                      .event = "end",
+                                      .data = to_text({{"state", name_of(job.state)}})});
   }
 
   // A new attempt goes on from a checkpoint: the steps behind it come again, with other values.
@@ -79,32 +93,6 @@ class EventStream : public Watcher {
     position_.attempt = attempt;
     metrics_version_ = -1;
     return ok();
-  }
-
-  // Points behind position_.step, of all series up to the same step: one number says what was sent.
-  // All values of a step are reported, and stored, at once.
-  struct PointPage {
-    std::vector<scheduler::MetricSeries> series;
-    std::int64_t last_step = -1;
-    bool has_more = false;
-  };
-  Result<PointPage> next_points(scheduler::Reader& reader) {
-    PointPage page;
-    TRY_ASSIGN(page.series, reader.metrics(job_, {.from_step = position_.step + 1,
-                                                  .max_points = points_at_once,
-                                                  .too_many = scheduler::TooMany::cut_off}));
-    std::int64_t end = INT64_MAX;
-    for (const scheduler::MetricSeries& one : page.series) {
-      if (std::ssize(one.points) < points_at_once) continue;
-      page.has_more = true;
-      end = std::min(end, one.points.back().step);
-    }
-    for (scheduler::MetricSeries& one : page.series) {
-      std::erase_if(one.points, [end](const auto& point) { return point.step > end; });
-      if (!one.points.empty()) page.last_step = std::max(page.last_step, one.points.back().step);
-    }
-    std::erase_if(page.series, [](const auto& one) { return one.points.empty(); });
-    return page;
   }
 
   ReaderPool& readers_;
@@ -127,6 +115,7 @@ bool take_number(std::string_view& text, std::int64_t& number) {
 }  // namespace
 
 std::string position_text(const StreamPosition& position) {
+  if (position.at_end) return "end";
   const std::string event = std::to_string(position.event);
   if (position.step < 0) return event;
   return event + '-' + std::to_string(position.attempt) + '-' + std::to_string(position.step);
@@ -134,6 +123,8 @@ std::string position_text(const StreamPosition& position) {
 
 std::optional<StreamPosition> parse_stream_position(std::string_view text) {
   StreamPosition position;
+  position.at_end = text == "end";
+  if (position.at_end) return position;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, position.event);
   if (error != std::errc() || position.event < 0) return std::nullopt;
@@ -144,10 +135,10 @@ std::optional<StreamPosition> parse_stream_position(std::string_view text) {
 }
 
 std::unique_ptr<Watcher> make_event_stream(Backend& backend, const JobId& job,
-                                           const StreamPosition& start,
-                                           const Responder& responder) {
+                                           const StreamPosition& start, const Responder& responder,
+                                           const Watchers::Poke& poke) {
   auto stream = std::make_unique<EventStream>(*backend.readers, job, start);
-  stream->open(responder);
+  stream->open(responder, poke);
   return stream;
 }
 

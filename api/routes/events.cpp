@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/routes/event_stream.h"
+#include "api/routes/page.h"
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
 #include "schemas/wire/json_text.h"
@@ -22,9 +23,12 @@ void stream_events(Backend& backend, const Request& request, const Responder& re
   }
   const auto job = backend.readers->read([&](scheduler::Reader& reader) { return reader.job(id); });
   if (!job) return responder.error(job.error());
-  if (!backend.watchers.has_room()) return responder.problem(refused_watcher(backend));
-  // Should the room be taken in this instant, the stream just ends and the client comes again.
-  static_cast<void>(backend.watchers.add(id, make_event_stream(backend, id, *start, responder)));
+  if (start->at_end && is_terminal(job->state)) {  // browsers that come again stay away after a 204
+    return responder.send({.status = 204, .content_type = ""});
+  }
+  add_watcher(backend, request, responder, [&](const Watchers::Poke& poke) {
+    return make_event_stream(backend, id, *start, responder, poke);
+  });
 }
 
 void list_events(Backend& backend, const Request& request, const Responder& responder) {
@@ -41,22 +45,23 @@ void list_events(Backend& backend, const Request& request, const Responder& resp
         return reader.events(job_id_of(request), after, limit + 1);
       });
   if (!rows) return responder.error(rows.error());
-  nlohmann::json items = nlohmann::json::array();
+  PageText page(limit);
   std::optional<std::string> next;
+  std::int64_t last = 0;
   for (const scheduler::JobEventRow& row : *rows) {
-    if (std::ssize(items) == limit) {
-      next = std::to_string(items.back().at("id").get<std::int64_t>());
+    if (!page.add(to_text(event_to_json(row)))) {
+      next = std::to_string(last);
       break;
     }
-    items.push_back(event_to_json(row));
+    last = row.id;
   }
-  responder.json(200, to_text(page_to_json(std::move(items), next)));
+  responder.json(200, page.finish(next));
 }
 
 }  // namespace
 
 std::vector<Route> event_routes(Backend& backend) {
-  return {{Method::get, "/v1/jobs/{id}/events", with(backend, list_events)}};
+  return {{Method::get, "/v1/jobs/{id}/events", listing(backend, list_events)}};
 }
 
 }  // namespace trainyard::api

@@ -20,8 +20,22 @@ Handler document(std::string_view text) {
 }
 
 void get_readiness(Backend& backend, const Request&, const Responder& responder) {
-  if (backend.scheduler.ready()) return responder.json(200, "{\"status\":\"ready\"}");
-  responder.error(unavailable("the scheduler does not run, or its last save failed"));
+  const scheduler::Readiness readiness = backend.scheduler.readiness();
+  if (readiness.ready()) {
+    return responder.json(200,
+                          R"({"status":"ready","parts":{"scheduler":"ready","database":"ready"}})");
+  }
+  Problem problem{.status = 503,
+                  .code = "not_ready",
+                  .detail = readiness.scheduler.empty() ? readiness.database : readiness.scheduler,
+                  .errors = {},
+                  .retry_after_seconds = 1};
+  const auto add = [&problem](const char* part, const std::string& why) {
+    if (!why.empty()) problem.errors.push_back({part, why});
+  };
+  add("/scheduler", readiness.scheduler);
+  add("/database", readiness.database);
+  responder.problem(problem);
 }
 
 Result<std::vector<Job>> running_jobs(scheduler::Reader& reader) {
@@ -30,7 +44,7 @@ Result<std::vector<Job>> running_jobs(scheduler::Reader& reader) {
   std::optional<std::uint64_t> before;
   do {
     TRY_ASSIGN(scheduler::JobPage page,
-               reader.jobs({.state = JobState::running}, page_jobs, before));
+               reader.jobs({.state = JobState::running}, {page_jobs}, before));
     std::ranges::move(page.jobs, std::back_inserter(running));
     before = page.next_before;
   } while (before);
@@ -59,7 +73,7 @@ std::vector<Route> health_routes(Backend& backend) {
       {Method::get, "/readyz", with(backend, get_readiness)},
       {Method::get, "/version",
        [](const Request&, const Responder& responder) { responder.json(200, version_json()); }},
-      {Method::get, "/metrics", with(backend, get_metrics)},
+      {Method::get, "/metrics", listing(backend, get_metrics)},
       {Method::get, "/openapi.json", document(openapi_document())},
       {Method::get, "/v1/schemas/job", document(job_schema_document())},
   };

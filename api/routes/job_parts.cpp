@@ -1,9 +1,10 @@
 // Handlers of /v1/jobs/{id}/tasks, /cluster, /explain and /metrics.
 #include "api/routes/job_parts.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "api/routes/query_reader.h"
+#include "api/routes/paging.h"
 #include "api/routes/render.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
@@ -11,23 +12,42 @@
 namespace trainyard::api {
 namespace {
 
-constexpr std::int64_t points_min = 6;  // the ends, and the extremes of two parts between
-constexpr std::int64_t points_max = 100'000;
+constexpr std::int64_t points_min = 6;        // the ends, and the extremes of two parts between
+constexpr std::int64_t points_max = 100'000;  // of all series that are named
+constexpr std::int64_t points_of_each_max = 5'000;  // where none is: there may be dozens
 constexpr std::int64_t points_default = 1000;
+
+// "<attempt>.<role>.<index>" of the last task of a page.
+std::string task_token(const TaskAttempt& task) {
+  return std::to_string(task.key.attempt) + '.' + std::string(name_of(task.key.role)) + '.' +
+         std::to_string(task.key.index);
+}
+
+std::optional<TaskKey> parse_task_token(std::string_view token) {
+  const std::size_t first = token.find('.');
+  const std::size_t second = token.rfind('.');
+  if (first == token.npos || first == second) return std::nullopt;
+  const auto attempt = parse_number(token.substr(0, first));
+  const auto role = role_from(token.substr(first + 1, second - first - 1));
+  const auto index = parse_number(token.substr(second + 1));
+  if (!attempt || !role || !index) return std::nullopt;
+  return TaskKey{{}, *attempt, *role, *index};
+}
 
 void list_tasks(Backend& backend, const Request& request, const Responder& responder) {
   QueryReader query(request);
   const auto attempt = query.integer("attempt", {.lowest = 1});
+  const std::int64_t limit = read_limit(query);
+  const auto after = read_page_token(query, parse_task_token);
   if (const auto problem = query.problem()) return responder.problem(*problem);
   const auto tasks =
       backend.readers->read([&](scheduler::Reader& reader) -> Result<std::vector<TaskAttempt>> {
         TRY(reader.job(job_id_of(request)));
-        return reader.tasks(job_id_of(request), attempt);
+        return reader.tasks(job_id_of(request), attempt, after, limit + 1);
       });
   if (!tasks) return responder.error(tasks.error());
-  nlohmann::json items = nlohmann::json::array();
-  for (const TaskAttempt& task : *tasks) items.push_back(task_to_json(task));
-  responder.json(200, to_text(page_to_json(std::move(items), std::nullopt)));
+  const auto show = [](const TaskAttempt& task) { return task_to_json(task); };
+  responder.json(200, page_of(*tasks, limit, show, task_token));
 }
 
 void get_cluster(Backend& backend, const Request& request, const Responder& responder) {
@@ -52,12 +72,13 @@ void explain_job(Backend& backend, const Request& request, const Responder& resp
   ended.state = job.state;
   ended.reason = job.reason;
   ended.message = job.message;
-  backend.scheduler.explain(
-      job.id, [responder, ended = std::move(ended), partition = *partition](
-                  const Result<std::optional<scheduler::Explanation>>& explained) {
-        if (!explained) return responder.error(explained.error());
-        responder.json(200, to_text(explanation_to_json(explained->value_or(ended), partition)));
-      });
+  using Explained = std::optional<scheduler::Explanation>;
+  const auto answer = [responder, ended = std::move(ended),
+                       partition = *partition](const Result<Explained>& explained) {
+    if (!explained) return responder.error(explained.error());
+    responder.json(200, to_text(explanation_to_json(explained->value_or(ended), partition)));
+  };
+  backend.scheduler.explain(job.id, rendered<Explained>(backend, answer));
 }
 
 std::vector<std::string> split_names(std::string_view text) {
@@ -78,6 +99,9 @@ void get_job_metrics(Backend& backend, const Request& request, const Responder& 
       .to_step = query.integer("to_step", {}),
       .max_points = query.integer("max_points", {.lowest = points_min, .highest = points_max})
                         .value_or(points_default)};
+  const std::int64_t share =
+      wanted.names.empty() ? points_of_each_max : points_max / std::ssize(wanted.names);
+  wanted.max_points = std::min(wanted.max_points, std::max(share, points_min));
   if (const auto problem = query.problem()) return responder.problem(*problem);
   const auto series = backend.readers->read(
       [&](scheduler::Reader& reader) -> Result<std::vector<scheduler::MetricSeries>> {
@@ -89,17 +113,17 @@ void get_job_metrics(Backend& backend, const Request& request, const Responder& 
     return responder.send(
         {.content_type = "text/csv; charset=utf-8", .body = series_to_csv(*series)});
   }
-  responder.json(200, to_text(series_to_json(*series)));
+  responder.json(200, series_to_text(*series));
 }
 
 }  // namespace
 
 std::vector<Route> job_part_routes(Backend& backend) {
   return {
-      {Method::get, "/v1/jobs/{id}/tasks", with(backend, list_tasks)},
+      {Method::get, "/v1/jobs/{id}/tasks", listing(backend, list_tasks)},
       {Method::get, "/v1/jobs/{id}/cluster", with(backend, get_cluster)},
       {Method::get, "/v1/jobs/{id}/explain", with(backend, explain_job)},
-      {Method::get, "/v1/jobs/{id}/metrics", with(backend, get_job_metrics)},
+      {Method::get, "/v1/jobs/{id}/metrics", listing(backend, get_job_metrics)},
   };
 }
 

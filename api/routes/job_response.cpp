@@ -10,7 +10,7 @@
 
 namespace trainyard::api {
 
-Response job_response(Job job, const std::vector<TaskAttempt>& tasks) {
+std::string job_text(Job job, const std::vector<TaskAttempt>& tasks) {
   // The spec is stored as it is served, and is most of the text: it is put in as it is. Parsing and
   // writing it again would cost more than all the rest of an answer.
   const std::string spec = std::exchange(job.spec_json, "{}");
@@ -19,7 +19,11 @@ Response job_response(Job job, const std::vector<TaskAttempt>& tasks) {
   const std::size_t at = text.find(placeholder);
   ENSURE(at != std::string::npos);
   text.replace(at + placeholder.size() - 2, 2, spec);
-  Response response = json_response(200, std::move(text));
+  return text;
+}
+
+Response job_response(Job job, const std::vector<TaskAttempt>& tasks) {
+  Response response = json_response(200, job_text(std::move(job), tasks));
   response.headers.emplace_back("Cache-Control", "no-cache");  // may be kept, but ask each time
   return response;
 }

@@ -10,6 +10,9 @@
 
 namespace trainyard::api {
 
+// The job as JSON text, with its spec as it is stored.
+std::string job_text(Job job, const std::vector<TaskAttempt>& tasks);
+
 // 200 with the job; `tasks` at least those of its current attempt.
 Response job_response(Job job, const std::vector<TaskAttempt>& tasks);
 

@@ -12,6 +12,6 @@ struct JobWait {
   std::chrono::seconds timeout{30};
 };
 std::unique_ptr<Watcher> make_job_wait(Backend& backend, const JobWait& wait,
-                                       const Responder& responder);
+                                       const Responder& responder, const Watchers::Poke& poke);
 
 }  // namespace trainyard::api

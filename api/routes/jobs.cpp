@@ -8,11 +8,9 @@
 
 #include "api/routes/job_response.h"
 #include "api/routes/job_wait.h"
+#include "api/routes/page.h"
 #include "api/routes/query_reader.h"
-#include "api/routes/render.h"
 #include "api/routes/submit.h"
-#include "schemas/wire/job_json.h"
-#include "schemas/wire/json_text.h"
 
 namespace trainyard::api {
 namespace {
@@ -29,6 +27,7 @@ scheduler::JobFilter read_filter(QueryReader& query) {
     if (!filter.state) query.add_fault("state", "is no state of a job: \"" + *state + '"');
   }
   filter.name = query.text("name").value_or("");
+  filter.name_contains = query.text("name_contains").value_or("");
   for (const std::string& label : query.texts("label")) {
     const std::size_t colon = label.find(':');
     if (colon == std::string::npos || colon == 0) {
@@ -65,18 +64,26 @@ struct Listing {
   std::optional<std::uint64_t> before;
 };
 
-Result<nlohmann::json> read_page(ReaderPool& readers, const Listing& listing) {
-  return readers.read([&](scheduler::Reader& reader) -> Result<nlohmann::json> {
-    TRY_ASSIGN(const auto page, reader.jobs(listing.filter, listing.limit, listing.before));
-    nlohmann::json items = nlohmann::json::array();
-    for (const Job& job : page.jobs) {
+Result<std::string> read_page(ReaderPool& readers, const Listing& listing) {
+  return readers.read([&](scheduler::Reader& reader) -> Result<std::string> {
+    TRY_ASSIGN(auto page,
+               reader.jobs(listing.filter, {.rows = listing.limit, .spec_bytes = page_bytes_max},
+                           listing.before));
+    PageText text(listing.limit);
+    std::optional<std::uint64_t> last;
+    for (Job& job : page.jobs) {
       std::vector<TaskAttempt> tasks;
       if (job.attempt > 0) {
         TRY_ASSIGN(tasks, reader.tasks(job.id, job.attempt));
       }
-      items.push_back(job_to_json(job, tasks));
+      const std::uint64_t sequence = job.sequence;
+      if (!text.add(job_text(std::move(job), tasks))) {
+        page.next_before = last;
+        break;
+      }
+      last = sequence;
     }
-    return page_to_json(std::move(items), page_token_of(page.next_before));
+    return text.finish(page_token_of(page.next_before));
   });
 }
 
@@ -87,9 +94,9 @@ void list_jobs(Backend& backend, const Request& request, const Responder& respon
       .limit = query.integer("limit", {.lowest = 1, .highest = page_max}).value_or(page_default),
       .before = read_page_token(query)};
   if (const auto problem = query.problem()) return responder.problem(*problem);
-  const auto page = read_page(*backend.readers, listing);
+  auto page = read_page(*backend.readers, listing);
   if (!page) return responder.error(page.error());
-  responder.json(200, to_text(*page));
+  responder.json(200, *std::move(page));
 }
 
 void get_job(Backend& backend, const Request& request, const Responder& responder) {
@@ -105,21 +112,22 @@ void get_job(Backend& backend, const Request& request, const Responder& responde
   }
   const JobWait wait{
       .job = job_id_of(request), .above_version = *above, .timeout = std::chrono::seconds(timeout)};
-  if (!backend.watchers.add(wait.job, make_job_wait(backend, wait, responder))) {
-    responder.problem(refused_watcher(backend));
-  }
+  add_watcher(backend, request, responder, [&](const Watchers::Poke& poke) {
+    return make_job_wait(backend, wait, responder, poke);
+  });
 }
 
 void act(Backend& backend, const Request& request, const Responder& responder,
          scheduler::JobAction action) {
   if (!has_no_query(request, responder)) return;
   const auto readers = backend.readers;
-  backend.scheduler.act(job_id_of(request), action, [responder, readers](const Result<Job>& job) {
+  const auto answer = [responder, readers](const Result<Job>& job) {
     if (!job) return responder.error(job.error());
     const auto found = read_job(*readers, job->id);  // saved already: this is what the answer shows
     if (!found) return responder.error(found.error());
     responder.tagged(job_response(found->job, found->tasks), job_tag(found->job));
-  });
+  };
+  backend.scheduler.act(job_id_of(request), action, rendered<Job>(backend, answer));
 }
 
 Handler acting(Backend& backend, scheduler::JobAction action) {
@@ -142,7 +150,7 @@ std::vector<Route> job_routes(Backend& backend) {
   using enum scheduler::JobAction;
   return {
       {Method::post, "/v1/jobs", with(backend, submit_job)},
-      {Method::get, "/v1/jobs", with(backend, list_jobs)},
+      {Method::get, "/v1/jobs", listing(backend, list_jobs)},
       {Method::get, "/v1/jobs/{id}", with(backend, get_job)},
       {Method::del, "/v1/jobs/{id}", with(backend, delete_job)},
       {Method::post, "/v1/jobs/{id}/cancel", acting(backend, cancel)},

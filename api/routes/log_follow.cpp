@@ -24,10 +24,10 @@ class LogFollow : public Watcher {
   LogFollow(Backend& backend, LogRequest request)
       : backend_(backend), request_(std::move(request)) {}
 
-  void open(const Responder& responder) {
+  void open(const Responder& responder, const Watchers::Poke& poke) {
     stream_ = responder.stream(
         {.content_type = "text/plain; charset=utf-8", .heartbeat = StreamOptions::Heartbeat::none},
-        [] {});
+        poke);
   }
 
   Next look() override {
@@ -91,6 +91,7 @@ class LogFollow : public Watcher {
     std::string piece(piece_bytes, '\0');
     for (int count = 0; count < pieces_per_look; ++count) {
       if (stream_->gone() || stream_->waiting_bytes() > 0) return false;
+      if (!stream_->has_room()) return false;
       file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
       const auto bytes = static_cast<std::size_t>(file.gcount());
       stream_->write(std::string_view(piece).substr(0, bytes));
@@ -118,9 +119,9 @@ TaskKey task_of(const LogRequest& request, const Job& job, std::int64_t attempt)
 }
 
 std::unique_ptr<Watcher> make_log_follow(Backend& backend, const LogRequest& request,
-                                         const Responder& responder) {
+                                         const Responder& responder, const Watchers::Poke& poke) {
   auto follow = std::make_unique<LogFollow>(backend, request);
-  follow->open(responder);
+  follow->open(responder, poke);
   return follow;
 }
 

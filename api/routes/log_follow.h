@@ -21,6 +21,6 @@ struct LogRequest {
 TaskKey task_of(const LogRequest& request, const Job& job, std::int64_t attempt);
 
 std::unique_ptr<Watcher> make_log_follow(Backend& backend, const LogRequest& request,
-                                         const Responder& responder);
+                                         const Responder& responder, const Watchers::Poke& poke);
 
 }  // namespace trainyard::api

@@ -9,7 +9,7 @@ namespace trainyard::api {
 std::int64_t tail_offset(const std::string& path, std::int64_t lines) {
   constexpr std::int64_t block = 64 << 10;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return 0;
+  if (!file || lines < 0) return 0;
   const std::int64_t size = file.tellg();
   if (lines == 0) return size;
   std::string bytes;

@@ -46,7 +46,8 @@ Result<TaskKey> find_task(Backend& backend, const LogRequest& wanted) {
   });
 }
 
-void follow_logs(Backend& backend, const LogRequest& wanted, const Responder& responder) {
+void follow_logs(Backend& backend, const Request& request, const Responder& responder,
+                 const LogRequest& wanted) {
   const auto job =
       backend.readers->read([&](scheduler::Reader& reader) { return reader.job(wanted.job); });
   if (!job) return responder.error(job.error());
@@ -54,9 +55,9 @@ void follow_logs(Backend& backend, const LogRequest& wanted, const Responder& re
     const auto key = find_task(backend, wanted);
     if (!key) return responder.error(key.error());
   }
-  if (!backend.watchers.has_room()) return responder.problem(refused_watcher(backend));
-  // Should the room be taken in this instant, the stream just ends.
-  static_cast<void>(backend.watchers.add(wanted.job, make_log_follow(backend, wanted, responder)));
+  add_watcher(backend, request, responder, [&](const Watchers::Poke& poke) {
+    return make_log_follow(backend, wanted, responder, poke);
+  });
 }
 
 void get_logs(Backend& backend, const Request& request, const Responder& responder) {
@@ -65,10 +66,10 @@ void get_logs(Backend& backend, const Request& request, const Responder& respond
   read_task(query, wanted);
   wanted.attempt = query.integer("attempt", {.lowest = 1});
   wanted.tail_lines =
-      query.integer("tail", {.lowest = 0, .highest = tail_max}).value_or(tail_default);
+      query.integer("tail", {.lowest = -1, .highest = tail_max}).value_or(tail_default);
   const bool follow = query.flag("follow");
   if (const auto problem = query.problem()) return responder.problem(*problem);
-  if (follow) return follow_logs(backend, wanted, responder);
+  if (follow) return follow_logs(backend, request, responder, wanted);
 
   const auto key = find_task(backend, wanted);
   if (!key) return responder.error(key.error());
@@ -85,7 +86,7 @@ void get_logs(Backend& backend, const Request& request, const Responder& respond
 }  // namespace
 
 std::vector<Route> log_routes(Backend& backend) {
-  return {{Method::get, "/v1/jobs/{id}/logs", with(backend, get_logs)}};
+  return {{Method::get, "/v1/jobs/{id}/logs", listing(backend, get_logs)}};
 }
 
 }  // namespace trainyard::api

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schemas/wire/job_json.h"
+#include "schemas/wire/json_text.h"
 #include "schemas/wire/partition_json.h"
 
 namespace trainyard::api {
@@ -35,10 +36,6 @@ json shortage_to_json(const scheduler::HostShortage& host) {
 
 }  // namespace
 
-json page_to_json(json items, const std::optional<std::string>& next_page_token) {
-  return {{"items", std::move(items)}, {"next_page_token", value_or_null(next_page_token)}};
-}
-
 json agent_to_json(const scheduler::AgentView& agent) {
   const HostInfo& host = agent.record.host;
   json gpus = json::array();
@@ -62,8 +59,9 @@ json agent_to_json(const scheduler::AgentView& agent) {
           {"used", resources_to_json(agent.used)},
           {"gpus", std::move(gpus)},
           {"labels", host.labels},
+          {"allowed_env", host.allowed_env},
           {"version", host.agent_version},
-          {"silent_seconds", static_cast<double>(agent.silence.count) / 1000.0},
+          {"silent_seconds", agent.silence.count / 1000},
           {"tasks", std::move(tasks)}};
 }
 
@@ -101,6 +99,7 @@ json event_to_json(const scheduler::JobEventRow& event) {
   return {{"id", event.id},
           {"time", time_to_json(event.time)},
           {"kind", event.kind},
+          {"state", event.state ? json(name_of(*event.state)) : json(nullptr)},
           {"message", event.message},
           {"task", text_or_null(event.task)},
           {"reason", text_or_null(name_of(event.reason))},
@@ -108,18 +107,20 @@ json event_to_json(const scheduler::JobEventRow& event) {
           {"attempt", event.attempt}};
 }
 
-json series_to_json(const std::vector<scheduler::MetricSeries>& series) {
-  json all = json::array();
+std::string series_to_text(const std::vector<scheduler::MetricSeries>& series) {
+  std::string text = R"({"series":[)";
   for (const scheduler::MetricSeries& one : series) {
-    json points = json::array();
+    if (text.back() != '[') text += ',';
+    text += R"({"name":)" + to_text(one.name) + R"(,"points":[)";
     for (const scheduler::MetricPoint& point : one.points) {
-      points.push_back({{"step", point.step},
-                        {"time", time_to_json(point.time)},
-                        {"value", number_to_json(point.value)}});
+      if (text.back() != '[') text += ',';
+      text += R"({"step":)" + std::to_string(point.step) + R"(,"time":)" +
+              time_to_json(point.time).dump() + R"(,"value":)" +
+              number_to_json(point.value).dump() + '}';
     }
-    all.push_back({{"name", one.name}, {"points", std::move(points)}});
+    text += "]}";
   }
-  return {{"series", std::move(all)}};
+  return text + "]}";
 }
 
 std::string series_to_csv(const std::vector<scheduler::MetricSeries>& series) {

@@ -14,16 +14,13 @@
 
 namespace trainyard::api {
 
-// {"items": […], "next_page_token": …}
-nlohmann::json page_to_json(nlohmann::json items,
-                            const std::optional<std::string>& next_page_token);
-
 nlohmann::json agent_to_json(const scheduler::AgentView& agent);
 nlohmann::json plan_to_json(const scheduler::Plan& plan);
 nlohmann::json explanation_to_json(const scheduler::Explanation& explanation,
                                    const std::optional<scheduler::PartitionRow>& partition);
 nlohmann::json event_to_json(const scheduler::JobEventRow& event);
-nlohmann::json series_to_json(const std::vector<scheduler::MetricSeries>& series);
+// JSON as text: a document of so many points would take many times the room.
+std::string series_to_text(const std::vector<scheduler::MetricSeries>& series);
 // "name,step,time,value" lines with a heading.
 std::string series_to_csv(const std::vector<scheduler::MetricSeries>& series);
 // "host:port" by role, position = index.

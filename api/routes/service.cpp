@@ -15,18 +15,25 @@
 namespace trainyard::api {
 namespace {
 
-constexpr std::size_t watchers_max = 10'000;
-constexpr std::size_t background_max = 16;
+constexpr Watchers::Limits watcher_limits{.in_all = 2048, .of_client = 256};
+constexpr Background::Size model_files{.threads = 1, .queue = 16};
+constexpr Background::Size long_answers{.threads = 2, .queue = 64};
+// More than there can be connections, each of which waits for one answer: none is ever refused.
+constexpr Background::Size scheduler_answers{.threads = 1, .queue = 65'536};
 
 }  // namespace
 
 Service::Service(scheduler::Scheduler& scheduler)
     : backend_(new Backend{.scheduler = scheduler,
                            .readers = std::make_shared<ReaderPool>(scheduler.database_path()),
-                           .watchers = Watchers(scheduler.feed(), watchers_max),
-                           .background = Background(background_max)}) {
+                           .watchers = Watchers(scheduler.feed(), watcher_limits),
+                           .background = Background(model_files),
+                           .lists = Background(long_answers),
+                           .answers = std::make_shared<Background>(scheduler_answers)}) {
   backend_->watchers.start();
   backend_->background.start();
+  backend_->lists.start();
+  backend_->answers->start();
 }
 
 Service::~Service() { stop(); }
@@ -34,6 +41,8 @@ Service::~Service() { stop(); }
 void Service::stop() {
   backend_->watchers.stop();
   backend_->background.stop();
+  backend_->lists.stop();
+  backend_->answers->stop();
 }
 
 std::vector<Route> Service::routes() {

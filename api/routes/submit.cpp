@@ -32,20 +32,29 @@ Problem problem_of_faults(const std::vector<Fault>& faults) {
   return problem;
 }
 
+Problem problem_of_faults(const std::vector<scheduler::SpecFault>& refusals) {
+  std::vector<Fault> faults;
+  for (const auto& [pointer, message] : refusals) faults.push_back({pointer, message});
+  return problem_of_faults(faults);
+}
+
 void plan_job(Backend& backend, const JobSpec& spec, const Responder& responder) {
-  nlohmann::json answer = {{"spec", to_json_value(spec)}, {"spec_hash", sha256_hex(to_json(spec))}};
-  backend.scheduler.plan(
-      spec, [responder, answer = std::move(answer)](const Result<scheduler::Plan>& plan) mutable {
-        if (!plan) return responder.error(plan.error());
-        answer["plan"] = plan_to_json(*plan);
-        responder.json(200, to_text(answer));
-      });
+  const auto answer = [responder](const Result<scheduler::Planned>& planned) {
+    if (!planned) return responder.error(planned.error());
+    const scheduler::Plan& plan = planned->plan;
+    if (!plan.faults.empty()) return responder.problem(problem_of_faults(plan.faults));
+    responder.json(200, to_text({{"spec", to_json_value(planned->spec)},
+                                 {"spec_hash", sha256_hex(to_json(planned->spec))},
+                                 {"plan", plan_to_json(plan)}}));
+  };
+  backend.scheduler.plan(spec, rendered<scheduler::Planned>(backend, answer));
 }
 
 // A job that was there already may have tasks, which are shown as they are stored.
 void answer_submitted(ReaderPool& readers, const Result<scheduler::Submitted>& submitted,
                       const Responder& responder) {
   if (!submitted) return responder.error(submitted.error());
+  if (!submitted->faults.empty()) return responder.problem(problem_of_faults(submitted->faults));
   JobAndTasks shown{.job = submitted->job, .tasks = {}};
   if (submitted->replayed) {
     auto found = read_job(readers, shown.job.id);
@@ -82,15 +91,18 @@ void submit_job(Backend& backend, const Request& request, const Responder& respo
   }
   auto& spec = std::get<JobSpec>(parsed);
   if (dry_run) return plan_job(backend, spec, responder);
+  // A request is the same whichever way its spec is written: what counts is what it says.
   std::string spec_json = to_json(spec);
+  std::string request_hash = key.empty() ? "" : sha256_hex(spec_json);
   backend.scheduler.submit(
       {.spec = std::move(spec),
        .spec_json = std::move(spec_json),
        .idempotency_key = std::string(key),
-       .request_hash = key.empty() ? "" : sha256_hex(request.body)},
-      [responder, readers = backend.readers](const Result<scheduler::Submitted>& submitted) {
+       .request_hash = std::move(request_hash)},
+      rendered<scheduler::Submitted>(backend, [responder, readers = backend.readers](
+                                                  const Result<scheduler::Submitted>& submitted) {
         answer_submitted(*readers, submitted, responder);
-      });
+      }));
 }
 
 }  // namespace trainyard::api

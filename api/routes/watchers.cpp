@@ -18,35 +18,46 @@ void Watchers::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Watchers::is_stopping() const {
+Watchers::Added Watchers::take_place(const std::string& client, std::uint64_t& number) {
   const std::lock_guard lock(pokes_->mutex);
-  return pokes_->stopping;
+  if (pokes_->stopping) return Added::stopping;
+  if (pokes_->count >= limits_.in_all) return Added::too_many;
+  std::size_t& of_client = pokes_->of_client[client];
+  if (of_client >= limits_.of_client) return Added::too_many_of_client;
+  ++of_client;
+  ++pokes_->count;
+  number = pokes_->next_number++;
+  return Added::yes;
 }
 
-bool Watchers::has_room() const {
-  const std::lock_guard lock(pokes_->mutex);
-  return !pokes_->stopping && pokes_->count < count_max_;
+void Watchers::give_back(const std::string& client) {
+  --pokes_->count;
+  const auto found = pokes_->of_client.find(client);
+  if (--found->second == 0) pokes_->of_client.erase(found);
 }
 
-bool Watchers::add(const JobId& job, std::unique_ptr<Watcher> watcher) {
+Watchers::Added Watchers::add(const JobId& job, const std::string& client, const Make& make) {
   std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(pokes_->mutex);
-    if (pokes_->stopping || pokes_->count >= count_max_) return false;
-    ++pokes_->count;
-    number = pokes_->next_number++;
-  }
-  auto subscription = feed_.subscribe(job, [pokes = pokes_, number] {
+  if (const Added place = take_place(client, number); place != Added::yes) return place;
+  const Poke poke = [pokes = pokes_, number] {
     const std::lock_guard lock(pokes->mutex);
     pokes->numbers.insert(number);
     pokes->arrived.notify_one();
-  });
-  const std::lock_guard lock(pokes_->mutex);
-  pokes_->added.emplace(
-      number, Entry{.watcher = std::move(watcher), .subscription = std::move(subscription)});
-  pokes_->numbers.insert(number);
-  pokes_->arrived.notify_one();
-  return true;
+  };
+  Entry entry{.watcher = make(poke), .subscription = nullptr, .client = client};
+  entry.subscription = feed_.subscribe(job, poke);
+  {
+    const std::lock_guard lock(pokes_->mutex);
+    if (!pokes_->stopping) {
+      pokes_->added.emplace(number, std::move(entry));
+      pokes_->numbers.insert(number);
+      pokes_->arrived.notify_one();
+      return Added::yes;
+    }
+    give_back(client);
+  }
+  entry.watcher->stop();  // the thread may be past the point where it would
+  return Added::yes;
 }
 
 void Watchers::run() {
@@ -81,7 +92,7 @@ void Watchers::take_due_by_time(std::set<std::uint64_t>& due) {
 }
 
 void Watchers::look_at(const std::set<std::uint64_t>& due) {
-  std::size_t done = 0;
+  std::vector<std::string> done;  // their clients
   for (const std::uint64_t number : due) {
     const auto entry = entries_.find(number);
     if (entry == entries_.end()) continue;  // a poke that came after the end
@@ -90,17 +101,17 @@ void Watchers::look_at(const std::set<std::uint64_t>& due) {
       timer_of_.erase(timer);
     }
     if (entry->second.watcher->look() == Watcher::Next::done) {
+      done.push_back(std::move(entry->second.client));
       entries_.erase(entry);
-      ++done;
       continue;
     }
     const auto next = entry->second.watcher->look_at();
     timers_.emplace(next, number);
     timer_of_.emplace(number, next);
   }
-  if (done == 0) return;
+  if (done.empty()) return;
   const std::lock_guard lock(pokes_->mutex);
-  pokes_->count -= done;
+  for (const std::string& client : done) give_back(client);
 }
 
 }  // namespace trainyard::api

@@ -1,5 +1,6 @@
 // trainyard-server: the scheduler, the REST API and the web page wired together in one process.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -46,8 +47,14 @@ scheduler::SchedulerOptions scheduler_options(const ServerProgramOptions& option
   scheduler::SchedulerOptions made;
   made.state_dir = options.state_dir;
   made.agent_address = options.agent_address;
+  made.adopt_state = options.adopt_state;
   made.limits.stop_after = seconds(options.stop_after_seconds);
   made.limits.lost_after = seconds(options.lost_after_seconds);
+  made.log_bytes_max = options.log_bytes_max;
+  if (options.job_ttl_days > 0) made.job_ttl = seconds(options.job_ttl_days * 24 * 3600);
+  made.limits.agents_max = options.agents_max;
+  made.registrations = {.per_minute = options.new_agents_per_minute,
+                        .per_minute_of_address = options.new_agents_per_minute_of_address};
   return made;
 }
 
@@ -82,6 +89,7 @@ int main_of(int count, char** arguments) {
   if (const auto* exit = std::get_if<ExitNow>(&parsed)) return exit->code;
   const auto& options = std::get<ServerProgramOptions>(parsed);
   set_log_level(options.log_level);
+  ::umask(077);  // what the server keeps is its user's alone
   // Blocked before any thread starts, so that only sigwait() takes them.
   sigset_t stop_signals;
   sigemptyset(&stop_signals);

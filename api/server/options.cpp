@@ -39,6 +39,9 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
       ->capture_default_str();
   app.add_flag("--insecure", insecure,
                "Listen beyond loopback although there is no authentication yet");
+  app.add_flag("--adopt-state", options.adopt_state,
+               "Start although the database is not the one of the state folder: what it does not "
+               "know goes to lost+found/ there, for 7 days");
   app.add_option("--ui-dir", options.ui_dir,
                  "Folder of the web page (default: the one built with)");
   app.add_option("--stop-after-seconds", options.stop_after_seconds,
@@ -48,6 +51,26 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
   app.add_option("--lost-after-seconds", options.lost_after_seconds,
                  "After how long a silent agent's tasks run elsewhere")
       ->check(CLI::Range(1, 172'800))
+      ->capture_default_str();
+  app.add_option("--job-ttl-days", options.job_ttl_days,
+                 "Days after which a job that has ended is removed with its files; 0 = never")
+      ->check(CLI::Range(0, 36'500))
+      ->capture_default_str();
+  app.add_option("--log-bytes-max", options.log_bytes_max,
+                 "Of the stored log of each task attempt; what comes beyond it is dropped")
+      ->check(CLI::Range(std::int64_t{1} << 10, std::int64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option("--agents-max", options.agents_max,
+                 "How many agents may be known at once, those that are down included")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--new-agents-per-minute", options.new_agents_per_minute,
+                 "How many agents that were not known may come in a minute")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--new-agents-per-minute-of-address", options.new_agents_per_minute_of_address,
+                 "The same, from one address")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--log-level", log_level, "Least level that is logged")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
@@ -62,7 +85,7 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
     app.parse(count, arguments);
     check(options);
   } catch (const CLI::Error& problem) {
-    return ExitNow{.code = app.exit(problem)};
+    return ExitNow{.code = app.exit(problem) == 0 ? 0 : 2};  // wrong usage, as the client says it
   }
   options.log_level = log_level_from(log_level).value_or(LogLevel::info);
   if (insecure) options.exposure = Exposure::any_interface;

@@ -17,9 +17,15 @@ struct ServerProgramOptions {
   std::string http_address = "127.0.0.1:8080";
   std::string agent_address = "127.0.0.1:8081";
   Exposure exposure = Exposure::loopback_only;
-  std::string ui_dir;  // "" = look for it
+  std::string ui_dir;        // "" = look for it
+  bool adopt_state = false;  // the state folder's database may be another than the folder's own
   std::int64_t stop_after_seconds = 60;
   std::int64_t lost_after_seconds = 90;
+  std::int64_t job_ttl_days = 0;  // 0 = for ever
+  std::int64_t log_bytes_max = std::int64_t{256} << 20;
+  std::int64_t agents_max = 1000;
+  std::int64_t new_agents_per_minute = 600;
+  std::int64_t new_agents_per_minute_of_address = 200;
   LogLevel log_level = LogLevel::info;
 };
 

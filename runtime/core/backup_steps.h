@@ -66,6 +66,7 @@ class BackupSteps {
   // The next version, but the last, is to be a checkpoint; so is whichever comes after a push that
   // asked for one and was late.
   void ask_snapshot() { snapshot_asked_ = true; }
+  [[nodiscard]] bool asks_snapshot() const { return snapshot_asked_; }
 
   // Of what the next version is made: of all that are ready, once they are `aggregate` or nobody
   // else is there. Nothing before, and never on a ps that follows.

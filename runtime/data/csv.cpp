@@ -1,7 +1,6 @@
 #include "runtime/data/csv.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "runtime/data/csv_text.h"
+#include "runtime/data/data_file.h"
 #include "runtime/data/labels.h"
 #include "runtime/data/table_set.h"
 
@@ -22,11 +22,8 @@ Error bad_file(const DatasetSpec& spec, const std::string& what) {
 }
 
 Result<std::string> read_text(const DatasetSpec& spec) {
-  std::error_code failure;
-  if (!std::filesystem::is_regular_file(spec.path, failure)) {
-    return not_found("dataset.path: there is no file " + spec.path);
-  }
-  std::ifstream file(spec.path, std::ios::binary);
+  TRY_ASSIGN(const Descriptor opened, open_data_file("dataset.path", spec.path));
+  std::ifstream file(path_of(opened), std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return invalid("dataset.path: " + spec.path + " cannot be read");
@@ -36,13 +33,7 @@ Result<std::string> read_text(const DatasetSpec& spec) {
 struct Columns {
   std::size_t count = 0;
   std::size_t label = 0;
-  Cells names;  // empty without a header
-
-  [[nodiscard]] std::string describe(std::size_t column) const {
-    std::string text = "column " + std::to_string(column);
-    if (!names.empty()) text += " (\"" + names[column] + "\")";
-    return text;
-  }
+  bool has_header = false;
 };
 
 bool has_other_than_numbers(const Cells& cells, std::size_t except) {
@@ -53,7 +44,7 @@ bool has_other_than_numbers(const Cells& cells, std::size_t except) {
 }
 
 Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
-  Columns columns{.count = first.size(), .label = first.size() - 1, .names = {}};
+  Columns columns{.count = first.size(), .label = first.size() - 1};
   if (columns.count < 2) return bad_file(spec, "needs two columns or more: features and a label");
   bool by_name = false;
   if (!spec.label_column.empty()) {
@@ -72,7 +63,7 @@ Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
       columns.label = static_cast<std::size_t>(*position);
     }
   }
-  if (by_name || has_other_than_numbers(first, columns.label)) columns.names = first;
+  columns.has_header = by_name || has_other_than_numbers(first, columns.label);
   return columns;
 }
 
@@ -97,8 +88,8 @@ Status append_row(const DatasetSpec& spec, const Columns& columns, std::int64_t 
     }
     const std::optional<float> value = parse_number(cells[column]);
     if (!value) {
-      return bad_file(spec, where + ", " + columns.describe(column) + ": \"" +
-                                cells[column].substr(0, 40) + "\" is no finite number");
+      return bad_file(spec, where + ", column " + std::to_string(column) +
+                                " (counted from 0): expected a finite number");
     }
     table.features.push_back(*value);
   }
@@ -115,7 +106,7 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
     if (!*more) break;
     if (first) {
       TRY_ASSIGN(columns, find_columns(spec, cells));
-      if (!columns.names.empty()) continue;
+      if (columns.has_header) continue;
     }
     TRY(append_row(spec, columns, csv.line(), cells, table));
   }
@@ -123,22 +114,49 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
   return table;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed) {
+// Numbers: rows, features, classes. Arrays: features, labels, targets.
+Result<DecodedData> decode(const DatasetSpec& spec) {
   TRY_ASSIGN(const std::string text, read_text(spec));
   Columns columns;
   TRY_ASSIGN(RawTable raw, read_rows(spec, text, columns));
   auto labels = read_labels(raw.labels);
   if (!labels) return bad_file(spec, labels.error().message);
-  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, std::ssize(raw.labels)));
+  return decoded_data(
+      {std::ssize(raw.labels), static_cast<std::int64_t>(columns.count) - 1, labels->classes},
+      std::move(raw.features), std::move(labels->labels), std::move(labels->targets));
+}
+
+bool is_sound(const DecodedData& data) {
+  if (data.numbers.size() != 3 || data.arrays.size() != 3) return false;
+  const std::int64_t rows = data.numbers[0];
+  const std::int64_t features = data.numbers[1];
+  const std::int64_t classes = data.numbers[2];
+  const auto labels = array_of<std::int32_t>(data, 1);
+  const auto targets = array_of<float>(data, 2);
+  const auto is_class = [classes](std::int32_t label) { return label >= 0 && label < classes; };
+  return rows > 0 && features > 0 && std::ssize(array_of<float>(data, 0)) == rows * features &&
+         std::ssize(labels) == (classes > 0 ? rows : 0) &&
+         std::ssize(targets) == (classes > 0 ? 0 : rows) && std::ranges::all_of(labels, is_class);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed,
+                                          const DataCache& cache) {
+  const DataCache::Source source{.reader = "csv 1, labels in \"" + spec.label_column + "\"",
+                                 .files = {spec.path}};
+  TRY_ASSIGN(const DecodedData data, cache.get(
+                                         source, [&spec] { return decode(spec); }, is_sound));
+  const std::int64_t rows_there = data.numbers[0];
+  const std::int64_t features = data.numbers[1];
+  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, rows_there));
   TRY(keep_first_rows(spec, rows));
 
-  const auto features = static_cast<std::int64_t>(columns.count) - 1;
-  DataShape shape{.example = {features}, .features = features, .classes = labels->classes};
-  Table table{.features = std::move(raw.features),
-              .labels = std::move(labels->labels),
-              .targets = std::move(labels->targets)};
+  DataShape shape{.example = {features}, .features = features, .classes = data.numbers[2]};
+  Table table{.features = array_of<float>(data, 0),
+              .labels = array_of<std::int32_t>(data, 1),
+              .targets = array_of<float>(data, 2),
+              .owner = data.owner};
   return std::unique_ptr<Dataset>(
       std::make_unique<TableSet>(std::move(shape), std::move(table), std::move(rows)));
 }

@@ -20,6 +20,7 @@ namespace trainyard::runtime {
 //   names: classes, sorted by their bytes
 // The test split is a share of spec.test_fraction of the rows, drawn by `seed`; both splits keep
 // the file's order.
-Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed);
+Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed,
+                                          const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

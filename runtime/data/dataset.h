@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/data_cache.h"
 #include "runtime/math/sparse_rows.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
@@ -43,12 +44,32 @@ class Dataset {
   virtual ~Dataset() = default;
   [[nodiscard]] virtual const DataShape& shape() const = 0;
   [[nodiscard]] virtual std::int64_t size(Split split) const = 0;
+  // Reads what read() needs of the split, where that was not needed for shape() and size(). May
+  // take long the first time. Not while another thread reads from the same split.
+  [[nodiscard]] virtual Status prepare(Split) const { return ok(); }
   // Fills `batch` (buffers are reused) with the examples of these indices, in this order.
-  // Thread-safe.
+  // Of a split that was prepared. Thread-safe.
   virtual void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const = 0;
 };
 
+// Knows the shape, and no more than that needs: headers and labels of IDX, of CSV and LibSVM all.
 // `invalid` or `not_found` with a message that names the file and what is wrong with it.
-Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed);
+Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
+                                              const DataCache& cache = DataCache());
+
+// What every task of a job has to know of its data, and a ps no more than that.
+struct DatasetShape {
+  DataShape example;
+  std::int64_t train_examples = 0;
+  bool operator==(const DatasetShape&) const = default;
+};
+DatasetShape shape_of(const Dataset& dataset);
+
+// Whether the number of training examples is asked for, as it is where epochs are counted.
+enum class ExampleCount { needed, unneeded };
+// The same without reading what can be known without: of a LibSVM file whose `features` the spec
+// tells nothing is read where `count` is not needed; train_examples is 0 then.
+Result<DatasetShape> read_shape(const DatasetSpec& spec, std::uint64_t seed, ExampleCount count,
+                                const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

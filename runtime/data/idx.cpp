@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/data/data_file.h"
 #include "runtime/data/image_set.h"
 
 namespace trainyard::runtime {
@@ -25,11 +26,6 @@ struct CloseFile {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 using File = std::unique_ptr<gzFile_s, CloseFile>;  // zlib reads plain files too
-
-struct IdxArray {
-  std::vector<std::int64_t> shape;
-  std::vector<std::uint8_t> bytes;
-};
 
 Error bad_file(const std::string& path, const std::string& what) {
   return invalid("dataset: " + path + " " + what);
@@ -71,11 +67,10 @@ Result<std::vector<std::int64_t>> read_header(gzFile file, const std::string& pa
   if (magic.size() < 4) return bad_file(path, "is truncated: it ends within its header");
   if (magic[0] != 0 || magic[1] != 0) return bad_file(path, "is no IDX file (bad magic number)");
   if (magic[2] != 8) {
-    return bad_file(path, "holds elements of IDX type " + std::to_string(magic[2]) +
-                              ", only unsigned bytes (8) are read");
+    return bad_file(path, "holds no unsigned bytes (IDX type 8), the only elements that are read");
   }
   const std::size_t rank = magic[3];
-  if (rank < 1 || rank > 4) return bad_file(path, "has " + std::to_string(rank) + " dimensions");
+  if (rank < 1 || rank > 4) return bad_file(path, "does not have 1 to 4 dimensions");
   std::vector<std::uint8_t> sizes;
   TRY(append_bytes(file, path, 4 * rank, sizes));
   if (sizes.size() < 4 * rank) return bad_file(path, "is truncated: it ends within its header");
@@ -97,20 +92,46 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
   return elements;
 }
 
-Result<IdxArray> read_idx(const std::string& path) {
-  const File file(gzopen(path.c_str(), "rb"));
+// An open IDX file, its header read.
+struct IdxFile {
+  std::string path;
+  File file;
+  std::vector<std::int64_t> shape;
+  std::uintmax_t bytes = 0;  // of the file, as it is stored
+};
+
+Result<IdxFile> open_file(const std::string& path) {
+  TRY_ASSIGN(const Descriptor opened, open_data_file("dataset.path", path));
+  File file(gzopen(path_of(opened).c_str(), "rb"));
   if (file == nullptr)
     return not_found("dataset: cannot open " + path + ": " + std::strerror(errno));
-  IdxArray array;
-  TRY_ASSIGN(array.shape, read_header(file.get(), path));
-  const auto expected = static_cast<std::size_t>(product(array.shape));
-  TRY(append_bytes(file.get(), path, expected + 1, array.bytes));
-  if (array.bytes.size() > expected) return bad_file(path, "is longer than its header says");
-  if (array.bytes.size() < expected) {
-    return bad_file(path, "is truncated: its header promises " + std::to_string(expected) +
-                              " bytes of data, it has " + std::to_string(array.bytes.size()));
-  }
-  return array;
+  TRY_ASSIGN(auto shape, read_header(file.get(), path));
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path_of(opened), error);
+  return IdxFile{.path = path, .file = std::move(file), .shape = std::move(shape), .bytes = bytes};
+}
+
+Status check_length(const std::string& path, std::size_t expected, std::size_t found) {
+  if (found > expected) return bad_file(path, "is longer than its header says");
+  if (found == expected) return ok();
+  return bad_file(path, "is truncated: its header promises more than the " + std::to_string(found) +
+                            " bytes of data that it has");
+}
+
+// Of one that is not compressed: what the header promises, without reading it.
+Status check_length(const IdxFile& idx) {
+  const std::size_t header = 4 + 4 * idx.shape.size();
+  if (gzdirect(idx.file.get()) == 0 || idx.bytes < header) return ok();
+  return check_length(idx.path, static_cast<std::size_t>(product(idx.shape)), idx.bytes - header);
+}
+
+// What follows the header, whole.
+Result<std::vector<std::uint8_t>> read_elements(const IdxFile& idx) {
+  const auto expected = static_cast<std::size_t>(product(idx.shape));
+  std::vector<std::uint8_t> bytes;
+  TRY(append_bytes(idx.file.get(), idx.path, expected + 1, bytes));
+  TRY(check_length(idx.path, expected, bytes.size()));
+  return bytes;
 }
 
 Result<std::string> find_file(const std::string& folder, const std::string& name) {
@@ -128,16 +149,25 @@ struct SplitFiles {
   std::int64_t examples_wanted = 0;
 };
 
-struct LabelledImages {
-  std::vector<std::int64_t> example_shape;
-  ImageSplit images;
+// A split as far as its headers and labels tell it.
+struct SplitHead {
+  std::string images_path;
+  std::vector<std::int64_t> shape;  // of the file of images
+  std::shared_ptr<const std::vector<std::uint8_t>> labels;
+  std::uint8_t largest = 0;  // label
+
+  [[nodiscard]] std::span<const std::int64_t> example() const {
+    return std::span(shape).subspan(1);
+  }
 };
 
-Result<LabelledImages> read_split(const std::string& folder, const SplitFiles& files) {
+Result<SplitHead> read_head(const std::string& folder, const SplitFiles& files) {
   TRY_ASSIGN(const std::string images_path, find_file(folder, files.prefix + "-images-idx3-ubyte"));
   TRY_ASSIGN(const std::string labels_path, find_file(folder, files.prefix + "-labels-idx1-ubyte"));
-  TRY_ASSIGN(IdxArray images, read_idx(images_path));
-  TRY_ASSIGN(IdxArray labels, read_idx(labels_path));
+  TRY_ASSIGN(const IdxFile images, open_file(images_path));
+  TRY(check_length(images));
+  TRY_ASSIGN(const IdxFile labels, open_file(labels_path));
+  TRY_ASSIGN(std::vector<std::uint8_t> numbers, read_elements(labels));
   if (images.shape.size() < 2)
     return bad_file(images_path, "holds no images: it has one dimension");
   if (labels.shape.size() != 1) {
@@ -152,12 +182,44 @@ Result<LabelledImages> read_split(const std::string& folder, const SplitFiles& f
     return invalid("dataset." + files.field + " is " + std::to_string(wanted) + ", but " +
                    images_path + " holds " + std::to_string(labels.shape[0]) + " examples");
   }
-  LabelledImages split;
-  split.example_shape.assign(images.shape.begin() + 1, images.shape.end());
-  images.bytes.resize(static_cast<std::size_t>(wanted * product(split.example_shape)));
-  labels.bytes.resize(static_cast<std::size_t>(wanted));
-  split.images = {.pixels = std::move(images.bytes), .labels = std::move(labels.bytes)};
-  return split;
+  numbers.resize(static_cast<std::size_t>(wanted));
+  SplitHead head{.images_path = images_path, .shape = images.shape, .labels = nullptr};
+  head.largest = std::ranges::max(numbers);
+  head.labels = std::make_shared<const std::vector<std::uint8_t>>(std::move(numbers));
+  return head;
+}
+
+// The images of the split, of which there may be more than are wanted.
+Result<ImageSplit> read_images(const SplitHead& head, const DataCache& cache) {
+  const auto decode = [&head]() -> Result<DecodedData> {
+    TRY_ASSIGN(const IdxFile images, open_file(head.images_path));
+    if (images.shape != head.shape) {
+      return bad_file(head.images_path, "was replaced while the training ran");
+    }
+    TRY_ASSIGN(std::vector<std::uint8_t> pixels, read_elements(images));
+    return decoded_data({}, std::move(pixels));
+  };
+  const auto expected = static_cast<std::size_t>(product(head.shape));
+  const auto is_sound = [expected](const DecodedData& data) {
+    return data.arrays.size() == 1 && data.arrays.front().size() == expected;
+  };
+  TRY_ASSIGN(DecodedData data,
+             cache.get({.reader = "idx 1", .files = {head.images_path}}, decode, is_sound));
+  struct Owner {
+    std::shared_ptr<const void> pixels;
+    std::shared_ptr<const void> labels;
+  };
+  const std::size_t wanted =
+      head.labels->size() * static_cast<std::size_t>(product(head.example()));
+  return ImageSplit{.pixels = array_of<std::uint8_t>(data, 0).first(wanted),
+                    .labels = *head.labels,
+                    .owner = std::make_shared<const Owner>(Owner{data.owner, head.labels})};
+}
+
+ImageSet::Part part_of(SplitHead head, const DataCache& cache) {
+  const std::int64_t examples = std::ssize(*head.labels);
+  return {.examples = examples,
+          .read = [head = std::move(head), cache] { return read_images(head, cache); }};
 }
 
 std::string to_text(std::span<const std::int64_t> shape) {
@@ -171,27 +233,25 @@ std::string to_text(std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec) {
-  TRY_ASSIGN(LabelledImages train, read_split(spec.path, {.prefix = "train",
-                                                          .field = "train_examples",
-                                                          .examples_wanted = spec.train_examples}));
-  TRY_ASSIGN(LabelledImages test, read_split(spec.path, {.prefix = "t10k",
-                                                         .field = "test_examples",
-                                                         .examples_wanted = spec.test_examples}));
-  if (train.example_shape != test.example_shape) {
+Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, const DataCache& cache) {
+  TRY_ASSIGN(SplitHead train, read_head(spec.path, {.prefix = "train",
+                                                    .field = "train_examples",
+                                                    .examples_wanted = spec.train_examples}));
+  TRY_ASSIGN(SplitHead test, read_head(spec.path, {.prefix = "t10k",
+                                                   .field = "test_examples",
+                                                   .examples_wanted = spec.test_examples}));
+  if (!std::ranges::equal(train.example(), test.example())) {
     return invalid("dataset: in " + spec.path + " the training images are " +
-                   to_text(train.example_shape) + ", the test images " +
-                   to_text(test.example_shape));
+                   to_text(train.example()) + ", the test images " + to_text(test.example()));
   }
-  const std::uint8_t largest =
-      std::max(std::ranges::max(train.images.labels), std::ranges::max(test.images.labels));
+  const std::uint8_t largest = std::max(train.largest, test.largest);
   if (largest == 0)
     return invalid("dataset: in " + spec.path + " all labels are 0: one class only");
-  DataShape shape{.example = train.example_shape,
-                  .features = product(train.example_shape),
+  DataShape shape{.example = {train.example().begin(), train.example().end()},
+                  .features = product(train.example()),
                   .classes = largest + 1};
   return std::unique_ptr<Dataset>(std::make_unique<ImageSet>(
-      std::move(shape), std::move(train.images), std::move(test.images)));
+      std::move(shape), part_of(std::move(train), cache), part_of(std::move(test), cache)));
 }
 
 }  // namespace trainyard::runtime

@@ -11,7 +11,9 @@ namespace trainyard::runtime {
 
 // spec.path is a folder with {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte,
 // each with or without
-// ".gz". Images of any size; as many classes as the largest label says.
-Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec);
+// ".gz". Images of any size; as many classes as the largest label says. The images of a split are
+// read when it is prepared.
+Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec,
+                                          const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

@@ -14,24 +14,33 @@ void fetch_into_cache(const std::uint8_t* bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; i += cache_line) __builtin_prefetch(bytes + i);
 }
 
+std::size_t index_of(Split split) { return split == Split::train ? 0 : 1; }
+
 }  // namespace
 
-ImageSet::ImageSet(DataShape shape, ImageSplit train, ImageSplit test)
-    : shape_(std::move(shape)), train_(std::move(train)), test_(std::move(test)) {
-  for (const ImageSplit* const split : {&train_, &test_}) {
-    ENSURE(split->pixels.size() ==
-           split->labels.size() * static_cast<std::size_t>(shape_.features));
-  }
+void read_pixels(std::span<const std::uint8_t> pixels, float* to) {
+  for (std::size_t i = 0; i < pixels.size(); ++i) to[i] = static_cast<float>(pixels[i]) / 255.0F;
 }
 
-const ImageSplit& ImageSet::images(Split split) const {
-  return split == Split::train ? train_ : test_;
-}
+ImageSet::ImageSet(DataShape shape, Part train, Part test)
+    : shape_(std::move(shape)), parts_{std::move(train), std::move(test)} {}
 
-std::int64_t ImageSet::size(Split split) const { return std::ssize(images(split).labels); }
+std::int64_t ImageSet::size(Split split) const { return parts_.at(index_of(split)).examples; }
+
+Status ImageSet::prepare(Split split) const {
+  const std::lock_guard lock(preparing_);
+  auto& images = read_.at(index_of(split));
+  if (images) return ok();
+  TRY_ASSIGN(images, parts_.at(index_of(split)).read());
+  ENSURE(std::ssize(images->labels) == size(split));
+  ENSURE(std::ssize(images->pixels) == size(split) * shape_.features);
+  return ok();
+}
 
 void ImageSet::read(Split split, std::span<const std::int64_t> indices, Batch& batch) const {
-  const ImageSplit& source = images(split);
+  const auto& images = read_.at(index_of(split));
+  ENSURE(images.has_value());  // prepare() was called
+  const ImageSplit& source = *images;
   const auto features = static_cast<std::size_t>(shape_.features);
   batch.examples = std::ssize(indices);
   batch.features.resize(indices.size() * features);
@@ -43,11 +52,7 @@ void ImageSet::read(Split split, std::span<const std::int64_t> indices, Batch& b
   };
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (i + 1 < indices.size()) fetch_into_cache(pixels_of(i + 1), features);
-    const std::uint8_t* const from = pixels_of(i);
-    float* const to = batch.features.data() + i * features;
-    for (std::size_t pixel = 0; pixel < features; ++pixel) {
-      to[pixel] = static_cast<float>(from[pixel]) / 255.0F;
-    }
+    read_pixels({pixels_of(i), features}, batch.features.data() + i * features);
     batch.labels[i] = source.labels[static_cast<std::size_t>(indices[i])];
   }
 }

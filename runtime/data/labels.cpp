@@ -35,7 +35,7 @@ Result<Labels> named_classes(std::span<const LabelCell> cells) {
   for (const LabelCell& cell : cells) names.push_back(cell.text);
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  if (names.size() < 2) return invalid("all labels are \"" + names[0] + "\": one class only");
+  if (names.size() < 2) return invalid("all labels are the same: one class only");
   Labels labels{.classes = std::ssize(names), .labels = {}, .targets = {}};
   for (const LabelCell& cell : cells) {
     const auto found = std::ranges::lower_bound(names, cell.text);
@@ -76,8 +76,8 @@ Result<Labels> read_labels(std::span<const LabelCell> cells) {
   }
   if (first_name == nullptr) return labels;
   if (2 * labels.targets.size() > cells.size()) {
-    return invalid("line " + std::to_string(first_name->line) + ": the label \"" +
-                   first_name->text.substr(0, 40) + "\" is no number, while most labels are");
+    return invalid("line " + std::to_string(first_name->line) +
+                   ": expected a label that is a number, as most are");
   }
   return named_classes(cells);
 }

@@ -1,15 +1,13 @@
 #include "runtime/data/libsvm.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "runtime/data/data_file.h"
 #include "runtime/data/libsvm_line.h"
 #include "runtime/data/sparse_set.h"
 #include "schemas/base/utf8.h"
@@ -29,25 +27,17 @@ struct Place {
   }
 };
 
-std::string text_of(double number) {
-  std::array<char, 32> text{};  // the shortest that reads back: 24 characters at most
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
-}
-
 // Rows of both files, one after another, and the two labels that classes are made of.
 class Reader {
  public:
-  explicit Reader(const DatasetSpec& spec) : spec_(spec) { table_.rows.offsets.push_back(0); }
+  explicit Reader(const DatasetSpec& spec) : spec_(spec) { rows_.offsets.push_back(0); }
 
   // The number of examples that the file adds. Labels that come up in the first file are classes.
   Result<std::int64_t> read_file(const std::string& field, const std::string& path) {
     Place place{field, path};
-    std::error_code failure;
-    if (!std::filesystem::is_regular_file(path, failure)) {
-      return not_found(field + ": there is no file " + path);
-    }
+    TRY_ASSIGN(const Descriptor opened, open_data_file(field, path));
     const auto rows_before = std::ssize(labels_);
-    std::ifstream file(path, std::ios::binary);
+    std::ifstream file(path_of(opened), std::ios::binary);
     LibsvmExample example;
     for (std::string line; std::getline(file, line);) {
       ++place.line;
@@ -60,7 +50,7 @@ class Reader {
     place.line = 0;
     if (std::ssize(labels_) == rows_before) return place.fault("has no examples");
     if (known_.size() < 2) {
-      return place.fault("all labels are " + text_of(known_.front()) + ": one class only");
+      return place.fault("all labels are the same: one class only");
     }
     classes_closed_ = true;
     return std::ssize(labels_) - rows_before;
@@ -70,10 +60,14 @@ class Reader {
     return spec_.features > 0 ? spec_.features : largest_index_;
   }
 
-  SparseTable take_table() && {
+  // Numbers: examples of the first file and of both, features. Arrays: offsets, columns, values,
+  // classes.
+  DecodedData take(std::int64_t first) && {
     std::ranges::sort(known_);
-    for (const double label : labels_) table_.labels.push_back(label == known_[1] ? 1 : 0);
-    return std::move(table_);
+    std::vector<std::int32_t> classes;
+    for (const double label : labels_) classes.push_back(label == known_[1] ? 1 : 0);
+    return decoded_data({first, std::ssize(labels_), features()}, std::move(rows_.offsets),
+                        std::move(rows_.columns), std::move(rows_.values), std::move(classes));
   }
 
  private:
@@ -82,15 +76,14 @@ class Reader {
     if (!example.columns.empty()) {
       const std::int64_t index = example.columns.back() + std::int64_t{1};
       if (spec_.features > 0 && index > spec_.features) {
-        return place.fault("index " + std::to_string(index) + " is beyond dataset.features, " +
+        return place.fault("its last index is beyond dataset.features, " +
                            std::to_string(spec_.features));
       }
       largest_index_ = std::max(largest_index_, index);
     }
-    SparseRows& rows = table_.rows;
-    rows.columns.insert(rows.columns.end(), example.columns.begin(), example.columns.end());
-    rows.values.insert(rows.values.end(), example.values.begin(), example.values.end());
-    rows.offsets.push_back(std::ssize(rows.columns));
+    rows_.columns.insert(rows_.columns.end(), example.columns.begin(), example.columns.end());
+    rows_.values.insert(rows_.values.end(), example.values.begin(), example.values.end());
+    rows_.offsets.push_back(std::ssize(rows_.columns));
     labels_.push_back(example.label);
     return ok();
   }
@@ -98,19 +91,17 @@ class Reader {
   Status check_label(const Place& place, double label) {
     if (std::ranges::find(known_, label) != known_.end()) return ok();
     if (classes_closed_) {
-      return place.fault("the label " + text_of(label) + " is none of the training examples'");
+      return place.fault("its label is none of the training examples'");
     }
     if (known_.size() == 2) {
-      return place.fault("the label " + text_of(label) + " is a third one, after " +
-                         text_of(known_[0]) + " and " + text_of(known_[1]) +
-                         ": libsvm data must have two classes");
+      return place.fault("its label is a third one: libsvm data must have two classes");
     }
     known_.push_back(label);
     return ok();
   }
 
   const DatasetSpec& spec_;
-  SparseTable table_;
+  SparseRows rows_;
   std::vector<double> labels_;  // by row, as in the files
   std::vector<double> known_;   // the two that occur
   bool classes_closed_ = false;
@@ -123,28 +114,59 @@ std::vector<std::int64_t> numbers(std::int64_t first, std::int64_t count) {
   return rows;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Dataset>> open_libsvm(const DatasetSpec& spec, std::uint64_t seed) {
+Result<DecodedData> decode(const DatasetSpec& spec) {
   Reader reader(spec);
   TRY_ASSIGN(const std::int64_t count, reader.read_file("dataset.path", spec.path));
+  if (!spec.test_path.empty()) TRY(reader.read_file("dataset.test_path", spec.test_path));
+  return std::move(reader).take(count);
+}
+
+bool is_sound(const DecodedData& data) {
+  if (data.numbers.size() != 3 || data.arrays.size() != 4) return false;
+  const std::int64_t rows = data.numbers[1];
+  const auto offsets = array_of<std::int64_t>(data, 0);
+  const auto columns = array_of<std::int32_t>(data, 1);
+  const auto classes = array_of<std::int32_t>(data, 3);
+  const auto is_class = [](std::int32_t label) { return label == 0 || label == 1; };
+  const auto is_column = [&](std::int32_t at) { return at >= 0 && at < data.numbers[2]; };
+  return std::ranges::all_of(columns, is_column) && data.numbers[0] > 0 &&
+         data.numbers[0] <= rows && std::ssize(offsets) == rows + 1 && offsets.front() == 0 &&
+         offsets.back() == std::ssize(columns) && std::ranges::is_sorted(offsets) &&
+         array_of<float>(data, 2).size() == columns.size() && std::ssize(classes) == rows &&
+         std::ranges::all_of(classes, is_class);
+}
+
+}  // namespace
+
+DataShape libsvm_shape(std::int64_t features) {
+  return {
+      .example = {features}, .features = features, .classes = 2, .layout = FeatureLayout::sparse};
+}
+
+Result<std::unique_ptr<Dataset>> open_libsvm(const DatasetSpec& spec, std::uint64_t seed,
+                                             const DataCache& cache) {
+  DataCache::Source source{.reader = "libsvm 1, features " + std::to_string(spec.features),
+                           .files = {spec.path}};
+  if (!spec.test_path.empty()) source.files.push_back(spec.test_path);
+  TRY_ASSIGN(const DecodedData data, cache.get(
+                                         source, [&spec] { return decode(spec); }, is_sound));
+  const std::int64_t first = data.numbers[0];
+  const std::int64_t features = data.numbers[2];
   SplitRows rows;
   if (spec.test_path.empty()) {
-    TRY_ASSIGN(rows, split_rows(spec, seed, count));
+    TRY_ASSIGN(rows, split_rows(spec, seed, first));
   } else {
-    TRY_ASSIGN(const std::int64_t test, reader.read_file("dataset.test_path", spec.test_path));
-    rows = {.train = numbers(0, count), .test = numbers(count, test)};
+    rows = {.train = numbers(0, first), .test = numbers(first, data.numbers[1] - first)};
   }
   TRY(keep_first_rows(spec, rows));
-  if (reader.features() == 0) {
-    return invalid("dataset: " + spec.path + ": no example has a feature");
-  }
-  DataShape shape{.example = {reader.features()},
-                  .features = reader.features(),
-                  .classes = 2,
-                  .layout = FeatureLayout::sparse};
-  return std::unique_ptr<Dataset>(std::make_unique<SparseSet>(
-      std::move(shape), std::move(reader).take_table(), std::move(rows)));
+  if (features == 0) return invalid("dataset: " + spec.path + ": no example has a feature");
+  SparseTable table{.rows = {.offsets = array_of<std::int64_t>(data, 0),
+                             .columns = array_of<std::int32_t>(data, 1),
+                             .values = array_of<float>(data, 2)},
+                    .labels = array_of<std::int32_t>(data, 3),
+                    .owner = data.owner};
+  return std::unique_ptr<Dataset>(
+      std::make_unique<SparseSet>(libsvm_shape(features), std::move(table), std::move(rows)));
 }
 
 }  // namespace trainyard::runtime

@@ -18,6 +18,10 @@ namespace trainyard::runtime {
 // The labels of spec.path are two numbers, such as -1 and +1 or 0 and 1: the smaller is class 0.
 // There are spec.features features, or as many as the largest index of both files says. Memory goes
 // with the values that are there, not with features times examples.
-Result<std::unique_ptr<Dataset>> open_libsvm(const DatasetSpec& spec, std::uint64_t seed);
+Result<std::unique_ptr<Dataset>> open_libsvm(const DatasetSpec& spec, std::uint64_t seed,
+                                             const DataCache& cache = DataCache());
+
+// Of such examples.
+DataShape libsvm_shape(std::int64_t features);
 
 }  // namespace trainyard::runtime

@@ -14,12 +14,10 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";
 
-// What is wrong may be a whole file without blanks: it is quoted shortly.
-std::string quoted(std::string_view word) {
-  constexpr std::size_t quoted_max = 40;
-  std::string text(1, '"');
-  text.append(word.substr(0, quoted_max)).append(1, '"');
-  return text;
+// Names the place and what belongs there, and never what stands there: the file may hold what the
+// user who reads this may not.
+Error fault(std::string_view line, std::string_view at, const std::string& what) {
+  return invalid("column " + std::to_string(at.data() - line.data() + 1) + ": " + what);
 }
 
 // Cuts the first word off `rest`; "" at the end.
@@ -45,34 +43,29 @@ std::optional<double> parse_real(std::string_view word) {
   return value;
 }
 
-Result<std::int32_t> parse_column(std::string_view index, const LibsvmExample& example) {
-  if (index == "qid") return invalid("query ids (qid:) are for ranking, which is not available");
-  const std::optional<std::int64_t> number = parse_whole_number(index);
-  if (!number) return invalid(quoted(index) + " is no index");
-  if (*number == 0) return invalid("index 0: indices count from 1");
-  if (*number > std::numeric_limits<std::int32_t>::max()) {
-    return invalid("index " + std::string(index) + " is beyond the largest, 2147483647");
+Result<std::int32_t> parse_column(std::string_view line, std::string_view index,
+                                  const LibsvmExample& example) {
+  if (index == "qid") {
+    return fault(line, index, "query ids (qid:) are for ranking, which is not available");
   }
+  const std::optional<std::int64_t> number = parse_whole_number(index);
+  if (!number || *number > std::numeric_limits<std::int32_t>::max()) {
+    return fault(line, index, "expected an index, a whole number up to 2147483647");
+  }
+  if (*number == 0) return fault(line, index, "indices count from 1");
   if (!example.columns.empty() && *number <= example.columns.back() + std::int64_t{1}) {
-    return invalid("index " + std::string(index) + " after index " +
-                   std::to_string(example.columns.back() + std::int64_t{1}) +
-                   ": indices must ascend");
+    return fault(line, index, "indices must ascend");
   }
   return static_cast<std::int32_t>(*number - 1);
 }
 
-Status append_element(std::string_view word, LibsvmExample& example) {
+Status append_element(std::string_view line, std::string_view word, LibsvmExample& example) {
   const std::size_t colon = word.find(':');
-  if (colon == std::string_view::npos) {
-    return invalid(quoted(word) + " is no index:value");
-  }
-  TRY_ASSIGN(const std::int32_t column, parse_column(word.substr(0, colon), example));
+  if (colon == std::string_view::npos) return fault(line, word, "expected index:value");
+  TRY_ASSIGN(const std::int32_t column, parse_column(line, word.substr(0, colon), example));
   const std::string_view text = word.substr(colon + 1);
   const std::optional<double> value = parse_real(text);
-  if (!value) {
-    return invalid("the value " + quoted(text) + " of index " + std::to_string(column + 1) +
-                   " is no finite number");
-  }
+  if (!value) return fault(line, text, "expected a value, a finite number");
   example.columns.push_back(column);
   example.values.push_back(static_cast<float>(*value));
   return ok();
@@ -87,10 +80,10 @@ Result<bool> parse_libsvm_line(std::string_view line, LibsvmExample& example) {
   const std::string_view label = next_word(rest);
   if (label.empty()) return false;
   const std::optional<double> number = parse_real(label);
-  if (!number) return invalid("the label " + quoted(label) + " is no finite number");
+  if (!number) return fault(line, label, "expected a label, a finite number");
   example.label = *number;
   for (std::string_view word = next_word(rest); !word.empty(); word = next_word(rest)) {
-    TRY(append_element(word, example));
+    TRY(append_element(line, word, example));
   }
   return true;
 }

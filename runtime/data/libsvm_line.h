@@ -16,8 +16,8 @@ struct LibsvmExample {
   std::vector<float> values;
 };
 
-// False for a line of blanks and comments alone. `invalid` says what is wrong with which word of
-// the line; a number too small for a float is 0.
+// False for a line of blanks and comments alone. `invalid` says at which column of the line what
+// was expected, and not what is there; a number too small for a float is 0.
 Result<bool> parse_libsvm_line(std::string_view line, LibsvmExample& example);
 
 }  // namespace trainyard::runtime

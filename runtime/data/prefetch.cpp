@@ -31,6 +31,7 @@ void Prefetcher::start() {
 
 const Batch* Prefetcher::next() {
   std::unique_lock lock(mutex_);
+  if (step_of(taken_) > plan_.last_step) return nullptr;
   changed_.wait(lock, [this] { return stopped_ || read_ > taken_; });
   if (stopped_) return nullptr;
   ++taken_;
@@ -61,9 +62,9 @@ void Prefetcher::read_ahead() {
       if (stopped_) return;
       batch = std::max(batch, taken_);
     }
-    const std::int64_t step = plan_.first_step + batch / plan_.leaf_count;
+    if (step_of(batch) > plan_.last_step) return;
     const std::int64_t leaf = plan_.first_leaf + batch % plan_.leaf_count;
-    read_batch(dataset_, sampler_, plan_, step, leaf, slot(batch));
+    read_batch(dataset_, sampler_, plan_, step_of(batch), leaf, slot(batch));
     const std::lock_guard lock(mutex_);
     read_ = batch + 1;
     changed_.notify_all();

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -14,14 +15,15 @@
 
 namespace trainyard::runtime {
 
-// Which batches: of each step from the first one on those of the leaves [first_leaf, first_leaf +
-// leaf_count), of `leaves` that the step has in all.
+// Which batches: of each step from the first one to the last those of the leaves [first_leaf,
+// first_leaf + leaf_count), of `leaves` that the step has in all.
 struct BatchPlan {
   std::int64_t first_leaf = 0;
   std::int64_t leaf_count = 1;
   std::int64_t leaves = 1;
   std::int64_t batch_size = 0;
   std::int64_t first_step = 1;
+  std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
 };
 
 // The batch of one leaf of a step, read now. `leaf` is one of plan.leaves.
@@ -41,7 +43,7 @@ class Prefetcher {
   void start();
 
   // The next training batch: leaf by leaf, step by step; waits until it is read. It is valid until
-  // the next call. nullptr once stopped. One caller.
+  // the next call. nullptr once stopped, and after the last step. One caller.
   const Batch* next();
 
   // next() goes on with the first batch of `step`, which is not before that of the batch it is at.
@@ -53,6 +55,9 @@ class Prefetcher {
 
  private:
   void read_ahead();
+  [[nodiscard]] std::int64_t step_of(std::int64_t batch) const {
+    return plan_.first_step + batch / plan_.leaf_count;
+  }
   Batch& slot(std::int64_t batch) { return slots_[static_cast<std::size_t>(batch % slot_count())]; }
   [[nodiscard]] std::int64_t slot_count() const { return std::ssize(slots_); }
 

@@ -20,7 +20,7 @@ std::int64_t SparseSet::size(Split split) const { return std::ssize(rows(split))
 
 void SparseSet::read(Split split, std::span<const std::int64_t> indices, Batch& batch) const {
   const auto& source = rows(split);
-  const SparseRows& all = table_.rows;
+  const SparseView& all = table_.rows;
   SparseRows& out = batch.sparse;
   batch.examples = std::ssize(indices);
   batch.features.clear();

@@ -1,7 +1,9 @@
-// Sparse examples with a class each, in memory: what LibSVM files become.
+// Sparse examples with a class each: what LibSVM files become.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/data/dataset.h"
@@ -10,8 +12,9 @@
 namespace trainyard::runtime {
 
 struct SparseTable {
-  SparseRows rows;
-  std::vector<std::int32_t> labels;  // a class for each row
+  SparseView rows;
+  std::span<const std::int32_t> labels;  // a class for each row
+  std::shared_ptr<const void> owner;     // of all of them
 };
 
 class SparseSet final : public Dataset {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/data/digit_strokes.h"
 #include "runtime/data/image_set.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -36,7 +40,10 @@ constexpr float shift_max = 3.0F;    // pixels
 constexpr float wobble_max = 0.02F;  // of every point, as a share of the square
 constexpr float noise_max = 0.15F;   // of every pixel
 
-using Canvas = std::array<float, pixel_count>;
+// Rows have room behind them: pixels are drawn several at a time.
+constexpr std::int64_t drawn_at_once = 8;
+constexpr std::int64_t row_length = side + drawn_at_once;
+using Canvas = std::array<float, side * row_length>;
 
 // Numbers of one image, in the order they are asked for.
 class ImageRandom {
@@ -103,12 +110,17 @@ Point at(const Curve& curve, float t) {
           a * curve.from.y + b * curve.bend.y + c * curve.to.y};
 }
 
+// Spelled so that the compiler makes vectors of it: std::clamp gives a reference.
+float within_one(float value) {
+  const float positive = value < 0.0F ? 0.0F : value;
+  return positive > 1.0F ? 1.0F : positive;
+}
+
 float distance_to_piece(Point p, Point from, Point to) {
   const Point along{to.x - from.x, to.y - from.y};
   const Point offset{p.x - from.x, p.y - from.y};
   const float length_squared = along.x * along.x + along.y * along.y + 1e-12F;
-  const float t =
-      std::clamp((offset.x * along.x + offset.y * along.y) / length_squared, 0.0F, 1.0F);
+  const float t = within_one((offset.x * along.x + offset.y * along.y) / length_squared);
   const float dx = offset.x - t * along.x;
   const float dy = offset.y - t * along.y;
   return std::sqrt(dx * dx + dy * dy);
@@ -121,17 +133,22 @@ std::pair<std::int64_t, std::int64_t> pixel_range(float low, float high, float r
   return {std::clamp<std::int64_t>(first, 0, side), std::clamp<std::int64_t>(last + 1, 0, side)};
 }
 
-// Ink is full inside the pen's radius and fades out over one pixel.
+// Ink is full inside the pen's radius and fades out over one pixel. Pixels that are out of its
+// reach are left as they are, so it does no harm to look at a few more.
 void draw_piece(Canvas& canvas, Point from, Point to, float radius) {
   const float reach = radius + 0.5F;
   const auto [left, right] = pixel_range(from.x, to.x, reach);
   const auto [top, bottom] = pixel_range(from.y, to.y, reach);
   for (std::int64_t row = top; row < bottom; ++row) {
-    for (std::int64_t column = left; column < right; ++column) {
-      const Point centre{static_cast<float>(column) + 0.5F, static_cast<float>(row) + 0.5F};
-      const float cover = std::clamp(reach - distance_to_piece(centre, from, to), 0.0F, 1.0F);
-      float& pixel = canvas[static_cast<std::size_t>(row * side + column)];
-      pixel = std::max(pixel, cover);
+    for (std::int64_t first = left; first < right; first += drawn_at_once) {
+      float* const pixels = canvas.data() + row * row_length + first;
+#pragma GCC unroll 1
+      for (int i = 0; i < drawn_at_once; ++i) {
+        const Point centre{static_cast<float>(static_cast<int>(first) + i) + 0.5F,
+                           static_cast<float>(row) + 0.5F};
+        const float cover = within_one(reach - distance_to_piece(centre, from, to));
+        pixels[i] = cover > pixels[i] ? cover : pixels[i];
+      }
     }
   }
 }
@@ -161,13 +178,20 @@ void draw_glyph(Canvas& canvas, Glyph glyph, ImageRandom& random) {
 void add_noise_and_store(const Canvas& canvas, ImageRandom& random, std::uint8_t* pixels) {
   const float strength = random.within({0.0F, noise_max});
   const float darkness = random.within(ink);
+  std::array<std::uint16_t, pixel_count> draws;
   for (std::size_t first = 0; first < pixel_count; first += 8) {
     const auto words = random.block();
     for (std::size_t i = 0; i < 8; ++i) {
-      const std::uint32_t bits = (words[i / 2] >> (16 * (i % 2))) & 0xFFFF;
-      const float noise = (static_cast<float>(bits) * 0x1p-15F - 1.0F) * strength;
-      const float value = std::clamp(canvas[first + i] * darkness + noise, 0.0F, 1.0F);
-      pixels[first + i] = static_cast<std::uint8_t>(value * 255.0F + 0.5F);
+      draws[first + i] = static_cast<std::uint16_t>(words[i / 2] >> (16 * (i % 2)));
+    }
+  }
+  for (std::size_t row = 0; row < side; ++row) {
+    const float* const from = canvas.data() + row * row_length;
+    for (std::size_t i = 0; i < side; ++i) {
+      const auto bits = static_cast<float>(draws[row * side + i]);
+      const float noise = (bits * 0x1p-15F - 1.0F) * strength;
+      const float value = within_one(from[i] * darkness + noise);
+      pixels[row * side + i] = static_cast<std::uint8_t>(static_cast<int>(value * 255.0F + 0.5F));
     }
   }
 }
@@ -183,30 +207,129 @@ std::uint8_t label_of(const CounterRng& rng, std::uint64_t image) {
   return order[image % digit_count];
 }
 
-ImageSplit draw_split(std::uint64_t seed, std::uint32_t substream, std::int64_t count) {
-  const CounterRng rng(seed, RngStream::synthetic, substream);
-  ImageSplit split;
-  const auto images = static_cast<std::size_t>(count);
-  split.pixels.resize(images * pixel_count);
-  split.labels.resize(images);
-  for (std::size_t image = 0; image < images; ++image) {
-    const std::uint8_t digit = label_of(rng, image);
-    ImageRandom random(rng, image);
-    Canvas canvas{};
-    const auto hands = glyphs_of(digit);
-    draw_glyph(canvas, hands[random.choose(hands.size())], random);
-    add_noise_and_store(canvas, random, split.pixels.data() + image * pixel_count);
-    split.labels[image] = digit;
-  }
-  return split;
+using Pixels = std::array<std::uint8_t, pixel_count>;
+
+void draw(const CounterRng& rng, std::uint64_t image, std::uint8_t digit, std::uint8_t* pixels) {
+  ImageRandom random(rng, image);
+  Canvas canvas{};
+  const auto hands = glyphs_of(digit);
+  draw_glyph(canvas, hands[random.choose(hands.size())], random);
+  add_noise_and_store(canvas, random, pixels);
 }
+
+CounterRng rng_of(std::uint64_t seed, Split split) {
+  return {seed, RngStream::synthetic, split == Split::train ? 0U : 1U};
+}
+
+// Images are drawn when they are first read, and kept: an epoch is perhaps never finished.
+class DrawnSplit {
+ public:
+  DrawnSplit(std::uint64_t seed, std::int64_t count)
+      : rng_(rng_of(seed, Split::train)),
+        count_(count),
+        images_(std::make_unique_for_overwrite<Pixels[]>(static_cast<std::size_t>(count))),
+        states_(static_cast<std::size_t>(count)) {}
+
+  [[nodiscard]] std::int64_t size() const { return count_; }
+
+  // The label.
+  std::uint8_t read(std::uint64_t image, float* to) {
+    const std::uint8_t digit = label_of(rng_, image);
+    std::atomic<State>& state = states_[image];
+    if (state.load(std::memory_order_acquire) == State::kept) {
+      read_pixels(images_[image], to);
+      return digit;
+    }
+    Pixels pixels;
+    draw(rng_, image, digit, pixels.data());
+    read_pixels(pixels, to);
+    // Of several threads that draw it at once one keeps it.
+    State expected = State::missing;
+    if (state.compare_exchange_strong(expected, State::being_kept)) {
+      images_[image] = pixels;
+      state.store(State::kept, std::memory_order_release);
+    }
+    return digit;
+  }
+
+ private:
+  enum class State : std::uint8_t { missing, being_kept, kept };
+
+  const CounterRng rng_;
+  const std::int64_t count_;
+  const std::unique_ptr<Pixels[]> images_;  // memory is taken as they are drawn
+  std::vector<std::atomic<State>> states_;
+};
+
+// An evaluation reads all of it, so all of it is drawn at once, and kept for whoever on this host
+// evaluates with the same seed.
+Result<ImageSplit> draw_test_split(std::uint64_t seed, std::int64_t count, const DataCache& cache) {
+  // The number is raised whenever other pixels come of the same seed.
+  const std::string reader = "synthetic_digits 1 test " + std::to_string(count) + " seed " +
+                             std::to_string(seed);
+  const auto images = static_cast<std::size_t>(count);
+  const auto draw_all = [&]() -> Result<DecodedData> {
+    const CounterRng rng = rng_of(seed, Split::test);
+    std::vector<std::uint8_t> pixels(images * pixel_count);
+    std::vector<std::uint8_t> labels(images);
+    for (std::size_t i = 0; i < images; ++i) {
+      labels[i] = label_of(rng, i);
+      draw(rng, i, labels[i], pixels.data() + i * pixel_count);
+    }
+    return decoded_data({}, std::move(pixels), std::move(labels));
+  };
+  const auto is_sound = [&](const DecodedData& data) {
+    const auto labels = array_of<std::uint8_t>(data, 1);
+    return labels.size() == images &&
+           array_of<std::uint8_t>(data, 0).size() == images * pixel_count &&
+           std::ranges::all_of(labels, [](std::uint8_t label) { return label < digit_count; });
+  };
+  TRY_ASSIGN(DecodedData data, cache.get({.reader = reader, .files = {}}, draw_all, is_sound));
+  return ImageSplit{.pixels = array_of<std::uint8_t>(data, 0),
+                    .labels = array_of<std::uint8_t>(data, 1),
+                    .owner = std::move(data.owner)};
+}
+
+class SyntheticDigits final : public Dataset {
+ public:
+  SyntheticDigits(std::uint64_t seed, SyntheticDigitsSize size, const DataCache& cache)
+      : train_(seed, size.train_examples),
+        test_(shape_, {}, {.examples = size.test_examples, .read = [=] {
+                             return draw_test_split(seed, size.test_examples, cache);
+                           }}) {}
+
+  [[nodiscard]] const DataShape& shape() const override { return shape_; }
+  [[nodiscard]] std::int64_t size(Split split) const override {
+    return split == Split::train ? train_.size() : test_.size(split);
+  }
+  [[nodiscard]] Status prepare(Split split) const override {
+    return split == Split::train ? ok() : test_.prepare(split);
+  }
+
+  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override {
+    if (split == Split::test) return test_.read(split, indices, batch);
+    batch.examples = std::ssize(indices);
+    batch.features.resize(indices.size() * pixel_count);
+    batch.labels.resize(indices.size());
+    batch.targets.clear();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      ENSURE(indices[i] >= 0 && indices[i] < train_.size());
+      batch.labels[i] = train_.read(static_cast<std::uint64_t>(indices[i]),
+                                    batch.features.data() + i * pixel_count);
+    }
+  }
+
+ private:
+  const DataShape shape_{.example = {side, side}, .features = pixel_count, .classes = digit_count};
+  mutable DrawnSplit train_;
+  const ImageSet test_;
+};
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size) {
-  DataShape shape{.example = {side, side}, .features = pixel_count, .classes = digit_count};
-  return std::make_unique<ImageSet>(std::move(shape), draw_split(seed, 0, size.train_examples),
-                                    draw_split(seed, 1, size.test_examples));
+std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size,
+                                               const DataCache& cache) {
+  return std::make_unique<SyntheticDigits>(seed, size, cache);
 }
 
 }  // namespace trainyard::runtime

@@ -16,7 +16,9 @@ struct SyntheticDigitsSize {
   std::int64_t test_examples = 0;
 };
 
-// Draws all images: about 20 us each.
-std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size);
+// An image takes about 20 us to draw: one of the train split when it is first read; the test split
+// as a whole, when it is prepared, once for the host.
+std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size,
+                                               const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

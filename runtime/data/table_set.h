@@ -1,7 +1,9 @@
-// Rows of numbers with a class or a real target each, in memory: what CSV files become.
+// Rows of numbers with a class or a real target each: what CSV files become.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/data/dataset.h"
@@ -11,9 +13,10 @@ namespace trainyard::runtime {
 
 // Of labels and targets one is empty, as in Batch.
 struct Table {
-  std::vector<float> features;  // [rows x features]
-  std::vector<std::int32_t> labels;
-  std::vector<float> targets;
+  std::span<const float> features;  // [rows x features]
+  std::span<const std::int32_t> labels;
+  std::span<const float> targets;
+  std::shared_ptr<const void> owner;  // of all of them
 };
 
 class TableSet final : public Dataset {

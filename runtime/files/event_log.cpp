@@ -9,28 +9,21 @@
 #include <cerrno>
 #include <fstream>
 #include <mutex>
-#include <system_error>
 #include <utility>
 
 #include "schemas/base/clock.h"
+#include "schemas/files/file.h"
 #include "schemas/wire/run_event_json.h"
 
 namespace trainyard::runtime {
-namespace {
-
-Error failed(const std::string& what) {
-  return unavailable(what + ": " + std::generic_category().message(errno));
-}
-
-}  // namespace
 
 Result<EventLog> EventLog::open(const std::string& folder) {
   const std::string path = folder + "/events.jsonl";
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return failed("cannot open " + path);
+  if (fd < 0) return system_error("cannot open " + path);
   EventLog log(fd);
   struct stat found {};
-  if (::fstat(fd, &found) != 0) return failed("cannot look at " + path);
+  if (::fstat(fd, &found) != 0) return system_error("cannot look at " + path);
   log.goes_on_ = found.st_size > 0;
   return log;
 }
@@ -48,15 +41,16 @@ Status EventLog::append(const What& what) const {
   static std::mutex one_at_a_time;  // a process has one log
   const std::lock_guard lock(one_at_a_time);
   struct stat before {};
-  if (::fstat(fd_, &before) != 0) return failed("cannot look at events.jsonl");
+  if (::fstat(fd_, &before) != 0) return system_error("cannot look at events.jsonl");
   ssize_t written = 0;
   do {
     written = ::write(fd_, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
-  if (written < 0) return failed("cannot write events.jsonl");
+  if (written < 0) return system_error("cannot write events.jsonl");
   if (written == static_cast<ssize_t>(line.size())) return ok();
-  if (::ftruncate(fd_, before.st_size) != 0) return failed("cannot mend events.jsonl");
-  return unavailable("events.jsonl: disk full");
+  if (::ftruncate(fd_, before.st_size) != 0) return system_error("cannot mend events.jsonl");
+  errno = ENOSPC;  // what else cuts a line short
+  return system_error("cannot write events.jsonl");
 }
 
 std::vector<ShardEvent> shards_told(const std::string& folder) {

@@ -156,7 +156,8 @@ Result<ArtifactFile> write_shard(const std::string& folder, const std::string& n
     rows->describe(header);
   }
   TRY_ASSIGN(DurableFile file, DurableFile::create(folder, name));
-  TRY(file.add(encode_safetensors_header(header)));
+  TRY_ASSIGN(const std::string head, encode_safetensors_header(header));
+  TRY(file.add(head));
   for (const auto& values : data) TRY(file.add(std::as_bytes(values)));
   if (rows) TRY(rows->write(file));
   return file.commit();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schemas/base/check.h"
+
 namespace trainyard::runtime {
 
 Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kernels)

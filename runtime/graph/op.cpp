@@ -1,5 +1,7 @@
 #include "runtime/graph/op.h"
 
+#include "schemas/base/check.h"
+
 namespace trainyard::runtime {
 namespace {
 

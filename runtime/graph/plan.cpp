@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/math/aligned_buffer.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

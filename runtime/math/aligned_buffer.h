@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
-
-#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 
@@ -25,11 +24,12 @@ constexpr Integer round_up_to_alignment(Integer elements) {
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
+  // Throws std::bad_alloc where there is no such memory: how large a model is, a spec says.
   explicit AlignedBuffer(std::size_t elements) : elements_(elements) {
     const std::size_t reserved = round_up_to_alignment(std::max<std::size_t>(1, elements));
     data_.reset(static_cast<float*>(std::aligned_alloc(alignment_bytes, reserved * sizeof(float))),
                 [](float* memory) { std::free(memory); });
-    ENSURE(data_ != nullptr);
+    if (data_ == nullptr) throw std::bad_alloc();
     std::fill_n(data_.get(), reserved, 0.0F);
   }
   // Memory of somebody else's making, at a cache line's border.

@@ -9,6 +9,7 @@
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/build.h"
 #include "runtime/model/row_batch.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

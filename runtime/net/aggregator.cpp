@@ -322,7 +322,7 @@ Answer Aggregator::answer_to(std::size_t rank) {
 
 bool Aggregator::take_turn(std::size_t rank) {
   if (rules_.gate.mode == Mode::sync || !rules_.gives_turns) return false;
-  const bool taken = turns_.take(rank, gate_.version());
+  const bool taken = !is_held(rank) && turns_.take(rank, gate_.version());
   if (taken) idle_[rank] = false;
   return taken;
 }

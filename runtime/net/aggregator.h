@@ -52,6 +52,7 @@ struct Push {
   // Not 0: the name of a snapshot. Sync: of the version that this makes. Async: the push is the
   // rank's last one in it.
   std::int64_t snapshot_step = 0;
+  bool holds = false;  // nobody is to push after the snapshot; in sync its caller sees to that
   // Sync, not 0: the snapshot_step that all pushes of the step after this one are to carry.
   std::int64_t announced_snapshot = 0;
   bool residuals = false;  // those of the rank's leaves lie behind the gradients, as float32
@@ -276,6 +277,7 @@ class Aggregator {
   [[nodiscard]] std::int64_t asked_of(std::int64_t rank) const;
   Answer answer_to(std::size_t rank);
   bool take_turn(std::size_t rank);
+  [[nodiscard]] bool is_held(std::size_t rank) const;
   void answer(std::int64_t rank, const Reply& reply);
   void answer_waiting();
 
@@ -312,6 +314,7 @@ class Aggregator {
   std::int64_t next_snapshot_ = 0;  // sync: the name that was announced
   std::optional<std::int64_t> snapshot_at_;
   std::optional<Cut> cut_;  // async: being made
+  bool holds_ = false;      // no push is to follow the snapshot that is being made, or was
   // Async, where this ps was started again:
   std::optional<ToldClocks> clocks_;
   bool awaits_clocks_ = false;

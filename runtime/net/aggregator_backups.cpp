@@ -25,6 +25,7 @@ void Aggregator::push_among_backups(Push push, Reply reply) {
   const std::int64_t rank = push.rank;
   const std::int64_t step = push.step;
   const bool asks = push.snapshot_step > 0;
+  holds_ = holds_ || (asks && push.holds);
   using enum BackupSteps::Verdict;
   switch (backups_->judge(rank, step)) {
     case hold:
@@ -75,6 +76,9 @@ std::vector<std::int64_t> Aggregator::dropped_by_rank() const {
 }
 
 void Aggregator::commit_if_decided() {
+  const MadeStep& newest = backups_->newest();
+  const bool is_saved = newest.snapshot == newest.version && !backups_->asks_snapshot();
+  if (holds_ && is_saved) return;
   if (auto made = backups_->decide()) commit_as(*std::move(made));
 }
 

@@ -41,6 +41,7 @@ void Aggregator::note_in_cut(const RowGradients& rows) {
         rank, (*push)->step, [this](std::size_t begin) { return sum_of_pushes(begin); }, update);
   }
   const std::int64_t asked = takes_part_in((*push)->snapshot_step) ? (*push)->snapshot_step : 0;
+  holds_ = holds_ || (asked > 0 && (*push)->holds);
   if (asked > 0 && (!cut_ || asked > cut_->step())) {
     cut_.emplace(asked, shard_.fork(), gate_.version(), gate_.rank_steps(), lost_updates_);
     if (rows_) cut_->keep_rows(rows_->table().fork());
@@ -80,6 +81,11 @@ void Aggregator::take_snapshot(std::int64_t step) {
          .slots = shard_.lend_slots(),
          .residuals = residuals_,
          .rows = rows_ ? std::optional(rows_->table().fork()) : std::nullopt});
+}
+
+// Who is in the last snapshot whole pushes no more.
+bool Aggregator::is_held(std::size_t rank) const {
+  return holds_ && !(cut_ && cut_->wants(static_cast<std::int64_t>(rank)));
 }
 
 std::int64_t Aggregator::asked_of(std::int64_t rank) const {

@@ -2,6 +2,8 @@
 // from noise.
 #include "runtime/net/channel_options.h"
 
+#include <grpc/grpc.h>
+
 #include <algorithm>
 
 #include "runtime/net/frame.h"
@@ -14,6 +16,9 @@ namespace {
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 20'000;
 constexpr int kPingIntervalMinMillis = 5'000;
+
+// A connection that does not say that it speaks HTTP/2.
+constexpr int kHandshakeMillis = 10'000;
 
 // Tasks of a gang start together, in any order: a ps that is not up yet will be soon.
 constexpr int kReconnectFirstMillis = 50;
@@ -49,6 +54,7 @@ void configure_server(grpc::ServerBuilder& builder, std::int64_t tensor_bytes) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kPingIntervalMinMillis);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error, not a share
 }
 
@@ -69,5 +75,7 @@ grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return arguments;
 }
+
+void keep_grpc() { ::grpc_init(); }
 
 }  // namespace trainyard::runtime

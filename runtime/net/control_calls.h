@@ -20,6 +20,11 @@ Result<proto::PsStatus> describe_ps(proto::Params::Stub& ps, const proto::Caller
 Status read_residual(proto::Params::Stub& ps, const proto::Caller& caller, std::int64_t leaf,
                      std::chrono::milliseconds limit, std::span<float> out);
 
+// The weights of the checkpoint of `step`, as above; `not_found` where a newer one was written.
+Status read_snapshot_weights(proto::Params::Stub& ps, const proto::Caller& caller,
+                             std::int64_t step, std::chrono::milliseconds limit,
+                             std::span<float> out);
+
 // Tells the ps that training is over: it may exit once every rank knows. `unavailable` after 10 s,
 // or where it is not there at once; one that may come back is waited for up to `patience`, where
 // that is not zero.

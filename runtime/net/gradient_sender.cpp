@@ -34,7 +34,7 @@ void GradientSender::start(std::vector<StreamLane*> lanes) {
 
 void GradientSender::ring() {
   const std::uint64_t one = 1;
-  static_cast<void>(::write(bell_.get(), &one, sizeof one));
+  [[maybe_unused]] const auto rung = ::write(bell_.get(), &one, sizeof one);
 }
 
 void GradientSender::stop() {
@@ -71,7 +71,9 @@ void GradientSender::send_released(std::vector<StreamLane*>& lanes) {
   }
   if (::poll(watched.data(), watched.size(), look_up_millis) <= 0) return;
   std::uint64_t rings = 0;
-  if (watched.front().revents != 0) static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
+  if (watched.front().revents != 0) {
+    [[maybe_unused]] const auto heard = ::read(bell_.get(), &rings, sizeof rings);
+  }
   std::vector<StreamLane*> working;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const bool ready = watched[i + 1].revents != 0;

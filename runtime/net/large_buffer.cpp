@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <memory>
+#include <new>
 
 namespace trainyard::runtime {
 namespace {
@@ -16,7 +17,7 @@ AlignedBuffer large_buffer(std::size_t elements) {
   if (bytes < kLargePage) return AlignedBuffer(elements);
   const std::size_t reserved = (bytes + kLargePage - 1) / kLargePage * kLargePage;
   void* const memory = std::aligned_alloc(kLargePage, reserved);
-  ENSURE(memory != nullptr);
+  if (memory == nullptr) throw std::bad_alloc();
   // Where the system has none to give, or is told to give none, its small ones do.
   static_cast<void>(::madvise(memory, reserved, MADV_HUGEPAGE));
   const std::shared_ptr<float> floats(static_cast<float*>(memory),

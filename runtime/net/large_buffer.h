@@ -7,8 +7,8 @@
 
 namespace trainyard::runtime {
 
-// Zeros, as AlignedBuffer(elements) has. The system copies between sockets and small pages of 4 KiB
-// more slowly: it looks up the place of each.
+// Zeros, as AlignedBuffer(elements) has, or std::bad_alloc. The system copies between sockets and
+// small pages of 4 KiB more slowly: it looks up the place of each.
 AlignedBuffer large_buffer(std::size_t elements);
 
 }  // namespace trainyard::runtime

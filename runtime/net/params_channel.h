@@ -23,6 +23,7 @@ struct Contribution {
   std::int64_t step = 0;  // as VersionGate numbers them
   BatchSums sums;
   std::int64_t snapshot_step = 0;       // not 0: the name of a checkpoint; as in Push
+  bool holds = false;                   // as in Push
   std::int64_t announced_snapshot = 0;  // as in Push
   // Onebit: what the encoding has lost is sent too, for a checkpoint of what this push makes.
   bool residuals = false;
@@ -165,6 +166,12 @@ class ParamsChannel {
   // For the chief: every ps' shard of the checkpoint of `step`, in the order of the ps, once all
   // are durable. May be called on another thread while this one pushes.
   virtual Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) = 0;
+
+  // For the chief, on the same thread: the whole arena as the checkpoint of `step` has it, the
+  // newest that snapshot() gave.
+  virtual Result<AlignedBuffer> read_snapshot(std::int64_t /*step*/) {
+    return not_found("snapshots are not kept here");
+  }
 
   // For the chief: training is over, every ps may exit.
   virtual Status finish() = 0;

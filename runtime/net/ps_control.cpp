@@ -1,14 +1,16 @@
 // The control calls of a ps: each is answered by itself, on a channel of its own.
+#include <string_view>
 #include <utility>
 
 #include "runtime/net/frame.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/push_of.h"
 #include "runtime/net/stream_port.h"
-#include "runtime/net/unary_call.h"
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr std::string_view service_path = "/trainyard.proto.Params/";
 
 // A message none of whose fields is set is of no bytes, whatever its type: an InheritReply too.
 grpc::ByteBuffer no_words() { return encode_frame(proto::PullFrame(), {}); }
@@ -16,34 +18,42 @@ grpc::ByteBuffer no_words() { return encode_frame(proto::PullFrame(), {}); }
 }  // namespace
 
 void PsServer::offer_control() {
-  using Describe = UnaryCall<proto::Caller, proto::PsStatus>;
-  offer_calls<Describe>(&ParamsService::RequestDescribe,
-                        [this](const proto::Caller& caller, const Describe::Reply& reply) {
-                          reply(describe(caller));
-                        });
-  offer_calls<Describe>(
-      &ParamsService::RequestFinish,
-      [this](const proto::Caller& caller, const Describe::Reply& reply) { reply(finish(caller)); });
+  using proto::Caller, proto::PsStatus, proto::ResidualRequest, proto::ResidualReply,
+      proto::SnapshotRequest, proto::SnapshotReply;
+  handles_["Describe"] = handles<Caller, PsStatus>(
+      [this](const Caller& caller, const auto& reply) { reply(describe(caller)); });
+  handles_["Finish"] = handles<Caller, PsStatus>(
+      [this](const Caller& caller, const auto& reply) { reply(finish(caller)); });
+  handles_["Residual"] = handles<ResidualRequest, ResidualReply>(
+      [this](const ResidualRequest& request, const auto& reply) { reply(residual(request)); });
+  handles_["ReadSnapshot"] = handles<SnapshotRequest, proto::SnapshotWeights>(
+      [this](const SnapshotRequest& request, const auto& reply) { reply(weights(request)); });
+  handles_["Snapshot"] = handles<SnapshotRequest, SnapshotReply>(
+      [this](const SnapshotRequest& request, auto reply) { snapshot(request, std::move(reply)); });
+  handles_["Inherit"] = [this](const grpc::ByteBuffer& request, const GatedCall::Reply& reply) {
+    const Status taken = inherit(request);
+    if (!taken.has_value()) return reply(taken.error());
+    reply(no_words());
+  };
+}
 
-  using ReadResidual = UnaryCall<proto::ResidualRequest, proto::ResidualReply>;
-  offer_calls<ReadResidual>(&ParamsService::RequestResidual,
-                            [this](const proto::ResidualRequest& request,
-                                   const ReadResidual::Reply& reply) { reply(residual(request)); });
-
-  using Inherit = UnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>;
-  offer_calls<Inherit>(&ParamsService::RequestInherit,
-                       [this](const grpc::ByteBuffer& request, const Inherit::Reply& reply) {
-                         const Status taken = inherit(request);
-                         if (!taken.has_value()) return reply(taken.error());
-                         reply(no_words());
-                       });
-
-  using TakeSnapshot = UnaryCall<proto::SnapshotRequest, proto::SnapshotReply>;
-  offer_calls<TakeSnapshot>(
-      &ParamsService::RequestSnapshot,
-      [this](const proto::SnapshotRequest& request, TakeSnapshot::Reply reply) {
-        snapshot(request, std::move(reply));
-      });
+void PsServer::offer_calls() {
+  call_rules_.next = [this](auto* context, auto* stream, void* tag) {
+    if (!accepting_) return false;
+    generic_service_.RequestCall(context, stream, queue_.get(), queue_.get(), tag);
+    return true;
+  };
+  call_rules_.route = [this](const grpc::GenericServerContext& context) {
+    using Route = std::pair<const GatedCall::Handle*, grpc::Status>;
+    if (grpc::Status refusal = check_caller(context); !refusal.ok()) return Route(nullptr, refusal);
+    std::string_view method = context.method();
+    method.remove_prefix(method.starts_with(service_path) ? service_path.size() : 0);
+    const auto found = handles_.find(method);
+    if (found != handles_.end()) return Route(&found->second, grpc::Status::OK);
+    return Route(nullptr, {grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
+  };
+  call_rules_.may_go_on = [this] { return queue_open_; };
+  GatedCall::offer(call_rules_);
 }
 
 Result<proto::PsStatus> PsServer::describe(const proto::Caller& caller) {
@@ -76,6 +86,16 @@ Result<proto::ResidualReply> PsServer::residual(const proto::ResidualRequest& re
   TRY_ASSIGN(const auto residual, aggregator_.residual_of(request.leaf()));
   const auto bytes = std::as_bytes(residual->values.span());
   proto::ResidualReply reply;
+  reply.set_data(bytes.data(), bytes.size());
+  return reply;
+}
+
+Result<proto::SnapshotWeights> PsServer::weights(const proto::SnapshotRequest& request) const {
+  TRY(check_token(request.caller().token()));
+  if (!desk_) return unavailable("the ps is ending");
+  TRY_ASSIGN(const Weights weights, desk_->newest_weights(request.step()));
+  const auto bytes = std::as_bytes(weights->span());
+  proto::SnapshotWeights reply;
   reply.set_data(bytes.data(), bytes.size());
   return reply;
 }

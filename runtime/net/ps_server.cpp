@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <random>
 #include <thread>
 #include <utility>
@@ -17,7 +18,10 @@
 #include "runtime/net/row_frame.h"
 #include "runtime/net/shared_port.h"
 #include "runtime/net/stream_port.h"
+#include "runtime/net/stream_socket.h"
 #include "schemas/base/log.h"
+#include "schemas/wire/call_token.h"
+#include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -89,15 +93,24 @@ Status PsServer::listen() {
   builder.AddListeningPort(local_socket_address(local_socket_), grpc::InsecureServerCredentials(),
                            &local_port);
   builder.RegisterService(&service_);
+  builder.RegisterAsyncGenericService(&generic_service_);
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
-  if (!server_ || port_ == 0) return unavailable("cannot listen on " + options_.listen);
+  if (!server_ || port_ == 0) return why_not_listening();
   offer_stream();
   offer_control();
   if (aggregator_.has_rows()) offer_rows();
+  offer_calls();
   share_memory();
-  offer_lanes();
-  return ok();
+  return offer_lanes();
+}
+
+// gRPC does not tell.
+Error PsServer::why_not_listening() const {
+  const int port = std::atoi(options_.listen.c_str() + options_.listen.rfind(':') + 1);
+  const auto tried = StreamSocket::listen_tcp(options_.listen, port);
+  if (!tried.has_value()) return tried.error();
+  return unavailable("cannot listen on " + options_.listen);
 }
 
 // Where that cannot be, workers on this host are served by gRPC like all others.
@@ -116,15 +129,17 @@ void PsServer::share_memory() {
   shared_socket_ = name;
 }
 
-// Likewise for all workers.
-void PsServer::offer_lanes() {
-  auto port = StreamPort::open(options_.listen, *this);
+// Likewise for all workers, but a port that was given to it must be had.
+Status PsServer::offer_lanes() {
+  auto port = StreamPort::open(options_.listen, options_.stream_port, *this);
+  if (!port.has_value() && options_.stream_port != 0) return port.error();
   if (!port.has_value()) {
     log_warning("no stream sockets", {{"message", port.error().message}});
-    return;
+    return ok();
   }
   const std::lock_guard lock(mutex_);
   stream_port_ = std::move(*port);
+  return ok();
 }
 
 void PsServer::offer_stream() {
@@ -206,12 +221,17 @@ void PsServer::drain() {
 }
 
 Status PsServer::check_token(const std::string& token) const {
-  if (token == options_.token) return ok();
+  if (is_same_token(token, options_.token)) return ok();
   return conflict("the token is not that of this attempt");
 }
 
+grpc::Status PsServer::check_caller(const grpc::ServerContextBase& call) const {
+  if (has_gang_token(call, options_.token)) return grpc::Status::OK;
+  if (!has_gang_token(call)) return unauthenticated("the call carries no token");
+  return to_grpc(conflict("the token is not that of this attempt"));
+}
+
 void PsServer::opened(std::shared_ptr<PsCaller> caller) {
-  had_callers_ = true;
   const PsCaller* const key = caller.get();
   callers_.emplace(key, std::move(caller));
 }
@@ -254,6 +274,7 @@ Status PsServer::admit(PsCaller& caller, const proto::PushFrame& header) {
     if (number < newest) return superseded();
     newest = number;
     caller.rank = header.rank();
+    had_callers_ = true;
     // The end of the one before may not have been heard of yet.
     if (std::exchange(caller_of_rank_[caller.rank], &caller) != nullptr) {
       aggregator_.miss(caller.rank);
@@ -356,8 +377,8 @@ void PsServer::closed(const PsCaller& caller, bool ended_well) {
       give_up_missing();
     }
   }
-  callers_.erase(&caller);  // frees it, where nobody else holds it
-  if (callers_.empty()) lonely_since_ = Clock::now();
+  const auto kept = callers_.extract(&caller);  // freed when this returns, unless others hold it
+  if (callers_.empty() && caller.rank >= 0) lonely_since_ = Clock::now();
 }
 
 }  // namespace trainyard::runtime

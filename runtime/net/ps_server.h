@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/net/aggregator.h"
+#include "runtime/net/gated_call.h"
 #include "runtime/net/ps_caller.h"
 #include "runtime/net/row_frame.h"
 #include "runtime/net/row_lookups.h"
@@ -30,15 +31,19 @@ class SharedPort;
 class StreamCaller;
 class StreamPort;
 
-using ParamsControl = proto::Params::WithAsyncMethod_Describe<
-    proto::Params::WithAsyncMethod_Snapshot<proto::Params::WithAsyncMethod_Residual<
-        proto::Params::WithAsyncMethod_Finish<proto::Params::Service>>>>;
-using ParamsService = proto::Params::WithRawMethod_PushPull<proto::Params::WithRawMethod_ReadRows<
-    proto::Params::WithRawMethod_PushRows<proto::Params::WithRawMethod_Inherit<ParamsControl>>>>;
+// All but the stream of pushes are GatedCalls.
+using ParamsControl =
+    proto::Params::WithGenericMethod_Describe<proto::Params::WithGenericMethod_Snapshot<
+        proto::Params::WithGenericMethod_Residual<proto::Params::WithGenericMethod_ReadSnapshot<
+            proto::Params::WithGenericMethod_Finish<proto::Params::Service>>>>>;
+using ParamsService = proto::Params::WithRawMethod_PushPull<
+    proto::Params::WithGenericMethod_ReadRows<proto::Params::WithGenericMethod_PushRows<
+        proto::Params::WithGenericMethod_Inherit<ParamsControl>>>>;
 
 struct PsServerOptions {
-  std::string listen;  // "0.0.0.0:20001"; port 0 takes a free one
-  std::string token;   // of the attempt: calls that carry another are refused
+  std::string listen;   // "10.0.0.1:20001"; port 0 takes a free one
+  int stream_port = 0;  // at the same host, for stream sockets; 0 takes a free one
+  std::string token;    // of the attempt: calls that carry another are refused
   // A ps must not live for ever without anybody to serve: how long it waits for the first worker,
   // and for one to come back when all are gone.
   std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
@@ -95,19 +100,10 @@ class PsServer {
   void offer_stream();
   void offer_control();
   void offer_rows();
-  // One call of the service after another, until the server ends: `request` is its RequestX.
-  template <class Call, class Request>
-  void offer_calls(Request request, typename Call::Handle handle) {
-    Call::offer(
-        [this, request](auto* context, auto* message, auto* responder, void* tag) {
-          if (!accepting_) return false;
-          (service_.*request)(context, message, responder, queue_.get(), queue_.get(), tag);
-          return true;
-        },
-        std::move(handle));
-  }
+  void offer_calls();
   void share_memory();
-  void offer_lanes();
+  Status offer_lanes();
+  [[nodiscard]] Error why_not_listening() const;
   [[nodiscard]] bool over() const;
   bool handle_next(std::chrono::milliseconds wait);  // false when nothing happened
   void drain();
@@ -115,10 +111,13 @@ class PsServer {
   // To what comes late by an earlier connection of a rank, or of an earlier process of it.
   static Error superseded() { return conflict("another connection of this task has come"); }
   Status check_token(const std::string& token) const;
+  // OK for one of the gang.
+  [[nodiscard]] grpc::Status check_caller(const grpc::ServerContextBase& call) const;
   // A ps that is back may learn by it that training is over (Caller.seen).
   Result<proto::PsStatus> describe(const proto::Caller& caller);
   Result<proto::PsStatus> finish(const proto::Caller& caller);
   Result<proto::ResidualReply> residual(const proto::ResidualRequest& request) const;
+  Result<proto::SnapshotWeights> weights(const proto::SnapshotRequest& request) const;
   Status inherit(const grpc::ByteBuffer& request);
   Status check_rows_caller(const proto::RowFrame& header) const;
   Result<grpc::ByteBuffer> read_rows(const grpc::ByteBuffer& request);
@@ -163,6 +162,9 @@ class PsServer {
   std::string shared_socket_;  // empty: not offered
   int port_ = 0;
   ParamsService service_;
+  grpc::AsyncGenericService generic_service_;
+  std::map<std::string, GatedCall::Handle, std::less<>> handles_;  // by method
+  GatedCall::Rules call_rules_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::map<const PsCaller*, std::shared_ptr<PsCaller>> callers_;
@@ -170,7 +172,7 @@ class PsServer {
   std::map<std::int64_t, CallerNumber> newest_caller_;       // by rank
   std::map<std::int64_t, Clock::time_point> missing_since_;  // ranks that may come back
   Clock::time_point lonely_since_ = Clock::now();            // meaningful while callers_ is empty
-  bool had_callers_ = false;
+  bool had_callers_ = false;  // of the gang: who connected and said nothing is none
   bool finished_ = false;
   Clock::time_point end_by_;                 // once finished_
   bool accepting_ = true;                    // new calls

@@ -12,6 +12,7 @@ Push push_of(const proto::PushFrame& header, Payload gradient) {
                    .loss_sum = header.loss_sum(),
                    .correct = header.correct()},
           .snapshot_step = header.snapshot_step(),
+          .holds = header.holds(),
           .announced_snapshot = header.announced_snapshot(),
           .residuals = header.residuals(),
           .gradient = std::move(gradient)};

@@ -25,10 +25,14 @@ void PushStream::offer(PsServer& server) {
 }
 
 void PushStream::connected(bool good) {
-  const std::shared_ptr<PushStream> self = std::move(self_);
+  std::shared_ptr<PushStream> self = std::move(self_);
   if (!good) return;  // the server is shutting down: no call came, and none will end
   operations_ = 1;    // that the call has ended
   server_.offer_stream();
+  if (const grpc::Status refusal = server_.check_caller(context_); !refusal.ok()) {
+    self_ = std::move(self);  // nobody else knows of it
+    return end(refusal);
+  }
   server_.opened(self);
   read();
 }
@@ -82,7 +86,9 @@ void PushStream::end(const grpc::Status& status) {
 }
 
 void PushStream::operation_done() {
-  if (--operations_ == 0) server_.closed(*this, !context_.IsCancelled());
+  if (--operations_ > 0) return;
+  const std::shared_ptr<PushStream> refused = std::move(self_);
+  if (!refused) server_.closed(*this, !context_.IsCancelled());
 }
 
 }  // namespace trainyard::runtime

@@ -4,6 +4,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "schemas/base/check.h"
+#include "schemas/wire/call_token.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
@@ -20,8 +21,8 @@ struct Call {
 
 Result<std::vector<grpc::ByteBuffer>> call_each(const char* path, const std::vector<RawPeer>& ps,
                                                 const std::vector<grpc::ByteBuffer>& requests,
-                                                const RawCallLimits& limits) {
-  const auto deadline = std::chrono::system_clock::now() + limits.deadline;
+                                                const RawCallTerms& terms) {
+  const auto deadline = std::chrono::system_clock::now() + terms.deadline;
   ENSURE(ps.size() == requests.size());
   grpc::CompletionQueue queue;
   std::vector<Call> calls(requests.size());
@@ -30,6 +31,7 @@ Result<std::vector<grpc::ByteBuffer>> call_each(const char* path, const std::vec
     if (!requests[i].Valid()) continue;
     Call& call = calls[i];
     call.context.set_deadline(deadline);
+    attach_token(call.context, terms.token);
     call.reader =
         grpc::GenericStub(ps[i].channel).PrepareUnaryCall(&call.context, path, requests[i], &queue);
     call.reader->StartCall();
@@ -37,7 +39,7 @@ Result<std::vector<grpc::ByteBuffer>> call_each(const char* path, const std::vec
     ++left;
   }
   {
-    const std::stop_callback on_stop(limits.stop, [&calls] {
+    const std::stop_callback on_stop(terms.stop, [&calls] {
       for (Call& call : calls) call.context.TryCancel();
     });
     void* tag = nullptr;

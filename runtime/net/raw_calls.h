@@ -18,8 +18,9 @@ struct RawPeer {
   std::string name;  // what errors call it
 };
 
-struct RawCallLimits {
+struct RawCallTerms {
   std::chrono::milliseconds deadline;  // for all of them together
+  std::string token;                   // of the gang
   std::stop_token stop;                // cancels them
 };
 
@@ -27,6 +28,6 @@ struct RawCallLimits {
 // order of the ps; `path` is "/package.Service/Method".
 Result<std::vector<grpc::ByteBuffer>> call_each(const char* path, const std::vector<RawPeer>& ps,
                                                 const std::vector<grpc::ByteBuffer>& requests,
-                                                const RawCallLimits& limits);
+                                                const RawCallTerms& terms);
 
 }  // namespace trainyard::runtime

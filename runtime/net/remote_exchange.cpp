@@ -100,6 +100,7 @@ proto::PushFrame RemoteParams::push_frame(Ps& ps, const Contribution& contributi
   header.set_loss_sum(contribution.sums.loss_sum);
   header.set_correct(contribution.sums.correct);
   header.set_snapshot_step(contribution.snapshot_step);
+  header.set_holds(contribution.holds);
   header.set_announced_snapshot(contribution.announced_snapshot);
   header.set_encoding(gradient_encoding(options_.wire));
   header.set_residuals(contribution.residuals);

@@ -53,8 +53,9 @@ Status RemoteParams::inherit(std::int64_t rank, const Contribution& contribution
     traffic_.sent += payload.bytes();
     requests.push_back(encode_frame(header, payload));
   }
-  TRY(call_each("/trainyard.proto.Params/Inherit", heir_peers_, requests,
-                {.deadline = options_.exchange_limit, .stop = options_.stop}));
+  TRY(call_each(
+      "/trainyard.proto.Params/Inherit", heir_peers_, requests,
+      {.deadline = options_.exchange_limit, .token = options_.token, .stop = options_.stop}));
   return ok();
 }
 

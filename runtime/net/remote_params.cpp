@@ -15,6 +15,7 @@
 #include "runtime/net/remote_ps.h"
 #include "runtime/net/snapshot_calls.h"
 #include "schemas/base/check.h"
+#include "schemas/wire/call_token.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/grpc_status.h"
 #include "schemas/wire/spec_names.h"
@@ -190,6 +191,7 @@ std::shared_ptr<AlignedBuffer> RemoteParams::gradient_buffer(std::size_t element
 void RemoteParams::start_stream(Ps& ps) {
   grpc::GenericStub stub(ps.data);
   ps.call = std::make_unique<Call>(&ps);
+  attach_token(ps.call->context, options_.token);
   ps.call->stream = stub.PrepareCall(&ps.call->context, kPushPull, &queue_);
   ps.call->stream->StartCall(&ps.call->started);
   ++ps.call->owed;
@@ -309,6 +311,18 @@ Result<std::vector<WrittenShard>> RemoteParams::snapshot(const SnapshotDesk::Req
     shards.push_back(*answers[i]);
   }
   return shards;
+}
+
+Result<AlignedBuffer> RemoteParams::read_snapshot(std::int64_t step) {
+  AlignedBuffer arena(static_cast<std::size_t>(options_.arena_elements));
+  for (const auto& ps : ps_) {
+    AlignedBuffer values(static_cast<std::size_t>(ps->share.elements()));
+    const Status read =
+        read_snapshot_weights(*ps->control, caller(), step, options_.exchange_limit, values.span());
+    if (!read.has_value()) return ps->explain(read.error());
+    scatter({.pieces = {std::as_bytes(values.span())}, .owner = nullptr}, ps->share, arena.span());
+  }
+  return arena;
 }
 
 std::vector<std::int64_t> RemoteParams::dropped() {

@@ -94,6 +94,7 @@ class RemoteParams final : public ParamsChannel {
   Status push_bags(std::int64_t step, std::span<const float> gradients) override;
   std::vector<std::int64_t> dropped() override;
   Result<std::vector<WrittenShard>> snapshot(const SnapshotDesk::Request& request) override;
+  Result<AlignedBuffer> read_snapshot(std::int64_t step) override;
   Status finish() override;
 
   // "shared memory", "unix", "tcp" or "grpc" by ps.

@@ -32,8 +32,8 @@ RowCalls& RemoteParams::row_calls() {
                                                 .rank = options_.rank,
                                                 .width = options_.row_width,
                                                 .process = process_,
-                                                .limits = {.deadline = options_.exchange_limit,
-                                                           .stop = options_.stop}});
+                                                .deadline = options_.exchange_limit,
+                                                .stop = options_.stop});
   }
   return *rows_;
 }

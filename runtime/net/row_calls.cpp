@@ -168,7 +168,10 @@ Result<std::vector<RowMessage>> RowCalls::exchange(Method method,
                                                    const std::vector<grpc::ByteBuffer>& requests) {
   const char* const path = method == Method::read ? "/trainyard.proto.Params/ReadRows"
                                                   : "/trainyard.proto.Params/PushRows";
-  TRY_ASSIGN(const auto answers, call_each(path, ps_, requests, options_.limits));
+  TRY_ASSIGN(
+      const auto answers,
+      call_each(path, ps_, requests,
+                {.deadline = options_.deadline, .token = options_.token, .stop = options_.stop}));
   std::vector<RowMessage> replies(answers.size());
   for (std::size_t ps = 0; ps < answers.size(); ++ps) {
     if (!requests[ps].Valid()) continue;

@@ -29,7 +29,8 @@ class RowCalls {
     std::int64_t width = 0;
     // Of the rank: later ones have greater numbers. Lookups are numbered from it on.
     std::int64_t process = 1;
-    RawCallLimits limits;  // of one round of calls
+    std::chrono::milliseconds deadline;  // of one round of calls
+    std::stop_token stop;
   };
 
   // By ps.

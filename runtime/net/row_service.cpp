@@ -5,20 +5,16 @@
 #include "runtime/math/rows/row_bags.h"
 #include "runtime/net/ps_server.h"
 #include "runtime/net/row_frame.h"
-#include "runtime/net/unary_call.h"
 
 namespace trainyard::runtime {
 
 void PsServer::offer_rows() {
-  using Call = UnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>;
-  offer_calls<Call>(&ParamsService::RequestReadRows,
-                    [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
-                      reply(read_rows(request));
-                    });
-  offer_calls<Call>(&ParamsService::RequestPushRows,
-                    [this](const grpc::ByteBuffer& request, const Call::Reply& reply) {
-                      reply(stage_rows(request));
-                    });
+  handles_["ReadRows"] = [this](const grpc::ByteBuffer& request, const GatedCall::Reply& reply) {
+    reply(read_rows(request));
+  };
+  handles_["PushRows"] = [this](const grpc::ByteBuffer& request, const GatedCall::Reply& reply) {
+    reply(stage_rows(request));
+  };
 }
 
 // What an earlier process of the task had under way may arrive after its successor has staged its

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 
+#include "schemas/wire/call_token.h"
 #include "schemas/wire/grpc_status.h"
 
 namespace trainyard::runtime {
@@ -40,6 +41,7 @@ std::vector<Result<WrittenShard>> take_snapshots(std::span<proto::Params::Stub* 
   std::vector<Call> calls(ps.size());
   for (std::size_t i = 0; i < ps.size(); ++i) {
     Call& call = calls[i];
+    attach_token(call.context, request.caller().token());
     call.context.set_deadline(std::chrono::system_clock::now() + training_limit + kDiskLimit);
     call.reader = ps[i]->AsyncSnapshot(&call.context, request, &queue);
     call.reader->Finish(&call.reply, &call.status, &call);

@@ -53,6 +53,12 @@ bool SnapshotDesk::knows(std::int64_t step) const {
          std::ranges::find(queue_, step, &Snapshot::step) != queue_.end();
 }
 
+Result<Weights> SnapshotDesk::newest_weights(std::int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  if (newest_.second != nullptr && newest_.first == step) return newest_.second;
+  return not_found("the weights of snapshot " + std::to_string(step) + " are not kept");
+}
+
 void SnapshotDesk::when_written(Request request, Reply reply) {
   const std::int64_t step = request.step;
   std::optional<Result<WrittenShard>> result;
@@ -79,6 +85,10 @@ void SnapshotDesk::run() {
     lock.unlock();
 
     auto file = files_.write(snapshot);
+    if (file.has_value() && files_.keeps_weights) {
+      const std::lock_guard keep(mutex_);
+      newest_ = {snapshot.step, snapshot.weights};
+    }
     if (file.has_value()) {
       finish(snapshot.step, WrittenShard{.file = std::move(*file),
                                          .version = snapshot.version,

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/net/aggregator.h"
@@ -29,6 +30,7 @@ struct SnapshotFiles {
   std::function<Result<ArtifactFile>(const Snapshot&)> write;
   // Deletes the shards of all steps but these.
   std::function<void(const std::vector<std::int64_t>&)> keep_only;
+  bool keeps_weights = false;  // those of the newest stay in memory: newest_weights()
 };
 
 class SnapshotDesk {
@@ -46,6 +48,9 @@ class SnapshotDesk {
 
   // True when the snapshot of `step` was taken, whether it is written yet or not.
   [[nodiscard]] bool knows(std::int64_t step) const;
+
+  // Of the snapshot of `step`, the newest that was written; `not_found` where it is not that.
+  [[nodiscard]] Result<Weights> newest_weights(std::int64_t step) const;
 
   struct Request {
     std::int64_t step = 0;
@@ -66,12 +71,13 @@ class SnapshotDesk {
   const SnapshotFiles files_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Snapshot> queue_;                         // guarded by mutex_
-  std::map<std::int64_t, Result<WrittenShard>> done_;  // guarded by mutex_; the newest few
-  std::vector<Waiting> waiting_;                       // guarded by mutex_
-  std::optional<std::int64_t> writing_;                // the step that is being written
-  bool stopping_ = false;                              // guarded by mutex_
-  std::jthread thread_;                                // last: it uses all of the above
+  std::deque<Snapshot> queue_;                           // guarded by mutex_
+  std::map<std::int64_t, Result<WrittenShard>> done_;    // guarded by mutex_; the newest few
+  std::vector<Waiting> waiting_;                         // guarded by mutex_
+  std::pair<std::int64_t, Weights> newest_{0, nullptr};  // step, and what it keeps; likewise
+  std::optional<std::int64_t> writing_;                  // the step that is being written
+  bool stopping_ = false;                                // guarded by mutex_
+  std::jthread thread_;                                  // last: it uses all of the above
 };
 
 }  // namespace trainyard::runtime

@@ -67,6 +67,7 @@ class StreamCaller : public PsCaller, public std::enable_shared_from_this<Stream
   void start_leaving();
 
   const StreamSocket socket;
+  const Clock::time_point came_at = Clock::now();
   State state = State::unknown;
   bool well = false;   // it has said goodbye
   bool known = false;  // to the server

@@ -31,13 +31,14 @@ using State = StreamCaller::State;
 
 }  // namespace
 
-Result<std::unique_ptr<StreamPort>> StreamPort::open(const std::string& listen, PsServer& server) {
+Result<std::unique_ptr<StreamPort>> StreamPort::open(const std::string& listen, int tcp_port,
+                                                     PsServer& server) {
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll) return call_failed("epoll");
   Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return call_failed("eventfd");
   std::unique_ptr<StreamPort> port(new StreamPort(std::move(poll), std::move(bell), server));
-  TRY(port->listen(listen));
+  TRY(port->listen(listen, tcp_port));
   port->thread_ = std::jthread([raw = port.get()](const std::stop_token& stop) { raw->run(stop); });
   return port;
 }
@@ -52,7 +53,7 @@ StreamPort::~StreamPort() {
   for (const auto& [descriptor, caller] : callers_) caller->cut_off();
 }
 
-Status StreamPort::listen(const std::string& address) {
+Status StreamPort::listen(const std::string& address, int tcp_port) {
   if (!watch(bell_.get(), EPOLLIN, EPOLL_CTL_ADD)) return call_failed("epoll");
   const std::string name = new_local_socket_name();
   auto local = StreamSocket::listen_unix(name);
@@ -60,12 +61,12 @@ Status StreamPort::listen(const std::string& address) {
     unix_ = std::move(*local);
     unix_socket_ = name;
   }
-  auto tcp = StreamSocket::listen_tcp(address);
+  auto tcp = StreamSocket::listen_tcp(address, tcp_port);
   if (tcp.has_value() && watch(tcp->descriptor(), EPOLLIN, EPOLL_CTL_ADD)) {
     tcp_ = std::move(*tcp);
     return ok();
   }
-  if (!unix_) return tcp.has_value() ? call_failed("epoll") : tcp.error();
+  if (!unix_ || tcp_port != 0) return tcp.has_value() ? call_failed("epoll") : tcp.error();
   log_warning("no stream port",
               {{"listen", address}, {"message", tcp.has_value() ? "epoll" : tcp.error().message}});
   return ok();
@@ -81,7 +82,7 @@ bool StreamPort::watch(int descriptor, std::uint32_t events, int operation) cons
 void StreamPort::ring() {
   if (at_work_) return;  // the port's own thread looks for answers by itself
   const std::uint64_t one = 1;
-  static_cast<void>(::write(bell_.get(), &one, sizeof one));
+  [[maybe_unused]] const auto rung = ::write(bell_.get(), &one, sizeof one);
 }
 
 void StreamPort::close_within(std::chrono::milliseconds limit) {
@@ -136,13 +137,23 @@ void StreamPort::accept(const StreamSocket& socket) {
   if (!accepted && is_short_of_room(errno)) return rest(socket);
   short_of_room_ = false;
   if (!accepted || closing_) return;
-  const auto unknown =
-      std::ranges::count_if(callers_, [](const auto& each) { return !each.second->known; });
-  if (unknown >= kUnknownMax) return;
+  make_room();
   const int descriptor = accepted->descriptor();
   if (!watch(descriptor, kAlways, EPOLL_CTL_ADD)) return;
   callers_.emplace(descriptor,
                    std::make_shared<StreamCaller>(std::move(*accepted), *this, server_));
+}
+
+// Who belongs here says so at once, so the stranger that has been silent for longest goes.
+void StreamPort::make_room() {
+  std::ptrdiff_t unknown = 0;
+  std::shared_ptr<StreamCaller> oldest;
+  for (const auto& [descriptor, caller] : callers_) {
+    if (caller->known) continue;
+    ++unknown;
+    if (!oldest || caller->came_at < oldest->came_at) oldest = caller;
+  }
+  if (unknown >= kUnknownMax) leave(*oldest);
 }
 
 void StreamPort::serve(int descriptor, std::uint32_t events) {
@@ -214,7 +225,7 @@ StreamPort::Ready StreamPort::take_ready() {
 
 void StreamPort::answer_ready() {
   std::uint64_t rings = 0;
-  static_cast<void>(::read(bell_.get(), &rings, sizeof rings));
+  [[maybe_unused]] const auto heard = ::read(bell_.get(), &rings, sizeof rings);
   Ready ready;
   {
     const std::lock_guard lock(server_.mutex_);

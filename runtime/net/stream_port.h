@@ -25,9 +25,10 @@ class StreamCaller;
 
 class StreamPort {
  public:
-  // At the interface of `listen`, "host:port", on a port of its own, and at a Unix socket: at least
-  // one of them. Serves on a thread of its own when this returns.
-  static Result<std::unique_ptr<StreamPort>> open(const std::string& listen, PsServer& server);
+  // At the interface of `listen`, "host:port", on a port of its own, and at a Unix socket. Port 0
+  // is a free one; then one of the two is enough. Serves on a thread of its own when this returns.
+  static Result<std::unique_ptr<StreamPort>> open(const std::string& listen, int tcp_port,
+                                                  PsServer& server);
   // Waits until the time of close_within() is over.
   ~StreamPort();
   StreamPort(const StreamPort&) = delete;
@@ -45,11 +46,12 @@ class StreamPort {
   using Ready = std::vector<std::shared_ptr<StreamCaller>>;
 
   StreamPort(Descriptor poll, Descriptor bell, PsServer& server);
-  Status listen(const std::string& address);
+  Status listen(const std::string& address, int tcp_port);
   void run(const std::stop_token& stop);
   [[nodiscard]] bool over() const;
   bool watch(int descriptor, std::uint32_t events, int operation) const;
   void accept(const StreamSocket& socket);
+  void make_room();
   void serve(int descriptor, std::uint32_t events);
   void read(const std::shared_ptr<StreamCaller>& caller);
   void handle(const std::shared_ptr<StreamCaller>& caller, const Status& status);

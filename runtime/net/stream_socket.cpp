@@ -85,16 +85,19 @@ Status listen_at(const Descriptor& socket, const sockaddr* address, socklen_t le
   if (::bind(socket.get(), address, length) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) {
     return ok();
   }
+  if (errno == EADDRINUSE) return conflict("another program holds it");
   return call_failed("cannot listen");
 }
 
 // As gRPC does: who listens on all interfaces is there for callers of both families.
-Result<Descriptor> listen_everywhere() {
+Result<Descriptor> listen_everywhere(int port) {
   TRY_ASSIGN(Descriptor socket, new_socket(AF_INET6));
+  set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
   any.sin6_addr = in6addr_any;
+  any.sin6_port = htons(static_cast<std::uint16_t>(port));
   TRY(listen_at(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any));
   return socket;
 }
@@ -139,17 +142,21 @@ Result<StreamSocket> StreamSocket::listen_unix(const std::string& name) {
   return StreamSocket(std::move(socket));
 }
 
-Result<StreamSocket> StreamSocket::listen_tcp(const std::string& address) {
+Result<StreamSocket> StreamSocket::listen_tcp(const std::string& address, int port) {
   const auto host = host_of(address);
   if (!host) return invalid("no host and port: " + address);
   if (host->empty() || *host == "0.0.0.0" || *host == "::") {
-    auto socket = listen_everywhere();
+    auto socket = listen_everywhere(port);
     if (socket.has_value()) return StreamSocket(*std::move(socket));
   }
-  TRY_ASSIGN(const Addresses found, find_addresses(*host, 0, AI_PASSIVE));
+  TRY_ASSIGN(const Addresses found, find_addresses(*host, port, AI_PASSIVE));
   TRY_ASSIGN(Descriptor socket, new_socket(found->ai_family));
-  TRY(listen_at(socket, found->ai_addr, found->ai_addrlen));
-  return StreamSocket(std::move(socket));
+  // Connections of the process that listened here before do not keep the port.
+  set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  const Status listening = listen_at(socket, found->ai_addr, found->ai_addrlen);
+  if (listening.has_value()) return StreamSocket(std::move(socket));
+  const std::string where = "port " + std::to_string(port) + " of " + *host + ": ";
+  return Error{listening.error().code, where + listening.error().message};
 }
 
 Result<StreamSocket> StreamSocket::connect_unix(const std::string& name) {

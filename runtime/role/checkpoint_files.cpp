@@ -26,6 +26,12 @@ std::optional<std::int64_t> step_of(std::string_view folder) {
 
 }  // namespace
 
+bool reads_back(const JobSpec& spec) {
+  const bool others_go_on = step_mode(spec) == Mode::async || has_backup_workers(spec);
+  return others_go_on && training_replicas(spec) > 1 && spec.checkpoint.keep_best > 0 &&
+         !has_embedding_table(spec);
+}
+
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index) {
   const auto write = [&task, &plan, index](const Snapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
@@ -55,7 +61,7 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
   const auto keep_only = [&task](const std::vector<std::int64_t>& steps) {
     keep_only_steps(task.context, steps);
   };
-  return {.write = write, .keep_only = keep_only};
+  return {.write = write, .keep_only = keep_only, .keeps_weights = reads_back(task.context.spec)};
 }
 
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps) {

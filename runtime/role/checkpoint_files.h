@@ -7,6 +7,11 @@
 
 namespace trainyard::runtime {
 
+// Whether checkpoints are of a version that nobody pulls, a cut or one that others have left
+// behind, and are to be tested all the same: then the chief reads them back. Not with an embedding
+// table.
+bool reads_back(const JobSpec& spec);
+
 // How the snapshots of share `index` become files in the task's folder: each is announced as a
 // ShardEvent once it is durable. `task` and `plan` must outlive what is returned.
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index);

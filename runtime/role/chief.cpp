@@ -12,7 +12,6 @@
 #include "runtime/model/row_batch.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/holders.h"
-#include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/wire/spec_names.h"
 
@@ -20,6 +19,8 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::chrono::seconds kLogEvery{2};
+// At most ten reports a second beside those of evaluations: each is a row at the server.
+constexpr std::chrono::milliseconds kReportPause{100};
 
 // True when a multiple of `every` lies in (from, to]; never for 0.
 bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
@@ -47,6 +48,7 @@ Chief::Chief(Parts parts, std::int64_t start)
       reported_(start),
       evaluated_(start),
       saved_(start),
+      order_(parts_.task.context),
       saved_at_(std::chrono::steady_clock::now()) {}
 
 Chief::~Chief() {
@@ -59,7 +61,8 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
       saving_.every_seconds > 0 && now - saved_at_ >= std::chrono::seconds(saving_.every_seconds);
   // The last step's checkpoint is the final one.
   if (next >= parts_.plan.max_steps) return 0;
-  if (!by_time && !crosses(saved_, next, saving_.every_steps)) return 0;
+  const bool by_order = !ordered_ && order_.is_given();
+  if (!by_order && !by_time && !crosses(saved_, next, saving_.every_steps)) return 0;
   // In async a checkpoint takes until the slowest worker has marked it; the chief's own batches are
   // not to wait for that, so this one comes with a later push.
   const bool sync = step_mode(parts_.task.context.spec) == Mode::sync;
@@ -69,34 +72,67 @@ Result<std::int64_t> Chief::snapshot_step(std::int64_t next) {
   }
   if (parts_.plan.has_backups() && !asked_.empty()) return 0;  // it is still to be made
   TRY(commit_under_way());
+  if (by_order) ordered_ = next;
   asked_.push_back(next);
   saved_ = next;
   saved_at_ = now;
   return next;
 }
 
+bool Chief::holds_after(std::int64_t name) const {
+  return ordered_ && name == *ordered_ && !training_.max_staleness;
+}
+
 Status Chief::after_step(const Pulled& pulled, const StepTimes& times) {
   progress_.add(times);
   progress_.add(pulled);
-  const std::int64_t version = pulled.version;
-  if (version < parts_.plan.max_steps) {  // finish() reports the end
-    const bool evaluate_too = crosses(evaluated_, version, training_.evaluate_every_steps);
-    if (evaluate_too || crosses(reported_, version, training_.report_every_steps)) {
-      if (evaluate_too) {
-        Status there = parts_.params.await_parameters(parts_.plan.model.arena_elements());
-        if (!there.has_value() && parts_.task.stop.stop_requested()) return ok();
-        TRY(parts_.task.cause.of(Reason::peer_lost, std::move(there)));
-      }
-      TRY(report(version, pulled.parameters, evaluate_too));
-    }
-  }
   const std::int64_t due = due_checkpoint(pulled);
+  if (pulled.version < parts_.plan.max_steps) TRY(report_due(pulled, due));
   if (due == 0) return ok();
   TRY(commit_under_way());
-  const Checkpoint checkpoint{.step = due, .metrics = newest_};
+  Checkpoint checkpoint{.step = due, .metrics = {}, .ordered = ordered_ && due >= *ordered_};
+  if (is_saved_version(due, pulled) && reported_ == due) checkpoint.metrics = reported_values_;
   asked_.pop_front();
   saved_ = std::max(saved_, due);
   under_way_ = std::async(std::launch::async, [this, checkpoint] { return commit(checkpoint); });
+  return checkpoint.ordered ? hold() : ok();
+}
+
+// A checkpoint has metrics of its own step and no other, so there is a report at each.
+Status Chief::report_due(const Pulled& pulled, std::int64_t due) {
+  const std::int64_t version = pulled.version;  // finish() reports the end
+  const bool saves = due > 0 && is_saved_version(due, pulled);
+  const bool evaluate_too = crosses(evaluated_, version, training_.evaluate_every_steps) ||
+                            (saves && saving_.keep_best > 0);
+  // What is due too soon comes with a later step, as means over all steps between.
+  const bool report_too = may_report() && crosses(reported_, version, training_.report_every_steps);
+  if (!evaluate_too && !saves && !report_too) return ok();
+  if (evaluate_too) {
+    Status there = parts_.params.await_parameters(parts_.plan.model.arena_elements());
+    if (!there.has_value() && parts_.task.stop.stop_requested()) return ok();
+    TRY(parts_.task.cause.of(Reason::peer_lost, std::move(there)));
+  }
+  return report(version, pulled.parameters, evaluate_too);
+}
+
+// Whether the parameters that were pulled are those of the checkpoint. In async those of others go
+// on changing, and belong to it until they are marked; backup workers go on too.
+bool Chief::is_saved_version(std::int64_t due, const Pulled& pulled) const {
+  const JobSpec& spec = parts_.task.context.spec;
+  const bool others_go_on = parts_.plan.has_backups() && has_embedding_table(spec);
+  const bool is_alone = training_replicas(spec) == 1;
+  return pulled.version == due && !others_go_on && (step_mode(spec) == Mode::sync || is_alone);
+}
+
+// After the checkpoint that was ordered no step is made. One that was given up is asked for again.
+Status Chief::hold() {
+  TRY(commit_under_way());
+  if (committed_.empty() || committed_.back().step < *ordered_) {
+    ordered_.reset();
+    return ok();
+  }
+  log_info("saved as ordered", {{"step", committed_.back().step}});
+  parts_.task.wait_for_stop();
   return ok();
 }
 
@@ -109,23 +145,26 @@ std::int64_t Chief::due_checkpoint(const Pulled& pulled) const {
   return pulled.version >= asked ? asked : 0;
 }
 
+bool Chief::may_report() const {
+  return std::chrono::steady_clock::now() - reported_at_ >= kReportPause;
+}
+
 Status Chief::report(std::int64_t version, std::span<const float> parameters, bool evaluate_too) {
   if (parts_.plan.has_backups()) progress_.set_dropped(parts_.params.dropped());
-  std::map<std::string, double> values = progress_.take(version);
+  Values values = progress_.take(version);
   values["learning_rate"] = learning_rate_at(
       training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);
-  for (const auto& [name, value] : values) newest_[name] = value;
   if (evaluate_too) {
-    TRY(evaluate(parameters));
-    for (const char* name : {"test_loss", "test_accuracy"}) {
-      if (const auto found = newest_.find(name); found != newest_.end()) values.insert(*found);
-    }
+    TRY_ASSIGN(const Values tested, evaluate(parts_.plan.model, parameters));
+    values.insert(tested.begin(), tested.end());
     evaluated_ = version;
   }
   reported_ = version;
+  reported_at_ = std::chrono::steady_clock::now();
+  reported_values_ = values;
   log_progress(version);
-  return parts_.task.events.append(
-      MetricEvent{.step = version, .max_steps = parts_.plan.max_steps, .values = values});
+  return parts_.task.events.append(MetricEvent{
+      .step = version, .max_steps = parts_.plan.max_steps, .values = std::move(values)});
 }
 
 // For people who read along: reports may come hundreds of times in a second.
@@ -134,15 +173,18 @@ void Chief::log_progress(std::int64_t version) {
   const bool last = version >= parts_.plan.max_steps;
   if (!last && now - logged_at_ < kLogEvery) return;
   logged_at_ = now;
-  log_info(last ? "last step" : "step", {{"step", version},
-                                         {"of", parts_.plan.max_steps},
-                                         {"loss", newest_["loss"]},
-                                         {"examples_per_second", newest_["examples_per_second"]}});
+  log_info(last ? "last step" : "step",
+           {{"step", version},
+            {"of", parts_.plan.max_steps},
+            {"loss", reported_values_["loss"]},
+            {"examples_per_second", reported_values_["examples_per_second"]}});
 }
 
-Status Chief::evaluate(std::span<const float> parameters) {
+// Nothing where there is nothing to test with, or when asked to stop.
+Result<Chief::Values> Chief::evaluate(Model& model, std::span<const float> parameters) {
   const std::int64_t count = parts_.dataset.size(Split::test);
-  if (count == 0) return ok();
+  if (count == 0) return Values();
+  TRY(parts_.task.cause.of(Reason::bad_data, parts_.dataset.prepare(Split::test)));
   const std::int64_t row_width = parts_.plan.model.rows().width();
   RowBatch rows(row_width);
   Batch batch;
@@ -155,20 +197,20 @@ Status Chief::evaluate(std::span<const float> parameters) {
     if (row_width > 0) {
       rows.assign(batch.sparse);
       Status read = parts_.params.read_rows(rows.ids(), rows.rows());
-      if (!read.has_value() && parts_.task.stop.stop_requested()) return ok();
+      if (!read.has_value() && parts_.task.stop.stop_requested()) return Values();
       TRY(parts_.task.cause.of(Reason::peer_lost, std::move(read)));
     }
-    const BatchResult part =
-        parts_.plan.model.evaluate(parameters, batch, row_width > 0 ? &rows : nullptr);
+    const BatchResult part = model.evaluate(parameters, batch, row_width > 0 ? &rows : nullptr);
     sum.loss_sum += part.loss_sum;
     sum.correct += part.correct;
     sum.examples += part.examples;
   }
-  newest_["test_loss"] = sum.loss_sum / static_cast<double>(sum.examples);
+  const auto examples = static_cast<double>(sum.examples);
+  Values values{{"test_loss", sum.loss_sum / examples}};
   if (parts_.dataset.shape().classes > 0) {
-    newest_["test_accuracy"] = static_cast<double>(sum.correct) / static_cast<double>(sum.examples);
+    values["test_accuracy"] = static_cast<double>(sum.correct) / examples;
   }
-  return ok();
+  return values;
 }
 
 Status Chief::commit_under_way() {
@@ -191,7 +233,7 @@ Status Chief::commit(Checkpoint checkpoint) {
   const bool lost = !written.has_value() && is_lost_with_ps(written.error());
   if (lost && checkpoint.final_one) {
     written = snapshot_again(request);
-    checkpoint.metrics = newest_;
+    checkpoint.metrics = reported_values_;
   }
   // Training ended meanwhile, or a ps that was lost has nothing of this checkpoint.
   const bool given_up = lost || (written.has_value() && !is_one_cut(*written));
@@ -202,17 +244,36 @@ Status Chief::commit(Checkpoint checkpoint) {
     return ok();
   }
   TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
+  if (checkpoint.metrics.empty()) checkpoint.metrics = test_again(checkpoint.step);
   const Manifest manifest = manifest_of(checkpoint, shards);
   TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));
   TRY(task.events.append(ManifestEvent{.step = checkpoint.step,
                                        .manifest = file,
                                        .shards = manifest.shards,
                                        .metrics = checkpoint.metrics,
-                                       .final_one = checkpoint.final_one}));
+                                       .final_one = checkpoint.final_one || checkpoint.ordered}));
   committed_.push_back(ranked_by(saving_.metric, checkpoint.step, checkpoint.metrics));
   keep_only_steps(task.context, steps_to_keep(retention_of(saving_), committed_));
   log_info("checkpoint committed", {{"step", checkpoint.step}, {"final", checkpoint.final_one}});
   return ok();
+}
+
+// Of what was saved, which no worker has; with a model of its own, since training goes on.
+Chief::Values Chief::test_again(std::int64_t step) {
+  if (!reads_back(parts_.task.context.spec)) return {};
+  const auto test = [&]() -> Result<Values> {
+    if (!tester_) {
+      TRY_ASSIGN(JobPlan plan, plan_job(parts_.task.context.spec, shape_of(parts_.dataset),
+                                        leaf_examples(training_)));
+      tester_ = std::make_unique<JobPlan>(std::move(plan));
+    }
+    TRY_ASSIGN(const AlignedBuffer weights, parts_.params.read_snapshot(step));
+    return evaluate(tester_->model, weights.span());
+  };
+  Result<Values> tested = test();
+  if (tested.has_value()) return *std::move(tested);
+  log_warning("checkpoint not tested", {{"step", step}, {"message", tested.error().message}});
+  return {};
 }
 
 bool Chief::is_lost_with_ps(const Error& error) const {
@@ -226,8 +287,8 @@ Result<std::vector<WrittenShard>> Chief::snapshot_again(const SnapshotDesk::Requ
   Result<std::vector<WrittenShard>> written = unavailable("never asked");
   for (std::int64_t i = 0; i < tries && !parts_.task.stop.stop_requested(); ++i) {
     TRY_ASSIGN(const Pulled last, parts_.params.pull_master(parts_.plan.max_steps));
-    TRY(evaluate(last.parameters));
-    TRY(report_again(last));
+    TRY_ASSIGN(const Values tested, evaluate(parts_.plan.model, last.parameters));
+    TRY(report_again(last, tested));
     written = parts_.params.snapshot(request);
     if (written.has_value() || !is_lost_with_ps(written.error())) break;
   }
@@ -235,12 +296,10 @@ Result<std::vector<WrittenShard>> Chief::snapshot_again(const SnapshotDesk::Requ
 }
 
 // What the last report said is no longer so.
-Status Chief::report_again(const Pulled& last) {
-  newest_["lost_updates"] = static_cast<double>(last.lost_updates);
-  std::map<std::string, double> values;
-  for (const char* name : {"test_loss", "test_accuracy", "lost_updates"}) {
-    if (const auto found = newest_.find(name); found != newest_.end()) values.insert(*found);
-  }
+Status Chief::report_again(const Pulled& last, const Values& tested) {
+  Values values = tested;
+  values["lost_updates"] = static_cast<double>(last.lost_updates);
+  for (const auto& [name, value] : values) reported_values_[name] = value;
   const std::int64_t version = parts_.plan.max_steps;
   return parts_.task.events.append(
       MetricEvent{.step = version, .max_steps = version, .values = std::move(values)});
@@ -258,8 +317,8 @@ std::vector<std::int64_t> Chief::kept_with(std::int64_t step) const {
 std::vector<std::int64_t> Chief::steps_of_all(const std::vector<WrittenShard>& shards) {
   std::vector<std::int64_t> steps = shards.front().rank_steps;
   for (const WrittenShard& shard : shards) {
-    ENSURE(shard.rank_steps.size() == steps.size());
-    for (std::size_t rank = 0; rank < steps.size(); ++rank) {
+    if (shard.rank_steps.size() > steps.size()) steps.resize(shard.rank_steps.size());
+    for (std::size_t rank = 0; rank < shard.rank_steps.size(); ++rank) {
       steps[rank] = std::max(steps[rank], shard.rank_steps[rank]);
     }
   }
@@ -304,7 +363,8 @@ Status Chief::finish(const Pulled& last) {
   progress_.add(last);
   TRY(report(parts_.plan.max_steps, last.parameters, true));
   TRY(commit_under_way());
-  TRY(blame(commit({.step = parts_.plan.max_steps, .metrics = newest_, .final_one = true})));
+  TRY(blame(
+      commit({.step = parts_.plan.max_steps, .metrics = reported_values_, .final_one = true})));
   return parts_.task.cause.of(Reason::peer_lost, parts_.params.finish());
 }
 

@@ -47,10 +47,14 @@ std::optional<RowTable> empty_table(std::uint64_t seed, const JobPlan& plan) {
   return RowTable(plan.model.rows(), seed, plan.optimizer);
 }
 
-std::int64_t version_of(const Manifest& manifest) {
+Result<std::int64_t> version_of(const Manifest& manifest) {
+  constexpr double version_max = 9007199254740992.0;  // 2^53
   const auto version = manifest.scalars.find(kVersionScalar);
   if (version == manifest.scalars.end()) return manifest.step;
-  return static_cast<std::int64_t>(version->second);
+  const double number = version->second;
+  if (number >= 0 && number <= version_max) return static_cast<std::int64_t>(number);
+  return invalid("the checkpoint of step " + std::to_string(manifest.step) +
+                 " is of a version that is no count of steps");
 }
 
 Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& plan,
@@ -59,7 +63,7 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   const Share& share = plan.shares.at(index);
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
-  const std::int64_t version = version_of(manifest);
+  TRY_ASSIGN(const std::int64_t version, version_of(manifest));
   if (version > plan.max_steps) {
     return conflict("the checkpoint of step " + std::to_string(manifest.step) + " is of " +
                     std::to_string(version) + " steps, more than this training has, " +
@@ -135,22 +139,8 @@ Aggregator::Rules JobPlan::rules(const JobSpec& spec, std::size_t index) const {
           .backups = backups};
 }
 
-DataFacts facts_of(const Dataset& dataset) {
-  return {.shape = dataset.shape(), .train_examples = dataset.size(Split::train)};
-}
-
-Result<DataFacts> read_facts(const JobSpec& spec) {
-  DatasetSpec small = spec.dataset;
-  const bool drawn = small.format == "synthetic_digits";
-  if (drawn) small.train_examples = small.test_examples = 1;
-  TRY_ASSIGN(const auto dataset, open_dataset(small, spec.training.seed));
-  DataFacts facts = facts_of(*dataset);
-  if (drawn) facts.train_examples = spec.dataset.train_examples;
-  return facts;
-}
-
-Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_t batch_size) {
-  TRY_ASSIGN(Model model, Model::build(spec.model, data.shape, batch_size));
+Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size) {
+  TRY_ASSIGN(Model model, Model::build(spec.model, data.example, batch_size));
   JobPlan plan{.model = std::move(model),
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),

@@ -36,17 +36,8 @@ struct JobPlan {
   [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec, std::size_t index) const;
 };
 
-// The training data as far as a plan needs it; a ps does not keep the examples.
-struct DataFacts {
-  DataShape shape;
-  std::int64_t train_examples = 0;
-};
-DataFacts facts_of(const Dataset& dataset);
-// Without drawing what can be known without.
-Result<DataFacts> read_facts(const JobSpec& spec);
-
 // `batch_size` is the largest batch that the model is to be given.
-Result<JobPlan> plan_job(const JobSpec& spec, const DataFacts& data, std::int64_t batch_size);
+Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size);
 
 // A share of the parameters to start with: from the checkpoint where there is one, else from the
 // seed.

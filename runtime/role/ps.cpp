@@ -8,8 +8,12 @@ Result<TaskEnd> run_ps(const Task& task) {
   const TaskContext& context = task.context;
   TRY(task.phase(PhaseEvent::Phase::starting,
                  is_started_again(task) ? "its process died and was started again" : ""));
-  TRY_ASSIGN(const DataFacts data, task.cause.of(Reason::bad_data, read_facts(context.spec)));
-  TRY_ASSIGN(const JobPlan plan, task.cause.of(Reason::bad_data, plan_job(context.spec, data, 1)));
+  const JobSpec& spec = context.spec;
+  const auto examples = spec.training.epochs ? ExampleCount::needed : ExampleCount::unneeded;
+  TRY_ASSIGN(const DatasetShape data,
+             task.cause.of(Reason::bad_data, read_shape(spec.dataset, spec.training.seed, examples,
+                                                        DataCache(context.data_cache))));
+  TRY_ASSIGN(const JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, data, 1)));
   const auto index = static_cast<std::size_t>(context.key.index);
   TRY_ASSIGN(const auto server, open_share(task, plan, index));
   TRY(task.phase(PhaseEvent::Phase::running));

@@ -69,19 +69,21 @@ Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& pl
                       plan.model.rows().width() == 0 &&
                       fits_message(context.spec, plan, plan.shares[index]);
   rules.keeps_previous = rules.names_heirs && plan.shares.size() > 1;
-  TRY_ASSIGN(auto server,
-             task.cause.of(Reason::start_failed,
-                           PsServer::start({.listen = context.listen,
-                                            .token = context.token,
-                                            .first_caller_limit = first_caller_limit,
-                                            .return_limit = return_limit},
-                                           {.rules = std::move(rules),
-                                            .share = plan.shares[index],
-                                            .arena_elements = plan.model.arena_elements(),
-                                            .shard = std::move(share.shard),
-                                            .start = std::move(share.start),
-                                            .files = shard_files(task, plan, index),
-                                            .rows = std::move(share.rows)})));
+  auto started = PsServer::start({.listen = context.listen,
+                                  .stream_port = context.stream_port,
+                                  .token = context.token,
+                                  .first_caller_limit = first_caller_limit,
+                                  .return_limit = return_limit},
+                                 {.rules = std::move(rules),
+                                  .share = plan.shares[index],
+                                  .arena_elements = plan.model.arena_elements(),
+                                  .shard = std::move(share.shard),
+                                  .start = std::move(share.start),
+                                  .files = shard_files(task, plan, index),
+                                  .rows = std::move(share.rows)});
+  const bool is_taken = !started.has_value() && started.error().code == Code::conflict;
+  TRY_ASSIGN(auto server, task.cause.of(is_taken ? Reason::port_in_use : Reason::start_failed,
+                                        std::move(started)));
   log_info("ps serves", {{"listen", context.listen},
                          {"port", server->port()},
                          {"elements", plan.shares[index].elements()},

@@ -1,6 +1,8 @@
 // What a role is given to run with, and how it can end.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <stop_token>
 
 #include "runtime/files/event_log.h"
@@ -16,6 +18,13 @@ struct Task {
   FailureCause& cause;
   std::stop_token stop;  // requested by SIGTERM
 
+  // Returns once it is requested.
+  void wait_for_stop() const {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait(lock, stop, [] { return false; });
+  }
   [[nodiscard]] Status phase(PhaseEvent::Phase phase, std::string detail = "") const {
     return events.append(PhaseEvent{.phase = phase, .detail = std::move(detail)});
   }

@@ -125,7 +125,8 @@ class Training {
                         .leaf_count = owned.count(),
                         .leaves = plan_.leaves,
                         .batch_size = leaf_examples(training),
-                        .first_step = next_step()});
+                        .first_step = next_step(),
+                        .last_step = sync() ? plan_.max_steps : BatchPlan{}.last_step});
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
     batches.start();
     for (;;) {
@@ -180,6 +181,7 @@ class Training {
     const auto start = StepTimes::Clock::now();
     const Batch* const batch = batches.next();
     times_.input += StepTimes::Clock::now() - start;
+    ENSURE(batch != nullptr || task_.stop.stop_requested());  // the last step's was the last
     if (batch == nullptr) return false;
     return leaf_gradient(*batch, sum, sums);
   }
@@ -282,6 +284,7 @@ class Training {
   Status complete(Contribution& contribution, Chief* chief) {
     if (chief != nullptr) TRY(ask(*chief, contribution));
     contribution.snapshot_step = protocol_.next().snapshot_step;
+    contribution.holds = chief != nullptr && chief->holds_after(contribution.snapshot_step);
     add_residuals(contribution);
     return ok();
   }
@@ -361,8 +364,10 @@ Result<TaskEnd> run_worker(const Task& task) {
   TRY(task.phase(PhaseEvent::Phase::starting,
                  again ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
-             task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed)));
-  TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, facts_of(*dataset),
+             task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed,
+                                                          DataCache(task.context.data_cache))));
+  TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
+  TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, shape_of(*dataset),
                                                                     leaf_examples(spec.training))));
   TRY_ASSIGN(const auto own, OwnShare::open(task, plan));
   TRY_ASSIGN(auto params, open_params(task, plan));

@@ -17,18 +17,28 @@ JobSpec spec_of_gang(const LiveJob& job) {
   return spec;
 }
 
+// Who saves is the chief: the others go on until it is done.
+StopOrder order_for(const LiveJob& job, const LiveTask& task) {
+  if (task.row.state == TaskState::stopping) return StopOrder::stop;
+  return is_saving(job) && is_chief(job.row.spec, task.row.key) ? StopOrder::save : StopOrder::run;
+}
+
 WantedTask wanted(const LiveJob& job, const LiveTask& task) {
   WantedTask wish;
   wish.task.key = task.row.key;
   wish.task.token = job.token;
+  wish.token = task.token;
   wish.task.spec_hash = job.row.spec_hash;
   wish.task.spec = spec_of_gang(job);
   wish.task.cluster = job.addresses;
-  if (task.row.port != 0) wish.task.listen = "0.0.0.0:" + std::to_string(task.row.port);
+  if (listens(job.row.spec, task.row.key.role)) {
+    wish.task.listen = task.row.host + ":" + std::to_string(task.row.port);
+    wish.task.stream_port = task.row.stream_port;
+  }
   wish.resources = task.row.resources;
   wish.gpus = task.row.gpus;
   if (holds_parameters(job.row.spec, task.row.key.role)) wish.restore = job.restore;
-  wish.stop = task.row.state == TaskState::stopping;
+  wish.stop = order_for(job, task);
   wish.grace = seconds(job.row.spec.run_policy.grace_period_seconds);
   wish.events_stored = task.row.events_end;
   return wish;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "scheduler/core/lifecycle.h"
 #include "schemas/types/retention.h"
 
 namespace trainyard::scheduler {
@@ -12,6 +13,8 @@ namespace {
 // Files that a gang writes between two manifests: far fewer. What is forgotten is found again by
 // the caller when the pending checkpoint is saved (ArtifactStored, events.h).
 constexpr std::size_t stored_files_max = 4096;
+// Checkpoints whose files are still on their way: far fewer.
+constexpr std::size_t pending_max = 64;
 
 template <class Visit>
 void for_each_file(const Checkpoint& checkpoint, Visit visit) {
@@ -77,6 +80,7 @@ void replace_older(Turn& turn, LiveJob& job, const Checkpoint& by) {
 
 void commit(Turn& turn, LiveJob& job, Checkpoint checkpoint) {
   const std::int64_t step = checkpoint.step;
+  const bool is_last = checkpoint.final_one && checkpoint.attempt == job.row.attempt;
   checkpoint.state = CheckpointState::committed;
   replace_older(turn, job, checkpoint);
   for_each_file(checkpoint,
@@ -88,6 +92,12 @@ void commit(Turn& turn, LiveJob& job, Checkpoint checkpoint) {
   job.row.latest_checkpoint = job.committed.rbegin()->first;
   turn.save(job);
   retain(turn, job);
+  // The last of an attempt whose training is over needs no stop: the gang is about to end.
+  const Progress& progress = job.row.progress;
+  const bool is_over = progress.max_steps > 0 && step >= progress.max_steps;
+  if (is_last && !is_over && is_saving(job)) {
+    stop_saving(turn, job, "saved at step " + std::to_string(step));
+  }
 }
 
 bool is_refused(const LiveJob& job, std::int64_t step) {
@@ -112,6 +122,9 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
   // A committed one of the same step, of an earlier attempt, stays until this one is whole.
   turn.add(SaveCheckpoint{checkpoint});
   job.pending.insert_or_assign(manifest.step, std::move(checkpoint));
+  if (job.pending.size() <= pending_max) return;
+  give_up(turn, std::move(job.pending.begin()->second));
+  job.pending.erase(job.pending.begin());
 }
 
 void take_artifact(Turn& turn, const ArtifactStored& file) {
@@ -152,8 +165,8 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
 }
 
 Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& donor) {
-  return invalid("checkpoint.resume_from: job " + donor.first.text +
-                 " has no committed checkpoint of step " + std::to_string(donor.second));
+  return invalid("job " + donor.first.text + " has no committed checkpoint of step " +
+                 std::to_string(donor.second));
 }
 
 void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor) {

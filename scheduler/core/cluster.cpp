@@ -24,6 +24,7 @@ struct Route {
   Outcome operator()(const ActOnJob& event) const { return act(turn, event); }
   Outcome operator()(const DeleteJob& event) const { return remove(turn, event); }
   Outcome operator()(const SetCordon& event) const { return cordon(turn, event); }
+  Outcome operator()(const ForgetAgent& event) const { return forget(turn, event); }
   Outcome operator()(const AgentReport& event) const {
     take_report(turn, event);
     return ok();
@@ -40,8 +41,9 @@ struct Route {
 
 }  // namespace
 
-Cluster Cluster::restore(Saved saved, const Limits& limits, Time now) {
-  return Cluster(std::make_unique<State>(restore_state(std::move(saved), limits, now)));
+Cluster Cluster::restore(Saved saved, const Limits& limits, TokenMaker tokens, Time now) {
+  return Cluster(
+      std::make_unique<State>(restore_state(std::move(saved), limits, std::move(tokens), now)));
 }
 
 Cluster::Cluster(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -57,13 +59,15 @@ Step Cluster::step(const Event& event, const Now& now) {
   return turn.finish(std::move(outcome));
 }
 
-Result<Plan> Cluster::plan(const JobSpec& spec) const { return plan_for(*state_, spec); }
+Plan Cluster::plan(const JobSpec& spec) const { return plan_for(*state_, spec); }
 
 std::optional<Explanation> Cluster::explain(const JobId& id, const Now& now) const {
   const LiveJob* const job = state_->job(id);
   if (job == nullptr) return std::nullopt;
   return explain_job(*state_, *job, now);
 }
+
+bool Cluster::knows(const AgentId& id) const { return state_->agents.contains(id); }
 
 std::vector<AgentView> Cluster::agents(const Now& now) const {
   std::vector<AgentView> views;

@@ -17,7 +17,8 @@ void Deadlines::disarm(const JobId& job, DeadlineKind kind) {
 
 void Deadlines::disarm_all(const JobId& job) {
   using enum DeadlineKind;
-  for (const DeadlineKind kind : {backoff_over, queued_too_long, ran_too_long, no_progress}) {
+  for (const DeadlineKind kind :
+       {backoff_over, queued_too_long, ran_too_long, no_progress, saves_too_long}) {
     disarm(job, kind);
   }
 }

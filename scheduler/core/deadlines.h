@@ -13,7 +13,13 @@
 
 namespace trainyard::scheduler {
 
-enum class DeadlineKind { backoff_over, queued_too_long, ran_too_long, no_progress };
+enum class DeadlineKind {
+  backoff_over,
+  queued_too_long,
+  ran_too_long,
+  no_progress,
+  saves_too_long,
+};
 
 struct Deadline {
   Time at;
@@ -29,6 +35,8 @@ class Deadlines {
   void disarm(const JobId& job, DeadlineKind kind);
   void disarm_all(const JobId& job);
   [[nodiscard]] bool armed(const JobId& job, DeadlineKind kind) const;
+
+  [[nodiscard]] bool empty() const { return by_time_.empty(); }
 
   // Those at or before `now`, earliest first; they are no longer armed.
   std::vector<Deadline> take_due(Time now);

@@ -19,7 +19,7 @@ namespace trainyard::scheduler {
 
 // --- in ---------------------------------------------------------------------------
 
-// A new job: id, sequence, token_seed, spec, spec_json, spec_hash and times are set, the state is
+// A new job: id, sequence, spec, spec_json, spec_hash and times are set, the state is
 // `queued`. `resume_from` is the committed checkpoint that the spec's resume_from "<job>/<step>"
 // names, where the caller can read it; without it only checkpoints of jobs that are not terminal
 // are found. Outcomes: conflict (the id exists), invalid (could never fit; no such checkpoint).
@@ -43,6 +43,10 @@ struct SetCordon {
   AgentId agent;
   bool cordoned = false;
 };
+// Only an agent that is down: forget it. Outcomes: not_found; conflict in any other state.
+struct ForgetAgent {
+  AgentId agent;
+};
 // A file that a task announced is whole and durable in the artifact store. Harmless to repeat: the
 // caller posts it again at a start, and whenever a pending checkpoint is saved, for every file that
 // is already there, so that a file whose first word was lost with the old process still counts.
@@ -52,8 +56,8 @@ struct ArtifactStored {
 };
 struct Tick {};
 
-using Event =
-    std::variant<Submit, ActOnJob, DeleteJob, SetCordon, AgentReport, ArtifactStored, Tick>;
+using Event = std::variant<Submit, ActOnJob, DeleteJob, SetCordon, ForgetAgent, AgentReport,
+                           ArtifactStored, Tick>;
 
 // --- out --------------------------------------------------------------------------
 
@@ -68,6 +72,9 @@ struct SaveTask {
 };
 struct SaveAgent {
   AgentRecord agent;
+};
+struct RemoveAgent {
+  AgentId agent;
 };
 // Run events of one task that are new: rows keyed by (task, offset), so that a resend is harmless.
 // Metric events become metric points.
@@ -100,9 +107,10 @@ struct AppendJobEvent {
   Reason reason = Reason::none;
   std::int64_t attempt = 0;
   WallTime time;
+  std::optional<JobState> state = {};  // of a transition: what the job became
 };
 
-using Change = std::variant<SaveJob, RemoveJob, SaveTask, SaveAgent, AppendRunEvents,
+using Change = std::variant<SaveJob, RemoveJob, SaveTask, SaveAgent, RemoveAgent, AppendRunEvents,
                             RollBackMetrics, SaveCheckpoint, SavePartition, AppendJobEvent>;
 
 // How the event itself was met: the API turns it into an HTTP answer after the save.
@@ -129,6 +137,7 @@ struct Limits {
   Millis stop_after{60'000};    // told to agents: how long they trust silence
   Millis lost_after{90'000};    // > stop_after + the time a kill takes + drift of the clocks
   Millis silent_after{10'000};  // some missed heartbeats: shown as disconnected, takes nothing new
+  std::int64_t agents_max = 1000;  // known at once, those that are down included
   Fences fences;
 };
 

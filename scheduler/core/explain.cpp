@@ -8,23 +8,14 @@
 #include "scheduler/core/brief.h"
 #include "scheduler/core/explain_state.h"
 #include "scheduler/core/gangs.h"
+#include "scheduler/core/obstacles.h"
+#include "schemas/types/env_names.h"
 
 namespace trainyard::scheduler {
 namespace {
 
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string in_words(const Resources& r) {
-  std::string words;
-  const auto add = [&words](const std::string& part) {
-    words += (words.empty() ? "" : ", ") + part;
-  };
-  if (r.cpus > 0) add(counted(r.cpus, "cpu"));
-  if (r.memory_mb > 0) add(std::to_string(r.memory_mb) + " MB of memory");
-  if (r.gpus > 0) add(counted(r.gpus, "gpu"));
-  return words.empty() ? "nothing" : words;
 }
 
 // The group that is hardest to seat: what shortages are told for.
@@ -49,17 +40,26 @@ std::string missing_label(const Labels& has, const Labels& wanted) {
   return "";
 }
 
+std::string refused_variable(const HostInfo& host, const JobSpec& spec) {
+  for (const auto& [name, value] : spec.env) {
+    if (!is_env_allowed(name, host.allowed_env)) return name;
+  }
+  return "";
+}
+
 std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const HostShortage& host) {
   if (agent.record.state != AgentState::ready) return std::string(name_of(agent.record.state));
   if (!agent.heard) return "not heard of since the server started";
   if (agent.has_strays) return "still runs tasks that the server does not know";
   const std::string label = missing_label(agent.record.host.labels, spec.scheduling.host_labels);
   if (!label.empty()) return "lacks the label " + label;
+  const std::string variable = refused_variable(agent.record.host, spec);
+  if (!variable.empty()) return "does not allow the environment variable " + variable;
   if (host.missing != Resources{}) return "needs " + in_words(host.missing) + " more for one task";
   if (host_of(agent, Room::now).brief_bytes < brief_bytes(spec)) {
     return "has as many jobs with specs as large as theirs as it can be told of";
   }
-  if (host.tasks_that_fit == 0) return "has no free port";
+  if (host.tasks_that_fit == 0) return "has too few free ports";
   return "has room for " + counted(host.tasks_that_fit, "task") + " of the kind that is largest";
 }
 
@@ -68,9 +68,8 @@ HostShortage shortage_on(const LiveAgent& agent, const JobSpec& spec) {
   HostShortage host{
       agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
   host.missing = missing_for(group.each, agent.free);
-  const bool usable =
-      takes_tasks(agent) && carries(agent.record.host.labels, spec.scheduling.host_labels);
-  if (usable) host.tasks_that_fit = count_that_fit(group, host_of(agent, Room::now));
+  const Host now = host_of(agent, Room::now);
+  if (takes_tasks(agent) && admits(now, spec)) host.tasks_that_fit = count_that_fit(group, now);
   host.message = shortage_words(agent, spec, host);
   return host;
 }
@@ -93,7 +92,7 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
-      host->ports += task.row.port != 0 ? 1 : 0;
+      host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.stream_port != 0 ? 1 : 0);
       if (told_of.insert(host->agent).second) host->brief_bytes += brief_bytes(job->row.spec);
     }
   }
@@ -125,14 +124,15 @@ Cause why_it_waits(const State& state, const LiveJob& job, std::int64_t before) 
   if (job.row.reason == Reason::backing_off) return {Reason::backing_off, job.row.message};
   const std::vector<Host> expected = empty_hosts(state, Agents::expected);
   if (expected.empty()) return {Reason::no_agents, "no agent is ready"};
-  if (!place(spec, expected)) {
-    return {Reason::no_capacity,
-            "the agents that are ready could not hold " + gang_in_words(spec) + " even if empty"};
+  if (auto words = obstacles_in_words(spec, expected, Asked::ready); !words.empty()) {
+    return {Reason::no_capacity, std::move(words)};
   }
+  const std::string behind = "waits behind " + counted(before, "job");
   if (!place(spec, free_hosts(state))) {
-    return {Reason::no_capacity, "no room now for " + gang_in_words(spec)};
+    return {Reason::no_capacity,
+            "no room now for " + gang_in_words(spec) + (before == 0 ? "" : "; " + behind)};
   }
-  return {Reason::queued, "waits behind " + counted(before, "job")};
+  return {Reason::queued, behind};
 }
 
 void explain_waiting(const State& state, const LiveJob& job, Explanation& answer) {
@@ -148,7 +148,7 @@ void explain_waiting(const State& state, const LiveJob& job, Explanation& answer
   for (const auto& [id, agent] : state.agents) {
     answer.hosts.push_back(shortage_on(agent, job.row.spec));
   }
-  if (cause.reason == Reason::no_capacity) {
+  if (cause.reason == Reason::no_capacity && before == 0) {
     answer.would_free_enough = would_free_enough(state, job.row.spec);
   }
 }
@@ -166,25 +166,16 @@ std::string who_is_left(const LiveJob& job) {
 
 }  // namespace
 
-std::string gang_in_words(const JobSpec& spec) {
-  std::string words;
-  for (const TaskGroup& group : gang_of(spec)) {
-    words += (words.empty() ? "" : " and ") + std::to_string(group.replicas) + " " +
-             std::string(name_of(group.role)) + " of " + in_words(group.each);
+Plan plan_for(const State& state, const JobSpec& spec) {
+  const std::vector<Host> known = empty_hosts(state, Agents::known);
+  if (auto faults = obstacles(spec, known, Asked::known); !faults.empty()) {
+    return {false, {}, "would be refused", std::move(faults)};
   }
-  return words;
-}
-
-Result<Plan> plan_for(const State& state, const JobSpec& spec) {
-  if (state.agents.empty()) return Plan{false, {}, "no agent is known yet: the job would wait"};
-  if (!place(spec, empty_hosts(state, Agents::known))) {
-    return invalid("the agents that are known could not hold " + gang_in_words(spec) +
-                   " even if they were empty");
-  }
+  if (known.empty()) return {false, {}, "no agent is known yet: the job would wait", {}};
   const auto placement = place(spec, free_hosts(state));
-  if (!placement) return Plan{false, {}, "fits, but not now: the job would wait"};
+  if (!placement) return {false, {}, "fits, but not now: the job would wait", {}};
 
-  Plan plan{true, {}, "fits now"};
+  Plan plan{true, {}, "fits now", {}};
   std::map<AgentId, std::set<int>> free_gpus;
   const auto groups = gang_of(spec);
   for (const Seat& seat : *placement) {

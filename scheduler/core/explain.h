@@ -17,10 +17,18 @@ struct PlannedTask {
   std::vector<int> gpus;
 };
 
+// What is in the way of a job for good, and in which part of its spec.
+struct SpecFault {
+  std::string pointer;  // RFC 6901: "/scheduling/host_labels/zone"
+  std::string message;
+  bool operator==(const SpecFault&) const = default;
+};
+
 struct Plan {
   bool placeable_now = false;
   std::vector<PlannedTask> tasks;  // empty unless placeable_now
   std::string message;
+  std::vector<SpecFault> faults;  // what it is refused for
 };
 
 // What one host lacks for the first task of the gang that does not fit there.
@@ -43,8 +51,9 @@ struct Explanation {
   std::optional<std::int64_t> queue_length;
   WallTime not_before;  // backoff
   std::vector<HostShortage> hosts;
-  std::vector<JobId>
-      would_free_enough;  // running jobs whose end, oldest first, would let the gang in
+  // Running jobs whose end, oldest first, would let the gang in; of the next in the queue alone,
+  // since of the others those before it are placed first.
+  std::vector<JobId> would_free_enough;
 };
 
 struct AgentView {

@@ -7,12 +7,9 @@
 
 namespace trainyard::scheduler {
 
-// Where the gang would land now, if it were alone in the queue. `invalid` when agents are known and
-// all of them together could not hold it even if they were empty.
-Result<Plan> plan_for(const State& state, const JobSpec& spec);
-
-// "1 ps of 1 cpu, 1024 MB of memory and 2 worker of 1 cpu, ..."
-std::string gang_in_words(const JobSpec& spec);
+// Where the gang would land now, if it were alone in the queue. It has faults when agents are known
+// and all of them together could not hold it even if they were empty.
+Plan plan_for(const State& state, const JobSpec& spec);
 
 Explanation explain_job(const State& state, const LiveJob& job, const Now& now);
 

@@ -7,7 +7,8 @@ namespace trainyard::scheduler {
 enum class Fence { kept, removed };
 
 struct Fences {
-  Fence shown_gone = Fence::kept;  // slots are free only when the agent has shown the task gone
+  Fence shown_gone = Fence::kept;   // slots are free only when the agent has shown the task gone
+  Fence saved_first = Fence::kept;  // nothing is sent of a step that could not be saved
   Fence saved_generation = Fence::kept;  // a generation is saved before its assignment is sent
   Fence applied_generation =
       Fence::kept;                    // missing means gone only once the placing one was applied

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle.h"
+#include "scheduler/core/obstacles.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::scheduler {
@@ -48,9 +49,8 @@ class Pass {
   void park(LiveJob& job) {
     turn_.state.queue.park(job.row);
     const bool nobody = expected().empty();
-    show(
-        job, nobody ? Reason::no_agents : Reason::no_capacity,
-        nobody ? "no agent is ready" : "the agents that are ready could not hold it even if empty");
+    if (nobody) return show(job, Reason::no_agents, "no agent is ready");
+    show(job, Reason::no_capacity, obstacles_in_words(job.row.spec, expected(), Asked::ready));
   }
 
   Behind block(LiveJob& job) {
@@ -61,7 +61,7 @@ class Pass {
     return hosts_.empty() || ++looked_past_ == looked_past_max ? Behind::nobody : Behind::some;
   }
 
-  void show(LiveJob& job, Reason reason, const char* message) {
+  void show(LiveJob& job, Reason reason, const std::string& message) {
     if (job.row.reason == reason && job.row.message == message) return;
     job.row.reason = reason;
     job.row.message = message;
@@ -84,7 +84,9 @@ void welcome(Turn& turn, const LiveAgent& agent) {
   turn.state.place_now = true;
   for (const JobId& id : turn.state.queue.heads_of_parked()) {
     const Job& job = turn.state.jobs.at(id).row;
-    if (could_use(job.spec, agent)) turn.state.queue.open(job);
+    // One that waited for any agent is looked at again, if only to say what this one lacks.
+    const bool said_no_agents = job.reason == Reason::no_agents;
+    if (said_no_agents || could_use(job.spec, agent)) turn.state.queue.open(job);
   }
 }
 
@@ -108,7 +110,7 @@ std::vector<Host> free_hosts(const State& state) {
 
 bool could_use(const JobSpec& spec, const LiveAgent& agent) {
   const Host empty = host_of(agent, Room::when_empty);
-  return carries(*empty.labels, spec.scheduling.host_labels) &&
+  return admits(empty, spec) &&
          std::ranges::any_of(gang_of(spec), [&empty](const TaskGroup& group) {
            return count_that_fit(group, empty) > 0;
          });

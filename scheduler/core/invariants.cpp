@@ -15,6 +15,9 @@ class Beliefs {
   std::vector<std::string> broken() {
     for (const auto& [id, job] : state_.jobs) about_job(job);
     for (const auto& [id, agent] : state_.agents) about_agent(agent);
+    const bool nothing_waits =
+        state_.queue.size() == 0 && state_.deadlines.empty() && state_.donors.empty();
+    believe(!state_.jobs.empty() || nothing_waits, "something is kept of jobs that are gone");
     return std::move(broken_);
   }
 
@@ -39,6 +42,9 @@ class Beliefs {
     believe(!state_.awake || (state == JobState::queued) == (backs_off || waits),
             name + " is queued and forgotten, or waits and is not queued");
     believe(!(backs_off && waits), name + " backs off and is in the queue");
+    const bool may_save_on = state_.deadlines.armed(job.row.id, DeadlineKind::saves_too_long);
+    believe(!state_.awake || may_save_on == is_saving(job),
+            name + " saves without a limit, or has one and does not save");
     for (const LiveTask& task : job.tasks) about_task(job, task);
   }
 
@@ -46,7 +52,9 @@ class Beliefs {
     const std::string name = to_string(task.row.key);
     believe(task.row.key.attempt == job.row.attempt, name + " is not of the current attempt");
     const auto agent = state_.agents.find(task.row.agent);
-    believe(agent != state_.agents.end(), name + " is on an agent that is not known");
+    // Of one that is gone, so may be its agent: people delete those that are down.
+    believe(agent != state_.agents.end() || is_terminal(task.row.state),
+            name + " is on an agent that is not known");
     if (agent == state_.agents.end()) return;
     believe(agent->second.tasks.contains(task.row.key) != is_terminal(task.row.state),
             name + " holds its slots if and only if it is not gone");
@@ -74,11 +82,15 @@ class Beliefs {
       briefs[key.job] = brief_bytes(job->second.row.spec);
       slots.insert(task->row.gpus.begin(), task->row.gpus.end());
       slot_count += task->row.gpus.size();
-      if (task->row.port != 0) ports.insert(task->row.port), ++port_count;
+      for (const int port : {task->row.port, task->row.stream_port}) {
+        if (port != 0) ports.insert(port), ++port_count;
+      }
     }
     believe(agent.free + used == agent.record.host.capacity, name + " does not add up");
     believe(fits({0, 0, 0}, agent.free), name + " is overcommitted");
     believe(slots.size() == slot_count, name + " has a gpu slot with two owners");
+    believe(std::cmp_equal(slot_count, agent.record.host.capacity.gpus),
+            name + " has not as many gpu slots as it says");
     believe(ports.size() == port_count && ports == agent.taken_ports,
             name + " has a port with two owners or none");
     std::int64_t brief_bytes_used = 0;

@@ -7,7 +7,9 @@
 #include "scheduler/core/assign.h"
 #include "scheduler/core/checkpoints.h"
 #include "scheduler/core/failure.h"
+#include "scheduler/core/gangs.h"
 #include "scheduler/core/job_machine.h"
+#include "scheduler/core/obstacles.h"
 #include "scheduler/core/retry.h"
 #include "scheduler/core/run_events.h"
 #include "schemas/base/check.h"
@@ -38,7 +40,7 @@ void move(Turn& turn, LiveJob& job, JobEvent event, const Cause& cause) {
   turn.save(job);
   const std::string line = std::string(name_of(*to));
   turn.note(job, {"transition", cause.message.empty() ? line : line + ": " + cause.message, "",
-                  cause.reason});
+                  cause.reason, *to});
 }
 
 void leave_queue(Turn& turn, LiveJob& job) {
@@ -53,11 +55,12 @@ LiveTask seated(Turn& turn, const LiveJob& job, const Seat& seat) {
   const auto groups = gang_of(job.row.spec);
   LiveTask task;
   task.row.key = {job.row.id, job.row.attempt, seat.role, seat.index};
+  task.token = turn.state.tokens.task(task.row.key);
   task.row.agent = seat.agent;
   task.row.host = agent.record.host.address;
   task.row.resources = std::ranges::find(groups, seat.role, &TaskGroup::role)->each;
   task.row.assigned_at = turn.now.wall;
-  occupy(agent, job.row.spec, task.row);
+  occupy(agent, job.row.spec, task.row, turn.now.steady);
   turn.rewant(agent);
   task.generation = agent.record.generation;
   turn.save(task);
@@ -91,6 +94,13 @@ bool is_finished(const LiveJob& job) {
   return chief_done && has_final_checkpoint(job);
 }
 
+// A job that resumes from a checkpoint of its last step makes none.
+std::string how_it_finished(const LiveJob& job) {
+  if (!job.restore || job.row.progress.step > job.restore->step) return "the chief has finished";
+  return "the chief has finished: the checkpoint of step " + std::to_string(job.restore->step) +
+         " that it began from left nothing to do";
+}
+
 // The last look at the goal, when all is known that will be known.
 void settle_goal(Turn& turn, LiveJob& job) {
   JobState& goal = job.row.goal;
@@ -108,6 +118,7 @@ void settle_goal(Turn& turn, LiveJob& job) {
 // stopping -> goal, once every agent has shown that the tasks are gone.
 void consider_gone(Turn& turn, LiveJob& job) {
   if (job.row.state != JobState::stopping || !all_gone(job)) return;
+  turn.state.deadlines.disarm(job.row.id, DeadlineKind::saves_too_long);
   settle_goal(turn, job);
   drop_pending(turn, job);
   if (is_terminal(job.row.goal)) job.row.finished_at = turn.now.wall;
@@ -115,8 +126,10 @@ void consider_gone(Turn& turn, LiveJob& job) {
   move(turn, job, JobEvent::gang_gone, {job.row.reason, job.row.message});
   turn.state.place_now = true;
   if (job.row.state == JobState::queued) {
+    const std::int64_t saved = job.committed.empty() ? 0 : job.committed.rbegin()->second.attempt;
     enqueue(turn, job,
-            resumed ? Millis{0} : backoff(job.row.spec.run_policy.backoff, job.row.restarts));
+            resumed ? Millis{0}
+                    : backoff(job.row.spec.run_policy.backoff, restarts_in_vain(job.row, saved)));
   }
   job.row.goal = is_terminal(job.row.state) ? job.row.state : JobState::running;
 }
@@ -147,14 +160,33 @@ void join_queue(Turn& turn, LiveJob& job) {
   if (nobody) {
     say_why(turn, job, {Reason::no_agents, "no agent is ready"});
   } else if (standing == Queue::Standing::parked) {
+    const std::vector<Host> ready = empty_hosts(turn.state, Agents::expected);
     say_why(turn, job,
-            {Reason::no_capacity, "the agents that are ready could not hold it even if empty"});
+            {Reason::no_capacity, obstacles_in_words(job.row.spec, ready, Asked::ready)});
   } else {
     say_why(turn, job, {Reason::queued, "waits its turn"});
   }
 }
 
 namespace {
+
+// When the present run began: the first `running` after the last resume.
+WallTime run_since(const Job& job) {
+  WallTime since;
+  for (const Transition& past : job.transitions) {
+    if (past.from == JobState::suspended) since = {};
+    if (past.to == JobState::running && !since.is_set()) since = past.time;
+  }
+  return since;
+}
+
+// Only who trains has made steps. A gang that starts has none that are known of, or they are few.
+bool has_steps_to_save(const LiveJob& job) {
+  const std::int64_t begun_at = job.restore ? job.restore->step : 0;
+  const bool made_some = job.row.state == JobState::starting && job.row.progress.step > begun_at;
+  return job.row.spec.run_policy.save_seconds > 0 &&
+         (job.row.state == JobState::running || made_some);
+}
 
 // How many workers a gang began with that is not whole.
 std::string with_fewer(const LiveJob& job) {
@@ -170,7 +202,7 @@ std::string with_fewer(const LiveJob& job) {
 void start_gang(Turn& turn, LiveJob& job, const Placement& placement) {
   leave_queue(turn, job);
   ++job.row.attempt;
-  job.token = attempt_token(job.row, job.row.attempt);
+  job.token = turn.state.tokens.gang(job.row.id, job.row.attempt);
   job.restore = checkpoint_to_resume(turn.state, job);
   job.tasks.clear();
   for (const Seat& seat : placement) job.tasks.push_back(seated(turn, job, seat));
@@ -190,11 +222,21 @@ void consider_running(Turn& turn, LiveJob& job) {
   move(turn, job, JobEvent::all_running, {Reason::gang_running, "all tasks are running"});
   if (!job.row.started_at.is_set()) job.row.started_at = turn.now.wall;
   note_progress(turn, job);
-  const auto limit = job.row.spec.run_policy.max_run_seconds;
-  Deadlines& deadlines = turn.state.deadlines;
-  if (limit && !deadlines.armed(job.row.id, DeadlineKind::ran_too_long)) {
-    deadlines.arm({turn.now.steady + seconds(*limit), job.row.id, DeadlineKind::ran_too_long});
+  if (!turn.state.deadlines.armed(job.row.id, DeadlineKind::ran_too_long)) {
+    arm_run_limit(turn, job);
   }
+}
+
+Millis left_of(Millis limit, WallTime since, WallTime now) {
+  return std::clamp(limit - (now - since), Millis{0}, limit);
+}
+
+void arm_run_limit(Turn& turn, const LiveJob& job) {
+  const auto limit = job.row.spec.run_policy.max_run_seconds;
+  const WallTime since = run_since(job.row);
+  if (!limit || !since.is_set()) return;
+  const Millis left = left_of(seconds(*limit), since, turn.now.wall);
+  turn.state.deadlines.arm({turn.now.steady + left, job.row.id, DeadlineKind::ran_too_long});
 }
 
 void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause) {
@@ -205,6 +247,8 @@ void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause) {
     job.row.goal = goal;
     say_why(turn, job, cause);
     turn.save(job);
+    const bool has_time = goal == JobState::suspended;
+    if (is_saving(job) && !has_time) stop_saving(turn, job, "");
     return;
   }
   leave_queue(turn, job);
@@ -215,12 +259,39 @@ void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause) {
   consider_gone(turn, job);
 }
 
+void suspend_job(Turn& turn, LiveJob& job) {
+  const Cause saving{Reason::user_suspended, "saving before suspension"};
+  const Cause cause = is_saving(job) ? saving : Cause{saving.reason, "suspended by the user"};
+  if (!has_steps_to_save(job)) return stop_job(turn, job, JobState::suspended, cause);
+  Deadlines& deadlines = turn.state.deadlines;
+  deadlines.disarm(job.row.id, DeadlineKind::ran_too_long);
+  deadlines.disarm(job.row.id, DeadlineKind::no_progress);
+  const Millis patience = seconds(job.row.spec.run_policy.save_seconds);
+  deadlines.arm({turn.now.steady + patience, job.row.id, DeadlineKind::saves_too_long});
+  job.row.goal = JobState::suspended;
+  move(turn, job, JobEvent::stop, saving);
+  for (const LiveTask& task : job.tasks) {
+    if (is_chief(job.row.spec, task.row.key)) turn.rewant(turn.state.agents.at(task.row.agent));
+  }
+}
+
+void stop_saving(Turn& turn, LiveJob& job, const std::string& how) {
+  turn.state.deadlines.disarm(job.row.id, DeadlineKind::saves_too_long);
+  if (job.row.goal == JobState::suspended) {
+    say_why(turn, job, {Reason::user_suspended, "suspended by the user, " + how});
+  }
+  if (!how.empty()) turn.note(job, {"checkpoint", how + ": the gang is stopped"});
+  ask_to_stop(turn, job);
+  consider_gone(turn, job);
+}
+
 void resume_job(Turn& turn, LiveJob& job) {
   const Cause cause{Reason::user_resumed, "resumed by the user"};
   if (job.row.state == JobState::stopping) {
     job.row.goal = JobState::queued;
     say_why(turn, job, cause);
     turn.save(job);
+    arm_run_limit(turn, job);  // it was never suspended
     return;
   }
   move(turn, job, JobEvent::resume, cause);
@@ -230,6 +301,7 @@ void resume_job(Turn& turn, LiveJob& job) {
 void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
   LiveAgent& agent = turn.state.agents.at(task.row.agent);
   vacate(agent, job.row.spec, task.row);
+  if (end.cause.reason == Reason::port_in_use) shun_ports(agent, task.row, turn.now.steady);
   turn.rewant(agent);
   turn.state.place_now = true;
 
@@ -244,9 +316,11 @@ void end_task(Turn& turn, LiveJob& job, LiveTask& task, const TaskEnd& end) {
 
   if (end.state != TaskState::succeeded) {
     note_failure(turn, job, task, end);
+    if (is_saving(job))
+      stop_saving(turn, job, task_name(task.row.key) + " ended before it was saved");
   } else if (is_chief(job.row.spec, task.row.key)) {
     consider_running(turn, job);
-    stop_job(turn, job, JobState::succeeded, {Reason::completed, "the chief has finished"});
+    stop_job(turn, job, JobState::succeeded, {Reason::completed, how_it_finished(job)});
   } else {
     consider_running(turn, job);
   }

@@ -29,6 +29,21 @@ void consider_running(Turn& turn, LiveJob& job);
 // goal only for one that outranks it: queued < suspended < succeeded < failed < cancelled.
 void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause);
 
+// -> stopping towards `suspended`, at once where there is nothing to save. Else the chief saves
+// first, and stop_saving() follows when its checkpoint is committed or run_policy.save_seconds are
+// over. A goal of stop_job() that outranks `suspended` does not wait for that, nor does the end of
+// a task.
+void suspend_job(Turn& turn, LiveJob& job);
+
+// Whatever is saved by now: the tasks are asked to stop.
+void stop_saving(Turn& turn, LiveJob& job, const std::string& how);
+
+// What is left of max_run_seconds, counted from the first `running` since the job was suspended.
+void arm_run_limit(Turn& turn, const LiveJob& job);
+
+// The time left of `limit` that began at `since`, never more than all of it.
+Millis left_of(Millis limit, WallTime since, WallTime now);
+
 // suspended, or stopping towards it -> queued.
 void resume_job(Turn& turn, LiveJob& job);
 

@@ -92,6 +92,12 @@ void give_up_on_end(Turn& turn, LiveJob& job) {
   stop_job(turn, job, JobState::failed, {Reason::run_timeout, "ran longer than max_run_seconds"});
 }
 
+void give_up_on_saving(Turn& turn, LiveJob& job) {
+  if (!is_saving(job)) return;
+  const std::int64_t limit = job.row.spec.run_policy.save_seconds;
+  stop_saving(turn, job, "not saved within save_seconds (" + std::to_string(limit) + ")");
+}
+
 void ring(Turn& turn, LiveJob& job, DeadlineKind kind) {
   switch (kind) {
     case DeadlineKind::backoff_over: job.row.not_before = {}; return join_queue(turn, job);
@@ -100,6 +106,7 @@ void ring(Turn& turn, LiveJob& job, DeadlineKind kind) {
                       {Reason::queue_timeout, "waited longer than max_queued_seconds"});
     case DeadlineKind::ran_too_long: return give_up_on_end(turn, job);
     case DeadlineKind::no_progress: return give_up_on_progress(turn, job);
+    case DeadlineKind::saves_too_long: return give_up_on_saving(turn, job);
   }
 }
 

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "scheduler/core/brief.h"
+#include "schemas/types/env_names.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -30,7 +32,7 @@ std::int64_t fit_count(const TaskGroup& group, const Resources& free, std::int64
   bound_by(group.each.cpus, free.cpus);
   bound_by(group.each.memory_mb, free.memory_mb);
   bound_by(group.each.gpus, free.gpus);
-  bound_by(1, ports);
+  bound_by(group.ports, ports);
   return count;
 }
 
@@ -39,7 +41,7 @@ void seat(Candidate& on, const TaskGroup& group, Placement& seats) {
                                    [&](const Seat& s) { return s.role == group.role; });
   seats.push_back({group.role, index, on.host->agent});
   on.free = on.free - group.each;
-  --on.ports;
+  on.ports -= group.ports;
   ++on.gang_tasks;
   ++on.role_tasks;
 }
@@ -96,8 +98,9 @@ std::optional<Placement> seat_all(std::vector<Candidate> hosts, std::span<const 
 
 std::vector<TaskGroup> gang_of(const JobSpec& spec) {
   std::vector<TaskGroup> groups;
-  const auto add = [&groups](Role role, const RoleSpec& of) {
-    if (of.replicas > 0) groups.push_back({role, of.replicas, of.resources, of.placement});
+  const auto add = [&](Role role, const RoleSpec& of) {
+    const std::int64_t ports = listens(spec, role) ? 2 : 1;
+    if (of.replicas > 0) groups.push_back({role, of.replicas, of.resources, of.placement, ports});
   };
   add(Role::ps, spec.ps);
   add(Role::worker, spec.worker);
@@ -113,6 +116,16 @@ bool carries(const Labels& has, const Labels& wanted) {
   });
 }
 
+bool admits(const Host& host, const JobSpec& spec) {
+  const auto is_allowed = [&host](const auto& variable) {
+    const std::string& name = variable.first;
+    return host.allowed_env == nullptr ? is_env_allowed_everywhere(name)
+                                       : is_env_allowed(name, *host.allowed_env);
+  };
+  return carries(*host.labels, spec.scheduling.host_labels) &&
+         std::ranges::all_of(spec.env, is_allowed);
+}
+
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
   return fit_count(group, host.free, host.ports);
 }
@@ -125,7 +138,7 @@ std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> ho
   std::vector<Candidate> candidates;
   const std::int64_t brief = brief_bytes(spec);
   for (const Host& host : hosts) {
-    if (!carries(*host.labels, spec.scheduling.host_labels) || host.brief_bytes < brief) continue;
+    if (!admits(host, spec) || host.brief_bytes < brief) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
     if (std::ranges::any_of(groups, holds_one))
       candidates.push_back({&host, host.free, host.ports});

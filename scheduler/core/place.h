@@ -21,6 +21,7 @@ struct TaskGroup {
   std::int64_t replicas = 0;
   Resources each;
   PlacementPolicy policy = PlacementPolicy::pack;
+  std::int64_t ports = 1;  // that each is given
 };
 std::vector<TaskGroup> gang_of(
     const JobSpec& spec);  // groups of at least one replica, in order of Role
@@ -29,9 +30,10 @@ std::vector<TaskGroup> gang_of(
 struct Host {
   AgentId agent;
   Resources free;
-  std::int64_t ports = 0;  // free ones: every task is given one
+  std::int64_t ports = 0;  // free ones
   const std::map<std::string, std::string>* labels = nullptr;
   std::int64_t brief_bytes = briefs_bytes_max;  // for more jobs in its assignment (brief.h)
+  const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow; as `labels`
 };
 
 struct Seat {
@@ -43,6 +45,9 @@ using Placement = std::vector<Seat>;  // in order of (role, index)
 
 using Labels = std::map<std::string, std::string>;
 bool carries(const Labels& has, const Labels& wanted);
+
+// Whether the host has the labels that the spec asks for and allows the variables that it sets.
+bool admits(const Host& host, const JobSpec& spec);
 
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);

@@ -3,13 +3,18 @@
 #include <iterator>
 
 #include "schemas/base/check.h"
+#include "schemas/types/env_names.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::scheduler {
 
 QueueKey queue_key(const Job& job) { return {job.spec.scheduling.priority, job.sequence}; }
 
 Shape shape_of(const JobSpec& spec) {
-  Shape shape{{}, spec.scheduling.host_labels};
+  Shape shape{{}, spec.scheduling.host_labels, {}};
+  for (const auto& [name, value] : spec.env) {
+    if (!is_env_allowed_everywhere(name)) shape.env.push_back(name);
+  }
   const auto add = [&shape](const RoleSpec& role) {
     const Resources& each = role.resources;
     shape.numbers.insert(shape.numbers.end(), {role.replicas, each.cpus, each.memory_mb, each.gpus,
@@ -20,6 +25,7 @@ Shape shape_of(const JobSpec& spec) {
   add(spec.chief.value_or(RoleSpec{}));
   add(spec.evaluator.value_or(RoleSpec{}));
   shape.numbers.push_back(spec.worker.min_replicas.value_or(spec.worker.replicas));
+  shape.numbers.push_back(listens(spec, Role::worker) ? 1 : 0);  // on more ports
   return shape;
 }
 

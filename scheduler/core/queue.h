@@ -33,6 +33,7 @@ QueueKey queue_key(const Job& job);
 struct Shape {
   std::vector<std::int64_t> numbers;
   std::map<std::string, std::string> labels;
+  std::vector<std::string> env;  // names that not every agent allows
   auto operator<=>(const Shape&) const = default;
 };
 Shape shape_of(const JobSpec& spec);

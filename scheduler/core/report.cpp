@@ -39,7 +39,10 @@ TaskEnd end_of(const TaskAttempt& row, const TaskReport& report) {
 // nothing back.
 void advance(Turn& turn, LiveJob& job, LiveTask& task, const TaskReport& report) {
   TaskAttempt& row = task.row;
-  const bool further = report.state > row.state && !is_terminal(report.state);
+  // Who stops a task unasked, its lease being over, shows its end soon. Until then it is not one
+  // that the server has asked to stop.
+  const bool unasked = report.state == TaskState::stopping;
+  const bool further = !unasked && report.state > row.state && !is_terminal(report.state);
   const bool has_new_process = report.pid != 0 && report.pid != row.pid;
   if (!further && !has_new_process && !row.agent_silent) return;
   if (further) row.state = report.state;
@@ -54,12 +57,29 @@ void advance(Turn& turn, LiveJob& job, LiveTask& task, const TaskReport& report)
   turn.save(job);  // its roles are shown with it
 }
 
+// In a time that does not tell how much of it is right.
+bool is_same_token(std::string_view one, std::string_view other) {
+  if (one.size() != other.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    difference |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(other[i]);
+  }
+  return difference == 0;
+}
+
+// A process that a server of before has placed goes on with the token that it was given.
+bool is_own(const LiveJob& job, const LiveTask& task, const TaskReport& report) {
+  if (is_same_token(report.token, task.token)) return true;
+  return job.row.token_seed != 0 &&
+         is_same_token(report.token, token_of_before(job.row, job.row.attempt));
+}
+
 // False: a task that the server does not have here.
 bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
   LiveJob* const job = turn.state.job(report.key.job);
   LiveTask* const task = job == nullptr ? nullptr : job->find(report.key);
   if (task == nullptr || is_terminal(task->row.state)) return false;
-  if (task->row.agent != agent.record.id || report.token != job->token) return false;
+  if (task->row.agent != agent.record.id || !is_own(*job, *task, report)) return false;
 
   take_run_events(turn, *job, *task, report);
   advance(turn, *job, *task, report);
@@ -118,6 +138,16 @@ std::string why_refused(const Turn& turn, const LiveAgent& agent, const AgentRep
   return {};
 }
 
+// Each agent that is known costs memory and a row until someone deletes it.
+Status room_for(const State& state, const AgentId& agent) {
+  const bool is_full = std::cmp_greater_equal(state.agents.size(), state.limits.agents_max);
+  if (!is_full || state.agents.contains(agent)) return ok();
+  return unavailable(
+      "the server knows " + std::to_string(state.agents.size()) +
+      " agents already, as many as it may (--agents-max): delete those that are down "
+      "and gone for good");
+}
+
 bool shows_no_process(const AgentReport& report) {
   return std::ranges::all_of(report.tasks,
                              [](const TaskReport& task) { return is_terminal(task.state); });
@@ -126,9 +156,12 @@ bool shows_no_process(const AgentReport& report) {
 }  // namespace
 
 void take_report(Turn& turn, const AgentReport& report) {
+  if (const Status room = room_for(turn.state, report.agent); !room) {
+    return turn.refuse(report, room.error());
+  }
   LiveAgent& agent = meet(turn, report);
   if (std::string why = why_refused(turn, agent, report); !why.empty()) {
-    return turn.refuse(report, std::move(why));
+    return turn.refuse(report, conflict(std::move(why)));
   }
   const Fences& fences = turn.state.limits.fences;
   const bool is_new_start =

@@ -25,9 +25,13 @@ void restore_tasks(State& state, std::vector<TaskAttempt> rows) {
   for (TaskAttempt& row : rows) {
     LiveJob* const job = state.job(row.key.job);
     LiveAgent* const agent = state.agent(row.agent);
-    if (job == nullptr || agent == nullptr || row.key.attempt != job->row.attempt) continue;
-    if (!is_terminal(row.state)) occupy_again(*agent, job->row.spec, row);
-    job->tasks.push_back({std::move(row), agent->record.generation});
+    if (job == nullptr || row.key.attempt != job->row.attempt) continue;
+    const bool gone = is_terminal(row.state);  // its agent may have been deleted since
+    if (agent == nullptr && !gone) continue;
+    if (!gone) occupy_again(*agent, job->row.spec, row);
+    std::string token = state.tokens.task(row.key);
+    job->tasks.push_back(
+        {std::move(row), std::move(token), agent == nullptr ? 0 : agent->record.generation});
   }
 }
 
@@ -43,21 +47,6 @@ void restore_checkpoints(State& state, std::vector<Checkpoint> checkpoints) {
   }
   const auto found = state.donors;
   for (const auto& [donor, checkpoint] : found) release_donor(state, donor);
-}
-
-// The time left of `limit` that began at `since`.
-Millis left_of(Millis limit, WallTime since, WallTime now) {
-  return std::clamp(limit - (now - since), Millis{0}, limit);
-}
-
-// When the present run began: the first `running` after the last resume.
-WallTime run_since(const Job& job) {
-  WallTime since;
-  for (const Transition& past : job.transitions) {
-    if (past.from == JobState::suspended) since = {};
-    if (past.to == JobState::running && !since.is_set()) since = past.time;
-  }
-  return since;
 }
 
 void wake_waiting(Turn& turn, LiveJob& job) {
@@ -78,23 +67,26 @@ void wake_job(Turn& turn, LiveJob& job) {
   if (state == JobState::suspended) return;
   if (state == JobState::queued) wake_waiting(turn, job);
   if (state == JobState::starting || state == JobState::running) note_progress(turn, job);
-  const auto limit = job.row.spec.run_policy.max_run_seconds;
-  const WallTime since = run_since(job.row);
-  if (!limit || !since.is_set()) return;
-  const Millis left = left_of(seconds(*limit), since, turn.now.wall);
-  turn.state.deadlines.arm({turn.now.steady + left, job.row.id, DeadlineKind::ran_too_long});
+  if (is_saving(job)) {
+    const Millis limit = seconds(job.row.spec.run_policy.save_seconds);
+    const Millis left = left_of(limit, job.row.transitions.back().time, turn.now.wall);
+    turn.state.deadlines.arm({turn.now.steady + left, job.row.id, DeadlineKind::saves_too_long});
+  }
+  const bool is_to_sleep = state == JobState::stopping && job.row.goal == JobState::suspended;
+  if (!is_to_sleep) arm_run_limit(turn, job);
 }
 
 }  // namespace
 
-State restore_state(Saved saved, const Limits& limits, Time now) {
+State restore_state(Saved saved, const Limits& limits, TokenMaker tokens, Time now) {
   State state;
   state.limits = limits;
+  state.tokens = std::move(tokens);
   restore_agents(state, std::move(saved.agents), now);
   for (Job& row : saved.jobs) {
     LiveJob& job = state.jobs[row.id];
     job.row = std::move(row);
-    job.token = attempt_token(job.row, job.row.attempt);
+    job.token = state.tokens.gang(job.row.id, job.row.attempt);
   }
   restore_tasks(state, std::move(saved.tasks));
   restore_checkpoints(state, std::move(saved.checkpoints));

@@ -6,6 +6,7 @@
 namespace trainyard::scheduler {
 
 Account account_of(Reason cause) {
+  if (cause == Reason::no_space) return Account::user;
   return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
 }
 
@@ -22,13 +23,27 @@ bool may_restart(const Job& job, Reason cause) {
   return job.restarts.user < job.spec.run_policy.max_restarts;
 }
 
-Millis backoff(const BackoffSpec& spec, const Restarts& restarts) {
-  const auto earlier =
-      static_cast<double>(std::max<std::int64_t>(restarts.user + restarts.infra - 1, 0));
+Millis backoff(const BackoffSpec& spec, std::int64_t restarts) {
+  const auto earlier = static_cast<double>(std::max<std::int64_t>(restarts - 1, 0));
   const double wait =
       static_cast<double>(spec.initial_seconds) * std::pow(spec.multiplier, earlier);
   const double longest = static_cast<double>(spec.max_seconds);
   return Millis{static_cast<std::int64_t>(std::min(wait, longest) * 1000.0)};
+}
+
+std::int64_t restarts_in_vain(const Job& job, std::int64_t saved) {
+  std::int64_t useful = saved;  // attempt
+  WallTime runs_since;
+  for (const Transition& past : job.transitions) {
+    if (past.to == JobState::running) runs_since = past.time;
+    const bool ran_long = past.from == JobState::running && runs_since.is_set() &&
+                          past.time - runs_since >= run_worth_counting;
+    if (ran_long) useful = std::max(useful, past.attempt);
+  }
+  return std::ranges::count_if(job.transitions, [useful](const Transition& past) {
+    return past.to == JobState::queued && past.from == JobState::stopping &&
+           past.attempt >= useful && past.reason != Reason::user_resumed;
+  });
 }
 
 }  // namespace trainyard::scheduler

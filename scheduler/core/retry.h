@@ -8,7 +8,8 @@
 namespace trainyard::scheduler {
 
 // Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts.
-// NO_PROGRESS (class POLICY) is the user's: most often the program hangs.
+// NO_PROGRESS (class POLICY) is the user's: most often the program hangs. So is NO_SPACE: a disk
+// that is full stays full until somebody makes room.
 enum class Account { user, infra };
 Account account_of(Reason cause);
 
@@ -25,6 +26,14 @@ bool may_restart(const Job& job, Reason cause);
 
 // The wait before the next attempt, after `restarts` of them: initial * multiplier^(restarts - 1),
 // at most max.
-Millis backoff(const BackoffSpec& spec, const Restarts& restarts);
+Millis backoff(const BackoffSpec& spec, std::int64_t restarts);
+
+// An attempt that has trained for so long has made progress, though it saved nothing.
+inline constexpr Millis run_worth_counting{600'000};
+
+// How often the job was started again, the coming time included, since an attempt made progress:
+// committed a checkpoint (the newest is of the attempt `saved`; 0: there is none) or ran for
+// run_worth_counting.
+std::int64_t restarts_in_vain(const Job& job, std::int64_t saved);
 
 }  // namespace trainyard::scheduler

@@ -9,6 +9,8 @@
 namespace trainyard::scheduler {
 namespace {
 
+constexpr std::size_t metrics_max = 10'000;  // names that a job shows the newest values of
+
 // The meaning of one event of one task. No default: a new kind of event does not compile until it
 // has one.
 struct Meaning {
@@ -35,7 +37,10 @@ struct Meaning {
     if (metric.step > progress.step) note_progress(turn, job);
     progress.step = std::max(progress.step, metric.step);
     if (metric.max_steps > 0) progress.max_steps = metric.max_steps;
-    for (const auto& [name, value] : metric.values) progress.metrics.insert_or_assign(name, value);
+    for (const auto& [name, value] : metric.values) {
+      const bool fits = progress.metrics.size() < metrics_max || progress.metrics.contains(name);
+      if (fits) progress.metrics.insert_or_assign(name, value);
+    }
     progress.reported_at = time;
     turn.save(job);
   }

@@ -1,20 +1,23 @@
 #include "scheduler/core/state.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "scheduler/core/brief.h"
 #include "schemas/base/check.h"
+#include "schemas/types/task_context.h"
 
 namespace trainyard::scheduler {
 namespace {
 
-std::vector<int> slots_of(const HostInfo& host) {
-  std::vector<int> slots;
-  for (std::int64_t i = 0; i < host.capacity.gpus; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    slots.push_back(at < host.gpus.size() ? host.gpus[at].index : static_cast<int>(i));
+// As many as the capacity says, whatever is described: place() counts, occupy() takes.
+std::set<int> slots_of(const HostInfo& host) {
+  std::set<int> slots;
+  for (const GpuInfo& gpu : host.gpus) {
+    if (std::cmp_less(slots.size(), host.capacity.gpus)) slots.insert(gpu.index);
   }
+  for (int next = 0; std::cmp_less(slots.size(), host.capacity.gpus); ++next) slots.insert(next);
   return slots;
 }
 
@@ -22,18 +25,30 @@ std::int64_t port_count(const HostInfo& host) {
   return std::max(0, host.last_port - host.first_port + 1);
 }
 
-// Goes round the range, so that a port just freed, or one that another program holds, is not next
-// again.
-int take_port(LiveAgent& agent) {
+// Goes round the range, so that a port just freed is not next again.
+template <class MayTake>
+std::optional<int> next_port(const LiveAgent& agent, const MayTake& may_take) {
   const HostInfo& host = agent.record.host;
+  ENSURE(std::cmp_less(agent.taken_ports.size(), port_count(host)));
   const auto in_range = [&host](int port) {
     return port < host.first_port || port > host.last_port ? host.first_port : port;
   };
   int port = in_range(agent.next_port);
-  while (agent.taken_ports.contains(port)) port = in_range(port + 1);
-  agent.taken_ports.insert(port);
-  agent.next_port = port + 1;
-  return port;
+  for (std::int64_t tried = 0; tried < port_count(host); ++tried, port = in_range(port + 1)) {
+    if (!agent.taken_ports.contains(port) && may_take(port)) return port;
+  }
+  return std::nullopt;
+}
+
+// One that another program held not long ago is taken only where there is no other.
+int take_port(LiveAgent& agent, Time now) {
+  std::erase_if(agent.shunned_ports, [now](const auto& port) { return port.second <= now; });
+  auto port = next_port(agent, [&](int one) { return !agent.shunned_ports.contains(one); });
+  if (!port) port = next_port(agent, [](int) { return true; });
+  ENSURE(port.has_value());  // placement counts them
+  agent.taken_ports.insert(*port);
+  agent.next_port = *port + 1;
+  return *port;
 }
 
 bool has_task_of(const LiveAgent& agent, const JobId& job) {
@@ -77,10 +92,17 @@ LiveTask* State::task(const TaskKey& key) {
 Host host_of(const LiveAgent& agent, Room room) {
   const HostInfo& info = agent.record.host;
   const std::int64_t ports = port_count(info);
-  if (room == Room::when_empty) return {agent.record.id, info.capacity, ports, &info.labels};
+  if (room == Room::when_empty) {
+    return {agent.record.id, info.capacity,    ports,
+            &info.labels,    briefs_bytes_max, &info.allowed_env};
+  }
   const auto taken = static_cast<std::int64_t>(agent.taken_ports.size());
-  return {agent.record.id, agent.free, ports - taken, &info.labels,
-          briefs_bytes_max - agent.brief_bytes};
+  return {agent.record.id,
+          agent.free,
+          ports - taken,
+          &info.labels,
+          briefs_bytes_max - agent.brief_bytes,
+          &info.allowed_env};
 }
 
 bool takes_tasks(const LiveAgent& agent) {
@@ -90,30 +112,33 @@ bool takes_tasks(const LiveAgent& agent) {
 bool is_expected(const LiveAgent& agent) { return agent.record.state == AgentState::ready; }
 
 void clear_slots(LiveAgent& agent) {
-  const std::vector<int> slots = slots_of(agent.record.host);
   agent.free = agent.record.host.capacity;
-  agent.free_gpus = {slots.begin(), slots.end()};
+  agent.free_gpus = slots_of(agent.record.host);
   agent.taken_ports.clear();
   agent.brief_bytes = 0;
   agent.tasks.clear();
 }
 
-void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task) {
+void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now) {
   ENSURE(fits(task.resources, agent.free));
+  ENSURE(std::cmp_greater_equal(agent.free_gpus.size(), task.resources.gpus));
   for (std::int64_t i = 0; i < task.resources.gpus; ++i) {
     task.gpus.push_back(*agent.free_gpus.begin());
     agent.free_gpus.erase(agent.free_gpus.begin());
   }
   agent.free = agent.free - task.resources;
-  task.port = take_port(agent);
+  task.port = take_port(agent, now);
+  if (listens(spec, task.key.role)) task.stream_port = take_port(agent, now);
   add_task(agent, spec, task.key);
 }
 
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   for (const int slot : task.gpus) agent.free_gpus.erase(slot);
   agent.free = agent.free - task.resources;
-  if (task.port != 0) agent.taken_ports.insert(task.port);
-  agent.next_port = std::max(agent.next_port, task.port + 1);
+  for (const int port : {task.port, task.stream_port}) {
+    if (port != 0) agent.taken_ports.insert(port);
+    agent.next_port = std::max(agent.next_port, port + 1);
+  }
   add_task(agent, spec, task.key);
 }
 
@@ -122,12 +147,24 @@ void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   if (!has_task_of(agent, task.key.job)) agent.brief_bytes -= brief_bytes(spec);
   agent.free_gpus.insert(task.gpus.begin(), task.gpus.end());
   agent.free = agent.free + task.resources;
-  agent.taken_ports.erase(task.port);
+  for (const int port : {task.port, task.stream_port}) agent.taken_ports.erase(port);
+}
+
+void shun_ports(LiveAgent& agent, const TaskAttempt& task, Time now) {
+  for (const int port : {task.port, task.stream_port}) {
+    if (port != 0) agent.shunned_ports[port] = now + port_shunned_for;
+  }
 }
 
 bool all_gone(const LiveJob& job) {
   return std::ranges::all_of(job.tasks,
                              [](const LiveTask& task) { return is_terminal(task.row.state); });
+}
+
+bool is_saving(const LiveJob& job) {
+  return job.row.state == JobState::stopping &&
+         std::ranges::any_of(
+             job.tasks, [](const LiveTask& task) { return task.row.state < TaskState::stopping; });
 }
 
 }  // namespace trainyard::scheduler

@@ -15,11 +15,13 @@
 #include "scheduler/core/events.h"
 #include "scheduler/core/place.h"
 #include "scheduler/core/queue.h"
+#include "scheduler/core/token_maker.h"
 
 namespace trainyard::scheduler {
 
 struct LiveTask {
   TaskAttempt row;
+  std::string token;  // that its agent shows
   // Of its agent, when it was placed: a report that has applied this generation must show the task.
   std::int64_t generation = 0;
 };
@@ -27,7 +29,7 @@ struct LiveTask {
 struct LiveJob {
   Job row;
   std::vector<LiveTask> tasks;        // of the current attempt, in order of key; empty while queued
-  std::string token;                  // of the current attempt
+  std::string token;                  // that tasks of the current attempt show one another
   ClusterSpec addresses;              // of the current attempt
   std::optional<Checkpoint> restore;  // what the current attempt started from
   std::map<std::int64_t, Checkpoint> committed;  // by step
@@ -44,17 +46,19 @@ struct LiveAgent {
   Resources free;
   std::set<int> free_gpus;  // slot numbers
   std::set<int> taken_ports;
-  std::int64_t brief_bytes = 0;  // of the jobs of `tasks`
-  int next_port = 0;             // where the search for a free port goes on
-  std::set<TaskKey> tasks;       // that are not gone
-  Time heard_at;                 // or the start of the server: every silence starts again then
-  bool heard = false;            // since the server started
+  std::int64_t brief_bytes = 0;       // of the jobs of `tasks`
+  int next_port = 0;                  // where the search for a free port goes on
+  std::map<int, Time> shunned_ports;  // another program held them; until then
+  std::set<TaskKey> tasks;            // that are not gone
+  Time heard_at;                      // or the start of the server: every silence starts again then
+  bool heard = false;                 // since the server started
   bool has_strays = false;       // shows processes that the server does not know: takes nothing new
   std::int64_t last_number = 0;  // newest report of the epoch
 };
 
 struct State {
   Limits limits;
+  TokenMaker tokens;
   std::map<JobId, LiveJob> jobs;
   std::map<AgentId, LiveAgent> agents;
   std::map<std::pair<JobId, std::int64_t>, Checkpoint>
@@ -79,13 +83,21 @@ bool is_expected(const LiveAgent& agent);
 
 // Everything back: the agent has no task.
 void clear_slots(LiveAgent& agent);
-// Takes GPU slots (lowest first) and, for a task that listens, a port; both are written into the
+// Takes GPU slots (lowest first) and a port, two for a task that listens; all are written into the
 // task.
-void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task);
+void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now);
 // Takes exactly what the row says, after a restart.
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
 void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
 
+// Another program holds one of the task's ports, which one is not known: both are left alone for a
+// while, if there are others.
+inline constexpr Millis port_shunned_for{300'000};
+void shun_ports(LiveAgent& agent, const TaskAttempt& task, Time now);
+
 bool all_gone(const LiveJob& job);
+
+// The job is stopping, and its tasks have yet to be asked to: the chief saves what they have first.
+bool is_saving(const LiveJob& job);
 
 }  // namespace trainyard::scheduler

@@ -13,9 +13,18 @@ void Turn::rewant(LiveAgent& agent) {
   if (state.limits.fences.saved_generation == Fence::kept) save(agent);
 }
 
+void Turn::forget(const LiveAgent& agent) {
+  const AgentId id = agent.record.id;
+  agents_.erase(id);
+  rewanted_.erase(id);
+  answered_.erase(id);
+  add(RemoveAgent{id});
+  state.agents.erase(id);
+}
+
 void Turn::note(const LiveJob& job, Note note) {
   add(AppendJobEvent{job.row.id, std::move(note.kind), std::move(note.message),
-                     std::move(note.task), note.reason, job.row.attempt, now.wall});
+                     std::move(note.task), note.reason, job.row.attempt, now.wall, note.state});
 }
 
 Step Turn::finish(Outcome outcome) {

@@ -32,9 +32,13 @@ class Turn {
   // The agent is sent what it should have, changed or not.
   void answer(const LiveAgent& agent) { answered_.insert(agent.record.id); }
 
+  // The agent has no task, and is no longer known.
+  void forget(const LiveAgent& agent);
+
   // The report is not taken, and whoever sent it is told why.
-  void refuse(const AgentReport& report, std::string why) {
-    refused_.push_back({report.agent, report.instance, report.epoch, std::move(why)});
+  void refuse(const AgentReport& report, Error error) {
+    refused_.push_back(
+        {report.agent, report.instance, report.epoch, std::move(error.message), error.code});
   }
 
   // One line of the job's timeline.
@@ -43,6 +47,7 @@ class Turn {
     std::string message;
     std::string task = {};
     Reason reason = Reason::none;
+    std::optional<JobState> state = {};  // of a transition
   };
   void note(const LiveJob& job, Note note);
 

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "scheduler/core/checkpoints.h"
-#include "scheduler/core/explain_state.h"
+#include "scheduler/core/gangs.h"
 #include "scheduler/core/lifecycle.h"
 #include "scheduler/core/liveness.h"
+#include "scheduler/core/obstacles.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -48,7 +49,7 @@ Outcome suspend(Turn& turn, LiveJob& job) {
   if (job.row.state == JobState::suspended) return ok();
   const bool stopping = job.row.state == JobState::stopping;
   if (stopping && is_terminal(job.row.goal)) return refusal(job, "suspended");
-  stop_job(turn, job, JobState::suspended, {Reason::user_suspended, "suspended by the user"});
+  suspend_job(turn, job);
   return ok();
 }
 
@@ -66,11 +67,13 @@ Outcome submit(Turn& turn, const Submit& event) {
   if (turn.state.job(event.job.id) != nullptr) {
     return conflict("job " + event.job.id.text + " exists already");
   }
-  if (const auto plan = plan_for(turn.state, event.job.spec); !plan) return plan.error();
+  const auto known = empty_hosts(turn.state, Agents::known);
+  const auto words = obstacles_in_words(event.job.spec, known, Asked::known);
+  if (!words.empty()) return invalid(words);
   TRY(keep_donor(turn, event));
   LiveJob& job = turn.state.jobs[event.job.id];
   job.row = event.job;
-  turn.note(job, {"transition", "queued: submitted"});
+  turn.note(job, {.kind = "transition", .message = "queued: submitted", .state = JobState::queued});
   enqueue(turn, job, Millis{0});
   return ok();
 }
@@ -103,6 +106,20 @@ Outcome cordon(Turn& turn, const SetCordon& event) {
   LiveAgent* const agent = turn.state.agent(event.agent);
   if (agent == nullptr) return not_found("agent " + event.agent.text + " is not known");
   set_cordon(turn, *agent, event.cordoned);
+  return ok();
+}
+
+Outcome forget(Turn& turn, const ForgetAgent& event) {
+  const LiveAgent* const agent = turn.state.agent(event.agent);
+  if (agent == nullptr) return not_found("agent " + event.agent.text + " is not known");
+  if (agent->record.state != AgentState::down || !agent->tasks.empty()) {
+    const bool leaves = agent->record.state == AgentState::down;
+    return conflict("agent " + event.agent.text + " cannot be deleted: it " +
+                    (leaves ? "still has tasks"
+                            : "is " + std::string(name_of(agent->record.state)) +
+                                  ", and only one that is down can; stop it and wait until it is"));
+  }
+  turn.forget(*agent);
   return ok();
 }
 

@@ -1,4 +1,5 @@
-// What people ask for: submit, cancel, suspend, resume, delete, cordon. Each says how it was met.
+// What people ask for: submit, cancel, suspend, resume, delete, cordon, forget. Each says how it
+// was met.
 #pragma once
 
 #include "scheduler/core/turn.h"
@@ -9,5 +10,6 @@ Outcome submit(Turn& turn, const Submit& event);
 Outcome act(Turn& turn, const ActOnJob& event);
 Outcome remove(Turn& turn, const DeleteJob& event);
 Outcome cordon(Turn& turn, const SetCordon& event);
+Outcome forget(Turn& turn, const ForgetAgent& event);
 
 }  // namespace trainyard::scheduler

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "schemas/base/result.h"
+#include "schemas/base/time.h"
 #include "schemas/types/agent.h"
 #include "schemas/types/run_event.h"
 #include "schemas/types/task.h"
@@ -18,16 +19,20 @@ namespace trainyard::scheduler {
 
 struct LogPiece {
   TaskKey task;
-  std::string token;
   std::int64_t offset = 0;
   std::string_view data;
 };
 
 struct UploadStart {
   TaskKey task;
-  std::string token;
   ArtifactFile file;
   std::int64_t offset = 0;
+};
+
+struct ArtifactWish {
+  TaskKey by;
+  JobId job;
+  std::string sha256;
 };
 
 struct ArtifactProgress {
@@ -45,19 +50,36 @@ struct Upload {
 // Bytes of a stored file from an offset on; fewer than asked for only at its end.
 using ReadArtifact = std::function<Result<std::size_t>(std::int64_t offset, std::span<char> into)>;
 
-// Called on gRPC's threads, several at once. The first three must not block for long.
+// A report that passed every check.
+struct ArrivedReport {
+  AgentReport report;
+  std::string peer;             // the address it came from, without the port
+  std::int64_t bytes = 0;       // on the wire
+  std::shared_ptr<void> taken;  // the stream's next report is read once this is let go
+};
+
+// Called on gRPC's threads, several at once. None but begin_upload, and what it gives, may block
+// for long. Of a task only where its token is right and it was admitted, both asked before a
+// message is read.
 struct AgentHandlers {
-  std::function<void(AgentReport)> report;
+  std::function<void(ArrivedReport)> report;
+  std::function<bool(const TaskKey&, const std::string& token)> is_token_of;
+  std::function<Status(const TaskKey&)> admit;
   std::function<Result<std::int64_t>(const LogPiece&)> append_log;  // up to where the log is stored
   std::function<Result<ArtifactProgress>(const JobId&, const std::string& sha256)> find_artifact;
   std::function<Result<Upload>(const UploadStart&)> begin_upload;
-  std::function<Result<ReadArtifact>(const JobId&, const std::string& sha256)> open_artifact;
+  std::function<Result<ReadArtifact>(const ArtifactWish&)> open_artifact;
+};
+
+struct AgentServerOptions {
+  std::string address;        // "host:port"; port 0 takes a free one
+  Millis idle_limit{60'000};  // how long a call may bring nothing and take nothing
 };
 
 class AgentServer {
  public:
-  // Listens on "host:port"; port 0 takes a free one. `unavailable` where that cannot be.
-  static Result<std::unique_ptr<AgentServer>> listen(const std::string& address,
+  // `unavailable` where it cannot listen.
+  static Result<std::unique_ptr<AgentServer>> listen(const AgentServerOptions& options,
                                                      AgentHandlers handlers);
   ~AgentServer();  // stop()
 

@@ -1,5 +1,5 @@
-// One agent's stream: reads reports one after another, writes at most one assignment at a time and
-// keeps at most one more. And the table of who is connected.
+// One agent's stream: reads a report once the one before it was taken, writes at most one
+// assignment at a time and keeps at most one more. And the table of who is connected.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,6 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "scheduler/link/agent_server.h"
+#include "scheduler/link/idle_watch.h"
+#include "scheduler/link/line_budget.h"
 #include "schemas/base/result.h"
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/types/agent.h"
@@ -36,20 +39,23 @@ class ConnectedAgents {
               const AgentStream* stream);  // if it still is the current one
   [[nodiscard]] std::shared_ptr<AgentStream> find(const AgentStart& agent);
   void end_all(const grpc::Status& status);
+  LineBudget& refusal_lines() { return refusal_lines_; }
 
  private:
   std::mutex mutex_;
   std::map<AgentStart, std::shared_ptr<AgentStream>> streams_;  // guarded by mutex_
+  LineBudget refusal_lines_;
 };
 
-class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::Assignment> {
+// In bytes, so that a report is looked at before memory is taken for what it says.
+class AgentStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  using OnReport = std::function<void(AgentReport)>;
+  using OnReport = std::function<void(ArrivedReport)>;
 
   // Lives until gRPC is done with it. `agents` and `on_report` outlive the server that it belongs
   // to.
   static AgentStream* start(grpc::CallbackServerContext& context, ConnectedAgents& agents,
-                            const OnReport& on_report);
+                            IdleWatch& watch, const OnReport& on_report);
 
   void send(proto::Assignment assignment);
   // `at_once`: a write that goes on is given up, and the peer may hear of that instead of `status`.
@@ -62,21 +68,24 @@ class AgentStream : public grpc::ServerBidiReactor<proto::AgentReport, proto::As
   void OnDone() override;
 
  private:
-  AgentStream(grpc::CallbackServerContext& context, ConnectedAgents& agents,
+  AgentStream(grpc::CallbackServerContext& context, ConnectedAgents& agents, IdleWatch& watch,
               const OnReport& on_report);
   // An error: the stream cannot go on.
-  Status take_in(const proto::AgentReport& message);
+  Status take_in();
+  void read_on();     // the report before is taken
   void write_next();  // under mutex_
 
   grpc::CallbackServerContext& context_;
   ConnectedAgents& agents_;
+  // An agent reports each second. Not beyond OnDone, as context_.
+  std::optional<IdleWatch::Call> watched_;
   const OnReport& on_report_;
   std::shared_ptr<AgentStream> self_;  // shared with whoever is just sending; reset in OnDone
   AgentStart agent_;                   // of the first report; read and written by reads alone
-  proto::AgentReport incoming_;
+  grpc::ByteBuffer incoming_;
 
   std::mutex mutex_;
-  proto::Assignment outgoing_;               // guarded by mutex_ while nothing is being written
+  grpc::ByteBuffer outgoing_;                // guarded by mutex_ while nothing is being written
   std::optional<proto::Assignment> unsent_;  // guarded by mutex_
   bool writing_ = false;                     // guarded by mutex_
   std::optional<grpc::Status>

@@ -1,33 +1,66 @@
 #include "scheduler/loop/agent_desk.h"
 
-#include <memory>
 #include <utility>
+#include <variant>
+
+#include "schemas/base/clock.h"
 
 namespace trainyard::scheduler {
+namespace {
+
+// In bytes as they came; what is made of them is some times larger.
+constexpr std::int64_t waiting_bytes_max = 32 << 20;
+
+}  // namespace
 
 AgentHandlers AgentDesk::handlers() {
   AgentHandlers handlers;
-  handlers.report = [this](AgentReport report) {
-    // A report that finds the inbox full is made up for by the agent's next one.
-    static_cast<void>(
-        loop_.post([event = Event(std::move(report))](Loop& loop) { loop.step(event); }));
+  handlers.report = [this](ArrivedReport arrived) { take_in(std::move(arrived)); };
+  handlers.is_token_of = [this](const TaskKey& task, const std::string& token) {
+    return rights_.is_token_of(task, token);
   };
-  handlers.append_log = [this](const LogPiece& piece) -> Result<std::int64_t> {
-    TRY(tokens_.check(piece.task, piece.token));
+  handlers.admit = [this](const TaskKey& task) { return rights_.admit(task); };
+  handlers.append_log = [this](const LogPiece& piece) {
     return logs_.append(piece.task, piece.offset, piece.data);
   };
   handlers.find_artifact = [this](const JobId& job, const std::string& sha256) {
     return find(job, sha256);
   };
   handlers.begin_upload = [this](const UploadStart& start) { return begin_upload(start); };
-  handlers.open_artifact = [this](const JobId& job,
-                                  const std::string& sha256) -> Result<ReadArtifact> {
-    TRY_ASSIGN(File opened, artifacts_.open(job, sha256));
-    return ReadArtifact(
-        [file = std::make_shared<File>(std::move(opened))](
-            std::int64_t offset, std::span<char> into) { return file->read_at(offset, into); });
-  };
+  handlers.open_artifact = [this](const ArtifactWish& wish) { return open(wish); };
   return handlers;
+}
+
+// A report that finds the inbox full is made up for by the agent's next one.
+void AgentDesk::take_in(ArrivedReport arrived) {
+  auto place = take_place(arrived.bytes);
+  if (!place) return;
+  const auto waiting =
+      std::make_shared<const Waiting>(Waiting{std::move(arrived.report), std::move(arrived.peer),
+                                              std::move(place), std::move(arrived.taken)});
+  static_cast<void>(loop_.post([this, waiting](Loop& loop) { deliver(loop, *waiting); }));
+}
+
+// One report is always let in, so that no size is refused for ever.
+std::shared_ptr<void> AgentDesk::take_place(std::int64_t bytes) {
+  const std::int64_t before = waiting_bytes_.fetch_add(bytes);
+  // Shared with the work in the inbox; the last who has it gives the place back.
+  std::shared_ptr<void> place(&waiting_bytes_, [bytes](void* of) {
+    static_cast<std::atomic<std::int64_t>*>(of)->fetch_sub(bytes);
+  });
+  if (before > 0 && before + bytes > waiting_bytes_max) return nullptr;
+  return place;
+}
+
+void AgentDesk::deliver(Loop& loop, const Waiting& waiting) {
+  const auto& report = std::get<AgentReport>(waiting.event);
+  if (loop.core() != nullptr && !loop.core()->knows(report.agent)) {
+    if (const Status may = registrations_.admit(waiting.peer, read_clocks().steady); !may) {
+      return loop.refuse(
+          {report.agent, report.instance, report.epoch, may.error().message, may.error().code});
+    }
+  }
+  loop.step(waiting.event);
 }
 
 Status AgentDesk::announce(const JobId& job, const std::string& sha256) {
@@ -45,8 +78,16 @@ Result<ArtifactProgress> AgentDesk::find(const JobId& job, const std::string& sh
   return ArtifactProgress{.bytes = part.bytes, .complete = part.complete};
 }
 
+Result<ReadArtifact> AgentDesk::open(const ArtifactWish& wish) {
+  TRY(rights_.check_fetch(wish.by, wish.job, wish.sha256));
+  TRY_ASSIGN(File opened, artifacts_.open(wish.job, wish.sha256));
+  return ReadArtifact(
+      [file = std::make_shared<File>(std::move(opened))](
+          std::int64_t offset, std::span<char> into) { return file->read_at(offset, into); });
+}
+
 Result<Upload> AgentDesk::begin_upload(const UploadStart& start) {
-  TRY(tokens_.check(start.task, start.token));
+  TRY(rights_.check_upload(start.task, start.file, start.offset));
   TRY_ASSIGN(ArtifactUpload resumed, artifacts_.resume(start.task.job, start.file, start.offset));
   // Shared by the two functions of the Upload.
   const auto upload = std::make_shared<ArtifactUpload>(std::move(resumed));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -13,17 +13,18 @@ namespace trainyard::scheduler {
 namespace {
 
 constexpr std::size_t inbox_max = 65'536;
-constexpr std::size_t answers_max =
-    512;  // of one transaction: bounds how long the first of them waits
-constexpr std::size_t changes_max = 4096;
 constexpr Millis tick_interval{100};
+constexpr Millis probe_interval{5'000};
+constexpr Millis retry_interval{500};         // of a write that failed
 constexpr std::int64_t ticks_per_count = 10;  // agents are counted once a second
+constexpr std::int64_t expired_at_once = 50;
 
 struct JobOf {
   const JobId* operator()(const SaveJob& change) const { return &change.job.id; }
   const JobId* operator()(const RemoveJob& change) const { return &change.job; }
   const JobId* operator()(const SaveTask& change) const { return &change.task.key.job; }
   const JobId* operator()(const SaveAgent&) const { return nullptr; }
+  const JobId* operator()(const RemoveAgent&) const { return nullptr; }
   const JobId* operator()(const AppendRunEvents& change) const { return &change.task.job; }
   const JobId* operator()(const RollBackMetrics& change) const { return &change.job; }
   const JobId* operator()(const SaveCheckpoint& change) const { return &change.checkpoint.job; }
@@ -42,17 +43,35 @@ void log_event(const AppendJobEvent& event) {
 
 }  // namespace
 
-Loop::Loop(Store store, const Artifacts& artifacts, const Limits& limits,
+Loop::Loop(Store store, const Artifacts& artifacts, const SchedulerOptions& options,
            Scheduler::Counters& counters)
     : store_(std::move(store)),
       artifacts_(artifacts),
-      limits_(limits),
+      job_ttl_(options.job_ttl),
       counters_(counters),
-      inbox_(inbox_max) {}
+      inbox_(inbox_max),
+      health_(options.silence_max),
+      transactions_(options.limits, surroundings()) {}
 
-Status Loop::prepare(LoopEffects effects) {
+Transactions::Surroundings Loop::surroundings() {
+  return {.load = [this] { return load(); },
+          .save = [this](auto changes, auto keys) { return save(changes, keys); },
+          .has_file =
+              [this](const JobId& job, const std::string& sha256) {
+                const auto found = artifacts_.find(job, sha256);
+                return found && found->complete;
+              },
+          .send = [this](const Assignment& assignment) { effects_.send(assignment); },
+          .refuse = [this](const Refusal& refusal) { effects_.refuse(refusal); },
+          .announce = [this](auto changes) { announce_changes(changes); }};
+}
+
+Status Loop::prepare(TokenMaker tokens, LoopEffects effects) {
+  tokens_ = std::move(tokens);
   effects_ = std::move(effects);
-  return restore();
+  TRY(transactions_.restore(tokens_, read_clocks().steady));
+  health_.beat(read_clocks().steady);
+  return ok();
 }
 
 bool Loop::post(Work work) {
@@ -71,16 +90,18 @@ void Loop::run() {
     if (arrived.empty() && inbox_.closed()) break;
     counters_.inbox_size = std::ssize(arrived);
     for (const Work& work : arrived) {
+      health_.beat(read_clocks().steady);
       work(*this);
-      if (answers_.size() >= answers_max || changes_.size() >= changes_max) commit();
+      if (transactions_.is_full()) commit();
     }
     if (const Time now = read_clocks().steady; now >= next_tick) {
-      tick();
+      health_.beat(now);
+      tick(now);
       next_tick = now + tick_interval;
     }
     commit();
   }
-  ready_ = false;
+  health_.end();
   if (const Status tidy = store_.tidy_up(); !tidy) {
     log_warning("database not tidied up", {{"error", tidy.error().message}});
   }
@@ -90,39 +111,66 @@ void Loop::run() {
 // ---------------------------------------------------------------------------------------------
 
 Loop::Stepped Loop::step(const Event& event) {
-  if (!core_) return {unavailable("the database cannot be written now"), {}};
-  Step step = core_->step(event, read_clocks());
-  ++counters_.steps;
-  for (Assignment& assignment : step.send) {
-    AgentId agent = assignment.agent;
-    sends_.insert_or_assign(std::move(agent), std::move(assignment));
-  }
-  std::ranges::move(step.refuse, std::back_inserter(refusals_));
-  const std::size_t before = changes_.size();
-  std::ranges::move(step.save, std::back_inserter(changes_));
-  return {std::move(step.outcome), std::span<const Change>(changes_).subspan(before)};
+  Stepped stepped = transactions_.step(event, read_clocks());
+  counters_.steps = transactions_.steps();
+  return stepped;
 }
 
-void Loop::tick() {
-  if (!core_) {
-    if (const Status restored = restore(); !restored) return;
+void Loop::tick(Time now) {
+  probe(now);
+  if (core() == nullptr) {
+    if (!health_.can_write()) return;
+    if (const Status restored = transactions_.restore(tokens_, read_clocks().steady); !restored) {
+      health_.note_write(
+          restored);  // not ready, and tried again after the next write that succeeds
+      return log_error("the jobs cannot be loaded", {{"error", restored.error().message}});
+    }
     log_info("database can be written again");
   }
   step(Tick{});
-  if (ticks_++ % ticks_per_count == 0) count_agents();
+  if (ticks_++ % ticks_per_count == 0) {
+    count_agents();
+    remove_expired();
+  }
+}
+
+// A few at a time: the rest comes a second later. One that another job is to resume from stays, and
+// is in nobody's way.
+void Loop::remove_expired() {
+  if (!job_ttl_) return;
+  const WallTime now = read_clocks().wall;
+  const auto expired = store_.ended_jobs({.before = {now.unix_millis - job_ttl_->count},
+                                          .after_sequence = expired_up_to_,
+                                          .limit = expired_at_once});
+  if (!expired) return log_warning("expired jobs kept", {{"error", expired.error().message}});
+  for (const Store::EndedJob& job : *expired) {
+    if (step(DeleteJob{job.id}).outcome) log_info("job_expired", {{"job", job.id.text}});
+  }
+  expired_up_to_ = std::ssize(*expired) < expired_at_once ? 0 : expired->back().sequence;
+}
+
+// Where nothing was saved for a while only a write tells whether one would succeed.
+void Loop::probe(Time now) {
+  if (now - written_at_ < (health_.can_write() ? probe_interval : retry_interval)) return;
+  written_at_ = now;
+  const bool could = health_.can_write();
+  const Status written = store_.probe();
+  health_.note_write(written);
+  if (could && !written) {
+    log_error("database cannot be written", {{"error", written.error().message}});
+  }
 }
 
 void Loop::count_agents() {
   std::array<std::int64_t, Scheduler::Counters::agent_states> counts{};
-  for (const AgentView& agent : core_->agents(read_clocks())) {
+  for (const AgentView& agent : core()->agents(read_clocks())) {
     ++counts.at(static_cast<std::size_t>(agent.record.state));
   }
   std::ranges::copy(counts, counters_.agents.begin());
 }
 
 Result<std::optional<IdempotencyKey>> Loop::find_key(const std::string& key) {
-  const auto found = std::ranges::find(keys_, key, &IdempotencyKey::key);
-  if (found != keys_.end()) return std::optional(*found);
+  if (auto unsaved = transactions_.find_key(key)) return unsaved;
   return store_.find_key(key);
 }
 
@@ -130,60 +178,41 @@ Result<std::optional<IdempotencyKey>> Loop::find_key(const std::string& key) {
 // --------------------------------------------------------------------------------------------
 
 void Loop::commit() {
-  do {
-    commit_once();
-    for (const ArtifactStored& file : std::exchange(found_files_, {})) step(file);
-  } while (!changes_.empty());
+  transactions_.commit(read_clocks());
+  counters_.steps = transactions_.steps();
 }
 
-void Loop::commit_once() {
-  const Status saved = save();
-  const std::vector<Change> changes = std::exchange(changes_, {});
-  const std::vector<WhenSaved> answers = std::exchange(answers_, {});
-  const std::map<AgentId, Assignment> sends = std::exchange(sends_, {});
-  const std::vector<Refusal> refusals = std::exchange(refusals_, {});
-  keys_.clear();
-  if (!saved) drop_core(saved.error());
-  if (saved) {
-    for (const auto& [agent, assignment] : sends) effects_.send(assignment);
-    for (const Refusal& refusal : refusals) effects_.refuse(refusal);
-  }
-  for (const WhenSaved& answer : answers) answer(saved);
-  if (saved) tell_others(changes);
-}
-
-Status Loop::save() {
-  if (changes_.empty() && keys_.empty()) return ok();
+Status Loop::save(std::span<const Change> changes, std::span<const IdempotencyKey> keys) {
   const auto start = std::chrono::steady_clock::now();
-  TRY(store_.save(changes_, keys_));
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  written_at_ = read_clocks().steady;
+  const Status saved = store_.save(changes, keys);
+  health_.note_write(saved);
+  if (!saved) {
+    ++counters_.failed_saves;
+    log_error("save failed", {{"error", saved.error().message}});
+    return saved;
+  }
+  count_save(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return ok();
+}
+
+void Loop::count_save(double seconds) {
   ++counters_.saves;
-  counters_.save_micros += static_cast<std::int64_t>(took.count() * 1e6);
-  const auto bucket = std::ranges::lower_bound(Scheduler::Counters::save_buckets, took.count());
+  counters_.save_micros += static_cast<std::int64_t>(seconds * 1e6);
+  const auto bucket = std::ranges::lower_bound(Scheduler::Counters::save_buckets, seconds);
   if (bucket != Scheduler::Counters::save_buckets.end()) {
     ++counters_.saves_within.at(
         static_cast<std::size_t>(bucket - Scheduler::Counters::save_buckets.begin()));
   }
-  return ok();
 }
 
-void Loop::drop_core(const Error& error) {
-  ++counters_.failed_saves;
-  core_.reset();
-  ready_ = false;
-  log_error("save failed", {{"error", error.message}});
-}
-
-Status Loop::restore() {
+Result<Saved> Loop::load() {
   TRY_ASSIGN(Saved saved, store_.load());
   TRY_ASSIGN(last_sequence_, store_.last_sequence());
-  for (const Checkpoint& checkpoint : saved.checkpoints) look_for_files(checkpoint);
-  core_ = Cluster::restore(std::move(saved), limits_, read_clocks().steady);
-  ready_ = true;
-  return ok();
+  return saved;
 }
 
-void Loop::tell_others(const std::vector<Change>& changes) {
+void Loop::announce_changes(std::span<const Change> changes) {
   std::set<JobId> changed;
   for (const Change& change : changes) {
     if (const JobId* job = std::visit(JobOf{}, change)) changed.insert(*job);
@@ -191,33 +220,16 @@ void Loop::tell_others(const std::vector<Change>& changes) {
     if (const auto* events = std::get_if<AppendRunEvents>(&change)) {
       counters_.run_events += std::ssize(events->events);
     }
-    if (const auto* saved = std::get_if<SaveCheckpoint>(&change)) {
-      look_for_files(saved->checkpoint);
-      if (saved->checkpoint.state == CheckpointState::deleted) {
-        effects_.files_unused(saved->checkpoint.job);
-      }
+    if (const auto* saved = std::get_if<SaveCheckpoint>(&change);
+        saved && saved->checkpoint.state == CheckpointState::deleted) {
+      effects_.files_unused(saved->checkpoint.job);
     }
     if (const auto* saved = std::get_if<SaveJob>(&change); saved && is_terminal(saved->job.state)) {
       effects_.files_unused(saved->job.id);
     }
-    if (const auto* gone = std::get_if<RemoveJob>(&change)) {
-      effects_.removed(gone->job);
-      effects_.files_unused(gone->job);
-    }
+    if (const auto* gone = std::get_if<RemoveJob>(&change)) effects_.removed(gone->job);
   }
   for (const JobId& job : changed) effects_.announce(job);
-}
-
-// A file may have come before its manifest, and before a restart: the word of it is then lost, the
-// file is not.
-void Loop::look_for_files(const Checkpoint& checkpoint) {
-  if (checkpoint.state != CheckpointState::pending) return;
-  const auto look = [&](const ArtifactFile& file) {
-    const auto found = artifacts_.find(checkpoint.job, file.sha256);
-    if (found && found->complete) found_files_.push_back({checkpoint.job, file.sha256});
-  };
-  look(checkpoint.manifest);
-  for (const ArtifactFile& shard : checkpoint.shards) look(shard);
 }
 
 }  // namespace trainyard::scheduler

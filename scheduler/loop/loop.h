@@ -1,24 +1,21 @@
-// The scheduler's one thread: steps the core for everything that has arrived, saves all of it in
-// one transaction, and only then sends, answers and announces. What a reader or an agent sees is
-// durable, always.
+// The scheduler's one thread: takes what has arrived, ticks, and commits all of it in one go. The
+// order "save, then send, answer and announce" is that of scheduler/core/transactions.h; here are
+// the inbox, the clocks, the database, the log and the figures around it.
 //
-// When a save fails the core has run ahead of the database: it is thrown away and restored from
-// there, nobody is answered that anything was done, and until that works every request is
-// `unavailable`.
+// After a save that failed there is no core until the database takes a write again; every request
+// is `unavailable` meanwhile.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/transactions.h"
 #include "scheduler/loop/counters.h"
+#include "scheduler/loop/health.h"
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/store.h"
 #include "schemas/base/inbox.h"
@@ -32,76 +29,72 @@ struct LoopEffects {
   std::function<void(const Refusal&)> refuse;
   std::function<void(const JobId&)> announce;      // the job, its events or its metrics changed
   std::function<void(const JobId&)> files_unused;  // some of the job's files, perhaps
-  std::function<void(const JobId&)> removed;
+  std::function<void(const JobId&)> removed;       // by its owner: its files may go
 };
 
 class Loop {
  public:
-  Loop(Store store, const Artifacts& artifacts, const Limits& limits,
+  Loop(Store store, const Artifacts& artifacts, const SchedulerOptions& options,
        Scheduler::Counters& counters);
 
   // Restores the core; to be called once, before run().
-  Status prepare(LoopEffects effects);
+  Status prepare(TokenMaker tokens, LoopEffects effects);
   void run();  // until close(), and until all that was posted before it is done
   void close();
 
   using Work = std::function<void(Loop&)>;
   // False when too much waits already, or after close().
   [[nodiscard]] bool post(Work work);
-  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] const Health& health() const { return health_; }
 
   // --- for Work, on the loop's thread ---
 
-  struct Stepped {
-    Outcome outcome;
-    std::span<const Change> changes;  // valid until the next step
-  };
+  using Stepped = Transactions::Stepped;
   // `unavailable` while there is no core.
   Stepped step(const Event& event);
 
+  // The same way out as the core's own refusals.
+  void refuse(Refusal refusal) { transactions_.refuse(std::move(refusal)); }
+
   // Called after the save of all steps so far, with what became of it.
-  using WhenSaved = std::function<void(const Status& saved)>;
-  void when_saved(WhenSaved answer) { answers_.push_back(std::move(answer)); }
+  void when_saved(Transactions::WhenSaved answer) { transactions_.when_saved(std::move(answer)); }
 
   // Saves, sends and answers all steps so far, for work that must read what is stored.
   void commit();
 
   // The request that makes a job: kept with it. Found again at once, before it is saved.
-  void add_key(IdempotencyKey key) { keys_.push_back(std::move(key)); }
+  void add_key(IdempotencyKey key) { transactions_.add_key(std::move(key)); }
   Result<std::optional<IdempotencyKey>> find_key(const std::string& key);
 
   std::uint64_t take_sequence() { return ++last_sequence_; }
   Store& store() { return store_; }
-  const Cluster* core() const { return core_ ? &*core_ : nullptr; }
+  const Cluster* core() const { return transactions_.core(); }
 
  private:
-  Status restore();
-  void tick();
+  Transactions::Surroundings surroundings();
+  Result<Saved> load();  // and where the jobs' sequence goes on
+  Status save(std::span<const Change> changes, std::span<const IdempotencyKey> keys);
+  void count_save(double seconds);
+  void announce_changes(std::span<const Change> changes);
+  void tick(Time now);
+  void probe(Time now);
   void count_agents();
-  void commit_once();
-  Status save();
-  void drop_core(const Error& error);
-  void tell_others(const std::vector<Change>& changes);
-  void look_for_files(const Checkpoint& checkpoint);
+  void remove_expired();
 
   Store store_;
   const Artifacts& artifacts_;
-  const Limits limits_;
+  const std::optional<Millis> job_ttl_;
   Scheduler::Counters& counters_;
+  TokenMaker tokens_;
   LoopEffects effects_;
   Inbox<Work> inbox_;
-  std::atomic<bool> ready_ = false;
+  Health health_;
+  Time written_at_;  // to the database, the last time that it was tried
 
-  std::optional<Cluster> core_;
   std::uint64_t last_sequence_ = 0;
   std::int64_t ticks_ = 0;
-  // Of the steps since the last save:
-  std::vector<Change> changes_;
-  std::vector<IdempotencyKey> keys_;
-  std::map<AgentId, Assignment> sends_;  // the newest of each agent
-  std::vector<Refusal> refusals_;
-  std::vector<WhenSaved> answers_;
-  std::vector<ArtifactStored> found_files_;  // of pending checkpoints, on disk already
+  std::int64_t expired_up_to_ = 0;  // the job's sequence where the next look goes on
+  Transactions transactions_;
 };
 
 }  // namespace trainyard::scheduler

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "schemas/base/id.h"
 
@@ -10,5 +12,7 @@ namespace trainyard::scheduler {
 
 JobId mint_job_id();  // "j-" and 10 letters and digits: 50 random bits
 std::uint64_t mint_seed();
+std::string mint_folder_id();  // 32 hex digits
+bool is_folder_id(std::string_view text);
 
 }  // namespace trainyard::scheduler

@@ -5,10 +5,11 @@
 #include <utility>
 #include <variant>
 
-#include "scheduler/core/checkpoints.h"
+#include "scheduler/loop/donation.h"
 #include "scheduler/loop/mint.h"
 #include "schemas/base/clock.h"
 #include "schemas/files/sha256.h"
+#include "schemas/wire/job_spec_json.h"
 
 namespace trainyard::scheduler::requests {
 namespace {
@@ -44,7 +45,6 @@ Job make_job(Loop& loop, const NewJob& wanted) {
   Job job;
   job.id = mint_job_id();
   job.sequence = loop.take_sequence();
-  job.token_seed = mint_seed();
   job.spec = wanted.spec;
   job.spec_json = wanted.spec_json;
   job.spec_hash = sha256_hex(wanted.spec_json);
@@ -74,18 +74,37 @@ bool answer_replay(Loop& loop, const NewJob& wanted, const Done<Submitted>& done
   return true;
 }
 
-// The checkpoint of another job that the spec names, if it is there.
-Result<std::optional<Checkpoint>> donated(Loop& loop, const JobSpec& spec) {
-  const auto donor = donor_of(spec);
-  if (!donor) return std::optional<Checkpoint>();
-  loop.commit();  // it may be among what is not saved yet
-  return loop.store().committed_checkpoint(donor->first, donor->second);
+Result<const Cluster*> core_of(const Loop& loop) {
+  if (loop.core() == nullptr) return unavailable("the database cannot be written now");
+  return loop.core();
 }
 
-Result<Submit> make_submit(Loop& loop, const NewJob& wanted) {
-  Submit submit{.job = make_job(loop, wanted)};
-  TRY_ASSIGN(submit.resume_from, donated(loop, wanted.spec));
-  return submit;
+Result<Donation> donation_of(Loop& loop, JobSpec& spec) {
+  if (spec.checkpoint.resume_from.find('/') == std::string::npos) return Donation{};
+  loop.commit();  // it may be among what is not saved yet
+  return find_donation(loop.store(), spec);
+}
+
+// What submit() would refuse has faults, and all of them.
+Result<Planned> plan_of(Loop& loop, JobSpec spec) {
+  TRY_ASSIGN(const Cluster* core, core_of(loop));
+  TRY_ASSIGN(Donation donation, donation_of(loop, spec));
+  Planned planned{core->plan(spec), std::move(spec)};
+  auto& faults = planned.plan.faults;
+  faults.insert(faults.end(), donation.faults.begin(), donation.faults.end());
+  return planned;
+}
+
+// The job is refused for `faults`, and for what the core would refuse it for.
+void answer_faults(Loop& loop, const JobSpec& spec, std::vector<SpecFault> faults,
+                   Done<Submitted> done) {
+  const auto core = core_of(loop);
+  if (!core) return refuse(loop, std::move(done), core.error());
+  for (SpecFault& fault : (*core)->plan(spec).faults) faults.push_back(std::move(fault));
+  if (faults.empty()) return refuse(loop, std::move(done), internal("a refusal without a reason"));
+  answer(loop, std::move(done), [faults = std::move(faults)]() -> Result<Submitted> {
+    return Submitted{.job = {}, .replayed = false, .faults = faults};
+  });
 }
 
 // The core keeps no terminal jobs; of those the rows tell.
@@ -97,21 +116,6 @@ Result<Job> act_on_ended(Loop& loop, const ActOnJob& action) {
   constexpr const char* verbs[] = {"cancelled", "suspended", "resumed"};
   return conflict("job " + job.id.text + " cannot be " + verbs[static_cast<int>(action.action)] +
                   ": it is " + std::string(name_of(job.state)));
-}
-
-Result<const Cluster*> core_of(const Loop& loop) {
-  if (loop.core() == nullptr) return unavailable("the database cannot be written now");
-  return loop.core();
-}
-
-// What submit() would refuse has no plan.
-Result<Plan> plan_of(Loop& loop, const JobSpec& spec) {
-  TRY_ASSIGN(const Cluster* core, core_of(loop));
-  TRY_ASSIGN(Plan plan, core->plan(spec));
-  TRY_ASSIGN(const auto donation, donated(loop, spec));
-  const auto donor = donor_of(spec);
-  if (donor && !donation) return no_such_checkpoint(*donor);
-  return plan;
 }
 
 Result<AgentView> view_of(const Loop& loop, const AgentId& id) {
@@ -126,15 +130,23 @@ Result<AgentView> view_of(const Loop& loop, const AgentId& id) {
 
 void submit(Loop& loop, NewJob wanted, Done<Submitted> done) {
   if (answer_replay(loop, wanted, done)) return;
-  const auto event = make_submit(loop, wanted);
-  if (!event) return refuse(loop, std::move(done), event.error());
-  const JobId id = event->job.id;
-  const Loop::Stepped stepped = loop.step(*event);
+  auto donation = donation_of(loop, wanted.spec);
+  if (!donation) return refuse(loop, std::move(done), donation.error());
+  if (!donation->faults.empty()) {
+    return answer_faults(loop, wanted.spec, std::move(donation->faults), std::move(done));
+  }
+  if (donation->checkpoint) wanted.spec_json = to_json(wanted.spec);  // it names a step now
+  const Submit event{.job = make_job(loop, wanted), .resume_from = donation->checkpoint};
+  const JobId id = event.job.id;
+  const Loop::Stepped stepped = loop.step(event);
+  if (!stepped.outcome && stepped.outcome.error().code == Code::invalid) {
+    return answer_faults(loop, wanted.spec, {}, std::move(done));
+  }
   if (!stepped.outcome) return refuse(loop, std::move(done), stepped.outcome.error());
   if (!wanted.idempotency_key.empty()) {
     loop.add_key({wanted.idempotency_key, wanted.request_hash, id});
   }
-  Job job = saved_job(stepped.changes, id).value_or(event->job);
+  Job job = saved_job(stepped.changes, id).value_or(event.job);
   answer(loop, std::move(done), [job = std::move(job)]() -> Result<Submitted> {
     return Submitted{.job = job, .replayed = false};
   });
@@ -167,8 +179,14 @@ void set_cordon(Loop& loop, const SetCordon& order, Done<AgentView> done) {
   answer(loop, std::move(done), [&loop, id = order.agent] { return view_of(loop, id); });
 }
 
-void plan(Loop& loop, const JobSpec& spec, Done<Plan> done) {
-  answer(loop, std::move(done), [result = plan_of(loop, spec)] { return result; });
+void forget(Loop& loop, const ForgetAgent& order, Done<std::monostate> done) {
+  const Outcome outcome = loop.step(order).outcome;
+  if (!outcome) return refuse(loop, std::move(done), outcome.error());
+  answer(loop, std::move(done), [] { return ok(); });
+}
+
+void plan(Loop& loop, JobSpec spec, Done<Planned> done) {
+  answer(loop, std::move(done), [result = plan_of(loop, std::move(spec))] { return result; });
 }
 
 void explain(Loop& loop, const JobId& id, Done<std::optional<Explanation>> done) {

@@ -17,7 +17,8 @@ void submit(Loop& loop, NewJob job, Done<Submitted> done);
 void act(Loop& loop, const ActOnJob& action, Done<Job> done);
 void remove(Loop& loop, const JobId& id, Done<std::monostate> done);
 void set_cordon(Loop& loop, const SetCordon& order, Done<AgentView> done);
-void plan(Loop& loop, const JobSpec& spec, Done<Plan> done);
+void forget(Loop& loop, const ForgetAgent& order, Done<std::monostate> done);
+void plan(Loop& loop, JobSpec spec, Done<Planned> done);
 void explain(Loop& loop, const JobId& id, Done<std::optional<Explanation>> done);
 void agents(Loop& loop, Done<std::vector<AgentView>> done);
 

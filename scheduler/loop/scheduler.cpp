@@ -1,5 +1,7 @@
 #include "scheduler/loop/scheduler.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -12,10 +14,13 @@
 #include "scheduler/loop/requests.h"
 #include "scheduler/loop/state_folder.h"
 #include "scheduler/loop/sweeper.h"
-#include "scheduler/loop/tokens.h"
+#include "scheduler/loop/task_rights.h"
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/logs.h"
 #include "scheduler/store/model_file.h"
+#include "scheduler/store/reader.h"
+#include "schemas/base/clock.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -24,25 +29,31 @@ namespace {
 // from an agent that was cut off until it is given up as lost.
 Millis file_grace(const Limits& limits) { return limits.lost_after + seconds(60); }
 
+// Jobs that have ended keep so many reports of metrics.
+constexpr std::int64_t ended_reports_max = 10'000;
+constexpr std::size_t removed_at_once = 1000;
+
 }  // namespace
 
 // In the order in which they depend on one another; stop() ends them in reverse.
 struct Scheduler::Parts {
-  Parts(StateFolder taken, Store store, Reader reader, Sweep sweep, const SchedulerOptions& options)
+  Parts(StateFolder taken, const SecretKey& key, Store store, Reader reader, Sweep sweep,
+        const SchedulerOptions& options)
       : folder(std::move(taken)),
         artifacts(folder.artifacts()),
-        logs(folder.logs()),
-        tokens(std::move(reader)),
-        sweeper(std::move(sweep), file_grace(options.limits)),
-        loop(std::move(store), artifacts, options.limits, counters),
-        desk(loop, tokens, artifacts, logs) {}
+        logs(folder.logs(), options.log_bytes_max > 0 ? options.log_bytes_max : log_bytes_max),
+        rights(key, std::move(reader), artifacts),
+        sweeper(std::move(sweep), file_grace(options.limits),
+                [this](const JobId& job) { thin_metrics(*this, job); }),
+        loop(std::move(store), artifacts, options, counters),
+        desk(loop, rights, artifacts, logs, options.registrations) {}
 
   StateFolder folder;
   Artifacts artifacts;
   Logs logs;
   Feed feed;
   Counters counters;
-  Tokens tokens;
+  TaskRights rights;
   Sweeper sweeper;
   Loop loop;
   AgentDesk desk;
@@ -52,25 +63,55 @@ struct Scheduler::Parts {
   std::mutex model_mutex;  // one model file is put together at a time
 };
 
+// Chooses on the sweeper's thread; the loop's, which alone writes, removes a few at a time.
+void Scheduler::thin_metrics(Parts& parts, const JobId& id) {
+  auto reader = Reader::open(parts.folder.database());
+  const auto job = reader ? reader->job(id) : Result<Job>(reader.error());
+  if (!job || !is_terminal(job->state)) return;
+  const auto reports = reader->reports_to_thin(id, ended_reports_max);
+  if (!reports) {
+    return log_warning("metrics_not_thinned",
+                       {{"job", id.text}, {"error", reports.error().message}});
+  }
+  for (std::size_t at = 0; at < reports->size(); at += removed_at_once) {
+    const auto first = reports->begin() + static_cast<std::ptrdiff_t>(at);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(removed_at_once, reports->size() - at));
+    static_cast<void>(parts.loop.post([id, part = std::vector(first, first + count)](Loop& loop) {
+      if (const Status removed = loop.store().remove_reports(id, part); !removed) {
+        log_warning("metrics_not_thinned", {{"job", id.text}, {"error", removed.error().message}});
+      }
+    }));
+  }
+}
+
 Scheduler::Scheduler(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Scheduler::~Scheduler() { stop(); }
 
 Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
   TRY_ASSIGN(StateFolder folder, StateFolder::take(options.state_dir));
+  TRY_ASSIGN(const std::string folder_id,
+             folder.match_database(options.adopt_state ? ForeignDatabase::adopted
+                                                       : ForeignDatabase::refused));
   TRY_ASSIGN(Store store, Store::open(folder.database()));
+  TRY(store.belong_to(folder_id));
   TRY_ASSIGN(Reader reader, Reader::open(folder.database()));
-  TRY_ASSIGN(Sweep sweep, Sweep::open(folder.database(), {folder.artifacts(), folder.logs()},
+  TRY_ASSIGN(Sweep sweep, Sweep::open(folder.database(),
+                                      {.artifacts = folder.artifacts(),
+                                       .logs = folder.logs(),
+                                       .lost_and_found = folder.lost_and_found()},
                                       file_grace(options.limits)));
-  auto parts = std::make_unique<Parts>(std::move(folder), std::move(store), std::move(reader),
+  TRY_ASSIGN(const SecretKey key, SecretKey::of_file(folder.key_file()));
+  auto parts = std::make_unique<Parts>(std::move(folder), key, std::move(store), std::move(reader),
                                        std::move(sweep), options);
   Parts& p = *parts;
-  TRY(p.loop.prepare({.send = [&p](const Assignment& assignment) { p.link->send(assignment); },
+  TRY(p.loop.prepare(tokens_under(key),
+                     {.send = [&p](const Assignment& assignment) { p.link->send(assignment); },
                       .refuse = [&p](const Refusal& refusal) { p.link->refuse(refusal); },
                       .announce = [&p](const JobId& job) { p.feed.announce(job); },
                       .files_unused = [&p](const JobId& job) { p.sweeper.request(job); },
-                      .removed = [&p](const JobId& job) { p.tokens.forget(job); }}));
-  TRY_ASSIGN(p.link, AgentServer::listen(options.agent_address, p.desk.handlers()));
+                      .removed = [&p](const JobId& job) { p.sweeper.remove(job); }}));
+  TRY_ASSIGN(p.link, AgentServer::listen({.address = options.agent_address}, p.desk.handlers()));
   p.agent_address = p.link->address();
   p.sweeper.start();
   p.thread = std::thread([&p] { p.loop.run(); });
@@ -119,8 +160,15 @@ void Scheduler::set_cordon(AgentId id, bool cordoned, Done<AgentView> done) {
        });
 }
 
-void Scheduler::plan(JobSpec spec, Done<Plan> done) {
-  post(std::move(done), [spec = std::move(spec)](Loop& loop, const Done<Plan>& then) {
+void Scheduler::forget_agent(AgentId id, Done<std::monostate> done) {
+  post(std::move(done),
+       [order = ForgetAgent{std::move(id)}](Loop& loop, const Done<std::monostate>& then) {
+         requests::forget(loop, order, then);
+       });
+}
+
+void Scheduler::plan(JobSpec spec, Done<Planned> done) {
+  post(std::move(done), [spec = std::move(spec)](Loop& loop, const Done<Planned>& then) {
     requests::plan(loop, spec, then);
   });
 }
@@ -155,7 +203,7 @@ Result<std::string> Scheduler::model_file(const Checkpoint& checkpoint) {
   return path;
 }
 
-bool Scheduler::ready() const { return parts_->loop.ready(); }
+Readiness Scheduler::readiness() const { return parts_->loop.health().look(read_clocks().steady); }
 
 const Scheduler::Counters& Scheduler::counters() const { return parts_->counters; }
 

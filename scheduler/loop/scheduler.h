@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/core/registrations.h"
 #include "scheduler/loop/feed.h"
+#include "scheduler/loop/health.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job.h"
 
@@ -19,18 +21,28 @@ namespace trainyard::scheduler {
 struct SchedulerOptions {
   std::string state_dir;      // trainyard.db, artifacts/, logs/
   std::string agent_address;  // "127.0.0.1:8081"; port 0 = a free one
-  Limits limits;
+  Limits limits = {};
+  bool adopt_state = false;            // the folder's database may be another than the folder's own
+  std::int64_t log_bytes_max = 0;      // of each task attempt's stored log; 0 = the default
+  std::optional<Millis> job_ttl = {};  // jobs that ended longer ago are removed, with their files
+  RegistrationLimits registrations = {};
+  Millis silence_max{5000};  // of the scheduler's thread: it is stuck after that
 };
 
 struct NewJob {
   JobSpec spec;
   std::string spec_json;        // canonical
   std::string idempotency_key;  // "" = none
-  std::string request_hash;     // sha256 of the body: the same key with another body is a conflict
+  std::string request_hash;     // of the spec: the same key with another spec is a conflict
 };
 struct Submitted {
   Job job;
-  bool replayed = false;  // an earlier request with this key made it
+  bool replayed = false;               // an earlier request with this key made it
+  std::vector<SpecFault> faults = {};  // not empty: there is no job, for these
+};
+struct Planned {
+  Plan plan;
+  JobSpec spec;  // as submit would keep it: resume_from names a step
 };
 
 class Scheduler {
@@ -47,7 +59,8 @@ class Scheduler {
   void act(JobId id, JobAction action, Done<Job> done);
   void remove(JobId id, Done<std::monostate> done);
   void set_cordon(AgentId id, bool cordoned, Done<AgentView> done);
-  void plan(JobSpec spec, Done<Plan> done);
+  void forget_agent(AgentId id, Done<std::monostate> done);
+  void plan(JobSpec spec, Done<Planned> done);
   void explain(JobId id, Done<std::optional<Explanation>> done);
   void agents(Done<std::vector<AgentView>> done);
 
@@ -58,8 +71,8 @@ class Scheduler {
   // The checkpoint as one safetensors file with all variables by name: made on first use, then
   // kept.
   Result<std::string> model_file(const Checkpoint& checkpoint);
-  [[nodiscard]] bool ready() const;  // the thread runs and its last save succeeded
-  struct Counters;                   // for /metrics (scheduler/loop/counters.h)
+  [[nodiscard]] Readiness readiness() const;
+  struct Counters;  // for /metrics (scheduler/loop/counters.h)
   [[nodiscard]] const Counters& counters() const;
 
   // Takes no more work, finishes what is in the inbox, closes the link; the database is left clean.
@@ -70,6 +83,7 @@ class Scheduler {
   template <class T, class Request>
   void post(Done<T> done, Request request);
   explicit Scheduler(std::unique_ptr<Parts> parts);
+  static void thin_metrics(Parts& parts, const JobId& id);
   std::unique_ptr<Parts> parts_;
 };
 

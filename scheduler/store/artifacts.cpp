@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t read_bytes = 1 << 20;
+constexpr std::uintmax_t spare_bytes = 64 << 20;
 
 std::string part_of(const std::string& path) { return path + std::string(part_suffix); }
 
@@ -142,6 +143,27 @@ Status Artifacts::make_folder(const JobId& job) {
 Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
   return File::open(path, O_RDONLY);
+}
+
+std::size_t Artifacts::count_others(const JobId& job, const std::set<std::string>& named) const {
+  const auto folder = folder_of(job);
+  if (!folder) return 0;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(names_in(*folder), [&](const std::string& name) {
+        return !named.contains(name.substr(0, name.rfind(part_suffix)));
+      }));
+}
+
+Status Artifacts::check_room(const ArtifactFile& file) const {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder_, error);
+  if (error || static_cast<std::uintmax_t>(file.bytes) + spare_bytes <= space.available)
+    return ok();
+  return unavailable("no room for " + file.name + " of " + std::to_string(file.bytes) +
+                     " bytes: " + folder_ + " has " + std::to_string(space.available) +
+                     " left, of "
+                     "which " +
+                     std::to_string(spare_bytes) + " are kept for the database");
 }
 
 Result<std::string> Artifacts::model_path(const Checkpoint& checkpoint) const {

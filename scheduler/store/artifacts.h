@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,13 @@ class Artifacts {
   Result<ArtifactUpload> resume(const JobId& job, const ArtifactFile& file, std::int64_t offset);
   // A complete file, for reading.
   [[nodiscard]] Result<File> open(const JobId& job, const std::string& sha256) const;
+
+  // How many files of the job, whole or not, are none of `named`.
+  [[nodiscard]] std::size_t count_others(const JobId& job,
+                                         const std::set<std::string>& named) const;
+  // `unavailable` where what is not stored of the file would leave the disk nothing for anything
+  // else.
+  [[nodiscard]] Status check_room(const ArtifactFile& file) const;
 
   // Where the file that users download of a checkpoint is kept, once it was made.
   [[nodiscard]] Result<std::string> model_path(const Checkpoint& checkpoint) const;

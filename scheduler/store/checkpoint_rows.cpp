@@ -28,12 +28,17 @@ Status save_checkpoint(Db& db, const Checkpoint& checkpoint) {
       to_row_json(checkpoint.metrics), int{checkpoint.final_one}, checkpoint.created_at);
 }
 
-Result<std::vector<Checkpoint>> read_checkpoints(Db& db, const JobId& job, Which which) {
+Result<std::vector<Checkpoint>> read_checkpoints(Db& db, const JobId& job, Which which,
+                                                 std::pair<std::int64_t, std::int64_t> after,
+                                                 std::int64_t limit) {
   Query query = db.query(
       "SELECT step, attempt, state, manifest, shards, metrics, final_one, created_at "
-      "FROM checkpoints WHERE job = ? AND state IN (?, ?) ORDER BY step, attempt",
+      "FROM checkpoints WHERE job = ? AND state IN (?, ?) AND (step, attempt) > (?, ?) "
+      "ORDER BY step, attempt "
+      "LIMIT ?",
       job.text, which == Which::deleted ? "deleted" : "committed",
-      which == Which::deleted ? "deleted" : (which == Which::kept ? "pending" : "committed"));
+      which == Which::deleted ? "deleted" : (which == Which::kept ? "pending" : "committed"),
+      after.first, after.second, limit);
   std::vector<Checkpoint> checkpoints;
   while (query.next()) {
     Checkpoint& checkpoint = checkpoints.emplace_back();

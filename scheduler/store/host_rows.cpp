@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "schemas/base/log.h"
+#include "schemas/wire/report_check.h"
 #include "schemas/wire/row_json.h"
 
 namespace trainyard::scheduler {
@@ -28,6 +30,7 @@ TaskAttempt read_task(Query& query, const JobId& job) {
   task.reason = reason_from(query.text());
   task.message = query.text();
   task.routes = query.text();
+  task.stream_port = query.small_integer();
   task.events_end = query.integer();
   task.assigned_at = query.time();
   task.started_at = query.time();
@@ -41,25 +44,29 @@ Status save_task(Db& db, const TaskAttempt& task) {
   return db.run(
       "INSERT OR REPLACE INTO tasks (job, attempt, role, task_index, agent, host, port, cpus, "
       "memory_mb, gpu_count, gpu_slots, state, agent_silent, pid, exit_code, exit_signal, reason, "
-      "message, routes, events_end, assigned_at, started_at, finished_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "message, routes, stream_port, events_end, assigned_at, started_at, finished_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       task.key.job.text, task.key.attempt, name_of(task.key.role), task.key.index, task.agent.text,
       task.host, task.port, task.resources.cpus, task.resources.memory_mb, task.resources.gpus,
       to_row_json(task.gpus), name_of(task.state), int{task.agent_silent}, task.pid, task.exit.code,
-      task.exit.signal, name_of(task.reason), task.message, task.routes, task.events_end,
-      task.assigned_at, task.started_at, task.finished_at);
+      task.exit.signal, name_of(task.reason), task.message, task.routes, task.stream_port,
+      task.events_end, task.assigned_at, task.started_at, task.finished_at);
 }
 
 Result<std::vector<TaskAttempt>> read_tasks(Db& db, const JobId& job,
-                                            std::optional<std::int64_t> attempt) {
+                                            std::optional<std::int64_t> attempt,
+                                            const std::optional<TaskKey>& after,
+                                            std::int64_t limit) {
   Query query = db.query(
       "SELECT attempt, role, task_index, agent, host, port, cpus, memory_mb, gpu_count, gpu_slots, "
-      "state, agent_silent, pid, exit_code, exit_signal, reason, message, routes, events_end, "
-      "assigned_at, "
+      "state, agent_silent, pid, exit_code, exit_signal, reason, message, routes, "
+      "stream_port, events_end, assigned_at, "
       "started_at, finished_at "
       "FROM tasks WHERE job = ?1 AND attempt BETWEEN ?2 AND ?3 "
-      "ORDER BY attempt, role, task_index",
-      job.text, attempt.value_or(0), attempt.value_or(INT64_MAX));
+      "AND (attempt, role, task_index) > (?4, ?5, ?6) "
+      "ORDER BY attempt, role, task_index LIMIT ?7",
+      job.text, attempt.value_or(0), attempt.value_or(INT64_MAX), after ? after->attempt : -1,
+      after ? name_of(after->role) : std::string_view(), after ? after->index : -1, limit);
   std::vector<TaskAttempt> tasks;
   while (query.next()) tasks.push_back(read_task(query, job));
   TRY(query.finish());
@@ -72,6 +79,10 @@ Status save_agent(Db& db, const AgentRecord& agent) {
       "registered_at, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       agent.id.text, to_row_json(agent.host), agent.instance, agent.epoch, agent.generation,
       int{agent.cordoned}, name_of(agent.state), agent.registered_at, agent.state_since);
+}
+
+Status remove_agent(Db& db, const AgentId& agent) {
+  return db.run("DELETE FROM agents WHERE id = ?", agent.text);
 }
 
 Result<std::vector<AgentRecord>> read_agents(Db& db) {
@@ -90,6 +101,18 @@ Result<std::vector<AgentRecord>> read_agents(Db& db) {
     agent.state = query.name(agent_state_from);
     agent.registered_at = query.time();
     agent.state_since = query.time();
+    // Of a version that believed more. It counts for nothing until its agent starts anew and tells.
+    if (const Status sound = check_host(agent.host); !sound) {
+      log_warning("agent_row_ignored",
+                  {{"agent", agent.id.text}, {"error", sound.error().message}});
+      agent.host = {.address = "unknown",
+                    .capacity = {},
+                    .gpus = {},
+                    .first_port = 1,
+                    .last_port = 1,
+                    .labels = {},
+                    .agent_version = ""};
+    }
   }
   TRY(query.finish());
   return agents;

@@ -11,6 +11,7 @@ namespace trainyard::scheduler {
 namespace {
 
 constexpr std::size_t specs_max = 1024;
+constexpr std::size_t specs_json_bytes_max = 4 << 20;  // each reader has a cache
 
 constexpr std::string_view upsert_job =
     "INSERT INTO jobs (sequence, id, token_seed, version, name, spec_json, spec_hash, state, goal, "
@@ -86,7 +87,11 @@ Result<JobSpec> SpecCache::parse(const std::string& spec_hash, std::string_view 
   if (const auto* not_json = std::get_if<NotJson>(&parsed)) {
     return internal("stored spec: " + not_json->message);
   }
-  if (specs_.size() >= specs_max) specs_.clear();
+  if (specs_.size() >= specs_max || json_bytes_ + spec_json.size() > specs_json_bytes_max) {
+    specs_.clear();
+    json_bytes_ = 0;
+  }
+  json_bytes_ += spec_json.size();
   return specs_.emplace(spec_hash, std::get<JobSpec>(parsed)).first->second;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scheduler/core/idempotency_key.h"
 #include "scheduler/store/db.h"
 #include "schemas/types/job.h"
 
@@ -20,14 +21,7 @@ class SpecCache {
 
  private:
   std::map<std::string, JobSpec, std::less<>> specs_;
-};
-
-// Which request made which job.
-struct IdempotencyKey {
-  std::string key;
-  std::string request_hash;
-  JobId job;
-  bool operator==(const IdempotencyKey&) const = default;
+  std::size_t json_bytes_ = 0;  // of the specs' texts: the cache is bounded by them, too
 };
 
 // Of a job that is there already everything is updated but what never changes: sequence, seed,

@@ -25,7 +25,10 @@ Result<std::string> Logs::path(const TaskKey& task) const {
 }
 
 Result<std::int64_t> Logs::append(const TaskKey& task, std::int64_t offset, std::string_view data) {
-  if (offset < 0) return invalid("a log has no offset " + std::to_string(offset));
+  constexpr std::int64_t offset_max = std::int64_t{1} << 62;
+  if (offset < 0 || offset > offset_max) {
+    return invalid("a log has no offset " + std::to_string(offset));
+  }
   TRY_ASSIGN(const std::string where, path(task));
   const std::int64_t wanted_end = offset + std::ssize(data);
 

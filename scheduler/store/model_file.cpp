@@ -15,9 +15,11 @@
 namespace trainyard::scheduler {
 namespace {
 
-constexpr std::int64_t manifest_bytes_max = std::int64_t{64} << 20;
+constexpr std::int64_t manifest_bytes_max = std::int64_t{8} << 20;
+constexpr std::int64_t header_bytes_max = std::int64_t{32} << 20;
 constexpr std::size_t copy_bytes = 1 << 20;
 constexpr std::int64_t element_bytes = 4;  // F32
+constexpr std::int64_t id_bytes = 8;       // I64
 
 // Bytes of a shard's tensor.
 struct Stretch {
@@ -38,11 +40,13 @@ struct Piece {
 };
 using PiecesByVariable = std::map<std::string, std::vector<Piece>>;
 
+// What tasks wrote is not to be used: nobody's fault here, and no second try helps.
 Error broken(const Checkpoint& checkpoint, const std::string& why) {
-  return internal("checkpoint " + checkpoint.job.text + "/" + std::to_string(checkpoint.step) +
+  return conflict("checkpoint " + checkpoint.job.text + "/" + std::to_string(checkpoint.step) +
                   ": " + why);
 }
 
+// parse_manifest has bounded it.
 std::int64_t element_count(const VariableInfo& variable) {
   std::int64_t count = 1;
   for (const std::int64_t size : variable.shape) count *= size;
@@ -70,6 +74,7 @@ Result<SafetensorsHeader> read_header(const File& file) {
   TRY_ASSIGN(const std::int64_t file_bytes, file.size());
   TRY_ASSIGN(const std::string start, read_text(file, 8));
   TRY_ASSIGN(const std::int64_t length, safetensors_header_length(start));
+  if (length > header_bytes_max) return invalid("its header is too large");
   TRY_ASSIGN(const std::string text, read_text(file, std::min(8 + length, file_bytes)));
   return decode_safetensors_header(text, file_bytes);
 }
@@ -86,9 +91,10 @@ Status collect_pieces(const File& shard, PiecesByVariable& pieces, RowStretches&
     }
     TRY_ASSIGN(const ShardRange range, parse_tensor_name(entry.name));
     if (!range.slot.empty()) continue;
-    if (entry.dtype != "F32" ||
-        entry.end - entry.begin != (range.end - range.begin) * element_bytes) {
-      return internal("the shard's tensor " + entry.name + " has another size than its name says");
+    const std::int64_t bytes = entry.end - entry.begin;
+    if (entry.dtype != "F32" || bytes % element_bytes != 0 ||
+        bytes / element_bytes != range.end - range.begin) {
+      return invalid("the shard's tensor " + entry.name + " has another size than its name says");
     }
     pieces[range.variable].push_back({.begin = range.begin,
                                       .end = range.end,
@@ -108,8 +114,8 @@ Status check_whole(const VariableInfo& variable, std::vector<Piece>& pieces) {
   }
   const std::int64_t count = element_count(variable);
   if (covered == count && (pieces.empty() || pieces.back().end == count)) return ok();
-  return internal("the shards do not hold each of the " + std::to_string(count) + " elements of " +
-                  variable.name + " exactly once");
+  return invalid("the shards do not hold each of the " + std::to_string(count) + " elements of " +
+                 variable.name + " exactly once");
 }
 
 // The same rows as the ids', in every shard.
@@ -120,12 +126,17 @@ Status check_rows(const VariableInfo& variable, const RowStretches& rows, std::s
                      parts->second.size() == shards;
   for (std::size_t i = 0; there && i < ids->second.size(); ++i) {
     const Stretch& part = parts->second[i];
-    if (part.rows != ids->second[i].rows || part.shard != ids->second[i].shard ||
-        part.bytes != part.rows * element_count(variable) * element_bytes) {
-      return internal("a shard has not as many rows of " + variable.name + " as ids");
+    const Stretch& id = ids->second[i];
+    const bool ids_fit = id.bytes % id_bytes == 0 && id.bytes / id_bytes == id.rows;
+    std::int64_t bytes = 0;  // of so many rows
+    const bool overflows =
+        __builtin_mul_overflow(id.rows, element_count(variable) * element_bytes, &bytes);
+    if (!ids_fit || overflows || part.rows != id.rows || part.shard != id.shard ||
+        part.bytes != bytes) {
+      return invalid("a shard has not as many rows of " + variable.name + " as ids");
     }
   }
-  if (!there) return internal("not every shard has the rows of " + variable.name);
+  if (!there) return invalid("not every shard has the rows of " + variable.name);
   return ok();
 }
 
@@ -154,7 +165,7 @@ std::int64_t rows_in(const RowStretches& rows) {
   return sum;
 }
 
-std::string encode_header(const Manifest& manifest, std::int64_t row_count) {
+Result<std::string> encode_header(const Manifest& manifest, std::int64_t row_count) {
   SafetensorsHeader header;
   header.metadata = manifest.description;
   header.metadata["step"] = std::to_string(manifest.step);
@@ -187,11 +198,9 @@ Status write_rows(const std::string& tensor, const RowStretches& rows, const Fil
   return ok();
 }
 
+// Behind the header.
 Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces,
-                       const RowStretches& rows, const File& to) {
-  const std::string header = encode_header(manifest, rows_in(rows));
-  TRY(to.write_at(0, header));
-  std::int64_t offset = std::ssize(header);
+                       const RowStretches& rows, const File& to, std::int64_t offset) {
   if (!manifest.rows.empty()) TRY(write_rows(std::string(row_ids_name), rows, to, offset));
   for (const VariableInfo& variable : manifest.variables) {
     const auto parts = pieces.find(variable.name);
@@ -237,9 +246,12 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
     }
   }
 
+  const auto header = encode_header(manifest, rows_in(rows));
+  if (!header) return broken(checkpoint, header.error().message);
   const std::string aside = path + std::string(part_suffix);
   TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC));
-  TRY(write_variables(manifest, pieces, rows, file));
+  TRY(file.write_at(0, *header));
+  TRY(write_variables(manifest, pieces, rows, file, std::ssize(*header)));
   return move_into_place(aside, path);
 }
 

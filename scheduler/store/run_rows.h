@@ -1,5 +1,4 @@
-// What runs tell: the tables run_events, metric_series, metric_points, metric_rollbacks and
-// job_events.
+// What runs tell: the tables run_events and job_events; metrics go to metric_rows.
 #pragma once
 
 #include <vector>
@@ -12,15 +11,7 @@ namespace trainyard::scheduler {
 
 // Events that are there already stay as they are.
 Status append_run_events(Db& db, const AppendRunEvents& change);
-Status roll_back_metrics(Db& db, const RollBackMetrics& change);
 Status append_job_event(Db& db, const AppendJobEvent& change);
-
-// Of a name that has several points at one step the newest is shown; points of an attempt that was
-// rolled back beyond where a later one went on are not.
-Result<std::vector<MetricSeries>> read_metrics(Db& db, const JobId& job, const MetricQuery& query);
-
-// The least step from which an attempt after this one went on.
-Result<std::optional<std::int64_t>> read_rewind(Db& db, const JobId& job, std::int64_t attempt);
 
 struct JobEventPage {
   JobId job;

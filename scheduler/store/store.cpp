@@ -8,9 +8,11 @@
 #include "scheduler/core/checkpoints.h"
 #include "scheduler/store/checkpoint_rows.h"
 #include "scheduler/store/host_rows.h"
+#include "scheduler/store/metric_rows.h"
 #include "scheduler/store/migrate.h"
 #include "scheduler/store/partition_rows.h"
 #include "scheduler/store/run_rows.h"
+#include "scheduler/store/sound.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -23,6 +25,7 @@ struct Save {
   Status operator()(const RemoveJob& change) const { return remove_job(db, change.job); }
   Status operator()(const SaveTask& change) const { return save_task(db, change.task); }
   Status operator()(const SaveAgent& change) const { return save_agent(db, change.agent); }
+  Status operator()(const RemoveAgent& change) const { return remove_agent(db, change.agent); }
   Status operator()(const AppendRunEvents& change) const { return append_run_events(db, change); }
   Status operator()(const RollBackMetrics& change) const { return roll_back_metrics(db, change); }
   Status operator()(const SaveCheckpoint& change) const {
@@ -63,6 +66,7 @@ Result<Saved> Store::load() {
       saved.checkpoints.push_back(*std::move(checkpoint));
     }
   }
+  TRY(check_saved(saved));
   return saved;
 }
 
@@ -81,6 +85,10 @@ Result<Job> Store::job(const JobId& id) { return find_job(db_, id, specs_); }
 
 Result<std::uint64_t> Store::last_sequence() { return scheduler::last_sequence(db_); }
 
+Result<std::vector<Checkpoint>> Store::committed_checkpoints(const JobId& id) {
+  return read_checkpoints(db_, id, Which::committed);
+}
+
 Result<std::optional<Checkpoint>> Store::committed_checkpoint(const JobId& id, std::int64_t step) {
   TRY_ASSIGN(auto checkpoints, read_checkpoints(db_, id, Which::committed));
   std::optional<Checkpoint> found;
@@ -88,6 +96,34 @@ Result<std::optional<Checkpoint>> Store::committed_checkpoint(const JobId& id, s
     if (checkpoint.step == step) found = std::move(checkpoint);
   }
   return found;
+}
+
+Status Store::belong_to(const std::string& folder_id) {
+  return db_.run("INSERT OR REPLACE INTO state_folder (only, id) VALUES (1, ?)", folder_id);
+}
+
+Result<std::vector<Store::EndedJob>> Store::ended_jobs(const EndedQuery& asked) {
+  Query query = db_.query(
+      "SELECT id, sequence FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') "
+      "AND finished_at > 0 AND finished_at < ? AND sequence > ? ORDER BY sequence LIMIT ?",
+      asked.before, asked.after_sequence, asked.limit);
+  std::vector<EndedJob> jobs;
+  while (query.next()) jobs.push_back({.id = JobId{query.text()}, .sequence = query.integer()});
+  TRY(query.finish());
+  return jobs;
+}
+
+Status Store::remove_reports(const JobId& job, std::span<const ReportKey> reports) {
+  TRY_ASSIGN(Transaction transaction, Transaction::begin(db_));
+  TRY(scheduler::remove_reports(db_, job, reports));
+  return transaction.commit();
+}
+
+Status Store::probe() {
+  Query query = db_.query("PRAGMA user_version");
+  const std::int64_t version = query.next() ? query.integer() : 0;
+  TRY(query.finish());
+  return db_.execute("PRAGMA user_version = " + std::to_string(version));
 }
 
 Status Store::tidy_up() { return db_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }

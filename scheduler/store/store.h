@@ -10,6 +10,7 @@
 #include "scheduler/core/events.h"
 #include "scheduler/store/db.h"
 #include "scheduler/store/job_rows.h"
+#include "scheduler/store/reader.h"
 
 namespace trainyard::scheduler {
 
@@ -29,6 +30,27 @@ class Store {
   Result<std::uint64_t> last_sequence();  // 0 when there was never a job
   // Committed ones of any job, one of them by its step; the newest attempt's.
   Result<std::optional<Checkpoint>> committed_checkpoint(const JobId& id, std::int64_t step);
+  Result<std::vector<Checkpoint>> committed_checkpoints(const JobId& id);  // by step
+
+  // Which state folder the database belongs to (scheduler/store/belonging.h).
+  Status belong_to(const std::string& folder_id);
+
+  struct EndedJob {
+    JobId id;
+    std::int64_t sequence = 0;
+  };
+  struct EndedQuery {
+    WallTime before;
+    std::int64_t after_sequence = 0;  // of those submitted after the job of that sequence
+    std::int64_t limit = 0;
+  };
+  // Jobs that have ended, oldest first.
+  Result<std::vector<EndedJob>> ended_jobs(const EndedQuery& asked);
+  // In a transaction of its own: nothing depends on them.
+  Status remove_reports(const JobId& job, std::span<const ReportKey> reports);
+
+  // A small write that changes nothing, durable as any other: whether a save would succeed.
+  Status probe();
 
   // Moves what is in the write-ahead log into the database file: at the end of an orderly stop.
   Status tidy_up();

@@ -10,7 +10,9 @@
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/checkpoint_rows.h"
 #include "schemas/base/clock.h"
+#include "schemas/base/log.h"
 #include "schemas/files/folder.h"
+#include "schemas/files/sha256.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -60,20 +62,29 @@ WallTime written_at(const fs::path& file) {
   return {std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count()};
 }
 
+// What it is called in lost+found: what was there of this name before stays beside it.
+fs::path free_name(const fs::path& folder, const std::string& name) {
+  fs::path path = folder / name;
+  for (int i = 2; fs::exists(fs::symlink_status(path)); ++i) {
+    path = folder / (name + "-" + std::to_string(i));
+  }
+  return path;
+}
+
+constexpr std::string_view files_own_folder = "lost+found";  // of a disk that is mounted here
+
 }  // namespace
 
 Result<Sweep> Sweep::open(const std::string& database_path, SweepFolders folders, Millis grace) {
   TRY_ASSIGN(Db db, Db::open(database_path, Access::read_only));
-  return Sweep(std::move(db), std::move(folders), grace);
+  return Sweep(std::move(db), std::move(folders), grace, read_clocks().wall);
 }
 
 Result<Sweep::Left> Sweep::sweep(const JobId& job) {
-  if (!is_id(job.text)) return Left::nothing;  // not ours
   const fs::path folder = fs::path(folders_.artifacts) / job.text;
   TRY_ASSIGN(const Standing standing, standing_of(db_, job));
   if (!standing.exists) {
-    TRY(remove_folder(folder.string()));
-    TRY(remove_folder((fs::path(folders_.logs) / job.text).string()));
+    TRY(set_aside_all_of(job.text));
     return Left::nothing;
   }
   TRY_ASSIGN(const auto kept, read_checkpoints(db_, job, Which::kept));
@@ -89,12 +100,16 @@ Result<Sweep::Left> Sweep::sweep(const JobId& job) {
       left = Left::young_files;
       continue;
     }
-    if (standing.runs && written >= standing.attempt_begins) {
-      if (!given_up) {
-        TRY_ASSIGN(const auto deleted, read_checkpoints(db_, job, Which::deleted));
-        given_up = names_of(deleted);
-      }
-      if (!given_up->contains(whole)) continue;
+    if (!given_up) {
+      TRY_ASSIGN(const auto deleted, read_checkpoints(db_, job, Which::deleted));
+      given_up = names_of(deleted);
+    }
+    const bool is_unknown = !given_up->contains(whole);
+    if (standing.runs && written >= standing.attempt_begins && is_unknown) continue;
+    // Half a file can be sent again, and a model file made again.
+    if (is_unknown && written < opened_ && is_sha256(name)) {
+      TRY(set_aside(folder / name, "artifacts-" + job.text + "-" + name));
+      continue;
     }
     std::error_code gone_already;
     fs::remove(folder / name, gone_already);
@@ -102,11 +117,53 @@ Result<Sweep::Left> Sweep::sweep(const JobId& job) {
   return left;
 }
 
+Status Sweep::remove(const JobId& job) {
+  if (!is_id(job.text)) return invalid("\"" + job.text + "\" is no job id");
+  TRY(remove_folder((fs::path(folders_.artifacts) / job.text).string()));
+  return remove_folder((fs::path(folders_.logs) / job.text).string());
+}
+
+Status Sweep::set_aside_all_of(const std::string& name) const {
+  TRY(set_aside(fs::path(folders_.artifacts) / name, "artifacts-" + name));
+  return set_aside(fs::path(folders_.logs) / name, "logs-" + name);
+}
+
+Status Sweep::set_aside(const fs::path& path, const std::string& as) const {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return ok();
+  TRY(make_folders(folders_.lost_and_found));
+  // Its time there counts from now, and is right before it is there.
+  const fs::path to = free_name(folders_.lost_and_found, as);
+  fs::last_write_time(path, fs::file_time_type::clock::now(), error);
+  if (!error) fs::rename(path, to, error);
+  if (error) {
+    return unavailable("cannot move " + path.string() + " to " + to.string() + ": " +
+                       error.message());
+  }
+  log_warning("set_aside", {{"path", path.string()},
+                            {"to", to.string()},
+                            {"why", "the database does not know it"},
+                            {"kept_seconds", lost_and_found_time.count / 1000}});
+  return ok();
+}
+
+Status Sweep::empty_lost_and_found(WallTime now) const {
+  for (const std::string& name : names_in(folders_.lost_and_found)) {
+    const fs::path path = fs::path(folders_.lost_and_found) / name;
+    const WallTime since = written_at(path);
+    if (!since.is_set() || now - since < lost_and_found_time) continue;
+    TRY(remove_folder(path.string()));
+    log_info("lost_and_found_removed", {{"path", path.string()}});
+  }
+  return ok();
+}
+
 std::vector<JobId> Sweep::jobs_with_files() const {
   std::set<std::string> names;
   for (const std::string& folder : {folders_.artifacts, folders_.logs}) {
     for (std::string& name : names_in(folder)) names.insert(std::move(name));
   }
+  names.erase(std::string(files_own_folder));
   return {names.begin(), names.end()};
 }
 

@@ -10,10 +10,23 @@
 
 namespace trainyard {
 
+namespace {
+
+constexpr std::string_view full_words = "no space is left";
+
+}  // namespace
+
 Error system_error(const std::string& what) {
   const int number = errno;
-  const std::string message = what + ": " + std::generic_category().message(number);
+  const bool is_full = number == ENOSPC || number == EDQUOT;
+  const std::string said = std::generic_category().message(number);
+  const std::string message =
+      what + ": " + (is_full ? std::string(full_words) + " (" + said + ")" : said);
   return number == ENOENT || number == ENOTDIR ? not_found(message) : unavailable(message);
+}
+
+bool says_disk_is_full(const Error& error) {
+  return error.message.find(full_words) != std::string::npos;
 }
 
 File::File(std::string path, Descriptor descriptor)

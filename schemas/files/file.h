@@ -17,6 +17,10 @@ namespace trainyard {
 // `unavailable`: a disk that is full, a permission that is missing can be mended.
 Error system_error(const std::string& what);
 
+// Whether the error is of a disk that is full, or of a quota that is used up: it says so in words
+// that system_error() alone writes, which pass from program to program with it.
+bool says_disk_is_full(const Error& error);
+
 class File {
  public:
   // `flags` and `mode` as for open(2); close-on-exec always.

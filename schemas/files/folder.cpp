@@ -1,8 +1,10 @@
 #include "schemas/files/folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -12,12 +14,31 @@
 namespace trainyard {
 
 namespace fs = std::filesystem;
+namespace {
+
+// Can be mended, so `unavailable` whatever it is.
+Error folder_error(const std::string& what, const std::error_code& error) {
+  errno = error.value();
+  return unavailable(system_error(what).message);
+}
+
+}  // namespace
 
 Status make_folders(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return unavailable("cannot make the folder " + path + ": " + error.message());
+  if (error) return folder_error("cannot make the folder " + path, error);
   return ok();
+}
+
+Status keep_others_out(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return errno == ENOENT ? ok() : Status(system_error("cannot look at " + path));
+  }
+  const mode_t owners = status.st_mode & 0700U;
+  if (owners == (status.st_mode & 0777U) || ::chmod(path.c_str(), owners) == 0) return ok();
+  return system_error("cannot keep other users out of " + path);
 }
 
 Status sync_folder(const std::string& path) {

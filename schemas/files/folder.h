@@ -9,6 +9,8 @@
 namespace trainyard {
 
 Status make_folders(const std::string& path);  // with all its parents
+// Nobody but the owner may do anything with it any more; nothing there is fine too.
+Status keep_others_out(const std::string& path);
 // What was made or renamed in it is durable after this.
 Status sync_folder(const std::string& path);
 // Renames within one folder, durably.

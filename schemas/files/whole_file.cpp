@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdio>
 
 #include "schemas/files/file.h"
 #include "schemas/files/folder.h"
@@ -19,6 +20,16 @@ Result<std::string> read_file(const std::string& path) {
     content.append(piece.data(), count);
     if (count < piece.size()) return content;
   }
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  const std::string aside = path + ".new";
+  {
+    TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    TRY(file.write_at(0, content));
+  }
+  if (std::rename(aside.c_str(), path.c_str()) == 0) return ok();
+  return system_error("cannot rename " + aside);
 }
 
 Status write_file_durably(const std::string& path, std::string_view content) {

@@ -11,6 +11,9 @@ namespace trainyard {
 // Also of files that do not know their size, as those of /proc.
 Result<std::string> read_file(const std::string& path);
 
+// Written aside and renamed: nobody reads half of it. A crash of the host may lose it. Mode 0600.
+Status write_file(const std::string& path, std::string_view content);
+
 // Written aside, synced, renamed, and its folder synced. For the user alone: mode 0600.
 Status write_file_durably(const std::string& path, std::string_view content);
 

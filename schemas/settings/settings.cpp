@@ -191,7 +191,8 @@ void add_config_option(CLI::App& program) {
 
 void read_variables(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
-    if (has_variable(*option)) option->envname(variable_of(option->get_lnames().front()));
+    if (!has_variable(*option) || !option->get_envname().empty()) continue;
+    option->envname(variable_of(option->get_lnames().front()));
   }
 }
 

@@ -12,8 +12,8 @@ namespace trainyard {
 // Adds --config FILE, and gives every option that the program has so far its variable.
 void add_config_option(CLI::App& program);
 
-// --state-dir is TRAINYARD_STATE_DIR, and --help says so. For a subcommand whose options may come
-// from the environment.
+// --state-dir is TRAINYARD_STATE_DIR, unless the option names one itself, and --help says so. For a
+// subcommand whose options may come from the environment.
 void read_variables(CLI::App& command);
 
 // Sets what variables and the file say as the values that hold where there is no flag. To be called

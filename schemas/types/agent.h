@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/base/id.h"
+#include "schemas/base/result.h"
 #include "schemas/base/time.h"
 #include "schemas/types/checkpoint.h"
 #include "schemas/types/resources.h"
@@ -20,8 +21,9 @@
 namespace trainyard {
 
 // A report and an assignment are one message each, and gRPC refuses those that are larger than
-// this, for good. So what can grow is bounded: the briefs of the jobs on one host, and the run
-// events and log tails of one report. The rest (what is said of each task) is far smaller.
+// this, for good (of a report half of it). So what can grow is bounded: the briefs of the jobs on
+// one host, and the run events and log tails of one report. The rest (what is said of each task) is
+// far smaller.
 inline constexpr int agent_message_bytes_max = 64 << 20;
 inline constexpr std::int64_t briefs_bytes_max = 32 << 20;
 inline constexpr std::int64_t report_bytes_max = 8 << 20;
@@ -38,10 +40,12 @@ struct HostInfo {
   std::string address;  // that peers of its tasks connect to
   Resources capacity;
   std::vector<GpuInfo> gpus;
-  int first_port = 0;  // tasks listen on ports of this range, both ends included
+  int first_port = 0;  // tasks listen on ports of this range alone, both ends included
   int last_port = 0;
   std::map<std::string, std::string> labels;
   std::string agent_version;
+  // Environment variables that jobs may set here besides those allowed everywhere (env_names.h).
+  std::vector<std::string> allowed_env = {};
   bool operator==(const HostInfo&) const = default;
 };
 
@@ -50,7 +54,7 @@ struct HostInfo {
 // come.
 struct TaskReport {
   TaskKey key;
-  std::string token;
+  std::string token;  // the task's, as it was wanted
   TaskState state = TaskState::starting;
   std::int64_t pid = 0;
   ExitStatus exit;
@@ -80,14 +84,18 @@ struct AgentReport {
   bool operator==(const AgentReport&) const = default;
 };
 
-// A task that should run on the agent (or stop, gracefully, when `stop` is set). Not listed = must
-// not exist; its folder may be removed.
+// What a task that is there is to do: go on, save a checkpoint and then make no more progress (the
+// chief alone is told so), or end gracefully.
+enum class StopOrder { run, save, stop };
+
+// A task that should be on the agent. Not listed = must not exist; its folder may be removed.
 struct WantedTask {
-  TaskContext task;  // what the runtime reads; the agent fills in `folder` and `restore`
+  TaskContext task;   // what the runtime reads; the agent fills in `folder` and `restore`
+  std::string token;  // of this very task: what the agent shows the server
   Resources resources;
   std::vector<int> gpus;              // slot numbers, for CUDA_VISIBLE_DEVICES
   std::optional<Checkpoint> restore;  // files to fetch before the start (of job restore->job)
-  bool stop = false;
+  StopOrder stop = StopOrder::run;
   Millis grace{30'000};            // SIGTERM to SIGKILL
   std::int64_t events_stored = 0;  // run events are durable up to this offset
   bool operator==(const WantedTask&) const = default;
@@ -106,13 +114,14 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-// The start of an agent that sent a report is not the one that the server deals with. Its stream
-// ends with `why`; it may try again.
+// The report's sender is not the agent that the server knows by this name (`conflict`), or one more
+// than it takes now (`unavailable`). Its stream ends with `why`; it may try again.
 struct Refusal {
   AgentId agent;
   std::string instance;
   std::int64_t epoch = 0;
   std::string why;
+  Code code = Code::conflict;
   bool operator==(const Refusal&) const = default;
 };
 

@@ -25,7 +25,8 @@ struct Checkpoint {
   ArtifactFile manifest;
   std::vector<ArtifactFile> shards;
   std::map<std::string, double> metrics;
-  bool final_one = false;
+  bool final_one =
+      false;  // the last of its attempt: at the end of training, or before a suspension
   WallTime created_at;
   bool operator==(const Checkpoint&) const = default;
 };

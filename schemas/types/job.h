@@ -79,7 +79,7 @@ struct Job {
   JobId id;
   std::uint64_t sequence =
       0;  // grows with each submit: the queue's order within a priority, paging's key
-  std::uint64_t token_seed = 0;  // minted at submit; attempt tokens come of it
+  std::uint64_t token_seed = 0;  // of a job that a server of before took; else 0
   std::int64_t version = 0;  // grows by one with each change that a reader can see: ETag, long poll
   JobSpec spec;
   std::string spec_json;  // the defaulted spec as served, canonical form
@@ -103,8 +103,8 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
-// The attempt's token: what a push, report or log line must carry. A pure function, so that a
-// server that was killed says the same after its restart.
-std::string attempt_token(const Job& job, std::int64_t attempt);
+// What attempts were given before tokens were made under a key (TokenMaker): reports of those that
+// still run carry it. Nothing else is let in by it, since one such token tells the others.
+std::string token_of_before(const Job& job, std::int64_t attempt);
 
 }  // namespace trainyard

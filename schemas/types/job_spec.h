@@ -143,6 +143,8 @@ struct RunPolicySpec {
   std::optional<std::int64_t> max_run_seconds;
   std::int64_t no_progress_timeout_seconds = 600;
   std::int64_t grace_period_seconds = 30;
+  // How long a checkpoint may take before a suspension; 0: nothing is saved first.
+  std::int64_t save_seconds = 120;
   // Of failures that are the user's; infrastructure's do not count. Also: how often an agent starts
   // a worker again in an attempt.
   std::int64_t max_restarts = 3;
@@ -155,7 +157,7 @@ struct CheckpointSpec {
   std::int64_t every_seconds = 600;  // 0 = never by time
   std::int64_t keep_latest = 3;
   std::int64_t keep_best = 1;
-  std::string metric = "loss";         // what "best" is judged by; loss: lowest, accuracy: highest
+  std::string metric = "test_loss";    // what "best" is judged by; loss: lowest, accuracy: highest
   std::string resume_from = "latest";  // latest, none, or "<job id>/<step>" of another job
   bool operator==(const CheckpointSpec&) const = default;
 };

@@ -16,7 +16,7 @@ struct ReasonRow {
   ReasonClass reason_class;
 };
 
-constexpr std::array<ReasonRow, 28> reasons{{
+constexpr std::array<ReasonRow, 31> reasons{{
     {Reason::none, "", ReasonClass::none},
     {Reason::queued, "QUEUED", ReasonClass::sched},
     {Reason::no_capacity, "NO_CAPACITY", ReasonClass::sched},
@@ -40,9 +40,12 @@ constexpr std::array<ReasonRow, 28> reasons{{
     {Reason::signalled, "SIGNALLED", ReasonClass::infra},
     {Reason::agent_lost, "AGENT_LOST", ReasonClass::infra},
     {Reason::agent_restarted, "AGENT_RESTARTED", ReasonClass::infra},
+    {Reason::agent_stopped, "AGENT_STOPPED", ReasonClass::infra},
     {Reason::start_failed, "START_FAILED", ReasonClass::infra},
     {Reason::peer_lost, "PEER_LOST", ReasonClass::infra},
     {Reason::checkpoint_lost, "CHECKPOINT_LOST", ReasonClass::infra},
+    {Reason::port_in_use, "PORT_IN_USE", ReasonClass::infra},
+    {Reason::no_space, "NO_SPACE", ReasonClass::infra},
     {Reason::completed, "COMPLETED", ReasonClass::none},
     {Reason::stopped_with_gang, "STOPPED_WITH_GANG", ReasonClass::none},
 }};
@@ -138,7 +141,7 @@ std::string to_string(const TaskKey& key) {
   return key.job.text + "/" + std::to_string(key.attempt) + "/" + task_name(key);
 }
 
-std::string attempt_token(const Job& job, std::int64_t attempt) {
+std::string token_of_before(const Job& job, std::int64_t attempt) {
   const std::uint64_t secret = mix(job.token_seed ^ mix(static_cast<std::uint64_t>(attempt)));
   char hex[17];
   std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(secret));

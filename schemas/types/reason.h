@@ -35,9 +35,12 @@ enum class Reason {
   signalled,
   agent_lost,
   agent_restarted,
-  start_failed,  // the process could not be started
-  peer_lost,     // a task ended because another of its gang was gone
+  agent_stopped,  // it was asked to end (SIGTERM), and ended its tasks
+  start_failed,   // the process could not be started
+  peer_lost,      // a task ended because another of its gang was gone
   checkpoint_lost,
+  port_in_use,  // another program held a port that the task was given
+  no_space,     // a disk is full: class INFRA, but as often as a user's restarts
   // of no class: the normal course
   completed,
   stopped_with_gang,  // ended because its gang was stopped

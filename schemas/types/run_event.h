@@ -56,8 +56,8 @@ struct ManifestEvent {
   std::int64_t step = 0;
   ArtifactFile manifest;
   std::vector<ArtifactFile> shards;       // in the order of their first element in the arena
-  std::map<std::string, double> metrics;  // newest known at `step`
-  bool final_one = false;
+  std::map<std::string, double> metrics;  // of `step` and no other
+  bool final_one = false;                 // the last of its attempt: the chief makes no step more
   bool operator==(const ManifestEvent&) const = default;
 };
 

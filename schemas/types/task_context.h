@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/base/id.h"
+#include "schemas/types/data_cache_spec.h"
 #include "schemas/types/job_spec.h"
 #include "schemas/types/run_event.h"
 #include "schemas/types/task.h"
@@ -33,22 +34,31 @@ struct RestoreFrom {
   bool operator==(const RestoreFrom&) const = default;
 };
 
+// A file of this name in the chief's folder is the order to save a checkpoint and then to make no
+// more progress (StopOrder::save).
+inline constexpr const char* save_order_file = "save";
+
 struct TaskContext {
   TaskKey key;
   std::string token;  // of the attempt: peers refuse messages that carry another
   std::string spec_hash;
   JobSpec spec;
   ClusterSpec cluster;
-  std::string listen;  // "0.0.0.0:20001": ps only
-  std::string folder;  // the task's own: events.jsonl and checkpoint files go here
+  std::string listen;   // "10.0.0.1:20001": only of a task that listens
+  int stream_port = 0;  // of the same host, for stream sockets; 0 = a free one
+  std::string folder;   // the task's own: events.jsonl and checkpoint files go here
   std::optional<RestoreFrom> restore;
   bool keep_files =
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
   // An agent starts a task again that died by itself (see returns_alone): its peers go on without
   // it, or wait for it.
   bool tasks_return = false;
+  DataCacheSpec data_cache;  // of this host
   bool operator==(const TaskContext&) const = default;
 };
+
+// The exit code of a task that ends because its disk is full: it may be unable to write so.
+inline constexpr int exit_no_space = 28;  // as errno's ENOSPC
 
 // The chief is worker/0, unless the job has a chief of its own.
 inline Role role_of_chief(const JobSpec& spec) { return spec.chief ? Role::chief : Role::worker; }
@@ -61,6 +71,12 @@ inline bool is_chief(const TaskContext& context) { return is_chief(context.spec,
 // is restored. The others, the chief too, get what they need from these.
 inline bool holds_parameters(const JobSpec& spec, Role role) {
   return role == Role::ps || spec.training.strategy != Strategy::parameter_server;
+}
+
+// Whether tasks of the role serve parameters to others: then they listen, on two ports.
+inline bool listens(const JobSpec& spec, Role role) {
+  if (role == Role::ps) return true;
+  return role != Role::evaluator && spec.training.strategy == Strategy::all_reduce;
 }
 
 // Rows of it are learned in place, and their gradients go ahead of a push.

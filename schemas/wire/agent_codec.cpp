@@ -7,7 +7,9 @@
 #include "schemas/base/utf8.h"
 #include "schemas/wire/artifact_json.h"
 #include "schemas/wire/json_fields.h"
+#include "schemas/wire/report_check.h"
 #include "schemas/wire/run_event_json.h"
+#include "schemas/wire/stop_order.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard {
@@ -58,32 +60,24 @@ proto::HostInfo to_proto(const HostInfo& host) {
     (*message.mutable_labels())[to_valid_utf8(key)] = to_valid_utf8(value);
   }
   message.set_agent_version(host.agent_version);
+  for (const std::string& pattern : host.allowed_env) message.add_allowed_env(pattern);
   return message;
 }
 
-Result<HostInfo> host_from(const proto::HostInfo& message) {
-  constexpr int port_max = 65'535;
-  constexpr std::size_t address_length_max = 255;  // as a name of DNS
+// As it is said; check_report judges.
+HostInfo host_from(const proto::HostInfo& message) {
   HostInfo host;
-  if (message.address().empty()) return invalid("host address is empty");
-  if (message.address().size() > address_length_max) {
-    return invalid("host address is longer than " + std::to_string(address_length_max) + " bytes");
-  }
   host.address = message.address();
-  TRY_ASSIGN(host.capacity, resources_from(message.capacity()));
+  const proto::Resources& capacity = message.capacity();
+  host.capacity = {capacity.cpus(), capacity.memory_mb(), capacity.gpus()};
   for (const proto::GpuInfo& gpu : message.gpus()) {
-    TRY(check_at_least("gpu index", 0, gpu.index()));
     host.gpus.push_back({gpu.index(), gpu.name(), gpu.memory_mb()});
-  }
-  if (message.first_port() < 0 || message.first_port() > message.last_port() ||
-      message.last_port() > port_max) {
-    return invalid("ports " + std::to_string(message.first_port()) + "-" +
-                   std::to_string(message.last_port()) + " are no range of ports");
   }
   host.first_port = message.first_port();
   host.last_port = message.last_port();
   for (const auto& [key, value] : message.labels()) host.labels.emplace(key, value);
   host.agent_version = message.agent_version();
+  host.allowed_env.assign(message.allowed_env().begin(), message.allowed_env().end());
   return host;
 }
 
@@ -110,38 +104,22 @@ proto::TaskReport to_proto(const TaskReport& task) {
   return message;
 }
 
-// Offsets ascend and lie in [begin, end): that they do is what keeps a resend harmless.
-Result<std::vector<RunEvent>> events_from(const proto::TaskReport& message) {
-  TRY(check_at_least("events_begin", 0, message.events_begin()));
-  TRY(check_at_least("events_end", message.events_begin(), message.events_end()));
-  std::vector<RunEvent> events;
-  std::int64_t least = message.events_begin();
-  for (const proto::RunEventLine& line : message.events()) {
-    TRY(check_at_least("offset of a run event", least, line.offset()));
-    TRY(check_at_least("events_end", line.offset() + 1, message.events_end()));
-    TRY_ASSIGN(RunEvent event, parse_run_event(line.json(), line.offset()));
-    events.push_back(std::move(event));
-    least = line.offset() + 1;
-  }
-  return events;
-}
-
 Result<TaskReport> task_report_from(const proto::TaskReport& message) {
   TaskReport task;
   TRY_ASSIGN(task.key, trainyard::from_proto(message.key()));
   task.token = message.token();
   const auto state = task_state_from(message.state());
-  if (!state) return invalid(to_string(task.key) + ": unknown state \"" + message.state() + "\"");
+  if (!state) return invalid("unknown state \"" + message.state() + "\"");
   task.state = *state;
   task.pid = message.pid();
   if (message.exit().has_code()) task.exit.code = message.exit().code();
   if (message.exit().has_signal()) task.exit.signal = message.exit().signal();
-  if (task.exit.code && task.exit.signal) {
-    return invalid(to_string(task.key) + ": ended with both an exit code and a signal");
-  }
   task.reason = reason_from(message.reason());
   task.message = message.message();
-  TRY_ASSIGN(task.events, events_from(message));
+  for (const proto::RunEventLine& line : message.events()) {
+    TRY_ASSIGN(RunEvent event, parse_run_event(line.json(), line.offset()));
+    task.events.push_back(std::move(event));
+  }
   task.events_begin = message.events_begin();
   task.events_end = message.events_end();
   task.log_tail = message.log_tail();
@@ -224,13 +202,15 @@ proto::WantedTask to_proto(const WantedTask& wanted, CommonParts& common) {
   proto::WantedTask message;
   *message.mutable_key() = to_proto(wanted.task.key);
   message.set_listen(wanted.task.listen);
+  message.set_stream_port(wanted.task.stream_port);
   message.set_context(common.context_of(wanted.task));
   if (wanted.restore) message.set_restore(common.restore_of(*wanted.restore));
   *message.mutable_resources() = to_proto(wanted.resources);
   for (const int gpu : wanted.gpus) message.add_gpus(gpu);
-  message.set_stop(wanted.stop);
+  message.set_stop(to_proto(wanted.stop));
   message.set_grace_millis(wanted.grace.count);
   message.set_events_stored(wanted.events_stored);
+  message.set_token(wanted.token);
   return message;
 }
 
@@ -255,17 +235,24 @@ Result<WantedTask> wanted_task_from(const proto::WantedTask& message, const Deco
   }
   wanted.task.key = std::move(key);
   wanted.task.listen = message.listen();
+  if (message.stream_port() < 0 || message.stream_port() > 65'535) {
+    return invalid("stream_port must be 0 to 65535");
+  }
+  wanted.task.stream_port = message.stream_port();
   TRY(check_task_context(wanted.task));
   TRY_ASSIGN(wanted.resources, resources_from(message.resources()));
   wanted.gpus.assign(message.gpus().begin(), message.gpus().end());
   if (message.has_restore()) {
     TRY_ASSIGN(wanted.restore, part_at(common.restores, message.restore(), "restore"));
   }
-  wanted.stop = message.stop();
+  TRY_ASSIGN(wanted.stop, stop_order_from(message.stop()));
   TRY(check_at_least("grace_millis", 0, message.grace_millis()));
   wanted.grace = {message.grace_millis()};
   TRY(check_at_least("events_stored", 0, message.events_stored()));
   wanted.events_stored = message.events_stored();
+  constexpr std::size_t token_length_max = 300;
+  if (message.token().size() > token_length_max) return invalid("a task's token is too long");
+  wanted.token = message.token();
   return wanted;
 }
 
@@ -286,22 +273,22 @@ proto::AgentReport to_proto(const AgentReport& report) {
 
 Result<AgentReport> from_proto(const proto::AgentReport& message) {
   AgentReport report;
-  TRY(check_id("agent name", message.agent()));
   report.agent = AgentId{message.agent()};
-  TRY(check_instance(message.instance()));
   report.instance = message.instance();
-  TRY(check_at_least("epoch", 0, message.epoch()));
   report.epoch = message.epoch();
-  TRY(check_at_least("number", 0, message.number()));
   report.number = message.number();
-  TRY(check_at_least("generation", 0, message.generation()));
   report.generation = message.generation();
   report.leaving = message.leaving();
-  TRY_ASSIGN(report.host, host_from(message.host()));
+  report.host = host_from(message.host());
   for (const proto::TaskReport& task : message.tasks()) {
-    TRY_ASSIGN(TaskReport decoded, task_report_from(task));
-    report.tasks.push_back(std::move(decoded));
+    auto decoded = task_report_from(task);
+    if (!decoded) {
+      return invalid("tasks[" + std::to_string(report.tasks.size()) +
+                     "]: " + decoded.error().message);
+    }
+    report.tasks.push_back(*std::move(decoded));
   }
+  TRY(check_report(report));
   return report;
 }
 

@@ -1,7 +1,6 @@
 #include "schemas/wire/artifact_json.h"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "schemas/files/sha256.h"
@@ -12,7 +11,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t name_length_max = 512;
-constexpr std::size_t files_max = 10'000;
+constexpr std::size_t files_max = 1'000;                        // as many as a job may have ps
+constexpr std::int64_t file_bytes_max = std::int64_t{1} << 48;  // so that all of them add up
 
 bool is_safe_name(std::string_view name) {
   if (name.empty() || name.size() > name_length_max) return false;
@@ -32,9 +32,9 @@ Status check_artifact(const ArtifactFile& file) {
   if (!is_safe_name(file.name)) {
     return invalid("file name " + describe(json(file.name)) + " is not a plain relative path");
   }
-  if (file.bytes < 0) {
-    return invalid("file " + file.name + ": bytes must be 0 or more, got " +
-                   std::to_string(file.bytes));
+  if (file.bytes < 0 || file.bytes > file_bytes_max) {
+    return invalid("file " + file.name + ": bytes must be 0 to " + std::to_string(file_bytes_max) +
+                   ", got " + std::to_string(file.bytes));
   }
   if (!is_sha256(file.sha256)) {
     return invalid("file " + file.name + ": sha256 must be 64 lower-case hex digits, got " +
@@ -58,7 +58,7 @@ ArtifactFile read_artifact(const JsonPlace& place) {
   ArtifactFile file;
   Fields fields(place, Absence::is_a_fault);
   fields.text("name", file.name, printable_rule(1, name_length_max));
-  fields.integer("bytes", file.bytes, {0, std::numeric_limits<std::int64_t>::max()});
+  fields.integer("bytes", file.bytes, {0, file_bytes_max});
   fields.text("sha256", file.sha256, printable_rule(64, 64));
   if (place.faults.size() == faults_before) {
     if (const Status status = check_artifact(file); !status) place.fault(status.error().message);

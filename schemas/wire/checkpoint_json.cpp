@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,15 +13,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t manifest_number_max = std::int64_t{1} << 53;
+constexpr std::int64_t elements_max = std::int64_t{1} << 44;  // of all variables: 64 TiB of floats
+constexpr std::size_t list_max = 100'000;
+constexpr std::size_t rank_max = 16;
 constexpr TextRule any_text{0, 1'000'000, [](char) { return true; }, "any"};
 
 // The items of an array, each read by `read_item`.
 template <class T, class ReadItem>
-std::vector<T> read_list(const JsonPlace& place, ReadItem read_item) {
+std::vector<T> read_list(const JsonPlace& place, ReadItem read_item, std::size_t most = list_max) {
   std::vector<T> list;
-  if (!place.value.is_array()) {
-    place.fault("must be an array, got " + describe(place.value));
+  if (!place.value.is_array() || place.value.size() > most) {
+    place.fault("must be an array of at most " + std::to_string(most) + ", got " +
+                describe(place.value));
     return list;
   }
   for (const json& item : place.value) {
@@ -33,7 +36,7 @@ std::vector<T> read_list(const JsonPlace& place, ReadItem read_item) {
 }
 
 std::int64_t read_count(const JsonPlace& place) {
-  return read_integer(place, {0, number_max}).value_or(0);
+  return read_integer(place, {0, manifest_number_max}).value_or(0);
 }
 
 VariableInfo read_variable(const JsonPlace& place) {
@@ -41,9 +44,27 @@ VariableInfo read_variable(const JsonPlace& place) {
   Fields fields(place, Absence::is_a_fault);
   fields.text("name", variable.name, printable_rule(1, 500));
   if (const auto shape = fields.find("shape")) {
-    variable.shape = read_list<std::int64_t>(*shape, read_count);
+    variable.shape = read_list<std::int64_t>(*shape, read_count, rank_max);
   }
   return variable;
+}
+
+// A product that overflows is a size that is none: each is bounded, and so is their sum.
+void check_sizes(const JsonPlace& place, const std::vector<VariableInfo>& variables) {
+  std::int64_t sum = 0;
+  for (const VariableInfo& variable : variables) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : variable.shape) {
+      const bool overflows = __builtin_mul_overflow(elements, extent, &elements);
+      if (!overflows && elements <= elements_max) continue;
+      return place.fault("the shape of " + describe(json(variable.name)) + " is beyond " +
+                         std::to_string(elements_max) + " elements");
+    }
+    sum += elements;
+    if (sum > elements_max) {
+      return place.fault("has more than " + std::to_string(elements_max) + " elements in all");
+    }
+  }
 }
 
 std::string read_slot(const JsonPlace& place) {
@@ -62,6 +83,7 @@ void read_lists(Fields& fields, Manifest& manifest) {
   }
   if (const auto part = fields.find("variables")) {
     manifest.variables = read_list<VariableInfo>(*part, read_variable);
+    check_sizes(*part, manifest.variables);
   }
   if (const auto part = fields.find("slots")) {
     manifest.slots = read_list<std::string>(*part, read_slot);
@@ -116,16 +138,18 @@ Result<Manifest> parse_manifest(std::string_view text) {
   std::vector<Fault> faults;
   Manifest manifest;
   Fields fields({value, "", faults}, Absence::is_a_fault);
-  fields.integer("step", manifest.step, {0, number_max});
-  fields.integer("attempt", manifest.attempt, {0, number_max});
+  fields.integer("step", manifest.step, {0, manifest_number_max});
+  fields.integer("attempt", manifest.attempt, {0, manifest_number_max});
   fields.text("job", manifest.job, printable_rule(0, id_length_max));
   fields.text("spec_hash", manifest.spec_hash, printable_rule(0, 64));
   fields.text("mode", manifest.mode, printable_rule(0, 64));
   if (const auto part = fields.find("seed")) manifest.seed = read_seed(*part);
-  fields.integer("examples_seen", manifest.examples_seen, {0, number_max});
+  fields.integer("examples_seen", manifest.examples_seen, {0, manifest_number_max});
   read_lists(fields, manifest);
   if (value.is_object() && value.contains("rows")) {  // most models have none
-    manifest.rows = read_list<VariableInfo>(*fields.find("rows"), read_variable);
+    const auto part = fields.find("rows");
+    manifest.rows = read_list<VariableInfo>(*part, read_variable);
+    check_sizes(*part, manifest.rows);
   }
   if (const auto part = fields.find("scalars")) manifest.scalars = read_number_map(*part);
   if (const auto part = fields.find("metrics")) manifest.metrics = read_number_map(*part);

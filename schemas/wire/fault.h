@@ -22,7 +22,7 @@ struct Fault {
 
 // The text is no JSON document at all.
 struct NotJson {
-  std::string message;  // says at which byte
+  std::string message;  // says in which line and column, and what was expected there
 };
 
 // The faults as one `invalid` error for people: "task.json: /spec/roles/ps must be 1 or more, got

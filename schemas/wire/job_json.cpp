@@ -39,14 +39,17 @@ double progress_of(const Job& job) {
   return std::clamp(step / static_cast<double>(job.progress.max_steps), 0.0, 1.0);
 }
 
-// What the present speed makes of the steps that are left; known only while the job runs.
-std::optional<double> eta_seconds(const Job& job) {
+// What the present speed makes of the steps that are left, up to the next second; known only while
+// the job runs, and not where it is beyond all use.
+std::optional<std::int64_t> eta_seconds(const Job& job) {
   const auto speed = metric(job, "steps_per_second");
   if (job.state != JobState::running || !speed || *speed <= 0 || job.progress.max_steps <= 0) {
     return std::nullopt;
   }
   const std::int64_t left = std::max<std::int64_t>(job.progress.max_steps - job.progress.step, 0);
-  return static_cast<double>(left) / *speed;
+  constexpr double seconds_max = 1e12;
+  const double seconds = std::ceil(static_cast<double>(left) / *speed);
+  return seconds <= seconds_max ? std::optional(static_cast<std::int64_t>(seconds)) : std::nullopt;
 }
 
 json roles_to_json(const Job& job, const std::vector<TaskAttempt>& tasks) {

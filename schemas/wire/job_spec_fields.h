@@ -7,8 +7,15 @@
 
 namespace trainyard {
 
-// The whole spec; it is good if no fault was noted.
-JobSpec read_job_spec(const JsonPlace& place);
+// Whether it is taken now, or was before, perhaps by an older version: rules that came later do not
+// apply to it then.
+enum class Source { submitted, stored };
+
+// The whole spec; nothing where a fault was noted, so that no value that was refused is used.
+std::optional<JobSpec> read_job_spec(const JsonPlace& place, Source source);
+// The rules that read several fields of what was read at `place`, and those that came later. Each
+// is asked only where nothing that it reads has a fault.
+void check_rules(const JobSpec& spec, const JsonPlace& place, Source source);
 
 ModelSpec read_model(const JsonPlace& place);
 DatasetSpec read_dataset(const JsonPlace& place);
@@ -17,8 +24,8 @@ TrainingSpec default_training();
 SchedulingSpec read_scheduling(const JsonPlace& place);
 RunPolicySpec read_run_policy(const JsonPlace& place);
 CheckpointSpec read_checkpoint(const JsonPlace& place);
-// Notes a fault of training.max_steps where the checkpoint to resume from is of a later step.
-void check_resumed_step(const JobSpec& spec, const JsonPlace& place);
+// Of "<job id>/<step>" the step; nothing where the text is none.
+std::optional<std::int64_t> step_named_by(std::string_view text);
 std::map<std::string, std::string> read_environment(const JsonPlace& place);
 
 struct Roles {
@@ -26,7 +33,7 @@ struct Roles {
   RoleSpec worker;
   std::optional<RoleSpec> chief;
 };
-Roles read_roles(const JsonPlace& place);
+Roles read_roles(const JsonPlace& place, Strategy strategy);
 Roles default_roles(Strategy strategy);
 
 // The bound of everything that is counted in seconds or steps.

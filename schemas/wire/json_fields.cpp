@@ -214,13 +214,18 @@ std::map<std::string, std::string> read_text_map(const JsonPlace& place, const T
 }
 
 std::map<std::string, double> read_number_map(const JsonPlace& place) {
+  constexpr std::size_t numbers_max = 10'000;
+  constexpr TextRule key_rule = label_rule(200);
   std::map<std::string, double> numbers;
-  if (!place.value.is_object()) {
-    place.fault("must be an object, got " + describe(place.value));
+  if (!place.value.is_object() || place.value.size() > numbers_max) {
+    place.fault("must be an object of at most " + std::to_string(numbers_max) + " numbers, got " +
+                describe(place.value));
     return numbers;
   }
   for (const auto& [key, value] : place.value.items()) {
-    if (value.is_number()) {
+    if (!follows(key, key_rule)) {
+      place.fault("a name " + rule_in_words(key_rule) + ", got " + describe(json(key)));
+    } else if (value.is_number()) {
       numbers.emplace(key, value.get<double>());
     } else if (const auto special = special_number(value)) {
       numbers.emplace(key, *special);

@@ -1,5 +1,7 @@
 #include "schemas/wire/json_text.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,15 +13,45 @@ namespace {
 
 using nlohmann::json;
 
+// Where a text ends, both numbers from 1, columns in characters.
+std::string place_of(std::string_view read) {
+  const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  const auto line = 1 + std::ranges::count(read, '\n');
+  const std::size_t last_end = read.rfind('\n');
+  const std::string_view last_line =
+      last_end == std::string_view::npos ? read : read.substr(last_end + 1);
+  const auto column = std::max<std::ptrdiff_t>(1, std::ranges::count_if(last_line, is_start));
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// What the library found and expected, without its own prefix and without the text that it quotes:
+// ": unexpected '}'; expected string literal".
+std::string complaint_of(const json::exception& error) {
+  std::string_view words = error.what();
+  const std::size_t begin = words.find(" - ");
+  if (begin == std::string_view::npos) return "";
+  words.remove_prefix(begin + 3);
+  const std::size_t quote = words.find("; last read: ");
+  if (quote == std::string_view::npos) return ": " + std::string(words);
+  std::string complaint = ": " + std::string(words.substr(0, quote));
+  const std::size_t expected = words.rfind("; expected ");
+  if (expected != std::string_view::npos && expected > quote && words.back() != '\'') {
+    complaint += words.substr(expected);
+  }
+  return complaint;
+}
+
 // Builds the document from the parser's events; returning false to the parser ends the parse.
 class DocumentBuilder final : public nlohmann::json_sax<json> {
  public:
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
+  explicit DocumentBuilder(std::string_view text) : text_(text) {}
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }  // never in text
 
   bool start_object(std::size_t) override { return enter(json::object()); }
@@ -38,7 +70,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
                    const json::exception& error) override {
     constexpr int number_out_of_range = 406;
     if (error.id == number_out_of_range) return refuse("holds a number that is out of range");
-    not_json_ = NotJson{"not JSON: error at byte " + std::to_string(position)};
+    not_json_ = NotJson{"not JSON: " + place_of(text_.substr(0, position)) + complaint_of(error)};
     return false;
   }
 
@@ -64,7 +96,20 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
     return &level.container->back();
   }
 
+  // Three bytes of text can be a value of a hundred in memory.
+  bool may_grow() {
+    if (++values_ <= json_values_max) return true;
+    return refuse("is one of more than " + std::to_string(json_values_max) + " values");
+  }
+
+  bool put(json value) {
+    if (!may_grow()) return false;
+    add(std::move(value));
+    return true;
+  }
+
   bool enter(json container) {
+    if (!may_grow()) return false;
     if (open_.size() >= json_depth_max) {
       return refuse("is nested deeper than " + std::to_string(json_depth_max) + " levels");
     }
@@ -89,7 +134,9 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
     return false;
   }
 
+  std::string_view text_;
   json root_;
+  std::size_t values_ = 0;
   std::vector<Level> open_;
   std::optional<Fault> fault_;
   std::optional<NotJson> not_json_;
@@ -99,7 +146,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
 
 ParsedJson parse_json_text(std::string_view text) {
   if (!is_valid_utf8(text)) return NotJson{"not JSON: it is not UTF-8"};
-  DocumentBuilder builder;
+  DocumentBuilder builder(text);
   json::sax_parse(text, &builder);
   return std::move(builder).take();
 }

@@ -1,8 +1,9 @@
 // JSON text <-> nlohmann::json, guarded: no exception gets out, nesting is bounded before it costs
-// stack, and a key that comes twice in one object is refused instead of silently losing one of its
-// values.
+// stack, the number of values before it costs memory, and a key that comes twice in one object is
+// refused instead of silently losing one of its values.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,11 +15,12 @@
 namespace trainyard {
 
 inline constexpr int json_depth_max = 32;
+inline constexpr std::size_t json_values_max = 1'000'000;
 
 using ParsedJson = std::variant<nlohmann::json, Fault, NotJson>;
 
-// NotJson: the grammar or the encoding (UTF-8) is broken. Fault: JSON, but too deep, a key twice,
-// or a number that no double can hold.
+// NotJson: the grammar or the encoding (UTF-8) is broken. Fault: JSON, but too deep or too much, a
+// key twice, or a number that no double can hold.
 ParsedJson parse_json_text(std::string_view text);
 
 // The same where the difference does not matter; `document` names it in the error ("task.json").

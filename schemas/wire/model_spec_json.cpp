@@ -50,7 +50,9 @@ std::vector<std::int64_t> read_hidden(const JsonPlace& place) {
 void read_weight_init(const JsonPlace& place, ModelSpec& model) {
   Fields fields(place, "name");
   if (!fields.require("name")) return;
+  const std::size_t faults_before = place.faults.size();
   fields.choice("name", model.initializer, initializer_names);
+  if (place.faults.size() > faults_before) return;  // its fields are anyone's guess
   if (uses_stddev(model.initializer)) fields.number("stddev", model.stddev, {1e-9, 100});
   fields.refuse_others();
 }
@@ -73,10 +75,9 @@ std::optional<Format> guess_format(std::string_view name, const json& dataset) {
 std::string read_absolute_path(const JsonPlace& place, std::size_t least) {
   const auto text = read_text(place, printable_rule(least, 4096));
   if (!text) return "";
-  if (!text->empty() && !text->starts_with('/')) {
-    place.fault("must be an absolute path on every agent's host, got " + describe(place.value));
-  }
-  return *text;
+  if (text->empty() || text->starts_with('/')) return *text;
+  place.fault("must be an absolute path on every agent's host, got " + describe(place.value));
+  return "";
 }
 
 void read_path(Fields& fields, DatasetSpec& dataset) {

@@ -1,6 +1,5 @@
 #include "schemas/wire/partition_json.h"
 
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@ using nlohmann::json;
 constexpr std::size_t shares_max = 10'000;
 constexpr std::size_t variables_max = 1'000;
 constexpr std::size_t name_length_max = 255;
-constexpr IntegerRange any_count{0, std::numeric_limits<std::int64_t>::max()};
+constexpr IntegerRange any_count{0, std::int64_t{1} << 48};  // the shares' sum is a number, too
 
 HeldVariable read_variable(const JsonPlace& place) {
   HeldVariable variable;

@@ -72,7 +72,8 @@ std::optional<std::chrono::sys_days> date(Cursor& cursor) {
   if (!d) return std::nullopt;
   const year_month_day day{year{*y}, month{static_cast<unsigned>(*m)},
                            std::chrono::day{static_cast<unsigned>(*d)}};
-  if (!day.ok()) return std::nullopt;
+  // No zone leads out of four digits.
+  if (!day.ok() || *y == 0 || *y == 9999) return std::nullopt;
   return sys_days{day};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "schemas/types/env_names.h"
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/spec_names.h"
 
@@ -47,30 +48,6 @@ RoleSpec read_role(const JsonPlace& place, RoleSpec role) {
   return role.replicas == 0 ? RoleSpec{} : role;
 }
 
-bool is_environment_name(std::string_view name) {
-  const auto allowed = [](char byte) { return is_id_letter(byte) && byte != '.' && byte != '-'; };
-  return !name.empty() && name.size() <= 128 && !(name[0] >= '0' && name[0] <= '9') &&
-         std::ranges::all_of(name, allowed);
-}
-
-// Those that the agent sets, or that would run other code than ours in the task's process.
-bool is_reserved(std::string_view name) {
-  return name.starts_with("LD_") || name.starts_with("TRAINYARD_") ||
-         name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER";
-}
-
-// Of "<job id>/<step>" the step; nothing where the text is none.
-std::optional<std::int64_t> step_named_by(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash == text.npos || !is_id(text.substr(0, slash))) return std::nullopt;
-  const std::string_view digits = text.substr(slash + 1);
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  const bool is_step =
-      error == std::errc{} && end == digits.data() + digits.size() && step >= 0 && digits[0] != '-';
-  return is_step ? std::optional(step) : std::nullopt;
-}
-
 BackoffSpec read_backoff(const JsonPlace& place) {
   BackoffSpec backoff;
   Fields fields(place);
@@ -90,12 +67,14 @@ Roles default_roles(Strategy strategy) {
   return roles;
 }
 
-Roles read_roles(const JsonPlace& place) {
+Roles read_roles(const JsonPlace& place, Strategy strategy) {
   Roles roles;
   Fields fields(place);
   if (const auto ps = fields.find("ps")) {
     roles.ps = read_role(*ps, with_replicas(default_ps, 0));
     refuse_min_replicas(*ps, roles.ps);
+  } else if (strategy == Strategy::parameter_server) {
+    roles.ps = default_ps;
   }
   if (const auto worker = fields.find("worker")) {
     roles.worker = read_role(*worker, with_replicas(default_worker, 0));
@@ -146,11 +125,35 @@ RunPolicySpec read_run_policy(const JsonPlace& place) {
   fields.integer("no_progress_timeout_seconds", policy.no_progress_timeout_seconds,
                  {1, seconds_max});
   fields.integer("grace_period_seconds", policy.grace_period_seconds, {0, 3600});
+  fields.integer("save_seconds", policy.save_seconds, {0, 86400});
   fields.integer("max_restarts", policy.max_restarts, {0, 1000});
   if (const auto backoff = fields.find("backoff")) policy.backoff = read_backoff(*backoff);
   fields.refuse_others();
   return policy;
 }
+
+std::optional<std::int64_t> step_named_by(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos || !is_id(text.substr(0, slash))) return std::nullopt;
+  const std::string_view digits = text.substr(slash + 1);
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  const bool is_step =
+      error == std::errc{} && end == digits.data() + digits.size() && step >= 0 && digits[0] != '-';
+  return is_step ? std::optional(step) : std::nullopt;
+}
+
+namespace {
+
+// "<job id>/<step>", "<job id>/latest", "<job id>/best".
+bool names_another_job(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos || !is_id(text.substr(0, slash))) return false;
+  const std::string_view which = text.substr(slash + 1);
+  return which == "latest" || which == "best" || step_named_by(text);
+}
+
+}  // namespace
 
 CheckpointSpec read_checkpoint(const JsonPlace& place) {
   CheckpointSpec checkpoint;
@@ -162,23 +165,17 @@ CheckpointSpec read_checkpoint(const JsonPlace& place) {
   fields.text("metric", checkpoint.metric, name_rule(64));
   if (const auto from = fields.find("resume_from")) {
     const auto text = read_text(*from, printable_rule(1, 160));
-    if (text && *text != "latest" && *text != "none" && !step_named_by(*text)) {
-      from->fault("must be latest, none or \"<job id>/<step>\", got " + describe(from->value));
+    if (text && *text != "latest" && *text != "none" && !names_another_job(*text)) {
+      from->fault(
+          "must be latest, none, \"<job id>/<step>\", \"<job id>/latest\" or "
+          "\"<job id>/best\", got " +
+          describe(from->value));
+    } else if (text) {
+      checkpoint.resume_from = *text;
     }
-    checkpoint.resume_from = text.value_or(checkpoint.resume_from);
   }
   fields.refuse_others();
   return checkpoint;
-}
-
-// What is made already cannot be made undone.
-void check_resumed_step(const JobSpec& spec, const JsonPlace& place) {
-  const auto step = step_named_by(spec.checkpoint.resume_from);
-  if (!step || !spec.training.max_steps || *step <= *spec.training.max_steps) return;
-  place.faults.push_back(
-      {place.pointer + "/training/max_steps", "must be at least " + std::to_string(*step) +
-                                                  ", the step of checkpoint.resume_from, got " +
-                                                  std::to_string(*spec.training.max_steps)});
 }
 
 std::map<std::string, std::string> read_environment(const JsonPlace& place) {
@@ -188,12 +185,8 @@ std::map<std::string, std::string> read_environment(const JsonPlace& place) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : environment) {
     const JsonPlace entry{place.value, child_pointer(place.pointer, name), place.faults};
-    if (!is_environment_name(name)) {
+    if (!is_env_name(name)) {
       entry.fault("the name must be 1 to 128 letters, digits and '_', not a digit first");
-    } else if (is_reserved(name)) {
-      entry.fault(
-          "must not be set: LD_*, TRAINYARD_*, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are "
-          "reserved");
     }
     bytes += name.size() + value.size();
   }

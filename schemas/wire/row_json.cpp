@@ -114,7 +114,8 @@ json encode(const HostInfo& host) {
           {"first_port", host.first_port},
           {"last_port", host.last_port},
           {"labels", host.labels},
-          {"agent_version", host.agent_version}};
+          {"agent_version", host.agent_version},
+          {"allowed_env", host.allowed_env}};
 }
 void decode(const json& value, GpuInfo& gpu) {
   value.at("index").get_to(gpu.index);
@@ -135,6 +136,7 @@ void decode(const json& value, HostInfo& host) {
   value.at("last_port").get_to(host.last_port);
   value.at("labels").get_to(host.labels);
   value.at("agent_version").get_to(host.agent_version);
+  host.allowed_env = value.value("allowed_env", std::vector<std::string>());  // older rows: none
 }
 
 template <class T>

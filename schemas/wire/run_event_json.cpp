@@ -1,6 +1,5 @@
 #include "schemas/wire/run_event_json.h"
 
-#include <limits>
 #include <vector>
 
 #include "schemas/types/names.h"
@@ -17,7 +16,8 @@ using Phase = PhaseEvent::Phase;
 constexpr NameTable<Phase, 3> phases{
     {{Phase::starting, "starting"}, {Phase::running, "running"}, {Phase::finishing, "finishing"}}};
 
-constexpr IntegerRange any_step{0, std::numeric_limits<std::int64_t>::max()};
+constexpr IntegerRange any_step{0, std::int64_t{1} << 53};  // which doubles tell apart
+constexpr std::size_t ranks_max = 10'000;
 constexpr TextRule any_text{0, 64 * 1024, [](char) { return true; }, "any"};
 
 PhaseEvent read_phase(Fields& fields) {
@@ -37,8 +37,11 @@ MetricEvent read_metric(Fields& fields) {
 
 std::vector<std::int64_t> read_steps(const JsonPlace& place) {
   std::vector<std::int64_t> steps;
-  if (!place.value.is_array()) place.fault("must be an array, got " + describe(place.value));
-  for (std::size_t i = 0; place.value.is_array() && i < place.value.size(); ++i) {
+  if (!place.value.is_array() || place.value.size() > ranks_max) {
+    place.fault("must be an array of at most " + std::to_string(ranks_max) + " steps");
+    return steps;
+  }
+  for (std::size_t i = 0; i < place.value.size(); ++i) {
     const JsonPlace item{place.value[i], child_pointer(place.pointer, std::to_string(i)),
                          place.faults};
     steps.push_back(read_integer(item, any_step).value_or(0));
@@ -132,6 +135,9 @@ json fields_of(const FailureEvent& event) {
 
 Result<RunEvent> parse_run_event(std::string_view line, std::int64_t offset) {
   const std::string document = "run event at offset " + std::to_string(offset);
+  if (line.size() > run_event_bytes_max) {
+    return invalid(document + ": is longer than " + std::to_string(run_event_bytes_max) + " bytes");
+  }
   TRY_ASSIGN(const json value, parse_json(line, document));
 
   std::vector<Fault> faults;

@@ -9,6 +9,7 @@
 // Numbers that JSON cannot say (NaN, infinities) are written as the strings "nan", "inf", "-inf".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include "schemas/types/run_event.h"
 
 namespace trainyard {
+
+inline constexpr std::size_t run_event_bytes_max = 256 * 1024;  // of a line
 
 Result<RunEvent> parse_run_event(std::string_view line, std::int64_t offset);
 std::string to_json_line(const RunEvent& event);  // without the newline

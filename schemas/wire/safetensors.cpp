@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "schemas/base/check.h"
 #include "schemas/wire/json_fields.h"
 
 namespace trainyard {
@@ -118,15 +117,21 @@ Status check_coverage(const std::vector<SafetensorsEntry>& entries, std::int64_t
 
 }  // namespace
 
-std::string encode_safetensors_header(SafetensorsHeader& header) {
+Result<std::string> encode_safetensors_header(SafetensorsHeader& header) {
   json object = json::object();
   if (!header.metadata.empty()) object[std::string(metadata_key)] = header.metadata;
   std::int64_t offset = 0;
   for (SafetensorsEntry& entry : header.entries) {
     const auto bytes = tensor_bytes(entry);
-    ENSURE(bytes.has_value());
     entry.begin = offset;
-    entry.end = offset += *bytes;
+    if (!bytes || __builtin_add_overflow(offset, *bytes, &offset)) {
+      return invalid("safetensors: tensor \"" + entry.name +
+                     "\" has a dtype that is unknown here, or a shape beyond all bounds");
+    }
+    entry.end = offset;
+    if (object.contains(entry.name)) {
+      return invalid("safetensors: there are two tensors \"" + entry.name + "\"");
+    }
     object[entry.name] = {
         {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};
   }

@@ -29,8 +29,9 @@ struct SafetensorsHeader {
 };
 
 // Lays the entries out one after another (sets begin and end from shape and dtype) and returns the
-// file's first bytes, padded with spaces so that the data starts at a multiple of 64 bytes.
-std::string encode_safetensors_header(SafetensorsHeader& header);
+// file's first bytes, padded with spaces so that the data starts at a multiple of 64 bytes. Refuses
+// names that come twice, and shapes beyond all bounds.
+Result<std::string> encode_safetensors_header(SafetensorsHeader& header);
 
 // The length of the JSON header from the file's first 8 bytes; refuses more than 100 MB.
 Result<std::int64_t> safetensors_header_length(std::string_view first_8_bytes);

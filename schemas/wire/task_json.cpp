@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t step_number_max = std::numeric_limits<std::int64_t>::max();
 constexpr TextRule path_rule = printable_rule(0, 4096);
 
 std::vector<std::string> read_addresses(const JsonPlace& place) {
@@ -40,11 +40,20 @@ ClusterSpec read_cluster(const JsonPlace& place) {
   return cluster;
 }
 
+DataCacheSpec read_data_cache(const JsonPlace& place) {
+  DataCacheSpec cache;
+  Fields fields(place, Absence::is_a_fault);
+  fields.text("folder", cache.folder, path_rule);
+  fields.integer("bytes_max", cache.bytes_max, {0, step_number_max});
+  fields.refuse_others();
+  return cache;
+}
+
 RestoreFrom read_restore(const JsonPlace& place) {
   RestoreFrom restore;
   Fields fields(place, Absence::is_a_fault);
   fields.text("folder", restore.folder, path_rule);
-  fields.integer("step", restore.step, {0, number_max});
+  fields.integer("step", restore.step, {0, step_number_max});
   if (const auto part = fields.find("manifest")) restore.manifest = read_artifact(*part);
   if (const auto part = fields.find("shards")) restore.shards = read_artifacts(*part);
   fields.refuse_others();
@@ -63,7 +72,7 @@ void read_role_name(const JsonPlace& place, Role& out) {
 void read_key(Fields& fields, TaskKey& key) {
   key = {JobId{"by-hand"}, 1, Role::worker, 0};
   fields.text("job", key.job.text, name_rule(id_length_max));
-  fields.integer("attempt", key.attempt, {1, number_max});
+  fields.integer("attempt", key.attempt, {1, step_number_max});
   if (const auto role = fields.require("role")) read_role_name(*role, key.role);
   if (fields.require("index")) fields.integer("index", key.index, {0, 100'000});
 }
@@ -103,15 +112,21 @@ Result<TaskContext> parse_task_context(std::string_view text) {
   read_key(fields, context.key);
   fields.text("token", context.token, printable_rule(0, 300));
   fields.text("spec_hash", context.spec_hash, printable_rule(0, 64));
-  if (const auto part = fields.require("spec")) context.spec = read_job_spec(*part);
+  if (const auto part = fields.require("spec")) {
+    if (auto spec = read_job_spec(*part, Source::stored)) context.spec = *std::move(spec);
+  }
   if (const auto part = fields.require("cluster")) context.cluster = read_cluster(*part);
   fields.text("listen", context.listen, printable_rule(0, 300));
+  std::int64_t stream_port = 0;
+  fields.integer("stream_port", stream_port, {0, 65'535});
+  context.stream_port = static_cast<int>(stream_port);
   fields.text("folder", context.folder, path_rule);
   if (const auto part = fields.find("restore"); part && !part->value.is_null()) {
     context.restore = read_restore(*part);
   }
   fields.boolean("keep_files", context.keep_files);
   fields.boolean("tasks_return", context.tasks_return);
+  if (const auto part = fields.find("data_cache")) context.data_cache = read_data_cache(*part);
   fields.refuse_others();
   if (!faults.empty()) return to_error("task.json", faults);
   TRY(check_task_context(context));
@@ -134,6 +149,14 @@ Status check_task_context(const TaskContext& context) {
                                          std::to_string(context.spec.ps.replicas) + ", got " +
                                          std::to_string(context.cluster.ps.size())});
   }
+  // They hold the parameters of one another.
+  const auto trainers = context.cluster.worker.size() + context.cluster.chief.size();
+  if (context.spec.training.strategy == Strategy::all_reduce &&
+      std::cmp_not_equal(trainers, training_replicas(context.spec))) {
+    faults.push_back({"/cluster/worker", "must name, with the chief, as many as train, " +
+                                             std::to_string(training_replicas(context.spec)) +
+                                             ", got " + std::to_string(trainers)});
+  }
   if (context.key.role == Role::ps && context.listen.empty()) {
     faults.push_back({"/listen", "is required for a ps"});
   }
@@ -142,19 +165,23 @@ Status check_task_context(const TaskContext& context) {
 }
 
 std::string to_json(const TaskContext& context) {
-  return to_text({{"job", context.key.job.text},
-                  {"attempt", context.key.attempt},
-                  {"role", name_of(context.key.role)},
-                  {"index", context.key.index},
-                  {"token", context.token},
-                  {"spec_hash", context.spec_hash},
-                  {"spec", to_json_value(context.spec)},
-                  {"cluster", cluster_to_json(context.cluster)},
-                  {"listen", context.listen},
-                  {"folder", context.folder},
-                  {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
-                  {"keep_files", context.keep_files},
-                  {"tasks_return", context.tasks_return}});
+  return to_text(
+      {{"job", context.key.job.text},
+       {"attempt", context.key.attempt},
+       {"role", name_of(context.key.role)},
+       {"index", context.key.index},
+       {"token", context.token},
+       {"spec_hash", context.spec_hash},
+       {"spec", to_json_value(context.spec)},
+       {"cluster", cluster_to_json(context.cluster)},
+       {"listen", context.listen},
+       {"stream_port", context.stream_port},
+       {"folder", context.folder},
+       {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
+       {"keep_files", context.keep_files},
+       {"tasks_return", context.tasks_return},
+       {"data_cache",
+        {{"folder", context.data_cache.folder}, {"bytes_max", context.data_cache.bytes_max}}}});
 }
 
 }  // namespace trainyard

@@ -5,8 +5,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t leaves_max = 65'536;
-
 constexpr NumberRange below_one{0, 0.9999999};
 
 double default_learning_rate(OptimizerName name) {
@@ -43,7 +41,9 @@ ScheduleSpec read_schedule(const JsonPlace& place) {
   ScheduleSpec schedule;
   Fields fields(place, "name");
   if (!fields.require("name")) return schedule;
+  const std::size_t faults_before = place.faults.size();
   fields.choice("name", schedule.name, schedule_names);
+  if (place.faults.size() > faults_before) return schedule;  // its fields are anyone's guess
   fields.integer("warmup_steps", schedule.warmup_steps, {0, steps_max});
   if (schedule.name == ScheduleName::step) {
     fields.integer("step_size", schedule.step_size, {1, steps_max});
@@ -77,39 +77,6 @@ OptimizerSpec read_optimizer(const JsonPlace& place) {
   return optimizer;
 }
 
-// A step of equal micro-batches, in place of a batch for each worker.
-void read_micro_batches(Fields& fields, TrainingSpec& training, const JsonPlace& place) {
-  const std::size_t faults_before = place.faults.size();
-  const auto read = [&fields](const char* name, std::optional<std::int64_t>& out,
-                              IntegerRange range) {
-    if (fields.find(name)) fields.integer(name, out.emplace(), range);
-  };
-  read("global_batch_size", training.global_batch_size, {1, 100'000'000});
-  read("micro_batch_size", training.micro_batch_size, {1, 1'000'000});
-  if (place.faults.size() > faults_before) return;
-  const auto fault = [&place](const char* name, std::string message) {
-    place.faults.push_back({child_pointer(place.pointer, name), std::move(message)});
-  };
-  const auto& global = training.global_batch_size;
-  const auto& micro = training.micro_batch_size;
-  if (!global && !micro) return;
-  if (!micro) return fault("global_batch_size", "needs micro_batch_size beside it");
-  if (!global) return fault("micro_batch_size", "needs global_batch_size beside it");
-  if (fields.find("batch_size")) {
-    fault("batch_size", "must be absent where global_batch_size is given");
-  }
-  if (*micro > *global) {
-    fault("micro_batch_size", "must be at most global_batch_size, " + std::to_string(*global) +
-                                  ", got " + std::to_string(*micro));
-  } else if (*global % *micro != 0) {
-    fault("global_batch_size", "must be a multiple of micro_batch_size, " + std::to_string(*micro) +
-                                   ", got " + std::to_string(*global));
-  } else if (*global / *micro > leaves_max) {
-    fault("micro_batch_size",
-          "must leave at most " + std::to_string(leaves_max) + " micro-batches in a step");
-  }
-}
-
 void read_length(Fields& fields, TrainingSpec& training) {
   training.epochs.reset();
   fields.optional_integer("epochs", training.epochs, {1, 1'000'000});
@@ -134,7 +101,12 @@ TrainingSpec read_training(const JsonPlace& place) {
   fields.choice("wire", training.wire, wire_names);
   fields.choice("partitioning", training.partitioning, partitioning_names);
   fields.integer("batch_size", training.batch_size, {1, 1'000'000});
-  read_micro_batches(fields, training, place);
+  if (const auto global = fields.find("global_batch_size")) {
+    training.global_batch_size = read_integer(*global, {1, 100'000'000});
+  }
+  if (const auto micro = fields.find("micro_batch_size")) {
+    training.micro_batch_size = read_integer(*micro, {1, 1'000'000});
+  }
   read_length(fields, training);
   if (const auto optimizer = fields.find("optimizer")) {
     training.optimizer = read_optimizer(*optimizer);

@@ -1,7 +1,6 @@
 // An all-reduce of two processes by size, beside Gloo's. Ours is what a job does in a step: it adds
 // up, updates the parameters, and both have the new ones.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <stop_token>
@@ -13,12 +12,12 @@
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/self_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::bench {
 namespace {
 
 using namespace trainyard::runtime;  // NOLINT: this file is about it
-namespace fs = std::filesystem;
 
 constexpr int kRuns = 9;
 constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 20;
@@ -89,21 +88,13 @@ std::function<void()> connect_ours(std::int64_t rank, std::int64_t elements) {
 class Pair {
  public:
   Pair(const std::string& kind, std::int64_t elements) : kind_(kind) {
-    folder_ = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
-    ENSURE(::mkdtemp(folder_.data()) != nullptr);
     for (const char* rank : {"0", "1"}) {
-      processes_.push_back(std::make_unique<SelfProcess>(
-          std::vector<std::string>{"--all-reduce", kind, rank, std::to_string(elements), folder_}));
+      processes_.push_back(std::make_unique<SelfProcess>(std::vector<std::string>{
+          "--all-reduce", kind, rank, std::to_string(elements), folder_.path()}));
     }
     if (kind == "trainyard") introduce();
     for (const auto& process : processes_) ENSURE(process->read_line() == "ready");
   }
-  ~Pair() {
-    processes_.clear();
-    fs::remove_all(folder_);
-  }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
 
   // Seconds, of the slower process.
   double run(std::int64_t times) {
@@ -131,7 +122,7 @@ class Pair {
   }
 
   std::string kind_;
-  std::string folder_;
+  TempFolder folder_;
   std::vector<std::unique_ptr<SelfProcess>> processes_;
 };
 

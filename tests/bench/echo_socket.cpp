@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "schemas/base/check.h"
+#include "tests/support/loopback.h"
 
 namespace trainyard::bench {
 namespace {
@@ -30,19 +31,15 @@ bool receive_all(int fd, std::vector<char>& data) {
 }
 
 void connect_tcp(int& near, int& far) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const Descriptor listener = listen_on_loopback();
   sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
   socklen_t length = sizeof address;
-  ENSURE(::bind(listener, generic, length) == 0 && ::listen(listener, 1) == 0);
-  ENSURE(::getsockname(listener, generic, &length) == 0);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  ENSURE(::getsockname(listener.get(), generic, &length) == 0);
   near = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ENSURE(::connect(near, generic, length) == 0);
-  far = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  far = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
   ENSURE(far >= 0);
-  ::close(listener);
   const int on = 1;
   for (const int fd : {near, far}) ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }

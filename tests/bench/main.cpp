@@ -22,7 +22,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 9> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 10> benches{
     {{"gemm", bench_gemm},
      {"ps_pushpull", bench_ps_pushpull},
      {"all_reduce", bench_all_reduce},
@@ -31,7 +31,8 @@ constexpr std::array<std::pair<std::string_view, BenchFunction>, 9> benches{
      {"embedding", bench_embedding},
      {"placement", bench_placement},
      {"submit", bench_submit},
-     {"schedule", bench_schedule}}};
+     {"schedule", bench_schedule},
+     {"jobs_completed", bench_jobs_completed}}};
 
 double cpu_seconds(int who) {
   rusage usage{};

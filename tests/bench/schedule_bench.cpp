@@ -6,6 +6,7 @@
 
 #include "scheduler/core/cluster.h"
 #include "tests/bench/bench.h"
+#include "tests/scheduler/core/plain_tokens.h"
 
 namespace trainyard::bench {
 namespace {
@@ -86,7 +87,7 @@ class Yard {
     for (const WantedTask& wanted : assignment.tasks) {
       TaskReport task;
       task.key = wanted.task.key;
-      task.token = wanted.task.token;
+      task.token = wanted.token;
       task.state = TaskState::running;
       task.pid = 1;
       report.tasks.push_back(std::move(task));
@@ -96,7 +97,7 @@ class Yard {
   }
 
   const Now now_{Time{1000}, WallTime{1'700'000'000'000}};
-  Cluster cluster_ = Cluster::restore({}, {}, Time{1000});
+  Cluster cluster_ = Cluster::restore({}, {}, plain_tokens(), Time{1000});
   std::map<AgentId, AgentReport> reports_;
   std::map<AgentId, Assignment> wanted_;
   std::uint64_t submitted_ = 0;

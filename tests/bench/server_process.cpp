@@ -6,17 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "schemas/base/check.h"
 #include "tests/bench/bench.h"
+#include "tests/support/program_path.h"
 
 namespace trainyard::bench {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string read_line(int descriptor) {
   std::string line;
@@ -24,8 +21,8 @@ std::string read_line(int descriptor) {
   return line;
 }
 
-std::string address_in(const std::string& line) {
-  constexpr std::string_view key = "\"http_address\":\"";
+std::string address_in(const std::string& line, const std::string& name) {
+  const std::string key = "\"" + name + "\":\"";
   const std::size_t start = line.find(key);
   ENSURE(start != std::string::npos);
   const std::size_t from = start + key.size();
@@ -43,11 +40,8 @@ void read_away(int descriptor) {
 }  // namespace
 
 ServerProcess::ServerProcess() {
-  folder_ = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
-  ENSURE(::mkdtemp(folder_.data()) != nullptr);
-  const std::string program =
-      (fs::read_symlink("/proc/self/exe").parent_path() / "trainyard-server").string();
-  const std::string state = folder_ + "/state";
+  const std::string program = program_path("trainyard-server");
+  const std::string state = folder_.path("state");
   int log[2];
   ENSURE(::pipe2(log, O_CLOEXEC) == 0);
   const char* arguments[] = {program.c_str(), "--state-dir",     state.c_str(), "--http-address",
@@ -59,7 +53,10 @@ ServerProcess::ServerProcess() {
                        const_cast<char* const*>(arguments), environ) == 0);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(log[1]);
-  http_address_ = address_in(read_line(log[0]));
+  std::string line;
+  while (line.find("\"http_address\"") == std::string::npos) line = read_line(log[0]);
+  http_address_ = address_in(line, "http_address");
+  agent_address_ = address_in(line, "agent_address");
   log_reader_ = std::jthread(read_away, log[0]);
 }
 
@@ -67,7 +64,6 @@ ServerProcess::~ServerProcess() {
   ::kill(pid_, SIGTERM);
   int status = 0;
   ::waitpid(pid_, &status, 0);
-  fs::remove_all(folder_);
 }
 
 double ServerProcess::cpu_seconds() const { return cpu_seconds_of(pid_); }

@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/temp_folder.h"
+
 namespace trainyard::bench {
 
 class ServerProcess {
@@ -17,12 +19,14 @@ class ServerProcess {
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   [[nodiscard]] const std::string& http_address() const { return http_address_; }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& agent_address() const { return agent_address_; }
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
   [[nodiscard]] double cpu_seconds() const;  // that it has used so far, user and system
 
  private:
-  std::string folder_;
+  TempFolder folder_;
   std::string http_address_;
+  std::string agent_address_;
   pid_t pid_ = -1;
   std::jthread log_reader_;  // ends with the server
 };

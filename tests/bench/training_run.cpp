@@ -1,10 +1,8 @@
 #include "tests/bench/training_run.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <spawn.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +13,8 @@
 #include "schemas/base/check.h"
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
+#include "tests/support/loopback.h"
+#include "tests/support/program_path.h"
 
 extern char** environ;
 
@@ -23,17 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  socklen_t length = sizeof address;
-  ENSURE(::bind(fd, generic, length) == 0 && ::getsockname(fd, generic, &length) == 0);
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
+int free_port() { return port_of_socket(bind_to_loopback()); }
 
 std::vector<std::string> free_addresses(std::int64_t count) {
   std::vector<std::string> addresses;
@@ -111,7 +101,7 @@ pid_t TrainingRun::start(Role role, std::int64_t index) const {
   const std::string path = folder_ / (name + ".json");
   std::ofstream(path) << to_json(context);
 
-  std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "trainyard-runtime";
+  std::string program = program_path("trainyard-runtime");
   std::string argument = path;
   char* argv[] = {program.data(), argument.data(), nullptr};
   posix_spawn_file_actions_t actions;

@@ -16,10 +16,11 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <stdexcept>
 #include <vector>
+
+#include "tests/support/process_state.h"
 
 namespace trainyard::e2e {
 namespace {
@@ -69,11 +70,8 @@ Descriptor listen_to_this_thread(std::span<const int> calls) {
 }
 
 pid_t process_of(pid_t thread) {
-  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("Tgid:")) return std::stoi(line.substr(5));
-  }
-  return thread;
+  const auto process = static_cast<pid_t>(status_number(thread, "Tgid"));
+  return process > 0 ? process : thread;
 }
 
 bool can_look_into_children() {

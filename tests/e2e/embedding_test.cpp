@@ -3,13 +3,13 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <random>
 #include <sstream>
 
 #include "schemas/wire/safetensors.h"
 #include "tests/e2e/yard.h"
+#include "tests/support/temp_folder.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -97,8 +97,8 @@ double accuracy_of(const File& model, const std::string& text) {
 TEST_CASE("a downloaded embedding table classifies as the job has reported", "[e2e]") {
   const TempFolder data;
   const std::string test = examples(test_count, 2);
-  std::ofstream(data.sub("train")) << examples(2000, 1);
-  std::ofstream(data.sub("test")) << test;
+  data.write("train", examples(2000, 1));
+  data.write("test", test);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -108,8 +108,8 @@ TEST_CASE("a downloaded embedding table classifies as the job has reported", "[e
        {"dataset",
         {{"name", "made"},
          {"format", "libsvm"},
-         {"path", data.sub("train")},
-         {"test_path", data.sub("test")}}},
+         {"path", data.path("train")},
+         {"test_path", data.path("test")}}},
        {"roles", {{"ps", 2}, {"worker", 2}}},
        {"mode", "sync"},
        {"training",

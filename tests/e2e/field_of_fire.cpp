@@ -50,7 +50,7 @@ void FieldOfFire::wait_until_it_succeeds(const std::string& id) {
   const Deadline deadline = in_seconds(120);
   std::int64_t version = 0;
   json last;
-  while (std::chrono::steady_clock::now() < deadline) {
+  while (!is_past(deadline)) {
     start_again_who_died();
     const Answer answer = get(
         yard_.url("/v1/jobs/" + id + "?timeout_seconds=1&wait_version=" + std::to_string(version)));

@@ -13,6 +13,7 @@
 
 #include "tests/e2e/yard.h"
 #include "tests/environment.h"
+#include "tests/support/process_state.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <random>
@@ -18,6 +17,7 @@
 
 #include "tests/e2e/field_of_fire.h"
 #include "tests/environment.h"
+#include "tests/support/temp_folder.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -84,14 +84,14 @@ std::string sparse_examples(int count) {
 
 json table_job(const TempFolder& data) {
   for (const char* const name : {"train", "test"}) {
-    std::ofstream(data.sub(name)) << sparse_examples(500);
+    data.write(name, sparse_examples(500));
   }
   json spec = job_of(2, 2);
   spec["model"] = {{"name", "wide_and_deep"}, {"hidden", {8}}, {"embedding_size", 5}};
   spec["dataset"] = {{"name", "made"},
                      {"format", "libsvm"},
-                     {"path", data.sub("train")},
-                     {"test_path", data.sub("test")}};
+                     {"path", data.path("train")},
+                     {"test_path", data.path("test")}};
   spec["training"]["optimizer"] = "adagrad";
   return spec;
 }

@@ -3,6 +3,7 @@
 
 #include "schemas/wire/safetensors.h"
 #include "tests/e2e/yard.h"
+#include "tests/support/process_state.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;

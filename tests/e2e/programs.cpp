@@ -11,10 +11,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
+
+#include "tests/support/process_state.h"
+#include "tests/support/program_path.h"
 
 extern char** environ;
 
@@ -30,22 +30,6 @@ int milliseconds_until(Deadline deadline) {
 int pidfd_open(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 }  // namespace
-
-TempFolder::TempFolder() {
-  std::string path = (std::filesystem::temp_directory_path() / "trainyard-e2e-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = path;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string program_path(const std::string& name) {
-  const char* folder = std::getenv("TRAINYARD_BIN");
-  return std::string(folder != nullptr ? folder : "build/bin") + "/" + name;
-}
 
 Program::Program(const std::string& name, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
@@ -101,15 +85,20 @@ void Program::signal(int number) const {
 }
 
 std::optional<int> Program::wait(Deadline deadline) {
-  if (status_) return status_;
-  const int descriptor = pidfd_open(pid_);
-  if (descriptor >= 0) {
-    pollfd waiting{descriptor, POLLIN, 0};
-    ::poll(&waiting, 1, milliseconds_until(deadline));
-    ::close(descriptor);
+  if (!status_) {
+    const int descriptor = pidfd_open(pid_);
+    if (descriptor >= 0) {
+      pollfd waiting{descriptor, POLLIN, 0};
+      ::poll(&waiting, 1, milliseconds_until(deadline));
+      ::close(descriptor);
+    }
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
   }
-  int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  if (status_) {  // what it said last is perhaps still on its way
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this] { return ended_; });
+  }
   return status_;
 }
 
@@ -131,13 +120,6 @@ std::string Program::wait_for_line(const std::function<bool(const std::string&)>
 std::string Program::output() const {
   const std::lock_guard lock(mutex_);
   return output_;
-}
-
-bool is_alive(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
-  const std::size_t after_name = text.rfind(')');
-  return after_name != std::string::npos && text.substr(after_name + 2, 1) != "Z";
 }
 
 bool wait_gone(pid_t pid, Deadline deadline) {

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -13,32 +12,12 @@
 #include <vector>
 
 #include "tests/environment.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::e2e {
 
-// Programs under a sanitizer get longer deadlines and shorter jobs.
-inline constexpr int slowness = is_sanitized ? 5 : 1;
-// Steps of a job that must last long enough to be disturbed.
+// Steps of a job that must last long enough to be disturbed; fewer under a sanitizer.
 constexpr int long_run(int steps) { return steps / slowness; }
-
-using Deadline = std::chrono::steady_clock::time_point;
-inline Deadline in_seconds(int count) {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(count * slowness);
-}
-
-// A folder of its own under the system's temporary folder, removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string sub(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // A child process whose stderr is kept. SIGKILLed when the object goes.
 class Program {
@@ -50,7 +29,8 @@ class Program {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // The exit status as of waitpid, or nothing at the deadline.
+  // The exit status as of waitpid, or nothing at the deadline. Before the deadline it waits for the
+  // end of output(), too.
   std::optional<int> wait(Deadline deadline);
   // The first line of stderr that `matches`, from the start of the program; "" at the deadline or
   // the end.
@@ -70,10 +50,6 @@ class Program {
   bool ended_ = false;  // guarded by mutex_: stderr is closed
 };
 
-// Where the programs are: TRAINYARD_BIN, which CTest sets.
-std::string program_path(const std::string& name);
-// Is there a process of this number that is not a zombie?
-bool is_alive(pid_t pid);
 // Waits until the process is gone (not only our children): true, or false at the deadline.
 bool wait_gone(pid_t pid, Deadline deadline);
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/e2e/yard.h"
+#include "tests/support/process_state.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tests/e2e/yard.h"
+#include "tests/support/temp_folder.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -74,7 +75,7 @@ TEST_CASE("a forward pass in plain Python reaches the accuracy that the job repo
   const double reported = job.at("status").at("metrics").at("test_accuracy").get<double>();
   CHECK(reported > 0.5);
 
-  const std::string model = data.sub("model.safetensors");
+  const std::string model = data.path("model.safetensors");
   std::ofstream(model, std::ios::binary) << yard.model_file(id);
   const std::string output =
       output_of("python3 examples/read-checkpoint/read_checkpoint.py " + model + " " + data.path());

@@ -1,14 +1,13 @@
 #include "tests/e2e/yard.h"
 
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "schemas/files/sha256.h"
+#include "tests/support/loopback.h"
 
 namespace trainyard::e2e {
 namespace {
@@ -23,13 +22,7 @@ int free_port_range(int count, int start) {
   for (int first = start; first + count < 32000; first += count) {
     bool free = true;
     for (int port = first; port < first + count && free; ++port) {
-      const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      address.sin_port = htons(static_cast<std::uint16_t>(port));
-      free = ::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-      ::close(descriptor);
+      free = static_cast<bool>(bind_to_loopback(port));
     }
     if (free) return first;
   }
@@ -40,13 +33,13 @@ int free_port_range(int count, int start) {
 }  // namespace
 
 Yard::Yard(std::vector<std::string> server_flags)
-    : server_flags_(std::move(server_flags)), next_port_(20000 + (::getpid() % 400) * 20) {
+    : server_flags_(std::move(server_flags)), next_port_(21000 + (::getpid() % 400) * 20) {
   start_server();
 }
 
 void Yard::start_server() {
-  std::vector<std::string> flags{"--state-dir", folder_.sub("state"), "--http-address",
-                                 http_address_, "--agent-address",    agent_address_};
+  std::vector<std::string> flags{"--state-dir", folder_.path("state"), "--http-address",
+                                 http_address_, "--agent-address",     agent_address_};
   flags.insert(flags.end(), server_flags_.begin(), server_flags_.end());
   server_ = std::make_unique<Program>("trainyard-server", flags);
   const std::string line = server_->wait_for_line(
@@ -69,13 +62,14 @@ void Yard::start_agent(const std::string& name, std::vector<std::string> flags) 
   constexpr int ports = 20;
   const int first = free_port_range(ports, next_port_);
   next_port_ = first + ports;
+  ports_[name] = {first, first + ports - 1};
   std::vector<std::string> all{
       "--server",   agent_address_,
       "--name",     name,
-      "--work-dir", folder_.sub("agent-" + name),
+      "--work-dir", folder_.path("agent-" + name),
       "--ports",    std::to_string(first) + "-" + std::to_string(first + ports - 1)};
   all.insert(all.end(), flags.begin(), flags.end());
-  agents_[name] = std::make_unique<Program>("trainyard-agent", all);
+  agents_[name] = std::make_unique<Program>(agent_program_, all);
 }
 
 void Yard::kill_agent(const std::string& name) {
@@ -84,16 +78,16 @@ void Yard::kill_agent(const std::string& name) {
 }
 
 void Yard::wait_for_agents(std::size_t count) {
-  const Deadline deadline = in_seconds(30);
   std::size_t ready = 0;
-  while (ready < count && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // between two looks
+  const auto are_ready = [&] {
     const nlohmann::json agents = get(url("/v1/agents")).json().at("items");
     ready = static_cast<std::size_t>(std::ranges::count_if(
         agents, [](const nlohmann::json& agent) { return agent.at("state") == "ready"; }));
-  }
+    return ready >= count;
+  };
+  const bool came = eventually(are_ready, in_seconds(30), rare_looks);
   INFO("agents ready: " << ready);
-  REQUIRE(ready >= count);
+  REQUIRE(came);
 }
 
 std::string Yard::submit(const nlohmann::json& spec) {
@@ -122,7 +116,7 @@ nlohmann::json Yard::wait_for(const std::string& id,
   const Deadline deadline = in_seconds(seconds);
   std::int64_t version = 0;
   nlohmann::json last;
-  while (std::chrono::steady_clock::now() < deadline) {
+  while (!is_past(deadline)) {
     const Answer answer = get(
         url("/v1/jobs/" + id + "?wait_version=" + std::to_string(version) + "&timeout_seconds=5"));
     if (answer.status != 200) continue;  // a server that is just coming back
@@ -155,17 +149,19 @@ nlohmann::json Yard::wait_for_step(const std::string& id, std::int64_t step, int
 }
 
 pid_t Yard::pid_of(const std::string& id, const std::string& role, int index) {
-  // One that is started again has none for a moment.
-  for (const Deadline deadline = in_seconds(30); std::chrono::steady_clock::now() < deadline;) {
+  pid_t pid = -1;
+  const auto runs = [&] {
     for (const auto& task : tasks(id)) {
       if (task.at("role") == role && task.at("index") == index && task.at("state") == "running") {
-        return task.at("pid").get<pid_t>();
+        pid = task.at("pid").get<pid_t>();
       }
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // between two looks
-  }
-  FAIL("no running " << role << "/" << index);
-  return -1;
+    return pid > 0;
+  };
+  // One that is started again has none for a moment.
+  INFO("no running " << role << "/" << index);
+  REQUIRE(eventually(runs, in_seconds(30), rare_looks));
+  return pid;
 }
 
 std::string Yard::model_file(const std::string& id) {

@@ -10,6 +10,7 @@
 
 #include "tests/e2e/programs.h"
 #include "tests/e2e/rest.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::e2e {
 
@@ -18,6 +19,7 @@ class Yard {
   explicit Yard(std::vector<std::string> server_flags = {});
 
   [[nodiscard]] std::string url(const std::string& path) const { return base_url_ + path; }
+  [[nodiscard]] const std::string& agent_address() const { return agent_address_; }
   Program& server() { return *server_; }
   [[nodiscard]] const TempFolder& folder() const { return folder_; }
 
@@ -28,6 +30,12 @@ class Yard {
   // An agent whose work folder is named after it, so that a second start continues it.
   void start_agent(const std::string& name, std::vector<std::string> flags = {"--cpus", "8"});
   void kill_agent(const std::string& name);
+  // Those that are started from now on; a path.
+  void set_agent_program(std::string program) { agent_program_ = std::move(program); }
+  // First and last of those that its tasks may listen on.
+  [[nodiscard]] std::pair<int, int> ports_of(const std::string& agent) const {
+    return ports_.at(agent);
+  }
   [[nodiscard]] bool has_agent(const std::string& name) const { return agents_.contains(name); }
   Program& agent(const std::string& name) { return *agents_.at(name); }
   // Until the server lists that many agents as ready.
@@ -58,6 +66,8 @@ class Yard {
   std::string base_url_;
   std::unique_ptr<Program> server_;
   std::map<std::string, std::unique_ptr<Program>> agents_;
+  std::string agent_program_ = "trainyard-agent";
+  std::map<std::string, std::pair<int, int>> ports_;
   int next_port_ = 0;
 };
 

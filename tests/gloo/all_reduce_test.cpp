@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/process/scratch_folder.h"
 #include "tests/runtime/net/gang.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -46,7 +46,7 @@ void for_each_rank(std::size_t ranks, OfRank of_rank) {
 }
 
 std::vector<float> gloo_sum(Gradients gradients) {
-  const agent::ScratchFolder folder;
+  const TempFolder folder;
   // A rank of Gloo that goes while another is still in run() ends that one by an exception, its own
   // sum done or not: all stay until the last is through.
   std::barrier all_have_run(std::ssize(gradients));

@@ -9,19 +9,22 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "agent/host/process_table.h"
-#include "tests/process/scratch_folder.h"
+#include "tests/support/process_state.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
 
-ProcessSpec shell(const ScratchFolder& folder, const std::string& script) {
+ProcessSpec shell(const TempFolder& folder, const std::string& script) {
   return {.argv = {"/bin/sh", "-c", script},
           .environment = {{"PATH", "/usr/bin:/bin"}, {"GREETING", "hello"}},
           .folder = folder.path(),
-          .log_path = folder.file("log")};
+          .log_path = folder.path("log")};
 }
 
 // A started process, whose end can be waited for.
@@ -55,14 +58,10 @@ std::int64_t pid_in(const std::string& path) {
   return pid;
 }
 
-std::ptrdiff_t open_descriptors() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
-
 }  // namespace
 
 TEST_CASE("an exit code and a signal of the same number are told apart", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
 
   const ProcessEnd by_code = start(host, shell(folder, "exit 9")).wait();
@@ -72,28 +71,28 @@ TEST_CASE("an exit code and a signal of the same number are told apart", "[proce
   CHECK(by_code.exit == ExitStatus{.code = 9, .signal = std::nullopt});
   CHECK(by_signal.exit == ExitStatus{.code = std::nullopt, .signal = SIGKILL});
   CHECK(by_success.exit == ExitStatus{.code = 0, .signal = std::nullopt});
-  CHECK_FALSE(by_signal.out_of_memory);
+  CHECK(by_signal.killing == Killing::by_others);
 }
 
 TEST_CASE("a process gets its arguments, environment and folder, and its log is appended to",
           "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
-  write_content(folder.file("log"), "before\n");
+  write_content(folder.path("log"), "before\n");
 
   ProcessSpec spec = shell(folder, "echo \"$1 $GREETING\"; env | wc -l; pwd >&2");
   spec.argv.insert(spec.argv.end(), {"name", "an argument"});
   start(host, spec).wait();
 
   // sh itself sets PWD (and no more) next to the two variables it was given
-  CHECK(content_of(folder.file("log")) == "before\nan argument hello\n3\n" + folder.path() + "\n");
+  CHECK(content_of(folder.path("log")) == "before\nan argument hello\n3\n" + folder.path() + "\n");
 }
 
 TEST_CASE("a program that cannot be executed is an error, and leaves no zombie", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   ProcessSpec spec = shell(folder, "");
-  spec.argv = {folder.file("no-such-program")};
+  spec.argv = {folder.path("no-such-program")};
 
   const auto pid = host.start(spec, [](const ProcessEnd&) { FAIL("it never started"); });
 
@@ -103,22 +102,22 @@ TEST_CASE("a program that cannot be executed is an error, and leaves no zombie",
 }
 
 TEST_CASE("a folder or a log that is not there is an error", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   ProcessSpec no_folder = shell(folder, "");
-  no_folder.folder = folder.file("missing");
+  no_folder.folder = folder.path("missing");
   ProcessSpec no_log = shell(folder, "");
-  no_log.log_path = folder.file("missing/log");
+  no_log.log_path = folder.path("missing/log");
 
   CHECK_FALSE(host.start(no_folder, [](const ProcessEnd&) {}));
   CHECK_FALSE(host.start(no_log, [](const ProcessEnd&) {}));
 }
 
 TEST_CASE("a signal reaches the whole group", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   Started task = start(host, shell(folder, "sleep 600 & echo $! > child; wait"));
-  const std::int64_t child = pid_in(folder.file("child"));
+  const std::int64_t child = pid_in(folder.path("child"));
 
   host.signal_group(task.pid, SIGTERM);
 
@@ -127,13 +126,13 @@ TEST_CASE("a signal reaches the whole group", "[process]") {
 }
 
 TEST_CASE("what a process leaves behind in its group is gone before its end is told", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   // A grandchild that ignores SIGTERM outlives its parent.
   Started task = start(host, shell(folder,
                                    "(trap '' TERM; sh -c 'echo $$ > grandchild; exec sleep 600') &"
                                    "while ! [ -s grandchild ]; do :; done; exit 3"));
-  const std::int64_t grandchild = pid_in(folder.file("grandchild"));
+  const std::int64_t grandchild = pid_in(folder.path("grandchild"));
 
   const ProcessEnd end = task.wait();
 
@@ -148,10 +147,10 @@ TEST_CASE("a task gets SIGTERM although the agent blocks and ignores signals", "
   sigaddset(&blocked, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   {
-    const ScratchFolder folder;
+    const TempFolder folder;
     ProcessHost host;  // its thread inherits the mask
     Started task = start(host, shell(folder, "touch up; while :; do sleep 600; done"));
-    REQUIRE(eventually([&] { return std::filesystem::exists(folder.file("up")); }));
+    REQUIRE(eventually([&] { return std::filesystem::exists(folder.path("up")); }));
 
     host.signal_group(task.pid, SIGTERM);
 
@@ -161,7 +160,7 @@ TEST_CASE("a task gets SIGTERM although the agent blocks and ignores signals", "
 }
 
 TEST_CASE("a child inherits no descriptor but its log", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   const int leaky = ::open("/dev/null", O_RDONLY);  // without O_CLOEXEC
   REQUIRE(leaky > 2);
@@ -169,13 +168,13 @@ TEST_CASE("a child inherits no descriptor but its log", "[process]") {
   // ls itself holds one on the folder it lists.
   start(host, shell(folder, "ls /proc/self/fd | wc -l")).wait();
 
-  CHECK(content_of(folder.file("log")) == "4\n");
+  CHECK(content_of(folder.path("log")) == "4\n");
   ::close(leaky);
 }
 
 TEST_CASE("two hundred children leave no descriptor, no zombie and no wrong exit code",
           "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   start(host, shell(folder, "exit 0")).wait();
   const auto descriptors = open_descriptors();
@@ -195,7 +194,7 @@ TEST_CASE("two hundred children leave no descriptor, no zombie and no wrong exit
 }
 
 TEST_CASE("the end of the host ends its processes", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   Started task;
   {
     ProcessHost host;
@@ -206,8 +205,8 @@ TEST_CASE("the end of the host ends its processes", "[process]") {
 }
 
 TEST_CASE("the kernel kills the tasks of an agent that is killed", "[process]") {
-  const ScratchFolder folder;
-  const std::string pid_file = folder.file("pid");
+  const TempFolder folder;
+  const std::string pid_file = folder.path("pid");
   const pid_t agent = ::fork();
   if (agent == 0) {  // a process of its own that starts a task and is killed
     ProcessHost host;
@@ -225,7 +224,7 @@ TEST_CASE("the kernel kills the tasks of an agent that is killed", "[process]") 
 }
 
 TEST_CASE("a signal for a process that has ended goes nowhere", "[process]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   ProcessHost host;
   Started ended = start(host, shell(folder, "exit 0"));
   ended.wait();

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "agent/host/process_table.h"
-#include "tests/process/scratch_folder.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
@@ -30,40 +32,40 @@ pid_t start_sleeper() {
 }  // namespace
 
 TEST_CASE("the epoch grows with each start, whatever was there before", "[workdir]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   std::int64_t last = 0;
   for (int start = 0; start < 3; ++start) {
-    const auto workdir = Workdir::open(folder.file("agent"));
+    const auto workdir = Workdir::open(folder.path("agent"));
     REQUIRE(workdir);
     CHECK(workdir->epoch() > last);
     last = workdir->epoch();
   }
 
-  write_content(folder.file("agent/epoch"), "99999999999\n");
-  CHECK(Workdir::open(folder.file("agent"))->epoch() == 100000000000);
-  write_content(folder.file("agent/epoch"), "5\n");
+  write_content(folder.path("agent/epoch"), "99999999999\n");
+  CHECK(Workdir::open(folder.path("agent"))->epoch() == 100000000000);
+  write_content(folder.path("agent/epoch"), "5\n");
   // A folder from long ago: the clock is ahead of it.
-  CHECK(Workdir::open(folder.file("agent"))->epoch() >= last - 3);
-  write_content(folder.file("agent/epoch"), "soon\n");
-  CHECK_FALSE(Workdir::open(folder.file("agent")));
+  CHECK(Workdir::open(folder.path("agent"))->epoch() >= last - 3);
+  write_content(folder.path("agent/epoch"), "soon\n");
+  CHECK_FALSE(Workdir::open(folder.path("agent")));
 }
 
 TEST_CASE("a work folder keeps the name that it was given when it was made", "[workdir]") {
-  const ScratchFolder folder;
-  const std::string instance = Workdir::open(folder.file("one"))->instance();
+  const TempFolder folder;
+  const std::string instance = Workdir::open(folder.path("one"))->instance();
   CHECK(is_id(instance));
-  CHECK(Workdir::open(folder.file("one"))->instance() == instance);
-  CHECK(Workdir::open(folder.file("two"))->instance() != instance);
+  CHECK(Workdir::open(folder.path("one"))->instance() == instance);
+  CHECK(Workdir::open(folder.path("two"))->instance() != instance);
 
-  std::filesystem::copy(folder.file("one"), folder.file("copy"),
+  std::filesystem::copy(folder.path("one"), folder.path("copy"),
                         std::filesystem::copy_options::recursive);
-  const std::string copied = Workdir::open(folder.file("copy"))->instance();
+  const std::string copied = Workdir::open(folder.path("copy"))->instance();
   CHECK(copied != instance);
-  CHECK(Workdir::open(folder.file("copy"))->instance() == copied);
+  CHECK(Workdir::open(folder.path("copy"))->instance() == copied);
 }
 
 TEST_CASE("two agents never share a work folder", "[workdir]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   const auto first = Workdir::open(folder.path());
   REQUIRE(first);
 
@@ -74,7 +76,7 @@ TEST_CASE("two agents never share a work folder", "[workdir]") {
 }
 
 TEST_CASE("task folders are made, and go with what their attempt shared", "[workdir]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   const auto workdir = Workdir::open(folder.path());
   REQUIRE(workdir);
   const auto first = workdir->make_task_folder(a_task("j-1", 0));
@@ -90,23 +92,23 @@ TEST_CASE("task folders are made, and go with what their attempt shared", "[work
   CHECK(std::filesystem::exists(attempt + "/restore/step-1/manifest.json"));
 
   workdir->remove_task_folder(a_task("j-1", 1));
-  CHECK(std::filesystem::is_empty(folder.file("tasks")));
+  CHECK(std::filesystem::is_empty(folder.path("tasks")));
 }
 
 TEST_CASE("a job id that is a path is refused", "[workdir]") {
-  const ScratchFolder folder;
-  const auto workdir = Workdir::open(folder.file("agent"));
+  const TempFolder folder;
+  const auto workdir = Workdir::open(folder.path("agent"));
   REQUIRE(workdir);
   for (const char* id : {"", ".", "..", "../../other", "a/b", "/etc", "a b", "\n"}) {
     CHECK_FALSE(workdir->make_task_folder(a_task(id)));
     workdir->remove_task_folder(a_task(id));
   }
-  CHECK(std::filesystem::exists(folder.file("agent/tasks")));
+  CHECK(std::filesystem::exists(folder.path("agent/tasks")));
 }
 
 TEST_CASE("a process that an earlier agent left behind is ended, and its folder removed",
           "[workdir]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   const pid_t left_behind = start_sleeper();
   {
     const auto workdir = Workdir::open(folder.path());
@@ -120,27 +122,56 @@ TEST_CASE("a process that an earlier agent left behind is ended, and its folder 
   int status = 0;
   REQUIRE(::waitpid(left_behind, &status, 0) == left_behind);
   CHECK(WIFSIGNALED(status));
-  CHECK(std::filesystem::is_empty(folder.file("tasks")));
+  CHECK(std::filesystem::is_empty(folder.path("tasks")));
 }
 
 TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   const pid_t bystander = start_sleeper();
   const auto info = find_process(bystander);
   REQUIRE(info);
   const std::string pid = std::to_string(bystander);
   // Another start time: the number was reused. Another boot: it means nothing at all.
-  write_content(folder.file("tasks/j-1/1/ps-0/process"),
+  write_content(folder.path("tasks/j-1/1/ps-0/process"),
                 pid + " " + std::to_string(info->start_ticks - 1) + " " + boot_id() + "\n");
-  write_content(folder.file("tasks/j-1/1/ps-1/process"),
+  write_content(folder.path("tasks/j-1/1/ps-1/process"),
                 pid + " " + std::to_string(info->start_ticks) + " another-boot\n");
-  write_content(folder.file("tasks/j-1/1/ps-2/process"), "nonsense");
+  write_content(folder.path("tasks/j-1/1/ps-2/process"), "nonsense");
 
   REQUIRE(Workdir::open(folder.path()));
 
   CHECK(::waitpid(bystander, nullptr, WNOHANG) == 0);  // still there
   ::kill(bystander, SIGKILL);
   ::waitpid(bystander, nullptr, 0);
+}
+
+TEST_CASE("what a leader that has ended left in its group is ended, too", "[workdir][mend-C]") {
+  const TempFolder folder;
+  const pid_t leader = ::fork();
+  if (leader == 0) {
+    ::setsid();
+    if (::fork() == 0) {
+      while (true) ::pause();
+    }
+    while (true) ::pause();
+  }
+  REQUIRE(eventually([&] { return running_in_group(leader).size() == 2; }));
+  {
+    const auto workdir = Workdir::open(folder.path());
+    REQUIRE(workdir->make_task_folder(a_task("j-1")));
+    REQUIRE(workdir->remember_process(a_task("j-1"), leader));
+  }
+  ::kill(leader, SIGKILL);
+  REQUIRE(::waitpid(leader, nullptr, 0) == leader);
+  REQUIRE_FALSE(find_process(leader));
+  REQUIRE(running_in_group(leader).size() == 1);
+
+  const auto workdir = Workdir::open(folder.path());
+
+  const auto left = running_in_group(leader);
+  ::kill(-leader, SIGKILL);
+  REQUIRE(workdir);
+  CHECK(left.empty());
 }
 
 }  // namespace trainyard::agent

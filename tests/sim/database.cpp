@@ -8,10 +8,21 @@ namespace trainyard::sim {
 
 using namespace scheduler;
 
-void Database::save(const std::vector<Change>& changes) {
+Status Database::probe() {
+  if (refusals_left_ == 0) return ok();
+  --refusals_left_;
+  return unavailable("the disk is full");
+}
+
+Status Database::save(std::span<const Change> changes) {
+  if (const Status may = probe(); !may) {
+    journal_.say("save refused");
+    return may;
+  }
   for (const Change& change : changes) {
     std::visit([this](const auto& kind) { save(kind); }, change);
   }
+  return ok();
 }
 
 void Database::check_transition(const Job& before, const Job& after) {
@@ -80,6 +91,8 @@ void Database::save(const SaveAgent& change) {
   }
   row = change.agent;
 }
+
+void Database::save(const RemoveAgent& change) { agents_.erase(change.agent); }
 
 void Database::save(const AppendRunEvents& change) {
   for (const RunEvent& event : change.events) {

@@ -1,13 +1,14 @@
 // What the server has saved, as rows in memory. It outlives the server, and checks each change
-// against what was saved before: a terminal state never changes, nothing is stored twice.
+// against what was saved before: a terminal state never changes, nothing is stored twice. For a
+// while it may refuse to be written, as on a full disk.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "scheduler/core/events.h"
 #include "tests/sim/journal.h"
@@ -18,8 +19,10 @@ class Database {
  public:
   explicit Database(Journal& journal) : journal_(journal) {}
 
-  void save(const std::vector<scheduler::Change>& changes);
+  Status save(std::span<const scheduler::Change> changes);  // all or nothing
+  Status probe();  // would a save succeed? Counts as one that is refused
   [[nodiscard]] scheduler::Saved load() const;
+  void refuse(std::int64_t saves) { refusals_left_ = saves; }  // the next ones
 
   // Files are durable apart from the rows.
   void store_file(const std::string& sha256) { files_.insert(sha256); }
@@ -34,6 +37,7 @@ class Database {
   void save(const scheduler::RemoveJob& change);
   void save(const scheduler::SaveTask& change);
   void save(const scheduler::SaveAgent& change);
+  void save(const scheduler::RemoveAgent& change);
   void save(const scheduler::AppendRunEvents& change);
   void save(const scheduler::RollBackMetrics& change);
   void save(const scheduler::SaveCheckpoint& change);
@@ -43,6 +47,7 @@ class Database {
   void check_transition(const Job& before, const Job& after);
 
   Journal& journal_;
+  std::int64_t refusals_left_ = 0;
   std::map<JobId, Job> jobs_;
   std::map<TaskKey, TaskAttempt> tasks_;
   std::map<AgentId, AgentRecord> agents_;

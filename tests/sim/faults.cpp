@@ -6,6 +6,8 @@ namespace trainyard::sim {
 namespace {
 
 constexpr int leaving_percent = 30;  // of the agents that end
+constexpr int full_percent = 30;     // of the troubles: the disk is full, too
+constexpr std::int64_t refused_saves_max = 6;
 
 }  // namespace
 
@@ -20,6 +22,7 @@ void Faults::next() {
     case 1: crash_server(); break;
     default: cut_network(); break;
   }
+  if (world_.random().chance(full_percent)) fill_disk();
   world_.server().compare_with_rows();
   begin();
 }
@@ -47,6 +50,10 @@ void Faults::crash_server() {
   });
 }
 
+void Faults::fill_disk() {
+  world_.database().refuse(world_.random().between(1, refused_saves_max));
+}
+
 void Faults::cut_network() {
   auto& hosts = world_.hosts();
   const auto which = world_.random().between(0, static_cast<std::int64_t>(hosts.size()) - 1);
@@ -58,6 +65,7 @@ void Faults::cut_network() {
 
 void Faults::stop() {
   stopped_ = true;
+  world_.database().refuse(0);
   for (const auto& host : world_.hosts()) host->start();
   world_.server().crash(Server::Crash::never);
   if (!world_.server().is_up()) world_.server().start();

@@ -1,4 +1,5 @@
-// What goes wrong, and when: hosts and servers crash and come back, the network is cut.
+// What goes wrong, and when: hosts and servers crash and come back, the network is cut, the
+// server's disk is full.
 #pragma once
 
 #include "schemas/base/time.h"
@@ -19,6 +20,7 @@ class Faults {
   void crash_host();
   void crash_server();
   void cut_network();
+  void fill_disk();
 
   World& world_;
   bool stopped_ = false;

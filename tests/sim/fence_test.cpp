@@ -51,6 +51,11 @@ TEST_CASE("without waiting until tasks are shown to be gone, the simulation fail
   CHECK(is_noticed(without(&scheduler::Fences::shown_gone)));
 }
 
+TEST_CASE("when what could not be saved is sent all the same, the simulation fails",
+          "[sim][mend-C]") {
+  CHECK(is_noticed(without(&scheduler::Fences::saved_first)));
+}
+
 TEST_CASE("without saving the generation before it is sent, the simulation fails", "[sim]") {
   CHECK(is_noticed(without(&scheduler::Fences::saved_generation)));
 }

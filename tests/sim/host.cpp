@@ -48,6 +48,7 @@ void Host::crash() {
   world_.journal.say(name() + " down");
   agent_.reset();
   processes_.clear();
+  told_to_save_.clear();
 }
 
 void Host::leave() {
@@ -126,6 +127,7 @@ void Host::live(const TaskKey& key) {
   const auto found = processes_.find(key);
   if (found == processes_.end() || !found->second.is_alive) return;
   Process& process = found->second;
+  process.must_save = told_to_save_.contains(key);
   world_.live(process, {world_.clock.now(), world_.clock.wall()});
   if (!process.is_alive) return after_death(key);
   later(world_.random.millis(20, 60), [this, key] { read_events(key); });
@@ -140,6 +142,13 @@ void Host::perform(const StopTask& action) {
   const ExitStatus exit{std::nullopt, kill ? 9 : 15};
   const Millis takes = world_.random.millis(0, kill_takes_max);
   later(takes, [this, key = action.key, exit] { die(key, exit); });
+}
+
+void Host::perform(const SaveTask& action) {
+  world_.journal.say("to save " + to_string(action.key));
+  if (!told_to_save_.insert(action.key).second) {
+    world_.journal.fault(to_string(action.key) + " is told to save a second time");
+  }
 }
 
 void Host::die(const TaskKey& key, ExitStatus exit) {
@@ -183,6 +192,7 @@ void Host::deliver(const TaskKey& key) {
 }
 
 void Host::perform(const ForgetTask& action) {
+  told_to_save_.erase(action.key);
   const auto found = processes_.find(action.key);
   if (found == processes_.end()) return;
   if (found->second.is_alive) world_.journal.fault(to_string(action.key) + " forgotten alive");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "agent/core/agent.h"
@@ -38,6 +39,8 @@ class Host {
   void take(const Assignment& assignment);
   void take_file_stored(const std::string& sha256);
 
+  // Nothing is left of any task.
+  [[nodiscard]] bool is_idle() const { return processes_.empty() && told_to_save_.empty(); }
   [[nodiscard]] const AgentId& id() const { return options_.id; }
   [[nodiscard]] std::string name() const { return id().text + "/" + options_.instance; }
   [[nodiscard]] const HostInfo& info() const { return options_.host; }
@@ -50,6 +53,7 @@ class Host {
   void perform(const agent::RestartTask& action);
   void perform(const agent::DeliverOutput& action);
   void perform(const agent::StopTask& action);
+  void perform(const agent::SaveTask& action);
   void perform(const agent::ForgetTask& action);
   void perform(const agent::ReportSoon& action);
 
@@ -73,6 +77,7 @@ class Host {
   World world_;
   agent::AgentOptions options_;
   std::unique_ptr<agent::Agent> agent_;
+  std::set<TaskKey> told_to_save_;        // as files in the tasks' folders
   std::map<TaskKey, Process> processes_;  // living, and gone ones until the agent forgets them
   bool report_is_due_ = false;
   Millis clock_offset_;  // the agent's steady clock has its own zero point

@@ -52,7 +52,8 @@ ArtifactFile write_file(Process& process, const std::string& name) {
 
 void write_checkpoint(Process& chief, Gang& gang, WallTime time) {
   const std::string folder = "step-" + std::to_string(chief.step) + "/";
-  const bool final_one = chief.step >= chief.wanted.task.spec.training.max_steps;
+  const bool is_end = chief.step >= chief.wanted.task.spec.training.max_steps;
+  const bool final_one = is_end || chief.must_save;
   ManifestEvent manifest{
       chief.step, {}, {}, {{"loss", 1.0 / static_cast<double>(chief.step)}}, final_one};
   for (Process* member : gang.members) {
@@ -66,13 +67,15 @@ void write_checkpoint(Process& chief, Gang& gang, WallTime time) {
 }
 
 void train(Process& chief, Gang& gang, WallTime time) {
+  if (chief.has_saved) return;
   const JobSpec& spec = chief.wanted.task.spec;
   const std::int64_t max_steps = *spec.training.max_steps;
   for (const Process* member : gang.members) chief.step = std::max(chief.step, member->step);
   chief.step = std::min(chief.step + steps_per_moment, max_steps);
   chief.write(time, MetricEvent{chief.step, max_steps, {{"loss", 1.0}}});
   const bool due = chief.step % spec.checkpoint.every_steps == 0;
-  if (due || chief.step == max_steps) write_checkpoint(chief, gang, time);
+  if (due || chief.must_save || chief.step == max_steps) write_checkpoint(chief, gang, time);
+  chief.has_saved = chief.must_save;
   if (chief.step < max_steps) return;
   gang.chief_is_done = true;
   leave(chief, {0, std::nullopt});

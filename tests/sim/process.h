@@ -32,6 +32,8 @@ struct Process {
   std::optional<Time> missing_since;  // some of them
   std::int64_t step = 0;              // chief
   bool has_told = false;              // chief: how the parameters are divided
+  bool must_save = false;             // the order lies in its folder
+  bool has_saved = false;             // chief: as ordered, and it makes no step more
 
   std::vector<RunEvent> events;  // written; the agent reads them a little later
   std::size_t events_read = 0;

@@ -40,9 +40,10 @@ JobSpec Users::make_spec() {
   spec.training.max_steps = random.between(3, 40) * 10;
   spec.scheduling.priority = random.between(1, 3) * 25;
   if (random.chance(10)) spec.scheduling.max_queued_seconds = random.between(5, 60);
-  if (random.chance(10)) spec.run_policy.max_run_seconds = random.between(5, 60);
+  if (random.chance(20)) spec.run_policy.max_run_seconds = random.between(5, 60);
   spec.run_policy.no_progress_timeout_seconds = 25;
   spec.run_policy.grace_period_seconds = random.between(0, 3);
+  spec.run_policy.save_seconds = random.between(0, 3) * 4;
   spec.run_policy.backoff = {random.between(0, 1), 2.0, 4};
   spec.checkpoint.every_steps = 50;
   spec.checkpoint.keep_latest = random.between(1, 3);
@@ -53,13 +54,14 @@ void Users::submit() {
   Job job;
   job.id = JobId{"j" + std::to_string(++submitted_)};
   job.sequence = submitted_;
-  job.token_seed = world_.random().next();
+  static_cast<void>(world_.random().next());  // the histories that are known go on as they were
   job.spec = make_spec();
   job.created_at = world_.clock().wall();
   world_.journal().say("submit " + job.id.text);
-  if (world_.server().take(Submit{job}) && !world_.database().jobs().contains(job.id)) {
-    world_.journal().fault("job " + job.id.text + " was acknowledged and is not saved");
-  }
+  world_.server().take(Submit{job}, [this, id = job.id](const Outcome& outcome) {
+    if (!outcome || world_.database().jobs().contains(id)) return;
+    world_.journal().fault("job " + id.text + " was acknowledged and is not saved");
+  });
 }
 
 void Users::act_on_a_job() {
@@ -70,17 +72,42 @@ void Users::act_on_a_job() {
   const JobId id = std::next(jobs.begin(), which)->first;
   const auto lot = random.between(1, 100);
   if (lot <= 20) {
-    world_.journal().say("cancel " + id.text);
-    world_.server().take(ActOnJob{id, JobAction::cancel});
+    act(id, JobAction::cancel);
   } else if (lot <= 50) {
-    world_.journal().say("suspend " + id.text);
-    world_.server().take(ActOnJob{id, JobAction::suspend});
+    act(id, JobAction::suspend);
+    change_mind(id);
   } else if (lot <= 85) {
-    world_.journal().say("resume " + id.text);
-    world_.server().take(ActOnJob{id, JobAction::resume});
+    act(id, JobAction::resume);
   } else {
     world_.server().take(DeleteJob{id});
   }
+}
+
+void Users::act(const JobId& id, JobAction action) {
+  if (stopped_ && action != JobAction::resume) return;
+  const char* const names[] = {"cancel ", "suspend ", "resume "};
+  world_.journal().say(names[static_cast<std::size_t>(action)] + id.text);
+  asked_.insert({id, action});  // also where the server died over it: it may have been saved
+  world_.server().take(ActOnJob{id, action});
+}
+
+// Soon after, while the gang saves or stops; at times the server dies in between.
+void Users::change_mind(const JobId& id) {
+  Random& random = world_.random();
+  const auto lot = random.between(1, 100);
+  const Millis soon = random.millis(0, 3000);
+  if (lot <= 30) {
+    world_.clock().after(soon, [this, id] { act(id, JobAction::resume); });
+  } else if (lot <= 45) {
+    world_.clock().after(soon, [this, id] { act(id, JobAction::suspend); });
+  } else if (lot <= 55) {
+    world_.clock().after(soon, [this, id] { act(id, JobAction::cancel); });
+  }
+  if (!random.chance(20)) return;
+  world_.server().crash(Server::Crash::after_next_save);
+  world_.clock().after(random.millis(100, 5000), [this] {
+    if (!world_.server().is_up()) world_.server().start();
+  });
 }
 
 void Users::cordon() {
@@ -97,7 +124,7 @@ void Users::let_run_out() {
     const bool heading = job.state == JobState::stopping && job.goal == JobState::suspended;
     if (job.state == JobState::suspended || heading) asleep.push_back(id);
   }
-  for (const JobId& id : asleep) world_.server().take(ActOnJob{id, JobAction::resume});
+  for (const JobId& id : asleep) act(id, JobAction::resume);
   world_.clock().after(seconds(5), [this] { let_run_out(); });  // the server may have been down
 }
 

@@ -2,7 +2,10 @@
 // out.
 #pragma once
 
-#include "schemas/types/job.h"
+#include <set>
+#include <utility>
+
+#include "scheduler/core/events.h"
 
 namespace trainyard::sim {
 
@@ -15,10 +18,16 @@ class Users {
   // No more of it; what is suspended is resumed, what is cordoned is uncordoned.
   void stop();
 
+  [[nodiscard]] bool asked_for(const JobId& id, scheduler::JobAction action) const {
+    return asked_.contains({id, action});
+  }
+
  private:
   void next();
   void submit();
   void act_on_a_job();
+  void act(const JobId& id, scheduler::JobAction action);
+  void change_mind(const JobId& id);
   void cordon();
   void let_run_out();
   JobSpec make_spec();
@@ -26,6 +35,7 @@ class Users {
   World& world_;
   bool stopped_ = false;
   std::uint64_t submitted_ = 0;
+  std::set<std::pair<JobId, scheduler::JobAction>> asked_;
 };
 
 }  // namespace trainyard::sim

@@ -14,7 +14,10 @@ constexpr int twins_percent = 30;
 
 // A tenth of the real ones, in the same proportions: the kill takes 1.5 s at most, a tick 0.2 s.
 scheduler::Limits limits(const scheduler::Fences& fences) {
-  return {Millis{6000}, Millis{9000}, Millis{2500}, fences};
+  return {.stop_after = Millis{6000},
+          .lost_after = Millis{9000},
+          .silent_after = Millis{2500},
+          .fences = fences};
 }
 
 }  // namespace
@@ -115,6 +118,7 @@ bool World::all_ended() const {
 WorldOutcome World::run() {
   Faults faults(*this);
   Users users(*this);
+  users_ = &users;
   server_.start();
   for (const auto& each : hosts_) each->start();
   faults.begin();
@@ -133,6 +137,7 @@ WorldOutcome World::run() {
     journal_.fault("job " + id.text + " never ended: " + std::string(name_of(job.state)) + " " +
                    job.message);
   }
+  check_at_rest();
   return {journal_.faults(), journal_.hash(), clock_.now() - Time{},
           static_cast<std::int64_t>(chief_is_done_.size())};
 }

@@ -31,6 +31,8 @@ struct WorldOutcome {
   std::int64_t attempts = 0;
 };
 
+class Users;
+
 class World {
  public:
   explicit World(const WorldOptions& options);
@@ -61,6 +63,9 @@ class World {
   void check_capacity(Host& host, const Process& process);
   void check_restore(const Process& process);
   void check_saved_job(const Job& job);
+  void check_ending(const Job& job);
+  void check_limits(const Job& job);
+  void check_at_rest();
   [[nodiscard]] bool all_ended() const;
 
   Random random_;
@@ -71,6 +76,7 @@ class World {
   Server server_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::set<TaskKey> started_;
+  const Users* users_ = nullptr;
   std::map<std::pair<JobId, std::int64_t>, bool> chief_is_done_;  // by job and attempt
 };
 

@@ -47,7 +47,7 @@ inline constexpr std::array layers{
     Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
-    Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib"},
+    Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib posix"},
     Layer{"runtime/model",
           "schemas/base schemas/types runtime/core runtime/math runtime/graph runtime/data", ""},
     Layer{"runtime/net",

@@ -1,5 +1,6 @@
 // Fills the database of a server that is stopped with more than a test could train: 1,000 jobs,
-// of which one has 200 tasks, 100,000 points in each curve and 100,000 lines of log. All is made
+// of which one has 200 tasks, 100,000 points in each curve (which the server thins, as the job has
+// ended) and 100,000 lines of log. All is made
 // from a job that really ran.
 import {execFileSync} from 'node:child_process';
 import {writeFileSync} from 'node:fs';
@@ -23,14 +24,12 @@ export function seed(stateFolder, job) {
         created_at - i * 60000, started_at - i * 60000, finished_at - i * 60000, queued_at,
         not_before
       FROM jobs, n WHERE id = '${job}';
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${JOBS - 1})
-    INSERT INTO metric_series (job, name) SELECT 'j-seeded' || i, 'loss' FROM n;
-    INSERT INTO metric_points
-      SELECT s.id, p.step, p.attempt, p.event_offset, p.time,
-        p.value * (0.5 + abs(random() % 1000) / 1000.0)
-      FROM metric_series s, metric_points p
-      WHERE s.job LIKE 'j-seeded%' AND p.step % 20 = 0 AND p.series =
-        (SELECT id FROM metric_series WHERE job = '${job}' AND name = 'loss');
+    INSERT INTO metric_reports
+      SELECT j.id, r.step, r.attempt, r.event_offset, r.time, json_object('loss',
+        json_extract(r.metrics, '$.loss') * (0.5 + abs(random() % 1000) / 1000.0))
+      FROM jobs j, metric_reports r
+      WHERE j.id LIKE 'j-seeded%' AND r.job = '${job}'
+        AND typeof(json_extract(r.metrics, '$.loss')) = 'real';
     WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${TASKS - 1})
     INSERT INTO tasks (job, attempt, role, task_index, agent, host, port, cpus, memory_mb,
         gpu_count, gpu_slots, state, agent_silent, pid, exit_code, exit_signal, reason, message,
@@ -39,12 +38,13 @@ export function seed(stateFolder, job) {
         state, agent_silent, pid + i, exit_code, exit_signal, reason, message, routes,
         events_end, assigned_at, started_at, finished_at
       FROM tasks, n WHERE job = '${job}' AND role = 'worker' AND task_index = 1;
-    DELETE FROM metric_points WHERE series IN (SELECT id FROM metric_series WHERE job = '${job}');
+    DELETE FROM metric_reports WHERE job = '${job}';
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${POINTS})
-    INSERT INTO metric_points
-      SELECT s.id, i, 1, i, 1795000000000 + i * 40,
-        2.3 / (1 + i / 4000.0) + abs(random() % 1000) / 9000.0
-      FROM n, metric_series s WHERE s.job = '${job}' AND s.name IN ('loss', 'accuracy');
+    INSERT INTO metric_reports
+      SELECT '${job}', i, 1, i, 1795000000000 + i * 40, json_object(
+        'loss', 2.3 / (1 + i / 4000.0) + abs(random() % 1000) / 9000.0,
+        'accuracy', 2.3 / (1 + i / 4000.0) + abs(random() % 1000) / 9000.0)
+      FROM n;
     COMMIT;`;
   execFileSync('sqlite3', ['-bail', path.join(stateFolder, 'trainyard.db')], {input: sql});
   const lines = Array.from({length: LINES}, (_, index) =>

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/client/commands/command.h"
+#include "api/client/job_list.h"
 #include "api/client/json_read.h"
 #include "api/client/text.h"
 #include "schemas/base/clock.h"
@@ -17,7 +18,7 @@ std::string metric_cell(const nlohmann::json& item, const char* name) {
 }
 
 Result<int> print_checkpoints(Rest& rest, const std::string& id) {
-  TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(id, "/checkpoints")));
+  TRY_ASSIGN(const nlohmann::json items, fetch_items(rest, job_path(id, "/checkpoints")));
   const WallTime now = read_clocks().wall;
   Table table({{"STEP", Align::right},
                {"LOSS", Align::right},
@@ -26,7 +27,7 @@ Result<int> print_checkpoints(Rest& rest, const std::string& id) {
                {"SIZE", Align::right},
                {"FILES", Align::right},
                {"AGE", Align::right}});
-  for (const nlohmann::json& item : list_of(answer, "items")) {
+  for (const nlohmann::json& item : items) {
     table.add({grouped(integer_of(item, "step").value_or(0)), metric_cell(item, "loss"),
                metric_cell(item, "test_loss"), metric_cell(item, "test_accuracy"),
                bytes_text(integer_of(item, "bytes").value_or(0)),

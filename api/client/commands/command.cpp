@@ -15,6 +15,36 @@ int report(const Error& error) {
   return exit_failed;
 }
 
+int for_each(const std::vector<std::string>& ids,
+             const std::function<Status(const std::string& id)>& call) {
+  int exit_code = exit_done;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Status done = call(ids[i]);
+    if (done) continue;
+    Error error = done.error();
+    const bool is_away = error.code == Code::unavailable;
+    if (!is_away && error.message.find(ids[i]) == std::string::npos) {
+      error.message.insert(0, printable(ids[i]) + ": ");
+    }
+    if (is_away && i + 1 < ids.size()) {  // the others would be told the same
+      error.message += "\n  not done:";
+      for (std::size_t left = i; left < ids.size(); ++left) {
+        error.message += " " + printable(ids[left]);
+      }
+    }
+    exit_code = report(error);
+    if (is_away) break;
+  }
+  return exit_code;
+}
+
+CLI::Option* add_label_option(CLI::App& command, std::vector<std::string>& labels,
+                              const std::string& description) {
+  return command
+      .add_option("--label", labels, description + ": KEY=VALUE; may be repeated, all must match")
+      ->allow_extra_args(false);  // else it would take what follows, ids too
+}
+
 std::string job_path(const std::string& job_id, const std::string& rest_of_path) {
   return "/v1/jobs/" + percent_encode(job_id) + rest_of_path;
 }

@@ -1,11 +1,13 @@
 // The commands of the program `trainyard`: each file adds one subcommand to the command line.
 //
-// Exit codes: 0 done (with --watch: the job succeeded), 1 the call failed, 2 wrong usage, 3 the
-// watched job ended otherwise than succeeded, 130 interrupted.
+// Exit codes: 0 done (with --watch: the job succeeded), 1 the call failed (of several at least
+// one), 2 wrong usage, 3 the watched job ended otherwise than succeeded, 130 interrupted.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "api/client/rest.h"
 
@@ -38,6 +40,15 @@ void run_with_server(Session& session, Call call) {
   session.exit_code = exit_code ? *exit_code : report(exit_code.error());
 }
 
+// Does `call` for each id, and goes on after one that is refused; only a server that does not
+// answer ends it. Says each refusal, and returns the exit code.
+int for_each(const std::vector<std::string>& ids,
+             const std::function<Status(const std::string& id)>& call);
+
+// --label KEY=VALUE, which may be repeated and takes one value each time.
+CLI::Option* add_label_option(CLI::App& command, std::vector<std::string>& labels,
+                              const std::string& description);
+
 std::string job_path(const std::string& job_id, const std::string& rest_of_path = "");
 
 // Watches the job, prints how it ended, returns the exit code.
@@ -48,11 +59,12 @@ void add_list(CLI::App& app, Session& session);
 void add_get(CLI::App& app, Session& session);
 void add_watch(CLI::App& app, Session& session);
 void add_logs(CLI::App& app, Session& session);
-void add_actions(CLI::App& app, Session& session);  // cancel, suspend, resume
+void add_actions(CLI::App& app, Session& session);  // cancel, suspend, resume, delete
 void add_explain(CLI::App& app, Session& session);
 void add_checkpoints(CLI::App& app, Session& session);
 void add_download(CLI::App& app, Session& session);
-void add_agents(CLI::App& app, Session& session);
+void add_metrics(CLI::App& app, Session& session);
+void add_agents(CLI::App& app, Session& session);  // and cordon, uncordon
 void add_local(CLI::App& app, Session& session);
 
 }  // namespace trainyard::client

@@ -1,11 +1,10 @@
 // trainyard download ID: a checkpoint as one safetensors file.
 #include "api/client/download.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <memory>
 
+#include "api/client/columns.h"
 #include "api/client/commands/command.h"
 #include "api/client/job_view.h"
 #include "api/client/terminal.h"
@@ -18,15 +17,11 @@ struct DownloadOptions {
   std::string id;
   std::string step = "latest";
   std::string file;
+  bool force = false;
 };
 
-// The job's name with all that could be a path or an option turned into '-'.
 std::string file_name_of(const JobView& job) {
-  std::string name = job.name.empty() ? job.id : job.name;
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '_'; }, '-');
-  if (name.starts_with('-') || name.starts_with('.')) name.insert(0, "model");
-  return name + ".safetensors";
+  return file_stem_of(job.name.empty() ? job.id : job.name) + ".safetensors";
 }
 
 Result<int> download(Rest& rest, const DownloadOptions& options) {
@@ -42,9 +37,11 @@ Result<int> download(Rest& rest, const DownloadOptions& options) {
   }
   const std::string path =
       job_path(options.id, "/checkpoints/" + percent_encode(options.step) + "/download");
-  TRY_ASSIGN(const Downloaded model, download_model(rest, {.path = path, .file = file}));
-  std::printf("%s  %s, %lld tensors, sha256 %s\n", file.c_str(), bytes_text(model.bytes).c_str(),
-              static_cast<long long>(model.tensors), model.sha256.c_str());
+  TRY_ASSIGN(const Downloaded model,
+             download_model(rest, {.path = path, .file = file, .replaces = options.force}));
+  std::printf("%s  %s, %lld tensors, sha256 %s\n", printable(file).c_str(),
+              bytes_text(model.bytes).c_str(), static_cast<long long>(model.tensors),
+              model.sha256.c_str());
   return exit_done;
 }
 
@@ -58,6 +55,7 @@ void add_download(CLI::App& app, Session& session) {
   command->add_option("--step", options->step, "latest, best, or a step")->capture_default_str();
   command->add_option("-o,--output", options->file,
                       "The file (default: the job's name.safetensors)");
+  command->add_flag("--force", options->force, "Replace a file that is there already");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return download(rest, *options); });
   });

@@ -2,10 +2,13 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/client/commands/command.h"
+#include "api/client/job_list.h"
 #include "api/client/job_view.h"
 #include "api/client/json_read.h"
+#include "api/client/terminal.h"
 #include "api/client/text.h"
 #include "schemas/base/clock.h"
 
@@ -13,16 +16,20 @@ namespace trainyard::client {
 namespace {
 
 struct GetOptions {
-  std::string id;
+  std::vector<std::string> ids;
   bool json = false;
 };
 
 void print_row(const std::string& name, const std::string& value) {
-  if (!value.empty()) std::printf("%-20s %s\n", name.c_str(), value.c_str());
+  if (!value.empty()) std::printf("%-25s %s\n", name.c_str(), value.c_str());
 }
 
+// Loss and accuracy say of which examples they are.
 void print_metrics(const JobView& job) {
-  for (const auto& [name, value] : job.metrics) print_row(printable(name), decimal_text(value));
+  for (const auto& [name, value] : job.metrics) {
+    const bool is_of_batch = name == "loss" || name == "accuracy";
+    print_row(is_of_batch ? name + " (training batch)" : printable(name), decimal_text(value));
+  }
 }
 
 void print_job(const JobView& job) {
@@ -40,7 +47,7 @@ void print_job(const JobView& job) {
   if (job.latest_checkpoint) print_row("checkpoint", "step " + grouped(*job.latest_checkpoint));
   print_metrics(job);
   if (job.failure.empty()) return;
-  print_row("failure", printable(job.failure));
+  if (!job.failure_is_said) print_row("failure", printable(job.failure));
   PrintableLines log;
   std::string lines = log.add(job.failure_log);
   lines += log.finish();
@@ -57,7 +64,7 @@ void print_tasks(const nlohmann::json& tasks) {
   if (tasks.empty()) return;
   Table table({{"TASK"},
                {"ATTEMPT", Align::right},
-               {"AGENT"},
+               {.title = "AGENT", .columns_min = 8},
                {"STATE"},
                {"ADDRESS"},
                {"PID", Align::right},
@@ -70,31 +77,34 @@ void print_tasks(const nlohmann::json& tasks) {
                printable(text_of(task, "address")), pid ? std::to_string(*pid) : "-",
                ending_cell(task)});
   }
-  std::printf("\n%s", table.text().c_str());
+  std::printf("\n%s", table.text(output_columns()).c_str());
 }
 
-Result<int> get(Rest& rest, const GetOptions& options) {
-  TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(options.id)));
+Status get(Rest& rest, const std::string& id, const GetOptions& options) {
+  TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(id)));
   if (options.json) {
     std::printf("%s\n", answer.dump(2).c_str());
-    return exit_done;
+    return ok();
   }
+  if (id != options.ids.front()) std::printf("\n");
   TRY_ASSIGN(const JobView job, parse_job(answer));
   print_job(job);
-  TRY_ASSIGN(const nlohmann::json tasks, rest.get_json(job_path(options.id, "/tasks")));
-  print_tasks(list_of(tasks, "items"));
-  return exit_done;
+  TRY_ASSIGN(const nlohmann::json tasks, fetch_items(rest, job_path(id, "/tasks")));
+  print_tasks(tasks);
+  return ok();
 }
 
 }  // namespace
 
 void add_get(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("get", "Show one job");
+  CLI::App* command = app.add_subcommand("get", "Show jobs and their tasks");
   const auto options = std::make_shared<GetOptions>();
-  command->add_option("ID", options->id, "The job")->required();
-  command->add_flag("--json", options->json, "As the server says it");
+  command->add_option("ID", options->ids, "The jobs")->required();
+  command->add_flag("--json", options->json, "As the server says it, one document after another");
   command->callback([options, &session] {
-    run_with_server(session, [&](Rest& rest) { return get(rest, *options); });
+    run_with_server(session, [&](Rest& rest) -> Result<int> {
+      return for_each(options->ids, [&](const std::string& id) { return get(rest, id, *options); });
+    });
   });
 }
 

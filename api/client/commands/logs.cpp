@@ -63,8 +63,8 @@ void add_logs(CLI::App& app, Session& session) {
   command->add_option("ID", options->id, "The job")->required();
   command->add_option("--task", options->task, "The task, such as ps/0 (default: the chief)");
   command->add_option("--attempt", options->attempt, "Of this attempt (default: the newest)");
-  command->add_option("--tail", options->tail, "Only the last so many lines")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--tail", options->tail, "The last so many lines; -1: all (default: 200)")
+      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{100'000}).description("-1..100000"));
   command->add_flag("-f,--follow", options->follow, "Go on as more is written, until the job ends");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return print_logs(rest, *options); });

@@ -6,11 +6,13 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "api/client/commands/command.h"
 #include "api/client/json_read.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
+#include "schemas/wire/json_text.h"
 
 namespace trainyard::client {
 namespace {
@@ -23,17 +25,25 @@ struct SubmitOptions {
   bool dry_run = false;
 };
 
+// What is no JSON is refused here, where the file's name is known; all else the server says better.
+Result<std::string> checked(std::string text, const std::string& file) {
+  TRY(parse_json(text, printable(file)));
+  return text;
+}
+
 Result<std::string> read_spec(const std::string& file) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  if (file == "-") {
+    return checked(std::string(std::istreambuf_iterator<char>(std::cin), {}), "standard input");
+  }
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) return invalid(file + " is a folder");
   std::ifstream input(file, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(input), {});
   if (!input) return invalid("cannot read the file " + file);
-  return text;
+  return checked(std::move(text), file);
 }
 
-// What is no JSON object goes to the server as it is, whose words about it are better than ours.
+// What is no object goes to the server as it is, whose words about it are better than ours.
 std::string with_name(const std::string& spec, const std::string& name) {
   nlohmann::json document = nlohmann::json::parse(spec, nullptr, false);
   if (name.empty() || !document.is_object()) return spec;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/math/ops/row_pool.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

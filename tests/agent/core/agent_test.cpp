@@ -9,10 +9,10 @@ namespace {
 
 const TaskKey key{JobId{"j"}, 1, Role::worker, 0};
 
-WantedTask wanted(bool stop = false) {
+WantedTask wanted(StopOrder stop = StopOrder::run) {
   WantedTask task;
   task.task.key = key;
-  task.task.token = "token";
+  task.token = "token";
   task.stop = stop;
   task.grace = Millis{2000};
   return task;
@@ -252,7 +252,7 @@ TEST_CASE("who knew why it ended, was told to, or takes something along is not s
   }));
   CHECK_FALSE(is_restarted(worker, killed, Reason::none, [&](Yard& yard) {
     WantedTask stopped = worker;
-    stopped.stop = true;
+    stopped.stop = StopOrder::stop;
     yard.want({stopped});
   }));
 
@@ -286,8 +286,8 @@ TEST_CASE("a worker that cannot be started again fails, with all that it wrote",
 TEST_CASE("a task is asked to stop, and killed after its grace", "[agent]") {
   Yard yard;
   yard.run();
-  CHECK(sends(yard.want({wanted(true)}), StopSignal::terminate));
-  CHECK(count<StopTask>(yard.want({wanted(true)})) == 0);
+  CHECK(sends(yard.want({wanted(StopOrder::stop)}), StopSignal::terminate));
+  CHECK(count<StopTask>(yard.want({wanted(StopOrder::stop)})) == 0);
   CHECK(yard.shown().state == TaskState::stopping);
   CHECK(count<StopTask>(yard.pass(Millis{1999})) == 0);
   CHECK(sends(yard.pass(Millis{1}), StopSignal::kill));
@@ -309,14 +309,14 @@ TEST_CASE("a task that is no longer listed is killed, and forgotten once it is g
 
 TEST_CASE("a task that is to stop before it was known is never started", "[agent]") {
   Yard yard;
-  CHECK(count<StartTask>(yard.want({wanted(true)})) == 0);
+  CHECK(count<StartTask>(yard.want({wanted(StopOrder::stop)})) == 0);
   CHECK_FALSE(yard.agent.has_tasks());
 }
 
 TEST_CASE("a task that was told to go while it was being prepared is told again", "[agent]") {
   Yard yard;
   yard.want({wanted()});
-  yard.want({wanted(true)});
+  yard.want({wanted(StopOrder::stop)});
   CHECK(sends(yard.step(TaskStarted{key, 42, yard.now.wall}), StopSignal::terminate));
 }
 

@@ -40,6 +40,26 @@ TEST_CASE("an answer that comes after the lease would have ended renews nothing"
   CHECK(lease.has_expired(Time{9000}));
 }
 
+TEST_CASE("an answer to an older report renews from when that one was sent", "[agent][mend-C]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{1000});
+  lease.sent(2, Time{4000});
+  lease.answered(1, Millis{5000});
+  CHECK_FALSE(lease.has_expired(Time{5999}));
+  CHECK(lease.has_expired(Time{6000}));
+}
+
+TEST_CASE("a report as old as the lease is too old to renew it, for however long it is answered",
+          "[agent]") {
+  Lease lease(Time{0});
+  lease.sent(1, Time{0});
+  lease.answered(1, Millis{5000});
+  lease.sent(2, Time{1000});
+  lease.sent(3, Time{6000});
+  lease.answered(2, Millis{10'000});
+  CHECK(lease.has_expired(Time{10'000}));
+}
+
 TEST_CASE("a refused connection renews the lease", "[agent]") {
   Lease lease(Time{0});
   for (int hour = 0; hour < 24; ++hour) {

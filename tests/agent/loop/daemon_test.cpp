@@ -2,20 +2,13 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
-#include "agent/host/process_table.h"
 #include "schemas/wire/task_json.h"
 #include "tests/agent/loop/yard.h"
+#include "tests/support/process_state.h"
 
 namespace trainyard::agent {
-namespace {
-
-bool is_alive(std::int64_t pid) {
-  const auto info = find_process(pid);
-  return info && info->state != 'Z' && info->state != 'X';
-}
-
-}  // namespace
 
 TEST_CASE("the agent shows its host as soon as it is connected", "[agent]") {
   Yard yard("exit 0");
@@ -99,7 +92,7 @@ TEST_CASE("a task that is not wanted any more is ended, forgotten and its folder
   yard.server.stop_wanting(key);
 
   CHECK(yard.server.wait_until_forgotten(key));
-  CHECK_FALSE(is_alive(running->pid));
+  CHECK_FALSE(is_alive(static_cast<pid_t>(running->pid)));
   CHECK(std::filesystem::is_empty(yard.file("work/tasks")));
 }
 
@@ -109,7 +102,7 @@ TEST_CASE("a task that is to stop gets its grace", "[agent]") {
   yard.server.want(wanted);
   REQUIRE(yard.server.wait_for_task(wanted.task.key, is_running_state));
 
-  wanted.stop = true;
+  wanted.stop = StopOrder::stop;
   yard.server.want(wanted);
 
   const auto end = yard.server.wait_for_end(wanted.task.key);
@@ -125,7 +118,7 @@ TEST_CASE("a task that ignores its grace is killed after it", "[agent]") {
   yard.server.want(wanted);
   REQUIRE(yard.server.wait_for_task(wanted.task.key, is_running_state));
 
-  wanted.stop = true;
+  wanted.stop = StopOrder::stop;
   yard.server.want(wanted);
 
   const auto end = yard.server.wait_for_end(wanted.task.key);
@@ -167,6 +160,23 @@ TEST_CASE("several tasks run side by side and are told apart", "[agent]") {
   }
 }
 
+TEST_CASE("a task with a variable that the agent does not allow is not started, by name",
+          "[agent][mend-A8]") {
+  Yard yard("touch started; exit 0");
+  for (const std::string name : {"SHAPE", "LD_PRELOAD", "OPENSSL_CONF"}) {
+    WantedTask wanted = a_wanted_task("j-" + name);
+    wanted.task.spec.env = {{"OMP_PROC_BIND", "true"}, {"COLOUR", "red"}, {name, "x"}};
+
+    yard.server.want(wanted);
+
+    const auto end = yard.server.wait_for_end(wanted.task.key);
+    REQUIRE(end);
+    CHECK(end->reason == Reason::start_failed);
+    CHECK_THAT(end->message, Catch::Contains(name));
+    CHECK_FALSE(std::filesystem::exists(yard.task_folder(wanted.task.key) + "/started"));
+  }
+}
+
 TEST_CASE("a daemon without tasks says that it leaves", "[agent]") {
   Yard yard("exit 0");
   REQUIRE(yard.server.wait_for_report([](const AgentReport& report) { return !report.leaving; }));
@@ -193,13 +203,83 @@ TEST_CASE("a daemon that stops ends its tasks and says so; the next has a larger
 
   const auto end = yard.server.wait_for_end(key);
   REQUIRE(end);
-  CHECK(end->reason == Reason::agent_restarted);
-  CHECK_FALSE(is_alive(running->pid));
+  CHECK(end->reason == Reason::agent_stopped);
+  CHECK_FALSE(is_alive(static_cast<pid_t>(running->pid)));
 
   yard.server.stop_wanting(key);
   yard.start();
   CHECK(yard.server.wait_for_report(
       [&](const AgentReport& report) { return report.epoch > epoch && report.tasks.empty(); }));
+}
+
+TEST_CASE("a port that another program holds is told before the task starts", "[agent][mend-B1]") {
+  Yard yard("phase running; exit 0");
+  const std::string held = yard.server.address();  // the double is the other program
+  WantedTask wanted = a_wanted_task("j-1", Role::ps);
+  wanted.task.listen = held;
+  yard.server.want(wanted);
+
+  const auto end = yard.server.wait_for_end(wanted.task.key);
+
+  REQUIRE(end);
+  CHECK(end->state == TaskState::failed);
+  CHECK(end->reason == Reason::port_in_use);
+  CHECK(end->pid == 0);
+  CHECK_THAT(end->message, Catch::Contains("port " + held.substr(held.rfind(':') + 1)));
+}
+
+TEST_CASE("a task that ends for want of space says which folder has none", "[agent][mend-B3]") {
+  Yard yard("exit 28");
+  yard.server.want(a_wanted_task("j-1"));
+
+  const auto end = yard.server.wait_for_end(a_wanted_task("j-1").task.key);
+
+  REQUIRE(end);
+  CHECK(end->reason == Reason::no_space);
+  CHECK_THAT(end->message, Catch::Contains("no space is left") && Catch::Contains("/tasks/j-1/1"));
+}
+
+TEST_CASE("a task that others killed is not said to have been out of memory", "[agent][mend-B8]") {
+  Yard yard("kill -9 $$");
+  WantedTask wanted = a_wanted_task("j-1");
+  wanted.task.spec.run_policy.max_restarts = 0;
+  yard.server.want(wanted);
+
+  const auto end = yard.server.wait_for_end(wanted.task.key);
+
+  REQUIRE(end);
+  CHECK(end->exit.signal == SIGKILL);
+  CHECK(end->reason == Reason::none);
+  CHECK_THAT(end->message, Catch::Contains("SIGKILL, which its agent did not send"));
+}
+
+TEST_CASE("a task may not name data outside of the data roots", "[agent][mend-B14]") {
+  Yard yard("phase running; echo \"roots: $TRAINYARD_DATA_ROOTS\"; exit 0");
+  yard.stop();
+  const std::string root = std::filesystem::canonical(yard.file(".")).string() + "/data";
+  std::filesystem::create_directory(root);
+  std::filesystem::create_symlink("/etc", root + "/link");
+  yard.set_data_roots({root});
+  yard.start();
+  const auto end_with = [&yard](const std::string& job, const std::string& path) {
+    WantedTask wanted = a_wanted_task(job);
+    wanted.task.spec.dataset.format = "csv";
+    wanted.task.spec.dataset.path = path;
+    yard.server.want(wanted);
+    const auto end = yard.server.wait_for_end(wanted.task.key);
+    REQUIRE(end);
+    return *end;
+  };
+
+  int count = 0;
+  for (const std::string& path :
+       {std::string("/etc/passwd"), root + "/link/passwd", root + "/../x", root + "-beside"}) {
+    const TaskReport end = end_with("j-" + std::to_string(++count), path);
+    CHECK(end.reason == Reason::bad_data);
+    CHECK_THAT(end.message, Catch::StartsWith("dataset.path: ") && Catch::Contains("--data-root"));
+  }
+  CHECK(end_with("j-in", root + "/x.csv").state == TaskState::succeeded);
+  CHECK_THAT(yard.server.log_of(a_wanted_task("j-in").task.key), Catch::Contains("roots: " + root));
 }
 
 }  // namespace trainyard::agent

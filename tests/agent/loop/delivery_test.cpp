@@ -1,9 +1,11 @@
 // What tasks leave behind gets to the server, whole and once, and back to where a restore needs it.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <numeric>
 
 #include "schemas/files/sha256.h"
 #include "tests/agent/loop/yard.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
@@ -79,6 +81,29 @@ TEST_CASE("a checkpoint that the server has not fails the start and names the re
   CHECK(end->reason == Reason::checkpoint_lost);
 }
 
+TEST_CASE("a disk that has no room for a checkpoint is the reason, and is not waited for",
+          "[agent][mend-B3]") {
+  Yard yard("exit 0");
+  WantedTask wanted = a_wanted_task("j-1", Role::ps);
+  const std::string shard(300'000, 's');
+  yard.server.put_artifact("a manifest ");
+  yard.server.put_artifact(shard);
+  wanted.restore = a_checkpoint("a manifest ", shard);
+  // The file that the shard is written to first.
+  const std::string partial = yard.file("work/tasks/j-1/1/restore/step-5/shard.safetensors.part");
+  REQUIRE(eventually([&] { return std::filesystem::exists(yard.file("work/tasks")); }));
+  std::filesystem::create_directories(std::filesystem::path(partial).parent_path());
+  std::filesystem::create_symlink("/dev/full", partial);
+  yard.server.want(wanted);
+
+  const auto end = yard.server.wait_for_end(wanted.task.key);
+
+  REQUIRE(end);
+  CHECK(end->state == TaskState::failed);
+  CHECK(end->reason == Reason::no_space);
+  CHECK_THAT(end->message, Catch::Contains("/restore/step-5/shard"));
+}
+
 TEST_CASE("a long log arrives whole and in order", "[agent]") {
   Yard yard("i=0; while [ $i -lt 60000 ]; do echo \"line $i of the log\"; i=$((i+1)); done");
   const WantedTask wanted = a_wanted_task("j-1");
@@ -89,6 +114,22 @@ TEST_CASE("a long log arrives whole and in order", "[agent]") {
   std::string expected;
   for (int i = 0; i < 60000; ++i) expected += "line " + std::to_string(i) + " of the log\n";
   CHECK((yard.server.log_of(wanted.task.key) == expected));  // not printed when it differs
+}
+
+TEST_CASE("of a log that is too large head and end arrive, and a line that says what is cut",
+          "[agent][mend-B15]") {
+  Yard yard("echo first; yes 'again and again' | head -c 30000000; echo last", 2 << 20);
+  const WantedTask wanted = a_wanted_task("j-1");
+  yard.server.want(wanted);
+
+  REQUIRE(yard.server.wait_for_end(wanted.task.key));
+
+  const std::string log = yard.server.log_of(wanted.task.key);
+  CHECK(log.starts_with("first\nagain and again\n"));
+  CHECK(log.ends_with("again and again\nlast\n"));
+  CHECK((log.find("bytes are cut out here]\n") != std::string::npos));
+  CHECK((log.find('\0') == std::string::npos));
+  CHECK(log.size() < 29'000'000);
 }
 
 TEST_CASE("many run events arrive, each once and in order", "[agent]") {

@@ -5,6 +5,7 @@
 
 #include "agent/host/process_table.h"
 #include "tests/agent/loop/yard.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {

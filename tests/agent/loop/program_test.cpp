@@ -3,30 +3,26 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "agent/host/ports.h"
 #include "agent/host/process.h"
 #include "agent/host/process_table.h"
 #include "tests/agent/loop/yard.h"
+#include "tests/support/program_path.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
 
-std::string agent_program() {
-  if (const char* folder = std::getenv("TRAINYARD_BIN")) {
-    return std::string(folder) + "/trainyard-agent";
-  }
-  const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  return self.parent_path().parent_path() / "bin/trainyard-agent";
-}
-
 // Runs trainyard-agent in a folder, with its output in the file "log" there.
 class AgentProgram {
  public:
-  AgentProgram(const ScratchFolder& folder, const std::vector<std::string>& arguments,
+  AgentProgram(const TempFolder& folder, const std::vector<std::string>& arguments,
                std::map<std::string, std::string> environment = {})
-      : log_(folder.file("log")) {
-    ProcessSpec spec{.argv = {agent_program()},
+      : log_(folder.path("log")) {
+    ProcessSpec spec{.argv = {program_path("trainyard-agent")},
                      .environment = std::move(environment),
                      .folder = folder.path(),
                      .log_path = log_};
@@ -70,8 +66,8 @@ constexpr const char* nobody = "127.0.0.1:1";
 }  // namespace
 
 TEST_CASE("a flag wins over the environment, which wins over the config file", "[program]") {
-  const ScratchFolder folder;
-  write_content(folder.file("agent.json"), R"({"name": "of-the-file", "cpus": 3, "gpus": 5,
+  const TempFolder folder;
+  write_content(folder.path("agent.json"), R"({"name": "of-the-file", "cpus": 3, "gpus": 5,
       "memory_mb": 300, "runtime": "/bin/true", "work-dir": "work", "label": {"zone": "a"}})");
 
   AgentProgram agent(folder,
@@ -106,28 +102,77 @@ TEST_CASE("a wrong option ends the agent with a sentence that names it", "[progr
       {{"--work-dir", "w", "--cpus", "many"}, "--cpus"},
       {{"--work-dir", "w", "--log-level", "loud"}, "--log-level"},
       {{"--config", "/no/such/file"}, "/no/such/file"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--address", "192.0.2.1"}, "--address"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--listen-address", "192.0.2.1"},
+       "--listen-address"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--data-root", "/no/such"}, "--data-root"},
       {{"--colour", "green"}, "--colour"},
       {{"--work-dir", "/proc/1/nothing", "--runtime", "/bin/true"}, "/proc/1/nothing"},
   };
   for (const Wrong& wrong : cases) {
-    const ScratchFolder folder;
+    const TempFolder folder;
     AgentProgram agent(folder, wrong.arguments);
     CHECK(agent.wait().code != 0);
     CHECK_THAT(agent.output(), Catch::Contains(wrong.named));
   }
 }
 
+TEST_CASE("the agent's variable is its own, and a URL is told from HOST:PORT",
+          "[program][mend-B9]") {
+  const TempFolder folder;
+  AgentProgram agent(folder, {"--work-dir", "work", "--runtime", "/bin/true"},
+                     {{"TRAINYARD_AGENT_SERVER", nobody},
+                      {"TRAINYARD_SERVER", "http://127.0.0.1:8080"}});  // the client's
+  CHECK(agent.first_line()["server"] == nobody);
+  agent.signal(SIGTERM);
+  CHECK(agent.wait().code == 0);
+
+  AgentProgram wrong(folder, {"--work-dir", "work", "--runtime", "/bin/true"},
+                     {{"TRAINYARD_AGENT_SERVER", "http://127.0.0.1:8080"}});
+  CHECK(wrong.wait().code == 1);
+  CHECK_THAT(wrong.output(), Catch::Contains("TRAINYARD_AGENT_SERVER) must be HOST:PORT") &&
+                                 Catch::Contains("in TRAINYARD_SERVER"));
+}
+
+TEST_CASE("the first lines say what was set and what that means", "[program][mend-B1][mend-B14]") {
+  const TempFolder folder;
+  const std::vector<std::string> arguments = {"--server", nobody,      "--work-dir",
+                                              "work",     "--runtime", "/bin/true"};
+  const auto with = [&arguments](std::vector<std::string> more) {
+    more.insert(more.begin(), arguments.begin(), arguments.end());
+    return more;
+  };
+  const auto range = ephemeral_ports();
+  REQUIRE(range);
+  const std::string inside = std::to_string(range->first) + "-" + std::to_string(range->first + 9);
+  {
+    AgentProgram agent(folder, with({"--ports", inside, "--data-root", folder.path()}));
+    CHECK(eventually(
+        [&] { return agent.output().find("ports_are_ephemeral") != std::string::npos; }));
+    CHECK_THAT(agent.output(), Catch::Contains("in these folders alone"));
+    agent.signal(SIGTERM);
+    agent.wait();
+  }
+  const TempFolder other;
+  AgentProgram agent(other, arguments);
+  CHECK(eventually(
+      [&] { return agent.output().find("--data-root limits it") != std::string::npos; }));
+  agent.signal(SIGTERM);
+  agent.wait();
+  CHECK_THAT(agent.output(), !Catch::Contains("ports_are_ephemeral"));
+}
+
 TEST_CASE("a config file with an unknown name is refused", "[program]") {
-  const ScratchFolder folder;
-  write_content(folder.file("agent.json"), R"({"cpu": 3})");
+  const TempFolder folder;
+  write_content(folder.path("agent.json"), R"({"cpu": 3})");
   AgentProgram agent(folder, {"--config", "agent.json", "--work-dir", "work"});
   CHECK(agent.wait().code == 1);
   CHECK_THAT(agent.output(), Catch::Contains("\"cpu\""));
 }
 
 TEST_CASE("a wrong value is refused by the variable or the file that it came from", "[program]") {
-  const ScratchFolder folder;
-  write_content(folder.file("agent.json"), R"({"gpus": "some"})");
+  const TempFolder folder;
+  write_content(folder.path("agent.json"), R"({"gpus": "some"})");
   AgentProgram of_file(folder, {"--config", "agent.json", "--work-dir", "work"});
   CHECK(of_file.wait().code == 1);
   CHECK_THAT(of_file.output(), Catch::Contains("\"gpus\" in agent.json"));
@@ -138,14 +183,14 @@ TEST_CASE("a wrong value is refused by the variable or the file that it came fro
 }
 
 TEST_CASE("a second agent on one work folder ends at once and says why", "[program]") {
-  const ScratchFolder folder;
+  const TempFolder folder;
   const std::vector<std::string> arguments = {"--server", nobody,      "--work-dir",
                                               "work",     "--runtime", "/bin/true"};
   const AgentProgram first(folder, arguments);
   REQUIRE(first.first_line()["event"] == "connecting");
-  const ScratchFolder other;
+  const TempFolder other;
   std::vector<std::string> same_work = arguments;
-  same_work[3] = folder.file("work");
+  same_work[3] = folder.path("work");
 
   AgentProgram second(other, same_work);
 
@@ -156,16 +201,16 @@ TEST_CASE("a second agent on one work folder ends at once and says why", "[progr
 TEST_CASE("an agent killed with SIGKILL leaves no task, and its successor starts afresh",
           "[program]") {
   ServerDouble server;
-  const ScratchFolder folder;
-  write_content(folder.file("runtime"),
+  const TempFolder folder;
+  write_content(folder.path("runtime"),
                 "#!/bin/sh\n"
                 "echo '{\"time\":\"2026-11-20T19:40:00.000Z\",\"kind\":\"phase\","
                 "\"phase\":\"running\",\"detail\":\"\"}' >> events.jsonl\n"
                 "sleep 600 &\nwait\n");
-  std::filesystem::permissions(folder.file("runtime"), std::filesystem::perms::owner_all);
-  const std::vector<std::string> arguments = {"--server", server.address(), "--work-dir",
-                                              "work",     "--runtime",      "runtime",
-                                              "--name",   "agent-1"};
+  std::filesystem::permissions(folder.path("runtime"), std::filesystem::perms::owner_all);
+  const std::vector<std::string> arguments = {
+      "--server", server.address(), "--work-dir", "work",        "--runtime",
+      "runtime",  "--name",         "agent-1",    "--allow-env", "COLOUR"};
   const TaskKey key = a_wanted_task("j-1").task.key;
   server.want(a_wanted_task("j-1"));
   AgentProgram agent(folder, arguments);

@@ -2,6 +2,7 @@
 #include "agent/link/server_calls.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "schemas/files/sha256.h"
 #include "tests/agent/loop/yard.h"
@@ -23,7 +24,7 @@ ArtifactFile described(const std::string& content) {
 
 ArtifactUpload an_upload(const std::string& path, const std::string& content) {
   const WantedTask task = a_wanted_task("j-1", Role::ps);
-  return {.key = task.task.key, .token = task.task.token, .file = described(content), .path = path};
+  return {.key = task.task.key, .token = task.token, .file = described(content), .path = path};
 }
 
 }  // namespace
@@ -32,16 +33,16 @@ TEST_CASE("an upload goes on where an earlier one ended, and is not repeated", "
   ServerDouble server;
   server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
+  const TempFolder folder;
   const std::string content = a_content(3'500'000);
-  write_content(folder.file("shard"), content);
+  write_content(folder.path("shard"), content);
   server.put_part(sha256_hex(content), content.substr(0, 2'000'001));
 
-  REQUIRE(calls.upload(an_upload(folder.file("shard"), content)));
+  REQUIRE(calls.upload(an_upload(folder.path("shard"), content)));
   CHECK(server.bytes_received() == 1'499'999);
   CHECK((server.artifact(sha256_hex(content)) == content));
 
-  REQUIRE(calls.upload(an_upload(folder.file("shard"), content)));
+  REQUIRE(calls.upload(an_upload(folder.path("shard"), content)));
   CHECK(server.bytes_received() == 1'499'999);
 }
 
@@ -50,17 +51,17 @@ TEST_CASE("an upload that meets a part that has grown meanwhile is tried again, 
   ServerDouble server;
   server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
+  const TempFolder folder;
   const std::string content = a_content(1000);
-  write_content(folder.file("shard"), content);
+  write_content(folder.path("shard"), content);
   server.refuse_deliveries({grpc::StatusCode::FAILED_PRECONDITION, "10 bytes are stored, not 0"});
-  CHECK(calls.upload(an_upload(folder.file("shard"), content)).error().code == Code::unavailable);
+  CHECK(calls.upload(an_upload(folder.path("shard"), content)).error().code == Code::unavailable);
   server.refuse_deliveries(grpc::Status::OK);
-  CHECK(calls.upload(an_upload(folder.file("shard"), content)));
+  CHECK(calls.upload(an_upload(folder.path("shard"), content)));
 
   server.put_part(sha256_hex("short"), "longer than announced");
-  write_content(folder.file("short"), "short");
-  CHECK(calls.upload(an_upload(folder.file("short"), "short")).error().code == Code::invalid);
+  write_content(folder.path("short"), "short");
+  CHECK(calls.upload(an_upload(folder.path("short"), "short")).error().code == Code::invalid);
 }
 
 TEST_CASE("an upload of a file that is not as announced, or with a wrong token, is refused",
@@ -68,12 +69,12 @@ TEST_CASE("an upload of a file that is not as announced, or with a wrong token, 
   ServerDouble server;
   server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
-  write_content(folder.file("shard"), "weights");
+  const TempFolder folder;
+  write_content(folder.path("shard"), "weights");
 
-  const Status missing = calls.upload(an_upload(folder.file("none"), "weights"));
-  const Status shorter = calls.upload(an_upload(folder.file("shard"), "more weights"));
-  ArtifactUpload stale = an_upload(folder.file("shard"), "weights");
+  const Status missing = calls.upload(an_upload(folder.path("none"), "weights"));
+  const Status shorter = calls.upload(an_upload(folder.path("shard"), "more weights"));
+  ArtifactUpload stale = an_upload(folder.path("shard"), "weights");
   stale.token = "of another attempt";
   const Status refused = calls.upload(stale);
 
@@ -87,19 +88,23 @@ TEST_CASE("an empty file is stored too", "[calls]") {
   ServerDouble server;
   server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
-  write_content(folder.file("shard"), "");
-  CHECK(calls.upload(an_upload(folder.file("shard"), "")));
+  const TempFolder folder;
+  write_content(folder.path("shard"), "");
+  CHECK(calls.upload(an_upload(folder.path("shard"), "")));
 }
 
 TEST_CASE("a download goes on where an earlier one ended, and appears whole", "[calls]") {
   ServerDouble server;
+  server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
+  const TempFolder folder;
   const std::string content = a_content(1'000'000);
   server.put_artifact(content);
-  const ArtifactDownload download{
-      .job = JobId{"j-1"}, .file = described(content), .path = folder.file("in/it")};
+  const ArtifactDownload download{.key = a_wanted_task("j-1", Role::ps).task.key,
+                                  .token = "token-of-j-1",
+                                  .job = JobId{"j-1"},
+                                  .file = described(content),
+                                  .path = folder.path("in/it")};
   write_content(download.path + ".part", content.substr(0, 700'000));
 
   REQUIRE(calls.download(download));
@@ -114,12 +119,16 @@ TEST_CASE("a download goes on where an earlier one ended, and appears whole", "[
 TEST_CASE("a download that is not what was announced is thrown away, and the next is right",
           "[calls]") {
   ServerDouble server;
+  server.want(a_wanted_task("j-1", Role::ps));
   ServerCalls calls(server.address());
-  const ScratchFolder folder;
+  const TempFolder folder;
   const std::string content = a_content(10'000);
   server.put_artifact(content);
-  const ArtifactDownload download{
-      .job = JobId{"j-1"}, .file = described(content), .path = folder.file("it")};
+  const ArtifactDownload download{.key = a_wanted_task("j-1", Role::ps).task.key,
+                                  .token = "token-of-j-1",
+                                  .job = JobId{"j-1"},
+                                  .file = described(content),
+                                  .path = folder.path("it")};
   write_content(download.path + ".part", "wrong bytes of an earlier try");
 
   CHECK_FALSE(calls.download(download));

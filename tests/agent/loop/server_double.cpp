@@ -6,8 +6,9 @@
 
 #include "schemas/files/sha256.h"
 #include "schemas/wire/agent_codec.h"
+#include "schemas/wire/call_token.h"
 #include "schemas/wire/grpc_status.h"
-#include "tests/process/patience.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
@@ -50,7 +51,7 @@ void ServerDouble::want(const WantedTask& task) {
   WantedTask wanted = task;
   wanted.events_stored = wanted_[task.task.key].events_stored;
   wanted_[task.task.key] = wanted;
-  tokens_[task.task.key] = task.task.token;
+  tokens_[task.task.key] = task.token;
   ++generation_;
   answer();
 }
@@ -191,19 +192,18 @@ grpc::Status ServerDouble::Converge(grpc::ServerContext*, Stream* stream) {
   return grpc::Status::OK;
 }
 
-grpc::Status ServerDouble::check_token(const proto::TaskKey& key, const std::string& token) {
-  if (!refusal_.ok()) return refusal_;
-  const auto task = from_proto(key);
-  if (!task) return to_grpc(task.error());
-  if (value_of(tokens_, *task) != token) return to_grpc(invalid("wrong token"));
+grpc::Status ServerDouble::check_token(const grpc::ServerContext& call) {
+  const auto by = read_call_token(call);
+  if (!by || value_of(tokens_, by->task) != by->token) return unauthenticated("wrong token");
   return grpc::Status::OK;
 }
 
-grpc::Status ServerDouble::AppendLog(grpc::ServerContext*, const proto::LogPiece* piece,
+grpc::Status ServerDouble::AppendLog(grpc::ServerContext* context, const proto::LogPiece* piece,
                                      proto::LogStored* stored) {
   const std::lock_guard lock(mutex_);
-  if (grpc::Status status = check_token(piece->key(), piece->token()); !status.ok()) return status;
-  std::string& log = logs_[*from_proto(piece->key())];
+  if (!refusal_.ok()) return refusal_;
+  if (grpc::Status status = check_token(*context); !status.ok()) return status;
+  std::string& log = logs_[read_call_token(*context)->task];
   if (static_cast<std::size_t>(piece->offset()) <= log.size()) {
     log.replace(static_cast<std::size_t>(piece->offset()), piece->data().size(), piece->data());
   }
@@ -212,9 +212,11 @@ grpc::Status ServerDouble::AppendLog(grpc::ServerContext*, const proto::LogPiece
   return grpc::Status::OK;
 }
 
-grpc::Status ServerDouble::FindArtifact(grpc::ServerContext*, const proto::ArtifactQuery* query,
+grpc::Status ServerDouble::FindArtifact(grpc::ServerContext* context,
+                                        const proto::ArtifactQuery* query,
                                         proto::ArtifactStatus* status) {
   const std::lock_guard lock(mutex_);
+  if (grpc::Status refused = check_token(*context); !refused.ok()) return refused;
   const std::string stored = value_of(artifacts_, query->sha256());
   status->set_bytes(static_cast<std::int64_t>(stored.size()));
   status->set_complete(artifacts_.contains(query->sha256()) &&
@@ -222,7 +224,7 @@ grpc::Status ServerDouble::FindArtifact(grpc::ServerContext*, const proto::Artif
   return grpc::Status::OK;
 }
 
-grpc::Status ServerDouble::PutArtifact(grpc::ServerContext*,
+grpc::Status ServerDouble::PutArtifact(grpc::ServerContext* context,
                                        grpc::ServerReader<proto::ArtifactPiece>* reader,
                                        proto::ArtifactStatus* status) {
   proto::ArtifactPiece piece;
@@ -230,7 +232,8 @@ grpc::Status ServerDouble::PutArtifact(grpc::ServerContext*,
   while (reader->Read(&piece)) {
     const std::lock_guard lock(mutex_);
     if (sha256.empty()) {
-      if (grpc::Status refused = check_token(piece.key(), piece.token()); !refused.ok()) {
+      if (!refusal_.ok()) return refusal_;
+      if (grpc::Status refused = check_token(*context); !refused.ok()) {
         return refused;
       }
       sha256 = piece.file().sha256();
@@ -251,8 +254,13 @@ grpc::Status ServerDouble::PutArtifact(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status ServerDouble::GetArtifact(grpc::ServerContext*, const proto::ArtifactQuery* query,
+grpc::Status ServerDouble::GetArtifact(grpc::ServerContext* context,
+                                       const proto::ArtifactQuery* query,
                                        grpc::ServerWriter<proto::ArtifactPiece>* writer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (grpc::Status refused = check_token(*context); !refused.ok()) return refused;
+  }
   const std::string content = artifact(query->sha256());
   if (content.empty()) return to_grpc(not_found("no such artifact"));
   constexpr std::size_t piece_bytes = 64 * 1024;

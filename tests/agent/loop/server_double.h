@@ -68,10 +68,10 @@ class ServerDouble final : public proto::AgentLink::Service {
                            grpc::ServerWriter<proto::ArtifactPiece>* writer) override;
 
   void listen(int port);
-  void take(const AgentReport& report);               // under mutex_
-  void answer();                                      // under mutex_
-  bool wait(const std::function<bool()>& condition);  // condition runs under mutex_
-  grpc::Status check_token(const proto::TaskKey& key, const std::string& token);  // under mutex_
+  void take(const AgentReport& report);                       // under mutex_
+  void answer();                                              // under mutex_
+  bool wait(const std::function<bool()>& condition);          // condition runs under mutex_
+  grpc::Status check_token(const grpc::ServerContext& call);  // under mutex_
 
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

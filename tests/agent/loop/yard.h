@@ -2,14 +2,13 @@
 // program.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "agent/loop/daemon.h"
 #include "tests/agent/loop/server_double.h"
-#include "tests/process/scratch_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::agent {
 
@@ -17,20 +16,25 @@ class Yard {
  public:
   // `script` is what each task runs, in its folder, with the path of its task.json as $1. The
   // functions event, phase, shard and manifest are there for it.
-  explicit Yard(const std::string& script);
+  explicit Yard(const std::string& script, std::int64_t log_bytes_max = log_bytes_max_default);
   ~Yard();  // stops the daemon
+
+  // Where tasks may read data from the next start on; nowhere else.
+  void set_data_roots(std::vector<std::string> roots) { data_roots_ = std::move(roots); }
 
   void start();
   void stop();  // returns once the daemon has ended
 
   // A file in a folder of the test's own.
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.path(name); }
   [[nodiscard]] std::string task_folder(const TaskKey& key) const;
 
   ServerDouble server;
 
  private:
-  ScratchFolder folder_;
+  TempFolder folder_;
+  std::vector<std::string> data_roots_;
+  std::int64_t log_bytes_max_;
   std::unique_ptr<Daemon> daemon_;
   std::thread thread_;
 };

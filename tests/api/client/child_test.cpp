@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <csignal>
 
 #include "api/client/local_yard.h"
-#include "tests/api/client/folder.h"
+#include "tests/support/process_state.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::client {
 namespace {
@@ -23,10 +24,10 @@ Child shell(const std::string& script) {
 // Reads until the condition holds; the test fails when that takes too long.
 template <class Condition>
 std::vector<std::string> read_until(Child& child, Condition is_reached) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const Deadline deadline = in_patience();
   std::vector<std::string> lines;
   while (!is_reached(lines)) {
-    if (std::chrono::steady_clock::now() > deadline) FAIL("waited in vain for " << child.name());
+    if (is_past(deadline)) FAIL("waited in vain for " << child.name());
     pollfd readable{child.error_output(), POLLIN, 0};
     poll(&readable, 1, 10);
     for (std::string& line : child.read_lines()) lines.push_back(std::move(line));
@@ -42,12 +43,6 @@ std::vector<std::string> lines_until_end(Child& child) {
 
 std::string first_line(Child& child) {
   return read_until(child, [](const auto& lines) { return !lines.empty(); }).front();
-}
-
-// A zombie is not: nobody may be there to reap it.
-bool is_alive(pid_t pid) {
-  const std::string stat = content_of("/proc/" + std::to_string(pid) + "/stat");
-  return !stat.empty() && stat.find(") Z ") == std::string::npos;
 }
 
 }  // namespace
@@ -109,11 +104,7 @@ TEST_CASE("a child goes with a parent that is killed, whatever it makes of SIGTE
   REQUIRE(kill(parent, SIGKILL) == 0);
   REQUIRE(waitpid(parent, nullptr, 0) == parent);
 
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (is_alive(pid)) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-    poll(nullptr, 0, 10);
-  }
+  CHECK(eventually([pid] { return !is_alive(pid); }));
   close(ends[0]);
   close(ends[1]);
 }

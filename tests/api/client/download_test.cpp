@@ -6,8 +6,8 @@
 
 #include "schemas/files/sha256.h"
 #include "schemas/wire/safetensors.h"
-#include "tests/api/client/folder.h"
 #include "tests/api/client/peer.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::client {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 std::string a_model_file() {
   SafetensorsHeader header;
   header.entries.push_back({.name = "dense_0/bias", .dtype = "F32", .shape = {100}});
-  const std::string head = encode_safetensors_header(header);
+  const std::string head = *encode_safetensors_header(header);
   std::string data(400, '\0');
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i);
   return head + data;
@@ -28,23 +28,23 @@ std::string whole(const std::string& body, const std::string& etag) {
 }  // namespace
 
 TEST_CASE("a download is the server's bytes under the name asked for", "[client]") {
-  const Folder folder;
+  const TempFolder folder;
   const std::string model = a_model_file();
   Peer peer({whole(model, sha256_hex(model))});
   Rest rest = Rest::connect(peer.url()).value();
 
-  const auto done = download_model(rest, {.path = "/m", .file = folder.file("m.safetensors")});
+  const auto done = download_model(rest, {.path = "/m", .file = folder.path("m.safetensors")});
 
   REQUIRE(done);
   CHECK(done->bytes == std::ssize(model));
   CHECK(done->tensors == 1);
   CHECK(done->sha256 == sha256_hex(model));
-  CHECK(content_of(folder.file("m.safetensors")) == model);
-  CHECK_FALSE(std::filesystem::exists(folder.file("m.safetensors.part")));
+  CHECK(content_of(folder.path("m.safetensors")) == model);
+  CHECK_FALSE(std::filesystem::exists(folder.path("m.safetensors.part")));
 }
 
 TEST_CASE("a broken transfer goes on where it ended", "[client]") {
-  const Folder folder;
+  const TempFolder folder;
   const std::string model = a_model_file();
   const std::string head =
       "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + std::to_string(model.size()) +
@@ -53,29 +53,29 @@ TEST_CASE("a broken transfer goes on where it ended", "[client]") {
              http_answer("206 Partial Content", model.substr(150), "ETag: \"e\"\r\n")});
   Rest rest = Rest::connect(peer.url()).value();
 
-  const auto done = download_model(rest, {.path = "/m", .file = folder.file("m")});
+  const auto done = download_model(rest, {.path = "/m", .file = folder.path("m")});
 
   REQUIRE(done);
-  CHECK(content_of(folder.file("m")) == model);
+  CHECK(content_of(folder.path("m")) == model);
   const std::string second = peer.requests().at(1);
   CHECK(second.find("Range: bytes=150-\r\n") != std::string::npos);
   CHECK(second.find("If-Range: \"e\"\r\n") != std::string::npos);
 }
 
 TEST_CASE("a server that has another file by then sends all of it", "[client]") {
-  const Folder folder;
+  const TempFolder folder;
   const std::string model = a_model_file();
   Peer peer({"HTTP/1.1 200 OK\r\nETag: \"old\"\r\nContent-Length: 999\r\n\r\nold bytes",
              whole(model, "new")});
   Rest rest = Rest::connect(peer.url()).value();
 
-  REQUIRE(download_model(rest, {.path = "/m", .file = folder.file("m")}));
+  REQUIRE(download_model(rest, {.path = "/m", .file = folder.path("m")}));
 
-  CHECK(content_of(folder.file("m")) == model);
+  CHECK(content_of(folder.path("m")) == model);
 }
 
 TEST_CASE("what is not whole or no model leaves no file behind", "[client]") {
-  const Folder folder;
+  const TempFolder folder;
   const std::string model = a_model_file();
   const std::string wrong_hash(64, 'a');
   for (const std::string& answer :
@@ -83,9 +83,28 @@ TEST_CASE("what is not whole or no model leaves no file behind", "[client]") {
         whole(model, wrong_hash), http_answer("404 Not Found", R"({"detail":"none"})")}) {
     Peer peer({answer});
     Rest rest = Rest::connect(peer.url()).value();
-    CHECK_FALSE(download_model(rest, {.path = "/m", .file = folder.file("m")}));
-    CHECK(folder.is_empty());
+    CHECK_FALSE(download_model(rest, {.path = "/m", .file = folder.path("m")}));
+    CHECK(std::filesystem::is_empty(folder.path()));
   }
+}
+
+TEST_CASE("a file that is there is replaced only when asked to", "[client][mend-B10]") {
+  const TempFolder folder;
+  folder.write("m", "mine");
+  Peer nobody({});
+  Rest refused = Rest::connect(nobody.url()).value();
+
+  const auto kept = download_model(refused, {.path = "/m", .file = folder.path("m")});
+
+  REQUIRE_FALSE(kept);
+  CHECK_THAT(kept.error().message, Catch::Contains("/m is there already: --force replaces it"));
+  CHECK(content_of(folder.path("m")) == "mine");
+
+  const std::string model = a_model_file();
+  Peer peer({whole(model, "e")});
+  Rest rest = Rest::connect(peer.url()).value();
+  REQUIRE(download_model(rest, {.path = "/m", .file = folder.path("m"), .replaces = true}));
+  CHECK(content_of(folder.path("m")) == model);
 }
 
 TEST_CASE("a file that cannot be written is named", "[client]") {

@@ -3,16 +3,17 @@
 #include <poll.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
 #include "api/client/child.h"
 #include "api/client/rest.h"
-#include "tests/api/client/folder.h"
+#include "tests/support/program_path.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::client {
 namespace {
@@ -21,11 +22,9 @@ class Local {
  public:
   // Its own process id is the first line; what it says on stdout comes on stderr too.
   explicit Local(const std::string& flags = "") {
-    const char* programs = std::getenv("TRAINYARD_BIN");
-    if (programs == nullptr) FAIL("TRAINYARD_BIN does not name the folder of the programs");
     const std::string command =
-        std::string("echo $$ >&2; exec ") + programs +
-        "/trainyard local --http-address 127.0.0.1:0" + " --agent-address 127.0.0.1:0 " + flags +
+        "echo $$ >&2; exec " + program_path("trainyard") +
+        " local --http-address 127.0.0.1:0 --agent-address 127.0.0.1:0 " + flags +
         (flags.find("--state-dir") == std::string::npos ? " --state-dir " + state_dir() : "") +
         " >&2";
     child_.emplace(Child::start("local", {"/bin/sh", "-c", command}).value());
@@ -34,8 +33,8 @@ class Local {
 
   // The first line from now on that has both texts; fails the test when none comes.
   std::string wait_for_line(const std::string& one, const std::string& other) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < deadline && child_->error_output() >= 0) {
+    const Deadline deadline = in_patience();
+    while (!is_past(deadline) && child_->error_output() >= 0) {
       pollfd readable{child_->error_output(), POLLIN, 0};
       poll(&readable, 1, 100);
       for (const std::string& line : child_->read_lines()) {
@@ -50,9 +49,9 @@ class Local {
   }
 
   int wait_for_end() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const Deadline deadline = in_patience();
     while (child_->running()) {
-      if (std::chrono::steady_clock::now() > deadline) FAIL("it does not end:\n" << all_);
+      if (is_past(deadline)) FAIL("it does not end:\n" << all_);
       poll(nullptr, 0, 10);
       child_->read_lines();
       child_->reap();
@@ -72,14 +71,14 @@ class Local {
     return 0;
   }
 
-  [[nodiscard]] std::string state_dir() const { return folder_.file("state"); }
+  [[nodiscard]] std::string state_dir() const { return folder_.path("state"); }
   void signal(int number) const { child_->send_signal(number); }
   [[nodiscard]] std::string log_of(const std::string& name) const {
-    return content_of(folder_.file("state/" + name + ".log"));
+    return content_of(folder_.path("state/" + name + ".log"));
   }
 
  private:
-  Folder folder_;
+  TempFolder folder_;
   std::optional<Child> child_;
   pid_t pid_ = 0;
   std::string all_;
@@ -105,9 +104,32 @@ TEST_CASE("local comes up with one agent, and a signal ends both in order", "[cl
   CHECK(local.log_of("agent").find("\"here\"") != std::string::npos);
 }
 
+TEST_CASE("only its user may read what local keeps, that of before too [mend-A9]", "[client]") {
+  const TempFolder folder;
+  const std::string state = folder.path("state");
+  const auto others = [](const std::string& path) {
+    using std::filesystem::perms;
+    return std::filesystem::status(path).permissions() & (perms::group_all | perms::others_all);
+  };
+  std::filesystem::create_directories(state + "/agent");
+  std::ofstream(state + "/server.log") << "a line of before\n";
+  std::filesystem::permissions(state + "/agent", std::filesystem::perms(0755));
+  std::filesystem::permissions(state + "/server.log", std::filesystem::perms(0644));
+  Local local("--state-dir " + state);
+  local.wait_for_line("Trainyard is up", "");
+
+  for (const char* name : {"/agent", "/server", "/server.log", "/server.log.1", "/agent.log",
+                           "/server/trainyard.db", "/agent/lock", "/agent/tasks"}) {
+    CAPTURE(name);
+    CHECK(others(state + name) == std::filesystem::perms::none);
+  }
+  local.signal(SIGTERM);
+  CHECK(local.wait_for_end() == 0);
+}
+
 TEST_CASE("local takes the agent's flags", "[client]") {
-  const Folder elsewhere;
-  Local local("--work-dir " + elsewhere.file("work") +
+  const TempFolder elsewhere;
+  Local local("--work-dir " + elsewhere.path("work") +
               " --label zone=a --label rack=2 --address 127.0.0.1 --log-level debug --name here");
   const std::string up = local.wait_for_line("Trainyard is up: http://", "");
   const std::size_t begin = up.find("http://");
@@ -116,7 +138,7 @@ TEST_CASE("local takes the agent's flags", "[client]") {
   const auto agents = rest.get_json("/v1/agents").value();
 
   CHECK(agents["items"][0]["labels"] == nlohmann::json{{"zone", "a"}, {"rack", "2"}});
-  CHECK(std::filesystem::exists(elsewhere.file("work/lock")));
+  CHECK(std::filesystem::exists(elsewhere.path("work/lock")));
   local.signal(SIGTERM);
   CHECK(local.wait_for_end() == 0);
 }
@@ -152,6 +174,23 @@ TEST_CASE("local passes on why a child cannot start, and ends with its status", 
   Local local("--ports 9-1");
   local.wait_for_line("agent: ", "9-1");
   CHECK(local.wait_for_end() != 0);
+}
+
+TEST_CASE("local refuses a state folder whose database is gone, but for --adopt-state [mend-A4]",
+          "[client]") {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path("state/server/artifacts/j-1"));
+  const std::string flags = "--state-dir " + folder.path("state");
+  Local refused(flags);
+  refused.wait_for_line("server: ", "--adopt-state");
+  CHECK(refused.wait_for_end() != 0);
+  CHECK(std::filesystem::exists(folder.path("state/server/artifacts/j-1")));
+
+  Local adopted(flags + " --adopt-state");
+  adopted.wait_for_line("Trainyard is up", "");
+  adopted.signal(SIGTERM);
+  CHECK(adopted.wait_for_end() == 0);
+  CHECK(std::filesystem::exists(folder.path("state/server/lost+found/artifacts-j-1")));
 }
 
 }  // namespace trainyard::client

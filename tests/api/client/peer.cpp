@@ -1,6 +1,5 @@
 #include "tests/api/client/peer.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cstdlib>
 
 #include "schemas/base/check.h"
+#include "tests/support/loopback.h"
 
 namespace trainyard::client {
 namespace {
@@ -33,28 +33,26 @@ std::string read_request(int connection) {
 
 }  // namespace
 
-Peer::Peer(std::vector<std::string> answers) : answers_(std::move(answers)) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ENSURE(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  ENSURE(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  ENSURE(listen(listener_, 16) == 0);
-  port_ = ntohs(address.sin_port);
+Peer::Peer(std::vector<std::string> answers)
+    : answers_(std::move(answers)), listener_(listen_on_loopback()) {
+  port_ = port_of_socket(listener_);
   thread_ = std::thread([this] { serve(); });
 }
 
 Peer::~Peer() {
-  shutdown(listener_, SHUT_RDWR);
+  shutdown(listener_.get(), SHUT_RDWR);
+  release();
   thread_.join();
-  close(listener_);
 }
 
 void Peer::serve() {
   for (const std::string& answer : answers_) {
-    const int connection = accept(listener_, nullptr, nullptr);
+    if (answer == peer_waits) {
+      std::unique_lock lock(mutex_);
+      released_.wait(lock, [this] { return may_go_on_; });
+      continue;
+    }
+    const int connection = accept(listener_.get(), nullptr, nullptr);
     if (connection < 0) return;
     const std::string request = read_request(connection);
     {
@@ -65,7 +63,13 @@ void Peer::serve() {
     close(connection);
   }
   // No more answers: a caller is told so at once, as by a server that is not there.
-  shutdown(listener_, SHUT_RDWR);
+  shutdown(listener_.get(), SHUT_RDWR);
+}
+
+void Peer::release() {
+  const std::lock_guard lock(mutex_);
+  may_go_on_ = true;
+  released_.notify_all();
 }
 
 std::vector<std::string> Peer::requests() {

@@ -1,36 +1,15 @@
 // The program `trainyard` as a user runs it: what it sends, what it prints where, and its exit
 // codes.
-#include <sys/wait.h>
+#include "tests/api/client/program.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 
-#include "tests/api/client/folder.h"
 #include "tests/api/client/peer.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::client {
 namespace {
-
-struct Run {
-  int exit_code = -1;
-  std::string output;
-  std::string errors;
-};
-
-// `arguments` as in a shell, which also may set variables before the program's name.
-Run run(const std::string& arguments, const std::string& variables = "") {
-  const char* programs = std::getenv("TRAINYARD_BIN");
-  if (programs == nullptr) FAIL("TRAINYARD_BIN does not name the folder of the programs");
-  const Folder folder;
-  const std::string command = variables + " " + programs + "/trainyard " + arguments + " >" +
-                              folder.file("out") + " 2>" + folder.file("err") + " </dev/null";
-  const int status = std::system(command.c_str());
-  return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-          .output = content_of(folder.file("out")),
-          .errors = content_of(folder.file("err"))};
-}
 
 std::string job(const std::string& state) {
   return http_answer(
@@ -44,12 +23,12 @@ const std::string nobody = "--server http://127.0.0.1:1 ";  // port 1: tcpmux, w
 }  // namespace
 
 TEST_CASE("submit sends the file as it is and prints the id alone", "[client]") {
-  const Folder folder;
-  std::ofstream(folder.file("job.json")) << R"({"model": "mlp"} )";
+  const TempFolder folder;
+  folder.write("job.json", R"({"model": "mlp"} )");
   Peer peer({http_answer("201 Created", R"({"id":"j1"})")});
 
   const Run done =
-      run("--server " + peer.url() + " submit --idempotency-key k1 " + folder.file("job.json"));
+      run("--server " + peer.url() + " submit --idempotency-key k1 " + folder.path("job.json"));
 
   CHECK(done.exit_code == 0);
   CHECK(done.output == "j1\n");
@@ -73,11 +52,11 @@ TEST_CASE("a folder is no spec", "[client]") {
 }
 
 TEST_CASE("submit gives the job another name when asked to", "[client]") {
-  const Folder folder;
-  std::ofstream(folder.file("job.json")) << R"({"name":"a","model":"mlp"})";
+  const TempFolder folder;
+  folder.write("job.json", R"({"name":"a","model":"mlp"})");
   Peer peer({http_answer("201 Created", R"({"id":"j1"})")});
 
-  CHECK(run("--server " + peer.url() + " submit --name b " + folder.file("job.json")).exit_code ==
+  CHECK(run("--server " + peer.url() + " submit --name b " + folder.path("job.json")).exit_code ==
         0);
 
   CHECK(peer.requests().at(0).ends_with(R"({"model":"mlp","name":"b"})"));
@@ -88,7 +67,10 @@ TEST_CASE("a refused submit prints every fault and fails", "[client]") {
       {http_answer("422 Unprocessable Entity",
                    R"({"detail":"1 fault","errors":[{"pointer":"/mode","message":"is odd"}]})")});
 
-  const Run done = run("--server " + peer.url() + " submit -");
+  const TempFolder folder;
+  folder.write("job.json", "{}");
+
+  const Run done = run("--server " + peer.url() + " submit " + folder.path("job.json"));
 
   CHECK(done.exit_code == 1);
   CHECK(done.output.empty());
@@ -117,9 +99,9 @@ TEST_CASE("a list is a table, over as many pages as it takes", "[client]") {
 
   CHECK(done.exit_code == 0);
   CHECK(done.output ==
-        "ID  NAME  STATE   REASON  STEP  LOSS  ACCURACY  AGE\n"
-        "j2  n     queued             -     -         -    -\n"
-        "j1  n     queued             -     -         -    -\n");
+        "ID  NAME  STATE   REASON  STEP  LOSS  TEST ACCURACY  AGE\n"
+        "j2  n     queued             -     -              -    -\n"
+        "j1  n     queued             -     -              -    -\n");
   const std::string first = "GET /v1/jobs?limit=50&state=queued&label=team%3Avision";
   CHECK(peer.requests().at(0).starts_with(first + " "));
   CHECK(peer.requests().at(1).starts_with(first + "&page_token=t%2F1 "));
@@ -171,9 +153,9 @@ TEST_CASE("cancel, suspend and resume post to the job and tell its state", "[cli
 }
 
 TEST_CASE("a flag wins over the environment, the environment over the config file", "[client]") {
-  const Folder folder;
-  std::ofstream(folder.file("c.json")) << R"({"server": "http://in-file.invalid"})";
-  const std::string config = "--config " + folder.file("c.json") + " ";
+  const TempFolder folder;
+  folder.write("c.json", R"({"server": "http://in-file.invalid"})");
+  const std::string config = "--config " + folder.path("c.json") + " ";
   const std::string variable = "TRAINYARD_SERVER=http://in-variable.invalid";
 
   CHECK(run(config + "list").errors.find("in-file.invalid") != std::string::npos);
@@ -183,15 +165,15 @@ TEST_CASE("a flag wins over the environment, the environment over the config fil
 
 TEST_CASE("a config file that is no JSON object or names no option is refused by name",
           "[client]") {
-  const Folder folder;
-  std::ofstream(folder.file("c.json")) << R"({"local": {"cpu": 2}})";
-  const Run unknown = run("--config " + folder.file("c.json") + " list");
+  const TempFolder folder;
+  folder.write("c.json", R"({"local": {"cpu": 2}})");
+  const Run unknown = run("--config " + folder.path("c.json") + " list");
   CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find("\"local.cpu\" in " + folder.file("c.json") + " is not an option") !=
+  CHECK(unknown.errors.find("\"local.cpu\" in " + folder.path("c.json") + " is not an option") !=
         std::string::npos);
 
-  std::ofstream(folder.file("c.json")) << "server = 1";
-  CHECK(run("--config " + folder.file("c.json") + " list").exit_code == 2);
+  folder.write("c.json", "server = 1");
+  CHECK(run("--config " + folder.path("c.json") + " list").exit_code == 2);
 }
 
 TEST_CASE("a failed job's log and a task's cannot move the cursor of a terminal", "[client]") {
@@ -208,16 +190,16 @@ TEST_CASE("a failed job's log and a task's cannot move the cursor of a terminal"
 
 TEST_CASE("a value that is wrong is refused by its source, unless a flag overrides it",
           "[client]") {
-  const Folder folder;
-  std::ofstream(folder.file("c.json")) << R"({"local": {"cpus": "few"}})";
-  const std::string config = "--config " + folder.file("c.json") + " ";
+  const TempFolder folder;
+  folder.write("c.json", R"({"local": {"cpus": "few"}})");
+  const std::string config = "--config " + folder.path("c.json") + " ";
 
   const Run variable = run("local", "TRAINYARD_GPUS=many");
   CHECK(variable.exit_code == 2);
   CHECK(variable.errors.starts_with("trainyard: TRAINYARD_GPUS: "));
   const Run file = run(config + "list");
   CHECK(file.exit_code == 2);
-  CHECK(file.errors.find("\"local.cpus\" in " + folder.file("c.json")) != std::string::npos);
+  CHECK(file.errors.find("\"local.cpus\" in " + folder.path("c.json")) != std::string::npos);
   CHECK(run(nobody + "list", "TRAINYARD_GPUS=many").exit_code == 1);  // not an option of list
   const Run help = run("local --help", "TRAINYARD_GPUS=many");
   CHECK(help.exit_code == 0);

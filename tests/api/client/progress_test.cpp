@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/client/text.h"
+#include "api/client/columns.h"
 
 namespace trainyard::client {
 namespace {
@@ -25,7 +25,7 @@ JobView view_of(const nlohmann::json& job) { return parse_job(job).value(); }
 TEST_CASE("a running job's line has bar, loss, speed, time to go, accuracy and step", "[client]") {
   CHECK(progress_line(view_of(a_running_job()), 200) ==
         "digits  ━━━━━━━━━━━─────────────  46%  loss 0.2143  61,200 examples/s  ETA 4.1s  "
-        "accuracy 0.9391  step 920/2,000");
+        "batch accuracy 0.9391  step 920/2,000");
 }
 
 TEST_CASE("a line never takes more columns than there are", "[client]") {
@@ -35,6 +35,30 @@ TEST_CASE("a line never takes more columns than there are", "[client]") {
   }
   CHECK(progress_line(job, 80) ==
         "digits  ━━━━──────  46%  loss 0.2143  61,200 examples/s  ETA 4.1s");
+}
+
+TEST_CASE("no name makes a line wrap, in any state", "[client][mend-B5]") {
+  nlohmann::json job = a_running_job();
+  for (const char* name :
+       {"x", "experiment-with-a-name-that-goes-on-and-on-and-on-until-it-is-longer-than-a-line-0.1",
+        "\u8a13\u7df4\u8a13\u7df4\u8a13\u7df4\u8a13\u7df4\u8a13\u7df4\u8a13\u7df4\u8a13\u7df4",
+        "\U0001F682\U0001F682\U0001F682\U0001F682\U0001F682\U0001F682\U0001F682\U0001F682"}) {
+    job["spec"]["name"] = name;
+    job["status"]["message"] = std::string(name) + " waits for 3 free cpus, which no host has";
+    for (const char* state : {"queued", "starting", "running", "stopping"}) {
+      for (const int step : {0, 920}) {
+        job["status"]["state"] = state;
+        job["status"]["step"] = step;
+        job["status"]["attempt"] = step == 0 ? 1 : 12;
+        for (std::size_t columns = 40; columns <= 200; ++columns) {
+          CHECK(width_of(progress_line(view_of(job), columns)) <= columns);
+        }
+      }
+    }
+  }
+  job = a_running_job();
+  job["spec"]["name"] = "experiment-with-a-long-name-0.1";
+  CHECK(progress_line(view_of(job), 40) == "experi…me-0.1  ━━━━──────  46%  ETA 4.1s");
 }
 
 TEST_CASE("a waiting job's line says why it waits", "[client]") {
@@ -53,7 +77,7 @@ TEST_CASE("the closing words of success name the accuracy on the test split", "[
   job["status"]["metrics"]["test_accuracy"] = 0.98125;
   job["status"]["finished_at"] = "2026-11-20T19:00:13Z";
   CHECK(closing_words(view_of(job)) ==
-        "digits succeeded in 12s: test accuracy 0.9812, loss 0.2143, step 2,000/2,000");
+        "digits succeeded in 12s: test accuracy 0.9812, step 2,000/2,000");
 }
 
 TEST_CASE("the closing words of failure name the first task that failed", "[client]") {
@@ -68,10 +92,24 @@ TEST_CASE("the closing words of failure name the first task that failed", "[clie
         "  first failure: worker/1 on host-a: BAD_DATA, exit code 1");
 }
 
+TEST_CASE("a failure that the message tells is not told twice", "[client][mend-B10]") {
+  nlohmann::json job = a_running_job();
+  job["status"]["state"] = "failed";
+  job["status"]["reason"] = "BAD_DATA";
+  job["status"]["message"] = "worker/1 on host-a: BAD_DATA (exit code 1): no such file";
+  job["status"]["first_failure"] = {{"task", "worker/1"},
+                                    {"agent", "host-a"},
+                                    {"reason", "BAD_DATA"},
+                                    {"exit_code", 1},
+                                    {"message", "no such file"}};
+  CHECK(closing_words(view_of(job)) ==
+        "digits failed: BAD_DATA, worker/1 on host-a: BAD_DATA (exit code 1): no such file");
+}
+
 TEST_CASE("what is missing or null in an answer is not there, and never a crash", "[client]") {
   const JobView job = view_of({{"id", "j1"}, {"status", {{"state", "queued"}, {"loss", nullptr}}}});
   CHECK_FALSE(job.loss);
-  CHECK_FALSE(job.accuracy());
+  CHECK_FALSE(job.metric("accuracy"));
   CHECK_FALSE(job.created_at.is_set());
   CHECK(job.max_steps == 0);
   CHECK_FALSE(parse_job({{"id", "j1"}}));

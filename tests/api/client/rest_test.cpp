@@ -2,13 +2,14 @@
 // become.
 #include "api/client/rest.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "tests/api/client/peer.h"
+#include "tests/support/loopback.h"
 
 namespace trainyard::client {
 namespace {
@@ -34,23 +35,32 @@ TEST_CASE("an address that is no server's is refused by name", "[client]") {
 }
 
 TEST_CASE("a server that falls silent ends a call that must not stall", "[client]") {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* const any_address = reinterpret_cast<sockaddr*>(&address);
-  REQUIRE(bind(listener, any_address, sizeof address) == 0);
-  REQUIRE(listen(listener, 1) == 0);  // connects, and never says a word
-  socklen_t size = sizeof address;
-  REQUIRE(getsockname(listener, any_address, &size) == 0);
-  Rest rest = Rest::connect("127.0.0.1:" + std::to_string(ntohs(address.sin_port))).value();
+  const Descriptor listener = listen_on_loopback();  // connects, and never says a word
+  Rest rest = Rest::connect("127.0.0.1:" + std::to_string(port_of_socket(listener))).value();
 
   const auto answer = rest.send({.path = "/x", .timeout = {0}, .stall_limit = seconds(1)});
 
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Code::unavailable);
   CHECK(answer.error().message.find("did not answer in time") != std::string::npos);
-  close(listener);
+}
+
+TEST_CASE("who is given the agents' endpoint says what is wanted", "[client][mend-B9]") {
+  const Descriptor listener = listen_on_loopback();
+  std::thread grpc([&listener] {  // begins with a frame of HTTP/2, as gRPC does
+    const int caller = accept(listener.get(), nullptr, nullptr);
+    const char settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    static_cast<void>(!write(caller, settings, sizeof settings));
+    close(caller);
+  });
+  Rest rest = Rest::connect("127.0.0.1:" + std::to_string(port_of_socket(listener))).value();
+
+  const auto answer = rest.send({.path = "/v1/jobs"});
+
+  grpc.join();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().message.find("TRAINYARD_AGENT_SERVER") != std::string::npos);
+  CHECK(answer.error().message.find("http://HOST:8080") != std::string::npos);
 }
 
 TEST_CASE("a server that is not there is unavailable and named, with what to do", "[client]") {

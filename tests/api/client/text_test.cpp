@@ -77,4 +77,18 @@ TEST_CASE("columns of a table are as wide as their widest cell", "[client]") {
         "x         7\n");
 }
 
+TEST_CASE("a table that is wider than the window cuts the cells that may be cut",
+          "[client][mend-B10]") {
+  Table table({{"ID"}, {.title = "NAME", .columns_min = 4}, {"STATE"}});
+  table.add({"j-1", "experiment-with-lr-0.1", "running"});
+  table.add({"j-2", "x", "queued"});
+
+  CHECK(table.text(27) ==
+        "ID   NAME           STATE\n"
+        "j-1  experi…lr-0.1  running\n"
+        "j-2  x              queued\n");
+  CHECK(table.text(5).starts_with("ID   NAME  STATE\n"));  // no narrower than it may be
+  CHECK_THAT(table.text(), Catch::Contains("experiment-with-lr-0.1"));
+}
+
 }  // namespace trainyard::client

@@ -6,6 +6,7 @@
 
 #include "tests/api/http/raw_client.h"
 #include "tests/api/http/test_server.h"
+#include "tests/support/waiting.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
@@ -83,15 +84,63 @@ TEST_CASE("a thousand broken requests leave the server healthy", "[http][hostile
   CHECK(descriptors_return_to(descriptors));
 }
 
-TEST_CASE("connections beyond the limit are turned away with 503", "[http][hostile]") {
+TEST_CASE("beyond the limit of connections the one that is quiet for longest makes room",
+          "[http][hostile][mend-A6]") {
   TestServer server({.connections_max = 2});
   RawClient first(server.address());
   RawClient second(server.address());
   CHECK(first.call("GET /now/1").body == "1");
   CHECK(second.call("GET /now/2").body == "2");
+  CHECK(first.call("GET /now/3").body == "3");
 
   RawClient third(server.address());
 
-  CHECK(third.read().status == 503);
-  CHECK(first.call("GET /now/1").body == "1");
+  CHECK(second.ended());
+  CHECK(third.call("GET /huge/x").body.size() > huge_bytes);  // an ordinary place
+  CHECK(first.call("GET /now/4").body == "4");
+}
+
+TEST_CASE("where all connections are busy, short answers are given and long ones are refused",
+          "[http][hostile][mend-A6]") {
+  TestServer server({.connections_max = 2});
+  RawClient first(server.address());
+  RawClient second(server.address());
+  first.request("GET /stream");
+  second.request("GET /stream");
+  REQUIRE(server.wait_for_streams(2));
+
+  for (int again = 0; again < 10; ++again) {
+    RawClient shortly(server.address());
+    CHECK(shortly.call("GET /now/well").body == "well");
+    CHECK(shortly.ended());  // the place is left with the answer
+  }
+  CHECK(RawClient(server.address()).call("GET /huge/x").status == 503);
+  CHECK(RawClient(server.address()).call("GET /listed").status == 503);
+
+  for (const auto& stream : server.streams()) stream->finish();
+  server.forget_streams();
+  first.hang_up(RawClient::HangUp::politely);
+  second.hang_up(RawClient::HangUp::politely);
+  RawClient later(server.address());
+  CHECK(eventually([&] { return RawClient(server.address()).call("GET /listed").status == 200; }));
+}
+
+TEST_CASE("bodies that are announced and not sent are bounded for all clients together",
+          "[http][hostile][mend-A6]") {
+  TestServer server({.bodies_bytes_max = 1'000'000});
+  const std::string head =
+      "POST /echo/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 600000\r\n";
+  RawClient first(server.address());
+  first.send(head + "Expect: 100-continue\r\n\r\n");
+  CHECK(first.read_to_head().status == 100);
+  RawClient second(server.address());
+  second.send(head + "\r\n");
+
+  const RawResponse refused = second.read();
+  CHECK(refused.status == 503);
+  CHECK(refused.headers.at("retry-after") == "1");
+  CHECK(first.send(std::string(600'000, 'x')));
+  CHECK(first.read().status == 200);
+  CHECK(RawClient(server.address()).call("POST /echo/a/b", "", std::string(600'000, 'x')).status ==
+        200);
 }

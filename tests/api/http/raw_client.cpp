@@ -5,14 +5,16 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <thread>
+#include <vector>
+
+#include "tests/support/process_state.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::api {
 
@@ -96,6 +98,15 @@ RawResponse RawClient::read() {
   return response;
 }
 
+std::size_t RawClient::drop_bytes(std::size_t bytes) {
+  pollfd waited{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
+  if (::poll(&waited, 1, static_cast<int>(millis)) <= 0) return 0;
+  std::vector<char> dropped(bytes);
+  return static_cast<std::size_t>(
+      std::max<ssize_t>(0, ::recv(socket_.get(), dropped.data(), dropped.size(), 0)));
+}
+
 std::string RawClient::read_until(std::string_view wanted) {
   while (buffer_.find(wanted) == std::string::npos) {
     if (!receive()) break;
@@ -129,26 +140,10 @@ void RawClient::hang_up(HangUp manner) {
 
 void RawClient::close_sending() { ::shutdown(socket_.get(), SHUT_WR); }
 
-long open_descriptors() {
-  return static_cast<long>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                                         std::filesystem::directory_iterator()));
-}
-
 bool descriptors_return_to(long count) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (open_descriptors() > count) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::yield();
-  }
-  return true;
+  return eventually([count] { return open_descriptors() <= count; });
 }
 
-long resident_kilobytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
-  }
-  return 0;
-}
+long resident_kilobytes() { return status_number(::getpid(), "VmRSS"); }
 
 }  // namespace trainyard::api

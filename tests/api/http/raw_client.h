@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "schemas/base/descriptor.h"
+#include "tests/support/process_state.h"
 
 namespace trainyard::api {
 
@@ -29,7 +30,9 @@ class RawClient {
   bool request(std::string_view method_and_path, std::string_view extra = "",
                std::string_view body = "");
 
-  RawResponse read();          // one response
+  RawResponse read();  // one response
+  // Takes so many bytes at most from the socket, and drops them; how many came, 0 at the end.
+  std::size_t drop_bytes(std::size_t bytes);
   RawResponse read_to_head();  // only the head, of a HEAD answer or a stream
   // More of a stream, until `wanted` was seen or the connection ended; all that came so far.
   std::string read_until(std::string_view wanted);
@@ -52,7 +55,6 @@ class RawClient {
   static constexpr std::chrono::seconds deadline{20};
 };
 
-long open_descriptors();  // of this process
 // Waits until the process has no more descriptors open than `count`; false after a deadline.
 bool descriptors_return_to(long count);
 long resident_kilobytes();  // of this process

@@ -2,36 +2,30 @@
 #include "api/http/static_files.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "api/http/server.h"
 #include "tests/api/http/raw_client.h"
+#include "tests/support/temp_folder.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
 
 namespace {
 
-struct WebFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "trainyard-ui-XXXXXX").string();
+struct WebFolder : TempFolder {
   WebFolder() {
-    ENSURE(::mkdtemp(path.data()) != nullptr);
-    std::filesystem::create_directory(path + "/js");
-    std::ofstream(path + "/README.md") << "not for the web";
-    std::ofstream(path + "/.secret.txt") << "not for anybody";
-    std::ofstream(path + "/js/app.js") << "void 0;";
+    write("README.md", "not for the web");
+    write(".secret.txt", "not for anybody");
+    write("js/app.js", "void 0;");
   }
-  ~WebFolder() { std::filesystem::remove_all(path); }
 };
 
 }  // namespace
 
 TEST_CASE("the web files of a folder are served, with a strict policy", "[http]") {
   WebFolder folder;
-  std::ofstream(folder.path + "/index.html") << "<!doctype html>";
-  auto routes = routes_for_folder(folder.path);
+  folder.write("index.html", "<!doctype html>");
+  auto routes = routes_for_folder(folder.path());
   REQUIRE(routes.has_value());
   const auto server = Server::start({.address = "127.0.0.1:0"}, *std::move(routes));
   REQUIRE(server.has_value());
@@ -56,8 +50,8 @@ TEST_CASE("the web files of a folder are served, with a strict policy", "[http]"
 TEST_CASE("a folder without a page is an error that names it", "[http]") {
   WebFolder folder;
 
-  const auto routes = routes_for_folder(folder.path);
+  const auto routes = routes_for_folder(folder.path());
 
   REQUIRE_FALSE(routes.has_value());
-  CHECK_THAT(routes.error().message, Catch::Contains(folder.path));
+  CHECK_THAT(routes.error().message, Catch::Contains(folder.path()));
 }

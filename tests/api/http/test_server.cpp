@@ -1,9 +1,6 @@
 // The routes of the test server.
 #include "tests/api/http/test_server.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -11,14 +8,6 @@ namespace trainyard::api {
 namespace {
 
 constexpr std::chrono::seconds deadline{20};
-
-std::string make_folder() {
-  std::string path = (std::filesystem::temp_directory_path() / "trainyard-http-XXXXXX").string();
-  ENSURE(::mkdtemp(path.data()) != nullptr);
-  std::ofstream file(path + "/file.bin", std::ios::binary);
-  for (int at = 0; at < 1000; ++at) file << "0123456789";
-  return path;
-}
 
 std::string describe(const Request& request) {
   std::string text = std::string(name_of(request.method)) + '\n';
@@ -67,7 +56,10 @@ bool Later::wait_for_queued(std::size_t count) {
   return changed_.wait_for(lock, deadline, [&] { return work_.size() >= count; });
 }
 
-TestServer::TestServer(ServerOptions options) : folder(make_folder()) {
+TestServer::TestServer(ServerOptions options) {
+  std::string content;
+  for (int at = 0; at < 1000; ++at) content += "0123456789";
+  folder_.write("file.bin", content);
   options.address = "127.0.0.1:0";
   auto started = Server::start(std::move(options), routes());
   if (!started) throw std::runtime_error(started.error().message);
@@ -77,7 +69,6 @@ TestServer::TestServer(ServerOptions options) : folder(make_folder()) {
 TestServer::~TestServer() {
   for (const auto& stream : streams()) stream->finish();
   server->stop();
-  std::filesystem::remove_all(folder);
 }
 
 std::vector<Route> TestServer::routes() {
@@ -98,7 +89,11 @@ std::vector<Route> TestServer::routes() {
        }},
       {Method::get, "/huge/{tag}",
        [](const Request& request, const Responder& responder) {
-         responder.json(200, tag_of(request) + std::string(64 << 20, '.'));
+         responder.json(200, tag_of(request) + std::string(huge_bytes, '.'));
+       }},
+      {Method::get, "/listed",
+       [](const Request&, const Responder& responder) {
+         if (responder.has_room()) responder.json(200, "[]");
        }},
       {Method::post, "/echo/{first}/{second}",
        [](const Request& request, const Responder& responder) {
@@ -110,7 +105,7 @@ std::vector<Route> TestServer::routes() {
        }},
       {Method::get, "/file",
        [this](const Request&, const Responder& responder) {
-         responder.file({.path = folder + "/file.bin", .entity_tag = "v1"});
+         responder.file({.path = folder_.path("file.bin"), .entity_tag = "v1"});
        }},
       {Method::get, "/throws",
        [](const Request&, const Responder&) { throw std::runtime_error("a secret"); }},

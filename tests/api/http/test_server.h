@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/http/server.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::api {
 
@@ -31,6 +32,8 @@ class Later {
   std::thread thread_;
 };
 
+inline constexpr std::size_t huge_bytes = 24 << 20;  // more than sockets hold
+
 struct TestServer {
   explicit TestServer(ServerOptions options = {});
   ~TestServer();
@@ -44,12 +47,13 @@ struct TestServer {
   [[nodiscard]] std::string address() const { return server->address(); }
 
   Later later;
-  std::string folder;  // of the file that GET /file sends; removed afterwards
   std::unique_ptr<Server> server;
 
  private:
   std::vector<Route> routes();
   void add_stream(const Responder& responder);
+
+  TempFolder folder_;  // of the file that GET /file sends
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<ResponseStream>> streams_;  // guarded by mutex_

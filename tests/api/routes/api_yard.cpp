@@ -8,6 +8,7 @@
 
 #include "schemas/wire/checkpoint_json.h"
 #include "schemas/wire/safetensors.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::api {
 namespace {
@@ -60,9 +61,9 @@ nlohmann::json ApiYard::status_of(const std::string& id) {
 
 void ApiYard::wait_for(const std::string& id,
                        const std::function<bool(const nlohmann::json&)>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const Deadline deadline = in_patience();
   std::int64_t version = 0;
-  while (std::chrono::steady_clock::now() < deadline) {
+  while (!is_past(deadline)) {
     const auto job = json(200, "GET /v1/jobs/" + id + "?wait_version=" + std::to_string(version) +
                                    "&timeout_seconds=5");
     if (holds(job)) return;
@@ -94,8 +95,9 @@ void RunningJob::run_what_is_wanted() {
 
 void RunningJob::start_again() {
   yard_.json(200, "POST " + path("/suspend"));
-  agent_.until(
-      [](const Assignment& now) { return std::ranges::all_of(now.tasks, &WantedTask::stop); });
+  agent_.until([](const Assignment& now) {
+    return std::ranges::all_of(now.tasks, scheduler::is_told_to_stop);
+  });
   for (TaskReport& report : agent_.state().tasks) {
     report.state = TaskState::killed;
     report.exit.signal = 15;
@@ -106,6 +108,7 @@ void RunningJob::start_again() {
   agent_.state().tasks.clear();
   yard_.json(200, "POST " + path("/resume"));
   ++attempt_;
+  log_ends_.clear();
   run_what_is_wanted();
 }
 
@@ -154,8 +157,7 @@ void RunningJob::tell_partition(const Partition& partition) {
 void RunningJob::write_log(std::string_view name, std::string_view text) {
   const WantedTask& wanted = task(name);
   std::int64_t& end = log_ends_[std::string(name)];
-  const auto answer =
-      agent_.append_log({wanted.task.key, wanted.task.token, end, std::string(text)});
+  const auto answer = agent_.append_log({wanted.task.key, wanted.token, end, std::string(text)});
   if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
   end = answer.end;
 }
@@ -163,7 +165,7 @@ void RunningJob::write_log(std::string_view name, std::string_view text) {
 void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
   SafetensorsHeader header;
   header.entries.push_back({.name = to_tensor_name({"w", "", 0, 4}), .shape = {4}});
-  std::string shard = encode_safetensors_header(header);
+  std::string shard = *encode_safetensors_header(header);
   const float values[] = {1, 2, 3, static_cast<float>(step)};
   shard.append(reinterpret_cast<const char*>(values), sizeof values);
   const std::string folder = "step-" + std::to_string(step);
@@ -185,9 +187,9 @@ void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
   const WantedTask& chief = task("worker/0");
   tell(ps, ShardEvent{step, shard_file});
   const bool last = step == last_step;
-  tell(chief, ManifestEvent{step, manifest_file, {shard_file}, {{"loss", loss}}, last});
-  agent_.put({ps.task.key, ps.task.token, 0, shard}, shard_file);
-  agent_.put({chief.task.key, chief.task.token, 0, manifest}, manifest_file);
+  tell(chief, ManifestEvent{step, manifest_file, {shard_file}, {{"test_loss", loss}}, last});
+  agent_.put({ps.task.key, ps.token, 0, shard}, shard_file);
+  agent_.put({chief.task.key, chief.token, 0, manifest}, manifest_file);
   yard_.wait_for(
       id_, [&](const nlohmann::json& job) { return job["status"]["latest_checkpoint"] == step; });
 }
@@ -197,8 +199,9 @@ void RunningJob::end_well() {
   agent_.task(task("worker/0")).state = TaskState::succeeded;
   agent_.task(task("worker/0")).exit.code = 0;
   agent_.report();
-  agent_.until(
-      [](const Assignment& now) { return std::ranges::all_of(now.tasks, &WantedTask::stop); });
+  agent_.until([](const Assignment& now) {
+    return std::ranges::all_of(now.tasks, scheduler::is_told_to_stop);
+  });
   for (TaskReport& report : agent_.state().tasks) {
     report.state = TaskState::succeeded;
     report.exit.code = 0;

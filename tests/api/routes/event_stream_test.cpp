@@ -164,6 +164,55 @@ TEST_CASE("a stream begins again where a later attempt went on", "[routes]") {
   CHECK_THAT(returns.last_id(), Catch::EndsWith("-2-950"));
 }
 
+TEST_CASE("a stream ends after the end of its job, and who comes again is told to stay away",
+          "[routes][mend-B12]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  run.report_loss(10, 0.5);
+  RawClient client(yard.address());
+  client.request("GET " + run.path("/events"), accept);
+  CHECK(client.read_to_head().status == 200);
+
+  run.end_well();
+
+  const std::string all = client.read_until("0\r\n\r\n");
+  CHECK_THAT(all, Catch::Contains("\"state\":\"succeeded\""));
+  CHECK_THAT(all, Catch::Contains("id: end\nevent: end\ndata: {\"state\":\"succeeded\"}\n\n"));
+  CHECK(all.find("event: end") > all.rfind("event: metrics"));
+  CHECK(client.ended());
+
+  RawClient late(yard.address());  // a stream of a job that is over gives its history, and ends
+  late.request("GET " + run.path("/events"), accept);
+  CHECK_THAT(late.read_until("0\r\n\r\n"),
+             Catch::Contains("event: transition\n") && Catch::Contains("event: end\n"));
+  CHECK(yard.call("GET " + run.path("/events"), accept + "Last-Event-ID: end\r\n").status == 204);
+}
+
+TEST_CASE("a transition of the timeline names the new state", "[routes][mend-B12]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  run.end_well();
+
+  std::vector<std::string> states;
+  const json timeline = yard.json(200, "GET " + run.path("/events?limit=500"));
+  for (const json& event : timeline.at("items")) {
+    if (event.at("kind") == "transition") {
+      states.push_back(event.at("state"));
+    } else {
+      CHECK(event.at("state").is_null());
+    }
+  }
+
+  CHECK(states ==
+        std::vector<std::string>{"queued", "starting", "running", "stopping", "succeeded"});
+  std::vector<std::string> passed;
+  const json job = yard.json(200, "GET " + run.path());
+  for (const json& transition : job.at("status").at("transitions")) {
+    passed.push_back(transition.at("to"));
+  }
+  CHECK(std::vector<std::string>(states.begin() + 1, states.end()) == passed);
+}
+
 TEST_CASE("a place in a stream is read as it was written, or not at all", "[routes]") {
   const StreamPosition place{.event = 7, .attempt = 2, .step = 900};
   CHECK(position_text(place) == "7-2-900");
@@ -174,6 +223,8 @@ TEST_CASE("a place in a stream is read as it was written, or not at all", "[rout
   CHECK(read->attempt == 2);
   CHECK(read->step == 900);
   CHECK(parse_stream_position("7")->step == -1);
+  CHECK(parse_stream_position("end")->at_end);
+  CHECK(position_text({.at_end = true}) == "end");
   for (const char* wrong : {"", "x", "-7", "7-", "7-2", "7-2-", "7-2-9x", "7-2--9", "7-2-9-1",
                             "7 2 9", "99999999999999999999"}) {
     INFO(wrong);

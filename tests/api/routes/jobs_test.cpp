@@ -1,9 +1,11 @@
 // /v1/jobs: lists, reading, long polls, actions.
 #include <catch2/catch.hpp>
 #include <future>
-#include <thread>
+#include <memory>
+#include <vector>
 
 #include "tests/api/routes/api_yard.h"
+#include "tests/support/waiting.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
@@ -41,6 +43,45 @@ TEST_CASE("jobs are listed newest first, in pages that miss and repeat none", "[
   CHECK(seen == made);
 }
 
+TEST_CASE("tasks, checkpoints and agents are listed in pages that miss and repeat none",
+          "[routes][mend-B9]") {
+  ApiYard yard;
+  RunningJob job(yard);
+  job.start_again();
+  for (const std::int64_t step : {100, 200, 300}) job.commit_checkpoint(step, 0.5);
+  scheduler::AgentPeer second(yard.scheduler().agent_address(), "b");
+  REQUIRE(second.report());
+  REQUIRE(second.next());
+
+  for (const std::string& list :
+       {job.path("/tasks"), job.path("/checkpoints"), std::string("/v1/agents")}) {
+    const json whole = yard.json(200, "GET " + list);
+    CHECK(whole.at("next_page_token").is_null());
+    for (const char* limit : {"1", "2"}) {
+      json items = json::array();
+      std::string token;
+      do {
+        const json page = yard.json(
+            200, "GET " + list + "?limit=" + limit + (token.empty() ? "" : "&page_token=" + token));
+        REQUIRE(page.at("items").size() <= static_cast<std::size_t>(*limit - '0'));
+        REQUIRE_FALSE(page.at("items").empty());
+        for (const json& item : page.at("items")) items.push_back(item);
+        const json& next = page.at("next_page_token");
+        token = next.is_null() ? "" : next.get<std::string>();
+      } while (!token.empty());
+      INFO(list);
+      CHECK(items.size() == whole.at("items").size());
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        for (const char* name : {"id", "task", "attempt", "step"}) {
+          if (items[i].contains(name)) CHECK(items[i].at(name) == whole.at("items")[i].at(name));
+        }
+      }
+    }
+  }
+  CHECK(yard.json(200, "GET " + job.path("/tasks")).at("items").size() == 6);
+  CHECK(yard.json(200, "GET /v1/agents").at("items").size() == 2);
+}
+
 TEST_CASE("lists are filtered by state, name and labels", "[routes]") {
   ApiYard yard;
   const std::string first = yard.submit(named("one", "vision"));
@@ -65,13 +106,16 @@ TEST_CASE("a query that is unknown, doubled or of the wrong type is a 400 that n
   const std::string id = yard.submit();
 
   for (const std::string& query :
-       {std::string("/v1/jobs?limit=abc"), std::string("/v1/jobs?limit=0"),
-        std::string("/v1/jobs?limit=1e2"), std::string("/v1/jobs?limit=5&limit=6"),
-        std::string("/v1/jobs?limits=5"), std::string("/v1/jobs?state=gone"),
-        std::string("/v1/jobs?label=team"), std::string("/v1/jobs?page_token=!"),
-        "/v1/jobs/" + id + "?wait_version=x", "/v1/jobs/" + id + "/metrics?from_step=-1",
-        "/v1/jobs/" + id + "/logs?task=worker", "/v1/jobs/" + id + "/logs?follow=1",
-        "/v1/jobs/" + id + "/tasks?x=1", std::string("/v1/agents?x=1")}) {
+       {std::string("/v1/jobs?limit=abc"),        std::string("/v1/jobs?limit=0"),
+        std::string("/v1/jobs?limit=501"),        std::string("/v1/agents?limit=501"),
+        std::string("/v1/agents?page_token=%20"), "/v1/jobs/" + id + "/tasks?page_token=1.boss.2",
+        "/v1/jobs/" + id + "/tasks?limit=0",      "/v1/jobs/" + id + "/checkpoints?page_token=7",
+        std::string("/v1/jobs?limit=1e2"),        std::string("/v1/jobs?limit=5&limit=6"),
+        std::string("/v1/jobs?limits=5"),         std::string("/v1/jobs?state=gone"),
+        std::string("/v1/jobs?label=team"),       std::string("/v1/jobs?page_token=!"),
+        "/v1/jobs/" + id + "?wait_version=x",     "/v1/jobs/" + id + "/metrics?from_step=-1",
+        "/v1/jobs/" + id + "/logs?task=worker",   "/v1/jobs/" + id + "/logs?follow=1",
+        "/v1/jobs/" + id + "/tasks?x=1",          std::string("/v1/agents?x=1")}) {
     const json problem = yard.json(400, "GET " + query);
     INFO(query);
     const std::size_t mark = query.find('?');
@@ -154,4 +198,53 @@ TEST_CASE("a job that waits is explained, and one that has ended too", "[routes]
   CHECK(ended.at("state") == "cancelled");
   CHECK(ended.at("queue_position").is_null());
   CHECK(yard.call("GET /v1/jobs/none/explain").status == 404);
+}
+
+TEST_CASE("a page of large jobs is limited by bytes, and the next goes on behind it",
+          "[routes][mend-A6]") {
+  ApiYard yard;
+  const std::string spec = R"({"model": "softmax_regression", "dataset": "synthetic_digits",
+      "roles": {"ps": 1, "worker": 2}, "env": {"OMP_X": ")" +
+                           std::string(30'000, 'x') + R"(", "OMP_Y": ")" +
+                           std::string(30'000, 'y') + "\"}}";
+  constexpr std::size_t count = 80;  // 4.8 MB
+  for (std::size_t at = 0; at < count; ++at) yard.submit(spec);
+
+  const RawResponse first = yard.call("GET /v1/jobs?limit=500");
+  REQUIRE(first.status == 200);
+  CHECK(first.body.size() < (4 << 20) + 100'000);
+  const json page = json::parse(first.body);
+  REQUIRE(page.at("next_page_token").is_string());
+  const std::string token = page.at("next_page_token");
+  const json rest = yard.json(200, "GET /v1/jobs?limit=500&page_token=" + token);
+
+  CHECK(rest.at("next_page_token").is_null());
+  CHECK(page.at("items").size() + rest.at("items").size() == count);
+  CHECK(page.at("items").back().at("id") != rest.at("items").front().at("id"));
+}
+
+TEST_CASE("a client that leaves gives its place back at once", "[routes][mend-A6]") {
+  ApiYard yard;
+  const std::string id = yard.submit();
+  const auto watch = [&](RawClient& client, bool stream) {
+    const std::string path = "GET /v1/jobs/" + id;
+    return stream ? client.request(path + "/events", "Accept: text/event-stream\r\n")
+                  : client.request(path + "?wait_version=1000&timeout_seconds=300");
+  };
+  // Each round leaves as many behind as there are places for one address.
+  for (const bool stream : {true, false}) {
+    for (int round = 0; round < 3; ++round) {
+      std::vector<std::unique_ptr<RawClient>> clients;
+      for (int at = 0; at < 128; ++at) {
+        clients.push_back(std::make_unique<RawClient>(yard.address()));
+        REQUIRE(watch(*clients.back(), stream));
+      }
+    }
+  }
+
+  CHECK(eventually([&] {
+    RawClient client(yard.address());
+    watch(client, true);
+    return client.read_to_head().status == 200;
+  }));
 }

@@ -10,7 +10,7 @@
 using namespace trainyard::api;
 
 TEST_CASE("the last lines of a log begin where they begin, however long they are", "[routes]") {
-  const trainyard::scheduler::TempFolder folder;
+  const trainyard::TempFolder folder;
   const std::string path = folder.path("log");
   const std::string line(100'000, 'x');
   std::ofstream(path) << "one\n" << line << "\n" << line << "\nend\n";
@@ -21,5 +21,6 @@ TEST_CASE("the last lines of a log begin where they begin, however long they are
   CHECK(tail_offset(path, 2) == size - 4 - 100'001);
   CHECK(tail_offset(path, 4) == 0);
   CHECK(tail_offset(path, 9) == 0);
+  CHECK(tail_offset(path, -1) == 0);  // all of it
   CHECK(tail_offset(folder.path("none"), 3) == 0);
 }

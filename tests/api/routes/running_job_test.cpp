@@ -4,6 +4,7 @@
 #include "api/routes/checkpoints.h"
 #include "schemas/wire/safetensors.h"
 #include "tests/api/routes/api_yard.h"
+#include "tests/support/waiting.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
@@ -50,6 +51,24 @@ TEST_CASE("an agent is cordoned and used again", "[routes]") {
   CHECK(yard.json(200, "GET /v1/agents").at("items")[0].at("state") == "cordoned");
   CHECK(yard.json(200, "POST /v1/agents/a1/uncordon").at("state") == "ready");
   CHECK(yard.call("POST /v1/agents/none/cordon").status == 404);
+}
+
+TEST_CASE("only an agent that is down can be deleted", "[routes][mend-A2]") {
+  ApiYard yard;
+  scheduler::AgentPeer agent(yard.scheduler().agent_address(), "a1");
+  REQUIRE(agent.report());
+  REQUIRE(agent.next());
+  const json refused = yard.json(409, "DELETE /v1/agents/a1");
+  CHECK(refused.at("detail").get<std::string>().find("it is ready") != std::string::npos);
+  CHECK(yard.call("DELETE /v1/agents/none").status == 404);
+  agent.state().leaving = true;
+  REQUIRE(agent.report());
+  REQUIRE(agent.next());
+
+  CHECK(yard.call("DELETE /v1/agents/a1").status == 204);
+
+  CHECK(yard.json(200, "GET /v1/agents").at("items").empty());
+  CHECK(yard.call("DELETE /v1/agents/a1").status == 404);
 }
 
 TEST_CASE("metrics come as JSON and as CSV, by name and range of steps", "[routes]") {
@@ -115,6 +134,58 @@ TEST_CASE("logs are shown by task, by their last lines, and followed until the j
   run.end_well();
   CHECK_THAT(following.read_until("0\r\n\r\n"), Catch::Contains("the end\n"));
   CHECK(following.ended());
+}
+
+TEST_CASE("who follows a log and lags behind gets the logs of all newer attempts, in order",
+          "[routes][mend-C]") {
+  constexpr int pieces = 64;  // of 256 KiB: more than sockets hold
+  ApiYard yard;
+  RunningJob run(yard);
+  for (int piece = 0; piece < pieces; ++piece) {
+    run.write_log("worker/0", std::string(256 << 10, 'x'));
+  }
+  run.write_log("worker/0", "\nend of the first\n");
+  RawClient following(yard.address());
+  following.request("GET " + run.path("/logs?follow=true&tail=1000"));
+  CHECK(following.read_to_head().status == 200);
+
+  // Meanwhile nothing is read.
+  run.start_again();
+  run.write_log("worker/0", "of the second\n");
+  run.start_again();
+  run.write_log("worker/0", "of the third\n");
+  run.end_well();
+
+  const std::string& log = following.read_until("0\r\n\r\n");
+  std::size_t at = 0;
+  for (const char* next : {"end of the first\n", "==> attempt 2 <==\n", "of the second\n",
+                           "==> attempt 3 <==\n", "of the third\n"}) {
+    INFO(next);
+    at = log.find(next, at);
+    REQUIRE(at != std::string::npos);
+  }
+  CHECK(log.size() > pieces * (256 << 10));
+  CHECK(following.ended());
+}
+
+TEST_CASE("the reports of a job that has ended are thinned", "[routes][mend-B15]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  for (std::int64_t first = 1; first < 12'000; first += 1000) {
+    run.report_steps(first, first + 999, {"loss"});
+  }
+  const auto points = [&] {
+    const json answer = yard.json(200, "GET " + run.path("/metrics?names=loss&max_points=100000"));
+    return answer.at("series").at(0).at("points");
+  };
+  CHECK(points().size() == 12'000);
+
+  run.end_well();
+
+  CHECK(eventually([&] { return points().size() <= 10'000; }));
+  const json left = points();
+  CHECK(left.size() >= 100);
+  CHECK(left.front().at("step") == 1);
 }
 
 TEST_CASE("a checkpoint is listed and downloaded, whole and in ranges", "[routes]") {

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "tests/api/routes/api_yard.h"
+#include "tests/schemas/wire/hostile_specs.h"
 
 using namespace trainyard;
 using namespace trainyard::api;
@@ -141,4 +142,85 @@ TEST_CASE("a thousand specs with random damage are each answered", "[routes][hos
 
   CHECK(made < 1000);
   CHECK(yard.json(200, "GET /readyz").at("status") == "ready");
+}
+
+TEST_CASE("whatever a number of a spec is, submit and dry run answer and the server lives",
+          "[routes][hostile][mend-A1]") {
+  ApiYard yard;
+  RawClient client(yard.address());
+
+  for (const HostileSpec& spec : specs_with_one_changed()) {
+    for (const char* call : {"POST /v1/jobs", "POST /v1/jobs?dry_run=true"}) {
+      const RawResponse answer = client.call(call, "", spec.text);
+      INFO(call << " " << spec.text << " -> " << answer.status << " " << answer.body);
+      REQUIRE((answer.status == 422 || (!spec.is_refused && answer.status / 100 == 2)));
+    }
+  }
+
+  CHECK(yard.json(200, "GET /readyz").at("status") == "ready");
+}
+
+TEST_CASE("one key and the same spec written otherwise is the same request", "[routes][mend-B12]") {
+  ApiYard yard;
+  const std::string key = "Idempotency-Key: once\r\n";
+
+  const json first = json::parse(yard.call("POST /v1/jobs", key,
+                                           R"({"model": "softmax_regression",
+          "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 2}})")
+                                     .body);
+  const RawResponse again = yard.call("POST /v1/jobs", key,
+                                      R"({"mode":"sync","roles":{"worker":{"replicas":2}},
+          "dataset":{"name":"synthetic_digits"},"model":{"name":"softmax_regression"}})");
+  const RawResponse other = yard.call("POST /v1/jobs", key,
+                                      R"({"mode":"sync","roles":{"worker":{"replicas":3}},
+          "dataset":{"name":"synthetic_digits"},"model":{"name":"softmax_regression"}})");
+
+  REQUIRE(again.status == 201);
+  CHECK(json::parse(again.body).at("id") == first.at("id"));
+  CHECK(other.status == 409);
+}
+
+TEST_CASE("what no agent could ever run is refused by its place in the spec", "[routes][mend-B6]") {
+  ApiYard yard;
+  scheduler::AgentPeer agent(yard.scheduler().agent_address(), "a");
+  REQUIRE(agent.report());
+  REQUIRE(agent.next());
+
+  for (const char* call : {"POST /v1/jobs", "POST /v1/jobs?dry_run=true"}) {
+    const json problem = yard.json(422, call, R"({"model": "mlp", "dataset": "synthetic_digits",
+        "scheduling": {"host_labels": {"zone": "north"}}, "env": {"MY_OWN": "1"},
+        "checkpoint": {"resume_from": "no-job/latest"}})");
+    std::set<std::string> pointers;
+    for (const json& fault : problem.at("errors")) pointers.insert(fault.at("pointer"));
+    CHECK(pointers == std::set<std::string>{"/scheduling/host_labels/zone", "/env/MY_OWN",
+                                            "/checkpoint/resume_from"});
+  }
+}
+
+TEST_CASE("resume_from takes the latest and the best checkpoint of another job",
+          "[routes][mend-B12]") {
+  ApiYard yard;
+  RunningJob donor(yard);
+  donor.commit_checkpoint(100, 0.25);
+  donor.commit_checkpoint(200, 0.5);
+  const auto resuming = [&](const std::string& which, const std::string& training) {
+    json spec = json::parse(small_spec);
+    spec["checkpoint"]["resume_from"] = donor.id() + "/" + which;
+    spec["training"] = json::parse(training);
+    return spec.dump();
+  };
+  const auto kept = [](const json& job) {
+    return job.at("spec").at("checkpoint").at("resume_from").get<std::string>();
+  };
+
+  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("latest", "{}"))) == donor.id() + "/200");
+  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("best", "{}"))) == donor.id() + "/100");
+  CHECK(kept(yard.json(200, "POST /v1/jobs?dry_run=true", resuming("latest", "{}"))) ==
+        donor.id() + "/200");
+  for (const char* which : {"latest", "200"}) {
+    const json problem = yard.json(422, "POST /v1/jobs", resuming(which, R"({"max_steps": 200})"));
+    CHECK(problem.at("errors")[0].at("pointer") == "/training/max_steps");
+    CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(),
+               Catch::Contains("nothing would be left to do"));
+  }
 }

@@ -61,6 +61,18 @@ TEST_CASE("what all have told counts as it is, whatever version somebody saw", "
   CHECK(clocks.newest_version() == 14);
 }
 
+TEST_CASE("a version that another ps has had counts once the rank that says so has told",
+          "[ps_return]") {
+  ToldClocks clocks = of_three();
+  clocks.see(2, 40);
+  clocks.see(2, 35);
+  CHECK(clocks.newest_version() == 10);
+  CHECK(clocks.version() == 10);
+  clocks.tell(2, {.step = 1, .pushes = true});
+  CHECK(clocks.newest_version() == 40);
+  CHECK(clocks.version() == 39);  // its own push may be in it
+}
+
 TEST_CASE("of two processes of a rank the one that is further counts", "[ps_return]") {
   ToldClocks clocks = of_three();
   clocks.tell(0, {.step = 8, .snapshot = 20});

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/runtime/data/folder.h"
+#include "tests/runtime/data/batches.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 
@@ -17,17 +18,9 @@ struct Opened {
   Batch test;
 };
 
-Batch read_all(const Dataset& data, Split split) {
-  std::vector<std::int64_t> indices;
-  for (std::int64_t i = 0; i < data.size(split); ++i) indices.push_back(i);
-  Batch batch;
-  data.read(split, indices, batch);
-  return batch;
-}
-
 Result<std::unique_ptr<Dataset>> try_open(const std::string& text, DatasetSpec spec = {},
                                           std::uint64_t seed = 1) {
-  const Folder folder;
+  const TempFolder folder;
   spec.format = "csv";
   spec.path = folder.write("table.csv", text);
   return open_csv(spec, seed);
@@ -154,13 +147,13 @@ TEST_CASE("the first examples of a CSV file's splits are taken where the spec as
 
 TEST_CASE("a bad cell is named by line and column", "[csv]") {
   CHECK_THAT(error_of("a,b,kind\n1,2,x\n3,oops,y\n"),
-             Contains("line 3") && Contains("column 1 (\"b\")") && Contains("oops"));
+             Contains("line 3") && Contains("column 1 ") && !Contains("oops"));
   CHECK_THAT(error_of("1,2,x\n3,nan,y\n"), Contains("line 2") && Contains("column 1"));
-  CHECK_THAT(error_of("1,2,x\n3,,y\n"), Contains("line 2") && Contains("no finite number"));
-  CHECK_THAT(error_of("1,2,x\n3,1e999,y\n"), Contains("1e999"));
+  CHECK_THAT(error_of("1,2,x\n3,,y\n"), Contains("line 2") && Contains("a finite number"));
+  CHECK_THAT(error_of("1,2,x\n3,1e999,y\n"), !Contains("1e999"));
   CHECK_THAT(error_of("1,2,x\n\n3,4\n"), Contains("line 3 has 2 cells, the first has 3"));
   CHECK_THAT(error_of("1,2,x\n3,4,\n"), Contains("line 2 has an empty label"));
-  CHECK_THAT(error_of("1,2,5.5\n3,4,6.5\n5,6,slip\n"), Contains("line 3") && Contains("slip"));
+  CHECK_THAT(error_of("1,2,5.5\n3,4,6.5\n5,6,slip\n"), Contains("line 3") && !Contains("slip"));
   CHECK_THAT(error_of("1,2,x\n3,\"4,y\n"), Contains("line 2") && Contains("never closed"));
   CHECK_THAT(error_of("1,2,x\n3,\"4\"5,y\n"),
              Contains("line 2") && Contains("after a closing quote"));

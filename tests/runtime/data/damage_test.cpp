@@ -5,7 +5,7 @@
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/data/dataset.h"
-#include "tests/runtime/data/folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 
@@ -44,13 +44,17 @@ void require_whole(const Batch& batch, const DataShape& shape) {
 
 // How many of the damaged versions still open.
 int open_all(const std::string& name, const std::string& content, DatasetSpec spec,
-             const Folder& folder) {
+             const TempFolder& folder) {
   int opened = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     folder.write(name, damaged(content, seed));
     const auto data = open_dataset(spec, 1);
     if (!data) {
       REQUIRE_FALSE(data.error().message.empty());
+      continue;
+    }
+    if (const Status ready = (*data)->prepare(Split::train); !ready) {
+      REQUIRE_FALSE(ready.error().message.empty());
       continue;
     }
     ++opened;
@@ -72,7 +76,7 @@ std::string idx_of(std::uint32_t count, const std::string& sizes, const std::str
 }  // namespace
 
 TEST_CASE("a damaged CSV file opens or is refused", "[damage]") {
-  const Folder folder;
+  const TempFolder folder;
   std::string text = "width,\"height, m\",kind\r\n";
   for (int i = 0; i < 30; ++i) {
     text += std::to_string(i) + ".5,\"" + std::to_string(-i) + "e-1\"," +
@@ -87,7 +91,7 @@ TEST_CASE("a damaged CSV file opens or is refused", "[damage]") {
 }
 
 TEST_CASE("a damaged LibSVM file opens or is refused", "[damage]") {
-  const Folder folder;
+  const TempFolder folder;
   std::string text = "# two classes\n";
   for (int i = 0; i < 30; ++i) {
     text += (i % 3 == 0 ? "+1 1:" : "-1 1:") + std::to_string(i) + ".5 7:-1e-1 " +
@@ -102,7 +106,7 @@ TEST_CASE("a damaged LibSVM file opens or is refused", "[damage]") {
 }
 
 TEST_CASE("a damaged IDX file opens or is refused", "[damage]") {
-  const Folder folder;
+  const TempFolder folder;
   const std::string sizes{'\0', '\0', '\0', '\x02', '\0', '\0', '\0', '\x03'};
   const std::string images = idx_of(4, sizes, std::string(24, '\x7F'));
   const std::string labels = idx_of(4, "", {'\0', '\x01', '\x02', '\x01'});

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <numeric>
 
 #include "runtime/core/sampler.h"
 #include "runtime/data/prefetch.h"
-#include "tests/runtime/data/folder.h"
+#include "tests/runtime/data/batches.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 
@@ -21,7 +21,7 @@ struct Files {
 
 Result<std::unique_ptr<Dataset>> try_open(const Files& files, DatasetSpec spec = {},
                                           std::uint64_t seed = 1) {
-  const Folder folder;
+  const TempFolder folder;
   spec.format = "libsvm";
   spec.path = folder.write("data.train", files.train);
   if (!files.test.empty()) spec.test_path = folder.write("data.test", files.test);
@@ -33,14 +33,6 @@ std::unique_ptr<Dataset> open(const Files& files, const DatasetSpec& spec = {},
   auto data = try_open(files, spec, seed);
   if (!data) FAIL(data.error().message);
   return std::move(data).value();
-}
-
-Batch read_all(const Dataset& data, Split split) {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(data.size(split)));
-  std::iota(indices.begin(), indices.end(), 0);
-  Batch batch;
-  data.read(split, indices, batch);
-  return batch;
 }
 
 std::string error_of(const std::string& train, const DatasetSpec& spec = {}) {
@@ -144,47 +136,54 @@ TEST_CASE("the number of features can be given, and is a bound then", "[libsvm]"
   CHECK(open({many(4), ""}, spec)->shape().features == 100);
   spec.features = 4;
   CHECK_THAT(try_open({many(4), ""}, spec).error().message,
-             Contains("line 1") && Contains("index 5") && Contains("dataset.features, 4"));
-  CHECK_THAT(try_open({"1 1:1\n0 2:1\n", "1 1:1\n\n1 1:1 77:2\n"}, spec).error().message,
-             Contains("data.test") && Contains("line 3") && Contains("index 77"));
+             Contains("line 1") && Contains("dataset.features, 4"));
+  CHECK_THAT(try_open({"1 1:1\n0 2:1\n", "1 1:1\n\n1 1:1 7654321:2\n"}, spec).error().message,
+             Contains("data.test") && Contains("line 3") && !Contains("7654321"));
 }
 
 TEST_CASE("a fault of a LibSVM file is told with its file and line", "[libsvm]") {
-  CHECK_THAT(error_of_line("one 1:1"), Contains("line 3") && Contains("label \"one\""));
-  CHECK_THAT(error_of_line("1:1 2:1"), Contains("line 3") && Contains("label \"1:1\""));
+  CHECK_THAT(error_of_line("one 1:1"),
+             Contains("line 3") && Contains("column 1: expected a label"));
+  CHECK_THAT(error_of_line("1:1 2:1"),
+             Contains("line 3") && Contains("column 1: expected a label"));
   CHECK_THAT(error_of_line("+-1 2:1"), Contains("line 3") && Contains("label"));
   CHECK_THAT(error_of_line("inf 2:1"), Contains("line 3") && Contains("label"));
   CHECK_THAT(error_of_line("+1 qid:3 1:1"), Contains("line 3") && Contains("qid"));
   CHECK_THAT(error_of_line("+1 0:1"), Contains("line 3") && Contains("count from 1"));
   CHECK_THAT(error_of_line("+1 3:1 2:1"),
-             Contains("line 3") && Contains("index 2 after index 3") && Contains("ascend"));
+             Contains("line 3") && Contains("column 8: indices must ascend"));
   CHECK_THAT(error_of_line("+1 3:1 3:1"), Contains("line 3") && Contains("ascend"));
-  CHECK_THAT(error_of_line("+1 -3:1"), Contains("line 3") && Contains("\"-3\" is no index"));
-  CHECK_THAT(error_of_line("+1 x:1"), Contains("line 3") && Contains("\"x\" is no index"));
+  CHECK_THAT(error_of_line("+1 -3:1"),
+             Contains("line 3") && Contains("column 4: expected an index"));
+  CHECK_THAT(error_of_line("+1 x:1"),
+             Contains("line 3") && Contains("column 4: expected an index"));
   CHECK_THAT(error_of_line("+1 2147483648:1"), Contains("line 3") && Contains("2147483647"));
   CHECK_THAT(error_of_line("+1 99999999999999999999:1"), Contains("line 3") && Contains("index"));
-  CHECK_THAT(error_of_line("+1 3:"), Contains("line 3") && Contains("value \"\" of index 3"));
-  CHECK_THAT(error_of_line("+1 3"), Contains("line 3") && Contains("\"3\" is no index:value"));
-  CHECK_THAT(error_of_line("+1 3:1x"), Contains("line 3") && Contains("\"1x\""));
-  CHECK_THAT(error_of_line("+1 3:nan"), Contains("line 3") && Contains("no finite number"));
-  CHECK_THAT(error_of_line("+1 3:1e39"), Contains("line 3") && Contains("no finite number"));
-  CHECK_THAT(error_of_line("+1 3:1:2"), Contains("line 3") && Contains("\"1:2\""));
+  CHECK_THAT(error_of_line("+1 3:"), Contains("line 3") && Contains("column 6: expected a value"));
+  CHECK_THAT(error_of_line("+1 3"),
+             Contains("line 3") && Contains("column 4: expected index:value"));
+  CHECK_THAT(error_of_line("+1 3:1x"),
+             Contains("line 3") && Contains("column 6: expected a value"));
+  CHECK_THAT(error_of_line("+1 3:nan"), Contains("line 3") && Contains("a finite number"));
+  CHECK_THAT(error_of_line("+1 3:1e39"), Contains("line 3") && Contains("a finite number"));
+  CHECK_THAT(error_of_line("+1 3:1:2"),
+             Contains("line 3") && Contains("column 6: expected a value"));
   CHECK_THAT(error_of_line("2.5 3:1"),
-             Contains("line 3") && Contains("2.5 is a third one, after 1 and -1"));
+             Contains("line 3") && Contains("a third one") && !Contains("2.5"));
 }
 
 TEST_CASE("files without examples, features or a second class are refused", "[libsvm]") {
   CHECK_THAT(error_of("# nothing\n\n"), Contains("no examples"));
-  CHECK_THAT(error_of("1 1:1\n1 2:1\n"), Contains("all labels are 1"));
+  CHECK_THAT(error_of("1 1:1\n1 2:1\n"), Contains("all labels are the same"));
   CHECK_THAT(try_open({"1\n0\n", "1\n"}).error().message, Contains("no example has a feature"));
   CHECK_THAT(try_open({"1 1:1\n0 1:1\n", "#\n"}).error().message,
              Contains("data.test") && Contains("no examples"));
-  CHECK_THAT(try_open({"1 1:1\n0 1:1\n", "0 1:1\n-1 1:1\n"}).error().message,
-             Contains("data.test") && Contains("line 2") && Contains("label -1"));
+  CHECK_THAT(try_open({"1 1:1\n0 1:1\n", "0 1:1\n-2.5 1:1\n"}).error().message,
+             Contains("data.test") && Contains("line 2") && !Contains("-2.5"));
 }
 
 TEST_CASE("a missing LibSVM file is named with its field", "[libsvm]") {
-  const Folder folder;
+  const TempFolder folder;
   DatasetSpec spec;
   spec.format = "libsvm";
   spec.path = folder.path() + "/none";

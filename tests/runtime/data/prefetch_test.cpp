@@ -1,5 +1,6 @@
 #include "runtime/data/prefetch.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include "runtime/data/synthetic_digits.h"
@@ -74,6 +75,33 @@ TEST_CASE("a batch stays as it is until the next is asked for", "[prefetch]") {
     static_cast<void>(source.read(plan, step + 1));  // the thread has time to read ahead
     REQUIRE(batch->features == copy.features);
   }
+}
+
+TEST_CASE("nothing is read beyond the last step", "[prefetch][mend-B16]") {
+  class Counted final : public Dataset {
+   public:
+    [[nodiscard]] const DataShape& shape() const override { return source_.data->shape(); }
+    [[nodiscard]] std::int64_t size(Split split) const override {
+      return source_.data->size(split);
+    }
+    void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override {
+      source_.data->read(split, indices, batch);
+      ++batches;
+    }
+    mutable std::atomic<int> batches = 0;
+
+   private:
+    Source source_;
+  };
+  const Counted data;
+  {
+    const BatchPlan plan{.leaf_count = 2, .leaves = 2, .batch_size = 4, .last_step = 3};
+    Prefetcher prefetcher(data, Sampler{5, 70}, plan, 4);
+    prefetcher.start();
+    for (int leaf = 0; leaf < 6; ++leaf) REQUIRE(prefetcher.next() != nullptr);
+    REQUIRE(prefetcher.next() == nullptr);
+  }
+  REQUIRE(data.batches == 6);
 }
 
 TEST_CASE("stopping wakes who waits, and can be done before the start and twice", "[prefetch]") {

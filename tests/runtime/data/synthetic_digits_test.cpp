@@ -1,22 +1,16 @@
 #include "runtime/data/synthetic_digits.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <numeric>
+#include <filesystem>
+#include <set>
+
+#include "tests/runtime/data/batches.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
-
-namespace {
-
-Batch read_all(const Dataset& data, Split split) {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(data.size(split)));
-  std::iota(indices.begin(), indices.end(), 0);
-  Batch batch;
-  data.read(split, indices, batch);
-  return batch;
-}
-
-}  // namespace
 
 TEST_CASE("synthetic digits are 28x28 pixels of 0 to 1 in ten balanced classes", "[synthetic]") {
   const auto data = make_synthetic_digits(1, {.train_examples = 500, .test_examples = 200});
@@ -57,6 +51,35 @@ TEST_CASE("an image is a function of seed, split and index alone", "[synthetic]"
   REQUIRE(std::equal(train.labels.begin(), train.labels.end(), longer.labels.begin()));
   REQUIRE(train.features != read_all(*few, Split::test).features);
   REQUIRE(train.features != read_all(*other, Split::train).features);
+}
+
+TEST_CASE("the test split is drawn once for a host, and is the same from its cache",
+          "[synthetic][mend-B16]") {
+  const TempFolder folder;
+  const DataCache cache({.folder = folder.path(), .bytes_max = 1 << 20});
+  const SyntheticDigitsSize size{.train_examples = 10, .test_examples = 30};
+  const Batch drawn = read_all(*make_synthetic_digits(7, size), Split::test);
+
+  CHECK(read_all(*make_synthetic_digits(7, size, cache), Split::test).features == drawn.features);
+  // By inode: whoever draws again puts another file in its place.
+  const auto kept = [&] {
+    std::set<ino_t> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      struct stat file {};
+      if (entry.path().extension() != ".data") continue;
+      REQUIRE(::stat(entry.path().c_str(), &file) == 0);
+      files.insert(file.st_ino);
+    }
+    return files;
+  };
+  const std::set<ino_t> once = kept();
+  REQUIRE(once.size() == 1);
+  const Batch again = read_all(*make_synthetic_digits(7, size, cache), Split::test);
+  CHECK(again.features == drawn.features);
+  CHECK(again.labels == drawn.labels);
+  CHECK(kept() == once);
+  CHECK(read_all(*make_synthetic_digits(8, size, cache), Split::test).features != drawn.features);
+  CHECK(kept().size() == 2);
 }
 
 // Results of jobs are compared by their bytes: the images of a seed never change.

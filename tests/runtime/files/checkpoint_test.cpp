@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
-#include "tests/runtime/files/folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 namespace {
-
-using test::Folder;
 
 // Three variables with padding between them, over several chunks.
 const std::vector<Variable> variables{
@@ -78,7 +77,7 @@ bool same(const AlignedBuffer& buffer, const std::vector<float>& values) {
 
 TEST_CASE("what some ps wrote any number of ps can read", "[checkpoint]") {
   for (std::int64_t written = 1; written <= 5; ++written) {
-    const Folder folder;
+    const TempFolder folder;
     const auto files = write_all(folder.path(), written);
     for (std::int64_t read = 1; read <= 5; ++read) {
       INFO(written << " wrote, " << read << " read");
@@ -130,7 +129,7 @@ TEST_CASE("residuals restore onto any number of ps, for just the leaves that the
           "[checkpoint]") {
   constexpr std::int64_t leaves = 3;
   for (const std::int64_t written : {1, 2, 5}) {
-    const Folder folder;
+    const TempFolder folder;
     const auto files = write_with_residuals(folder.path(), written, leaves);
     for (const std::int64_t read : {1, 3}) {
       for (const Share& share : plan_shares(arena_elements, read)) {
@@ -160,32 +159,32 @@ TEST_CASE("residuals restore onto any number of ps, for just the leaves that the
 }
 
 TEST_CASE("one state gives one sha256", "[checkpoint]") {
-  const Folder one;
-  const Folder two;
+  const TempFolder one;
+  const TempFolder two;
   CHECK(write_all(one.path(), 2) == write_all(two.path(), 2));
 }
 
 TEST_CASE("a shard that is damaged, missing or cut short is refused and named", "[checkpoint]") {
-  const Folder folder;
+  const TempFolder folder;
   const auto files = write_all(folder.path(), 2);
   const Share share = plan_shares(arena_elements, 1).front();
-  const std::string path = folder.file(files[1].name);
-  std::string bytes = test::read_text(path);
+  const std::string path = folder.path(files[1].name);
+  std::string bytes = content_of(path);
 
   bytes[bytes.size() / 2] ^= 1;
-  test::write_text(path, bytes);
+  write_content(path, bytes);
   const auto damaged = restore(folder.path(), files, share);
   REQUIRE_FALSE(damaged.has_value());
   CHECK(damaged.error().message.find(files[1].name) != std::string::npos);
 
-  test::write_text(path, bytes.substr(0, 100));
+  write_content(path, bytes.substr(0, 100));
   CHECK_FALSE(restore(folder.path(), files, share).has_value());
   std::filesystem::remove(path);
   CHECK(restore(folder.path(), files, share).error().code == Code::not_found);
 }
 
 TEST_CASE("a checkpoint that lacks elements is refused", "[checkpoint]") {
-  const Folder folder;
+  const TempFolder folder;
   auto files = write_all(folder.path(), 3);
   files.erase(files.begin() + 1);
   const auto restored = restore(folder.path(), files, plan_shares(arena_elements, 1).front());
@@ -194,7 +193,7 @@ TEST_CASE("a checkpoint that lacks elements is refused", "[checkpoint]") {
 }
 
 TEST_CASE("a state with a number that is none is never saved", "[checkpoint]") {
-  const Folder folder;
+  const TempFolder folder;
   const Share share = plan_shares(arena_elements, 1).front();
   std::vector<float> weights = arena_of(1);
   weights[5] = std::numeric_limits<float>::quiet_NaN();
@@ -212,7 +211,7 @@ TEST_CASE("names of files sort by ps and say of how many", "[checkpoint]") {
 }
 
 TEST_CASE("a manifest is read back, and refused when its hash differs", "[checkpoint]") {
-  const Folder folder;
+  const TempFolder folder;
   Manifest manifest;
   manifest.step = 40;
   manifest.mode = "sync";

@@ -10,14 +10,16 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/files/durable_file.h"
+#include "schemas/files/file.h"
 #include "schemas/wire/run_event_json.h"
-#include "tests/runtime/files/folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 namespace {
 
 std::vector<RunEvent> events_in(const std::string& folder) {
-  std::istringstream lines(test::read_text(folder + "/events.jsonl"));
+  std::istringstream lines(content_of(folder + "/events.jsonl"));
   std::vector<RunEvent> events;
   for (std::string line; std::getline(lines, line);) {
     auto event = parse_run_event(line, 0);
@@ -30,7 +32,7 @@ std::vector<RunEvent> events_in(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("events come back as they were said, with the time", "[event_log]") {
-  const test::Folder folder;
+  const TempFolder folder;
   const auto log = EventLog::open(folder.path());
   REQUIRE(log.has_value());
   const MetricEvent metric{.step = 3, .max_steps = 9, .values = {{"loss", 0.5}}};
@@ -46,7 +48,7 @@ TEST_CASE("events come back as they were said, with the time", "[event_log]") {
 }
 
 TEST_CASE("a second log of the folder appends", "[event_log]") {
-  const test::Folder folder;
+  const TempFolder folder;
   for (int i = 0; i < 2; ++i) {
     REQUIRE(EventLog::open(folder.path())->append(PhaseEvent{}).has_value());
   }
@@ -54,7 +56,7 @@ TEST_CASE("a second log of the folder appends", "[event_log]") {
 }
 
 TEST_CASE("lines of many threads never mix", "[event_log]") {
-  const test::Folder folder;
+  const TempFolder folder;
   const auto log = EventLog::open(folder.path());
   {
     std::vector<std::jthread> threads;
@@ -71,7 +73,7 @@ TEST_CASE("lines of many threads never mix", "[event_log]") {
 }
 
 TEST_CASE("a line that a full disk cut short leaves nothing behind", "[event_log]") {
-  const test::Folder folder;
+  const TempFolder folder;
   const auto log = EventLog::open(folder.path());
   REQUIRE(log->append(PhaseEvent{}).has_value());
   {
@@ -85,7 +87,7 @@ TEST_CASE("a line that a full disk cut short leaves nothing behind", "[event_log
     const Status cut = log->append(FailureEvent{.reason = "BAD_DATA", .message = "lost"});
     setrlimit(RLIMIT_FSIZE, &whole);
     std::signal(SIGXFSZ, old_handler);
-    CHECK(cut.error() == unavailable("events.jsonl: disk full"));
+    CHECK(says_disk_is_full(cut.error()));
   }
   REQUIRE(log->append(FailureEvent{.reason = "BAD_DATA", .message = "kept"}).has_value());
   const auto events = events_in(folder.path());
@@ -93,9 +95,31 @@ TEST_CASE("a line that a full disk cut short leaves nothing behind", "[event_log
   CHECK(std::get<FailureEvent>(events[1].what).message == "kept");
 }
 
+TEST_CASE("events and checkpoint files say of a full disk that it is one", "[event_log][mend-B3]") {
+  const TempFolder folder;
+  std::filesystem::create_symlink("/dev/full", folder.path() + "/events.jsonl");
+  std::filesystem::create_symlink("/dev/full", folder.path() + "/shard.partial");
+
+  const auto log = EventLog::open(folder.path());
+  REQUIRE(log.has_value());
+  const Status unsaid = log->append(PhaseEvent{});
+  auto shard = DurableFile::create(folder.path(), "shard");
+  REQUIRE(shard.has_value());
+  const Status unwritten = shard->add("weights");
+
+  REQUIRE_FALSE(unsaid.has_value());
+  CHECK(says_disk_is_full(unsaid.error()));
+  REQUIRE_FALSE(unwritten.has_value());
+  CHECK(says_disk_is_full(unwritten.error()));
+  CHECK(unwritten.error().message.find(folder.path()) != std::string::npos);
+  // Also once it has come from another program.
+  CHECK(says_disk_is_full(internal("ps/0 at 10.0.0.1:20000: " + unwritten.error().message)));
+  CHECK_FALSE(says_disk_is_full(unavailable("cannot write it: Input/output error")));
+}
+
 TEST_CASE("checkpoint files that were told of come back in order, but for a line cut short",
           "[event_log]") {
-  const test::Folder folder;
+  const TempFolder folder;
   CHECK(shards_told(folder.path()).empty());
   const std::string hash(64, 'a');
   const ShardEvent first{.step = 3,

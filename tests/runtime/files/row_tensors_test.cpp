@@ -7,14 +7,12 @@
 #include "runtime/core/counter_rng.h"
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
-#include "tests/runtime/files/folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 namespace {
 
-using test::Folder;
-
-const std::vector<Variable> variables{
+const std::vector<Variable> dense_variables{
     {.name = "dense_0/bias", .shape = {3}, .offset = 0, .elements = 3}};
 const std::vector<std::string> adam_slots{"m", "v"};
 const RowLayout layout{.variables = {{.name = "wide/kernel", .columns = 1, .bound = 0},
@@ -41,14 +39,14 @@ RowTable learned(std::int64_t owner, std::int64_t owners) {
   return table;
 }
 
-Result<ArtifactFile> write(const Folder& folder, const RowTable& table, std::int64_t index,
+Result<ArtifactFile> write(const TempFolder& folder, const RowTable& table, std::int64_t index,
                            std::int64_t count) {
   // The arena's share is the first ps' alone.
   const Share share{.ranges = index == 0 ? std::vector<Range>{{0, 3}} : std::vector<Range>{}};
   const std::vector<float> weights(index == 0 ? 3 : 0, 1.5F);
   const std::vector<std::span<const float>> slots{weights, weights};
   return write_shard(folder.path(), shard_name(7, index + 1, count),
-                     {.variables = variables,
+                     {.variables = dense_variables,
                       .share = share,
                       .weights = weights,
                       .slot_names = adam_slots,
@@ -56,7 +54,7 @@ Result<ArtifactFile> write(const Folder& folder, const RowTable& table, std::int
                       .rows = &table});
 }
 
-std::vector<ArtifactFile> write_all(const Folder& folder, std::int64_t count) {
+std::vector<ArtifactFile> write_all(const TempFolder& folder, std::int64_t count) {
   std::vector<ArtifactFile> files;
   for (std::int64_t index = 0; index < count; ++index) {
     auto file = write(folder, learned(index, count), index, count);
@@ -81,7 +79,7 @@ void require_same(const RowTable& got, const RowTable& expected) {
 
 TEST_CASE("rows that some ps wrote any number of ps can read, with their slots", "[checkpoint]") {
   for (const std::int64_t written : {1, 2, 3}) {
-    const Folder folder;
+    const TempFolder folder;
     const auto files = write_all(folder, written);
     for (const std::int64_t owners : {1, 2, 4}) {
       for (std::int64_t owner = 0; owner < owners; ++owner) {
@@ -99,7 +97,7 @@ TEST_CASE("rows that some ps wrote any number of ps can read, with their slots",
     }
     const auto arena = restore_share({.folder = folder.path(),
                                       .files = files,
-                                      .variables = variables,
+                                      .variables = dense_variables,
                                       .share = Share{.ranges = {{0, 3}}},
                                       .slot_names = adam_slots});
     REQUIRE(arena.has_value());  // the tensors of rows are not in its way
@@ -117,14 +115,14 @@ TEST_CASE("one state of a table gives one sha256, in whatever order its rows wer
     forward.put(i, up);
     backward.put(2999 - i, down);
   }
-  const Folder one;
-  const Folder two;
+  const TempFolder one;
+  const TempFolder two;
   CHECK(write(one, forward, 0, 1)->sha256 == write(two, backward, 0, 1)->sha256);
 }
 
 TEST_CASE("a row that is no number is never saved, and rows of another model are refused",
           "[checkpoint]") {
-  const Folder folder;
+  const TempFolder folder;
   RowTable bad = empty();
   std::vector<float> row(bad.stride(), 1.0F);
   row[3] = std::numeric_limits<float>::infinity();
@@ -144,10 +142,10 @@ TEST_CASE("a row that is no number is never saved, and rows of another model are
   Manifest manifest;
   manifest.variables = {{"dense_0/bias", {3}}};
   manifest.slots = adam_slots;
-  CHECK_FALSE(check_fits(manifest, variables, adam_slots, layout).has_value());
+  CHECK_FALSE(check_fits(manifest, dense_variables, adam_slots, layout).has_value());
   manifest.rows = {{"wide/kernel", {1}}, {"embedding/kernel", {4}}};
-  CHECK(check_fits(manifest, variables, adam_slots, layout).has_value());
-  CHECK_FALSE(check_fits(manifest, variables, adam_slots).has_value());
+  CHECK(check_fits(manifest, dense_variables, adam_slots, layout).has_value());
+  CHECK_FALSE(check_fits(manifest, dense_variables, adam_slots).has_value());
 }
 
 }  // namespace trainyard::runtime

@@ -2,12 +2,13 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "tests/support/waiting.h"
 
 namespace trainyard::runtime {
 
@@ -29,7 +30,7 @@ TEST_CASE("the threads of a team work at the same time", "[thread_team]") {
   std::mutex mutex;
   std::condition_variable met;
   std::set<std::thread::id> here;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const Deadline deadline = in_patience();
   std::atomic<int> alone = 0;
 
   team.run(3, [&](std::size_t) {  // each part waits for two others

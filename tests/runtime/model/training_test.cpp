@@ -78,6 +78,7 @@ double accuracy(const BatchResult& result) {
 std::unique_ptr<Dataset> open(const DatasetSpec& spec) {
   auto data = open_dataset(spec, 42);
   if (!data) FAIL(data.error().message);
+  for (const Split split : {Split::train, Split::test}) REQUIRE((*data)->prepare(split));
   return std::move(data).value();
 }
 

@@ -21,8 +21,8 @@
 #include "runtime/net/local_socket.h"
 #include "runtime/net/stream_socket.h"
 #include "schemas/base/check.h"
-#include "tests/process/patience.h"
 #include "tests/runtime/net/gang.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::runtime::test {
 
@@ -201,12 +201,10 @@ inline Result<proto::PsStatus> status_of(const std::string& ps, std::int64_t ran
 
 // Waits until the ps knows of that step of the rank.
 inline bool has_taken(const std::string& ps, std::int64_t rank, std::int64_t step) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < deadline) {
+  return eventually([&] {
     const auto status = status_of(ps, rank);
-    if (status.has_value() && status->rank_step() >= step) return true;
-  }
-  return false;
+    return status.has_value() && status->rank_step() >= step;
+  });
 }
 
 // To a ps by one transport, through a relay. By gRPC all calls go through it; else the ps' status

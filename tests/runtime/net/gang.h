@@ -46,6 +46,7 @@ struct GangSpec {
   bool names_heirs = false;
   std::chrono::milliseconds reconnect_limit = std::chrono::milliseconds(0);
   std::int64_t sharing_ps = 1 << 20;  // ps from this one on share no memory
+  std::chrono::milliseconds first_caller_limit = std::chrono::minutes(2);
   std::chrono::milliseconds no_caller_limit = std::chrono::seconds(30);
   std::chrono::milliseconds return_limit = std::chrono::milliseconds(0);
   std::chrono::milliseconds late_caller_limit = std::chrono::seconds(30);
@@ -191,6 +192,7 @@ class Gang {
     auto server = PsServer::start(
         {.listen = addresses_[index],
          .token = "token",
+         .first_caller_limit = spec_.first_caller_limit,
          .no_caller_limit = spec_.no_caller_limit,
          .return_limit = spec_.return_limit,
          .late_caller_limit = spec_.late_caller_limit},

@@ -205,6 +205,7 @@ TEST_CASE("an inherited gradient that cannot be is refused", "[heirs]") {
   const auto stub = proto::Params::NewStub(channel);
   const auto call = [&stub](const proto::PushFrame& frame) {
     grpc::ClientContext context;
+    attach_token(context, "token");
     proto::InheritReply reply;
     return stub->Inherit(&context, frame, &reply);
   };
@@ -248,6 +249,7 @@ TEST_CASE("where nobody inherits an inherited gradient is refused", "[heirs]") {
   const Gang gang(spec);
   StockStream worker(gang.addresses().front());
   grpc::ClientContext context;
+  attach_token(context, "token");
   proto::InheritReply reply;
   proto::PushFrame frame = worker.push(2, 1);
   const auto stub = proto::Params::NewStub(

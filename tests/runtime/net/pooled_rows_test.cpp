@@ -189,7 +189,7 @@ std::optional<Code> refusal_of(const Gang& gang, const Request& request) {
       "/trainyard.proto.Params/ReadRows",
       {{grpc::CreateChannel(gang.addresses()[0], grpc::InsecureChannelCredentials()), "ps/0"}},
       {encode_rows(about, std::make_shared<RowBody>(request.body))},
-      {.deadline = std::chrono::seconds(20), .stop = {}});
+      {.deadline = std::chrono::seconds(20), .token = "token", .stop = {}});
   if (replies.has_value()) return std::nullopt;
   return replies.error().code;
 }

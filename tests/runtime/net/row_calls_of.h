@@ -18,7 +18,8 @@ inline RowCalls row_calls_of(const Gang& gang, std::int64_t process) {
            .rank = 0,
            .width = gang.spec().row_width,
            .process = process,
-           .limits = {.deadline = std::chrono::seconds(20), .stop = {}}}};
+           .deadline = std::chrono::seconds(20),
+           .stop = {}}};
 }
 
 }  // namespace trainyard::runtime::test

@@ -223,7 +223,7 @@ struct Peer {
     const std::string path = std::string("/trainyard.proto.Params/") + method;
     const auto replies = call_each(
         path.c_str(), ps, {encode_rows(header, std::make_shared<RowBody>(std::move(body)))},
-        {.deadline = std::chrono::seconds(20), .stop = {}});
+        {.deadline = std::chrono::seconds(20), .token = "token", .stop = {}});
     if (replies.has_value()) return std::nullopt;
     return Refusal{replies.error().code, replies.error().message};
   }

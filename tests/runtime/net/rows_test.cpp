@@ -239,7 +239,8 @@ TEST_CASE("rows are given to nobody of another attempt", "[rows]") {
       {.token = "older",
        .rank = 0,
        .width = width,
-       .limits = {.deadline = std::chrono::seconds(20), .stop = {}}});
+       .deadline = std::chrono::seconds(20),
+       .stop = {}});
   std::vector<float> rows(width);
   const std::vector<std::int64_t> ids{3};
   const auto read = calls.read(ids, rows);

@@ -10,6 +10,7 @@
 
 #include "runtime/net/local_socket.h"
 #include "runtime/net/shared_lane.h"
+#include "schemas/wire/call_token.h"
 #include "tests/runtime/net/gang.h"
 
 namespace trainyard::runtime {
@@ -29,6 +30,7 @@ std::string shared_socket_of(const Gang& gang) {
   caller.set_token("token");
   proto::PsStatus status;
   grpc::ClientContext context;
+  attach_token(context, "token");
   REQUIRE(stub->Describe(&context, caller, &status).ok());
   return status.shared_socket();
 }

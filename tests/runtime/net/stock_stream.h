@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/wire/call_token.h"
 #include "tests/runtime/net/gang.h"
 
 namespace trainyard::runtime::test {
@@ -18,6 +19,7 @@ struct StockStream {
       : stub(proto::Params::NewStub(
             grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    attach_token(context, "token");
     stream = stub->PushPull(&context);
   }
 

@@ -21,6 +21,7 @@ inline proto::PsStatus describe(const std::string& address) {
   caller.set_token("token");
   proto::PsStatus status;
   grpc::ClientContext context;
+  attach_token(context, "token");
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
   static_cast<void>(stub->Describe(&context, caller, &status));
   return status;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/runtime/files/folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -24,9 +24,9 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 TEST_CASE("of the older steps only those to keep stay, and what is newer may be under way",
           "[checkpoint_files]") {
-  const test::Folder folder;
+  const TempFolder folder;
   for (const char* const name : {"step-4", "step-5", "step-6", "step-7", "step-x", "other-1"}) {
-    fs::create_directories(folder.file(name));
+    fs::create_directories(folder.path(name));
   }
   TaskContext context;
   context.folder = folder.path();

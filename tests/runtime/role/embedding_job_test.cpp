@@ -71,7 +71,7 @@ Learned train(const JobSpec& spec, std::optional<RestoreFrom> from = std::nullop
 }  // namespace
 
 TEST_CASE("workers, ps and strategies change no bit of an embedding table", "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   const Learned expected = train(spec);
   CHECK(expected.ids.size() == 50);
@@ -85,7 +85,7 @@ TEST_CASE("workers, ps and strategies change no bit of an embedding table", "[jo
 
 TEST_CASE("an embedding table goes on from a checkpoint on another number of ps and workers",
           "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   const Learned expected = train(spec);
 
@@ -100,7 +100,7 @@ TEST_CASE("an embedding table goes on from a checkpoint on another number of ps 
 
 TEST_CASE("a killed job with an embedding table resumes to the bytes of one that was not",
           "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   put(spec, 2, 2);
   spec.training.max_steps = 600;
@@ -124,7 +124,7 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
 }
 
 TEST_CASE("async workers learn an embedding table, save it and go on from there", "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
   spec.mode = Mode::async;
@@ -142,7 +142,7 @@ TEST_CASE("async workers learn an embedding table, save it and go on from there"
 }
 
 TEST_CASE("sums of rows are asked for in async where they are fewer bytes", "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
   spec.training.max_steps = 50;

@@ -1,21 +1,25 @@
 // Writes task.json files and starts what they say.
 #include "tests/runtime/role/job.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <sstream>
 
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
+#include "runtime/net/control_calls.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/run_event_json.h"
 #include "schemas/wire/task_json.h"
+#include "tests/support/loopback.h"
+#include "tests/support/program_path.h"
 
 namespace trainyard::runtime::test {
 namespace {
@@ -34,11 +38,6 @@ int port_in(const std::string& line) {
 }
 
 }  // namespace
-
-std::string runtime_program() {
-  const char* const bin = std::getenv("TRAINYARD_BIN");
-  return std::string(bin == nullptr ? "bin" : bin) + "/trainyard-runtime";
-}
 
 JobSpec small_job() {
   const auto parsed = parse_job_spec(R"({
@@ -82,7 +81,7 @@ void Job::kill_and_return(std::int64_t ps,
 std::string Job::folder(const std::string& task) const {
   std::string name = task;
   name[name.find('/')] = '-';
-  return folder_.file(name);
+  return folder_.path(name);
 }
 
 Child Job::launch(Role role, std::int64_t index) {
@@ -104,9 +103,9 @@ Child Job::launch(Role role, std::int64_t index) {
   context.restore = restore_;
   context.keep_files = true;
   context.tasks_return = returns_;
-  const std::string path = folder_.file(task.substr(0, task.find('/')) + std::to_string(index));
-  write_text(path, to_json(context));
-  return {runtime_program(), path};
+  const std::string path = folder_.path(task.substr(0, task.find('/')) + std::to_string(index));
+  write_content(path, to_json(context));
+  return {program_path("trainyard-runtime"), path};
 }
 
 // Peers of an all-reduce know each other's ports before any of them starts, as the scheduler's do.
@@ -116,13 +115,9 @@ void Job::choose_ports() {
   std::vector<Descriptor> held;  // until all are chosen, so that none is chosen twice
   const auto choose = [&held](std::string& address) {
     for (int tries = 0; tries < 10000; ++tries) {
-      const std::uint32_t port = 10000 + ++next % 10000;
-      Descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      sockaddr_in local{};
-      local.sin_family = AF_INET;
-      local.sin_port = htons(static_cast<std::uint16_t>(port));
-      local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&local), sizeof local) != 0) continue;
+      const int port = static_cast<int>(10000 + ++next % 10000);
+      Descriptor probe = bind_to_loopback(port);
+      if (!probe) continue;
       held.push_back(std::move(probe));
       address = "127.0.0.1:" + std::to_string(port);
       return;
@@ -149,6 +144,22 @@ void Job::start() {
   }
 }
 
+std::int64_t Job::version_of(std::int64_t ps) const {
+  const std::string& address = cluster_.ps[static_cast<std::size_t>(ps)];
+  const auto stub =
+      proto::Params::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  proto::Caller caller;
+  caller.set_token("token");
+  const auto status = describe_ps(*stub, caller, std::chrono::seconds(30), {});
+  REQUIRE(status.has_value());
+  return status->version();
+}
+
+std::map<std::string, int> Job::stop_all() {
+  for (const auto& [name, child] : children_) child.signal(SIGTERM);
+  return wait_all();
+}
+
 std::map<std::string, int> Job::wait_all() {
   std::map<std::string, int> codes;
   for (auto& [name, child] : children_) codes[name] = child.wait();
@@ -156,7 +167,7 @@ std::map<std::string, int> Job::wait_all() {
 }
 
 std::vector<RunEvent> Job::events(const std::string& task) const {
-  std::istringstream lines(read_text(folder(task) + "/events.jsonl"));
+  std::istringstream lines(content_of(folder(task) + "/events.jsonl"));
   std::vector<RunEvent> events;
   for (std::string line; std::getline(lines, line);) {
     auto event = parse_run_event(line, 0);
@@ -182,7 +193,7 @@ std::optional<RestoreFrom> Job::newest_checkpoint() const {
   if (!newest) return std::nullopt;
 
   namespace fs = std::filesystem;
-  const std::string gathered = folder_.file("restore");
+  const std::string gathered = folder_.path("restore");
   fs::create_directories(fs::path(gathered) / step_folder(newest->step));
   const auto gather = [&gathered](const std::string& from, const std::string& name) {
     fs::copy_file(from + "/" + name, gathered + "/" + name, fs::copy_options::overwrite_existing);

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "schemas/types/task_context.h"
-#include "tests/runtime/files/folder.h"
 #include "tests/runtime/role/child.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime::test {
-
-std::string runtime_program();
 
 // A small classification job: 1 ps, 2 workers, sync, adam, 60 steps, a checkpoint every 20.
 JobSpec small_job();
@@ -35,6 +33,12 @@ class Job {
   // folder before that.
   void kill_and_return(std::int64_t ps,
                        const std::function<void(const std::string& folder)>& between = {});
+
+  // What a ps that lives has made.
+  [[nodiscard]] std::int64_t version_of(std::int64_t ps) const;
+
+  // Asks all tasks to stop; their exit codes.
+  std::map<std::string, int> stop_all();
 
   // Exit codes of all tasks by name.
   std::map<std::string, int> wait_all();
@@ -56,7 +60,7 @@ class Job {
   void choose_ports();
   [[nodiscard]] std::string holder_of(std::int64_t index) const;
 
-  Folder folder_;
+  TempFolder folder_;
   JobSpec spec_;
   std::optional<RestoreFrom> restore_;
   ClusterSpec cluster_;

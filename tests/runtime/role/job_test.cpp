@@ -1,12 +1,15 @@
 // Whole jobs by hand: real processes, killed and resumed, to the same bytes.
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <limits>
 
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/program_path.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -26,7 +29,8 @@ TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "
   CHECK(phases.back().phase == PhaseEvent::Phase::finishing);
 
   const auto metrics = all_of<MetricEvent>(job, "worker/0");
-  REQUIRE(metrics.size() == 6);
+  REQUIRE(metrics.size() >= 2);  // 6 that are due, of which some may be too soon for a report
+  REQUIRE(metrics.size() <= 6);
   CHECK(metrics.front().step == 10);
   CHECK(metrics.back().step == 60);
   CHECK(metrics.back().max_steps == 60);
@@ -79,7 +83,7 @@ TEST_CASE("the number of ps changes no bit of the model", "[job]") {
 }
 
 TEST_CASE("a transport that is none ends a worker with an error that names the variable", "[job]") {
-  const Variable wrong("TRAINYARD_TRANSPORT", "infiniband");
+  const EnvironmentVariable wrong("TRAINYARD_TRANSPORT", "infiniband");
   Job job(small_job());
   job.start();
   CHECK(job.task("worker/0").wait() == 1);
@@ -191,6 +195,32 @@ TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint
   CHECK(last_of<MetricEvent>(more, "worker/0").step == 2000);
   test::check_ledger(more);
   CHECK(all_of<ManifestEvent>(more, "worker/0").size() > 1);  // while it trained, too
+}
+
+TEST_CASE("ten reports a second at most, and none of the newest or the last step is lost",
+          "[job][mend-B15]") {
+  JobSpec spec = small_job();
+  spec.training.max_steps = 3000;
+  spec.training.report_every_steps = 1;
+  spec.training.evaluate_every_steps = 1'000'000;  // never before the end
+  spec.checkpoint.every_steps = 0;                 // of each its own step is told
+  Job job(spec);
+  run(job);
+
+  std::vector<WallTime> times;
+  std::int64_t step = 0;
+  for (const RunEvent& event : job.events("worker/0")) {
+    const auto* const metric = std::get_if<MetricEvent>(&event.what);
+    if (metric == nullptr) continue;
+    CHECK(metric->step > step);
+    step = metric->step;
+    times.push_back(event.time);
+  }
+  CHECK(step == 3000);
+  REQUIRE(times.size() >= 2);
+  for (std::size_t at = 1; at + 1 < times.size(); ++at) {  // the last one waits for nothing
+    CHECK(times[at].unix_millis - times[at - 1].unix_millis >= 95);
+  }
 }
 
 TEST_CASE("async whose staleness is bound by 0 is sync to the byte, and by 2 reaches its steps",
@@ -309,14 +339,35 @@ TEST_CASE("SIGTERM ends tasks in good order", "[job]") {
   CHECK(codes.at("worker/0") == 143);
 }
 
+TEST_CASE("a model that no memory holds ends its task with that reason", "[job][mend-A3]") {
+  if (is_sanitized) return;  // a sanitizer needs all addresses for itself
+  JobSpec spec = small_job();
+  spec.ps.replicas = 0;
+  spec.worker.replicas = 1;
+  spec.training.strategy = Strategy::local;
+  spec.model.hidden = {32'768, 32'768};  // 4 GiB of weights
+  Job job(spec);
+
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit tight{.rlim_cur = rlim_t{3} << 30, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &tight) == 0);  // for the task, which takes it over
+  job.start();
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+
+  CHECK(job.wait_all() == Codes{{"worker/0", 1}});
+  const auto failure = last_of<FailureEvent>(job, "worker/0");
+  CHECK(failure.reason == "OOM_KILLED");
+}
+
 TEST_CASE("a task.json that is none is exit code 2, with a reason", "[job]") {
-  const test::Folder folder;
-  const std::string path = folder.file("task.json");
-  test::write_text(path, "{\"role\": 5}");
-  test::Child bad(test::runtime_program(), path);
+  const TempFolder folder;
+  const std::string path = folder.path("task.json");
+  write_content(path, "{\"role\": 5}");
+  test::Child bad(program_path("trainyard-runtime"), path);
   CHECK(bad.wait() == 2);
   CHECK(bad.output().find("bad task.json") != std::string::npos);
-  test::Child missing(test::runtime_program(), folder.file("none.json"));
+  test::Child missing(program_path("trainyard-runtime"), folder.path("none.json"));
   CHECK(missing.wait() == 2);
 }
 

@@ -44,7 +44,7 @@ constexpr Carrier carriers[] = {shared_memory, {"unix", "unix"}, {"tcp", "tcp"},
 // Runs it by this transport, and none of its peers by another.
 std::string model_of(JobSpec spec, const Carrier& carrier) {
   spec.training.max_steps = matrix_steps;
-  const Variable chosen("TRAINYARD_TRANSPORT", carrier.setting);
+  const EnvironmentVariable chosen("TRAINYARD_TRANSPORT", carrier.setting);
   Job job(spec);
   run(job);
   if (spec.ps.replicas > 0) {
@@ -89,7 +89,7 @@ TEST_CASE("a gradient that leaves while it is computed makes the same model", "[
     spec.training.evaluate_every_steps = 10;
     Job whole(spec);
     {
-      const Variable chosen("TRAINYARD_TRANSPORT", "grpc");
+      const EnvironmentVariable chosen("TRAINYARD_TRANSPORT", "grpc");
       run(whole);
     }
     REQUIRE(test_losses(whole).size() == 4);
@@ -98,7 +98,7 @@ TEST_CASE("a gradient that leaves while it is computed makes the same model", "[
         // Of 12 micro-batches 3 workers send one sum each, 2 workers two.
         for (const std::int64_t workers : is_micro ? Counts{2, 3} : Counts{2}) {
           INFO(transport << ", " << ps << " ps, " << workers << " workers");
-          const Variable chosen("TRAINYARD_TRANSPORT", transport);
+          const EnvironmentVariable chosen("TRAINYARD_TRANSPORT", transport);
           spec.ps.replicas = ps;
           spec.worker.replicas = workers;
           Job streamed(spec);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runtime/core/counter_rng.h"
-#include "tests/runtime/role/job.h"
+#include "tests/runtime/role/job_runs.h"
 
 namespace trainyard::runtime::test {
 
@@ -47,24 +47,14 @@ inline JobSpec logistic_job(DatasetSpec dataset) {
   return spec;
 }
 
-inline DatasetSpec made_data(const Folder& folder) {
+inline DatasetSpec made_data(const TempFolder& folder) {
   DatasetSpec dataset;
   dataset.name = "made";
-  dataset.path = folder.file("train.txt");
-  dataset.test_path = folder.file("test.txt");
-  write_text(dataset.path, separable_examples(2000, 1));
-  write_text(dataset.test_path, separable_examples(500, 2));
+  dataset.path = folder.path("train.txt");
+  dataset.test_path = folder.path("test.txt");
+  write_content(dataset.path, separable_examples(2000, 1));
+  write_content(dataset.test_path, separable_examples(500, 2));
   return dataset;
-}
-
-inline void run(Job& job) {
-  job.start();
-  std::string failed;
-  for (const auto& [name, code] : job.wait_all()) {
-    if (code != 0) failed += name + ": " + std::to_string(code) + "\n" + job.task(name).output();
-  }
-  INFO(failed);
-  REQUIRE(failed.empty());
 }
 
 inline double test_accuracy_of(const JobSpec& spec) {

@@ -12,7 +12,7 @@ using test::Job, test::logistic_job, test::made_data, test::published, test::run
 }  // namespace
 
 TEST_CASE("a logistic regression learns sparse data by every strategy", "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = logistic_job(made_data(folder));
   CHECK(test_accuracy_of(spec) >= 0.93);
   spec.ps.replicas = 3;
@@ -30,7 +30,7 @@ TEST_CASE("a logistic regression learns sparse data by every strategy", "[job][s
 
 TEST_CASE("workers and ps change no bit of a logistic regression, nor does a stop in between",
           "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = logistic_job(made_data(folder));
   spec.training.global_batch_size = 48;
   spec.training.micro_batch_size = 4;
@@ -60,12 +60,12 @@ TEST_CASE("workers and ps change no bit of a logistic regression, nor does a sto
 }
 
 TEST_CASE("a fault of sparse data ends the task with its file and line", "[job][sparse]") {
-  const test::Folder folder;
+  const TempFolder folder;
   JobSpec spec = logistic_job(made_data(folder));
   spec.ps.replicas = 0;
   spec.worker.replicas = 1;
   spec.training.strategy = Strategy::local;
-  test::write_text(spec.dataset.test_path, "+1 1:1\n-1 2:1 1:1\n");
+  write_content(spec.dataset.test_path, "+1 1:1\n-1 2:1 1:1\n");
   Job job(spec);
   job.start();
   CHECK(job.wait_all() == std::map<std::string, int>{{"worker/0", 1}});

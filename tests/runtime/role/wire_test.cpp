@@ -164,15 +164,15 @@ TEST_CASE("an async job of one bit saves, and resumes with the residuals of the 
 }
 
 TEST_CASE("a gradient that is no number is never encoded, though its loss is one", "[job][wire]") {
-  const test::Folder folder;
+  const TempFolder folder;
   std::string rows = "x,y\n";
   for (int i = 0; i < 40; ++i) rows += "1e25,1e15\n";  // the loss is 1e30, the gradient -2e40
-  test::write_text(folder.file("data.csv"), rows);
+  write_content(folder.path("data.csv"), rows);
   JobSpec spec = small_job();
   spec.model = {.name = "linear_regression", .hidden = {}, .initializer = Initializer::zeros};
   spec.dataset = {.name = "steep",
                   .format = "csv",
-                  .path = folder.file("data.csv"),
+                  .path = folder.path("data.csv"),
                   .label_column = "",
                   .test_fraction = 0.2};
   spec.worker.replicas = 1;

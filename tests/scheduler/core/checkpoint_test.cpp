@@ -52,6 +52,7 @@ TEST_CASE("the newest and the best are kept, the others given up", "[scheduler]"
   CheckpointSpec keep;
   keep.keep_latest = 2;
   keep.keep_best = 1;
+  keep.metric = "loss";
   Yard yard = running_job(keep);
   commit(yard, 10, 0.5);
   commit(yard, 20, 0.1);
@@ -84,6 +85,7 @@ TEST_CASE("retention takes a metric that is no number for one that is not known"
   CheckpointSpec keep;
   keep.keep_latest = 1;
   keep.keep_best = 1;
+  keep.metric = "loss";
   Yard yard = running_job(keep);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   commit(yard, 10, nan);
@@ -183,6 +185,39 @@ TEST_CASE("a run event counts once, however often it is sent", "[scheduler]") {
   yard.tell("a", "worker/0", MetricEvent{20, 100, {{"loss", 0.4}}});
   CHECK(yard.events.size() == 2);
   CHECK(yard.job("j").progress.metrics.at("loss") == Approx(0.4));
+}
+
+TEST_CASE("what a task tells without words is no line of the job's timeline", "[scheduler]") {
+  const auto lines_of = [](const std::string& detail) {
+    Yard yard;
+    yard.join("a");
+    REQUIRE(yard.submit("j"));
+    yard.obey("a");
+    AgentReport& report = yard.report_of("a");
+    TaskReport& task = yard.shown("a", "worker/1");
+    task.events = {{yard.now.wall, 0, PhaseEvent{PhaseEvent::Phase::finishing, detail}}};
+    task.events_end = 80;
+    ++report.number;
+    std::vector<std::string> lines;
+    for (const Change& change : yard.step(report).save) {
+      const auto* line = std::get_if<AppendJobEvent>(&change);
+      if (line != nullptr) lines.push_back(line->task + " " + line->message);
+    }
+    return lines;
+  };
+  CHECK(lines_of("").empty());
+  CHECK(lines_of("writes its model") == std::vector<std::string>{"worker/1 writes its model"});
+}
+
+TEST_CASE("output without an event is not read again, and stores nothing", "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport& report = yard.report_of("a");
+  yard.shown("a", "worker/1").events_end = 80;
+  ++report.number;
+  const Step step = yard.step(report);
+  for (const Change& change : step.save)
+    CHECK_FALSE(std::holds_alternative<AppendRunEvents>(change));
+  CHECK(yard.task("j", "worker/1").events_end == 80);
 }
 
 }  // namespace trainyard::scheduler

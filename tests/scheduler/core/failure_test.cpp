@@ -37,7 +37,8 @@ TEST_CASE("one task that fails ends the attempt, and the gang runs again after a
   CHECK(first.exit.code == 7);
   CHECK(first.reason == Reason::exit_nonzero);
   CHECK(first.log_tail == "no space left");
-  for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks) CHECK(task.stop);
+  for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks)
+    CHECK(task.stop == StopOrder::stop);
 
   end_all(yard);
   CHECK(yard.job("j").state == JobState::queued);
@@ -115,11 +116,37 @@ TEST_CASE("words of an older attempt, or with another token, count for nothing",
   forged.exit = {1, {}};
   yard.show("a", forged);
   CHECK(yard.job("j").state == JobState::running);
-  forged.token = attempt_token(yard.job("j"), 1);
+  forged.token = "task j/1/worker/0";
   forged.key.attempt = 7;
   yard.report_of("a").tasks.push_back(forged);
   yard.speak("a");
   CHECK_FALSE(yard.job("j").first_failure);
+}
+
+TEST_CASE("a task's report carries the token of the very task, not of its gang or peer [mend-A9]",
+          "[scheduler]") {
+  for (const char* token : {"gang j 1", "task j/1/worker/1", "task j/1/ps/0", ""}) {
+    Yard yard = running_job();
+    TaskReport forged = yard.shown("a", "worker/0");
+    forged.token = token;
+    forged.state = TaskState::failed;
+    forged.exit = {1, {}};
+    yard.show("a", forged);
+    CHECK(yard.job("j").state == JobState::running);
+  }
+}
+
+TEST_CASE("a process that a server of before placed may go on with its token [mend-A9]",
+          "[scheduler]") {
+  Yard yard = running_job();
+  yard.job("j").token_seed = 99;
+  yard.restart();
+  TaskReport old = yard.shown("a", "worker/0");
+  old.token = token_of_before(yard.job("j"), 1);
+  old.state = TaskState::failed;
+  old.exit = {1, {}};
+  yard.show("a", old);
+  CHECK(yard.job("j").state == JobState::stopping);
 }
 
 }  // namespace trainyard::scheduler

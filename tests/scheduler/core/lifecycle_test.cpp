@@ -40,9 +40,12 @@ TEST_CASE("a job that fits is placed in the very step that submits it", "[schedu
   REQUIRE(assignment.tasks.size() == 3);
   const TaskContext& ps = assignment.tasks[0].task;
   CHECK(ps.cluster.ps == std::vector<std::string>{"a.example:20000"});
-  CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:20001", "a.example:20002"});
-  CHECK(ps.listen == "0.0.0.0:20000");
-  CHECK(ps.token == attempt_token(yard.job("j"), 1));
+  CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:20002", "a.example:20003"});
+  CHECK(ps.listen == "a.example:20000");
+  CHECK(ps.stream_port == 20001);
+  CHECK(assignment.tasks[1].task.listen.empty());  // workers only call
+  CHECK(ps.token == "gang j 1");
+  CHECK(assignment.tasks[0].token == "task j/1/ps/0");
   CHECK(yard.agents.at(AgentId{"a"}).generation == assignment.generation);
 }
 
@@ -84,6 +87,28 @@ TEST_CASE("the chief's exit and its last checkpoint make a job succeed", "[sched
   CHECK(yard.job("j").reason == Reason::completed);
   CHECK(yard.job("j").finished_at.is_set());
   CHECK_FALSE(yard.cluster.explain(JobId{"j"}, yard.now));
+}
+
+TEST_CASE("a job that its checkpoint left nothing to do says so at its end",
+          "[scheduler][mend-B12]") {
+  Yard yard;
+  yard.join("a");
+  Job job;
+  job.id = JobId{"j"};
+  job.spec = a_spec();
+  job.spec.checkpoint.resume_from = "old/100";
+  const Checkpoint donor{JobId{"old"}, 100, 1, CheckpointState::committed, {}, {}, {}, true, {}};
+  REQUIRE(yard.step(Submit{job, donor}).outcome);
+  yard.obey("a");
+
+  yard.tell("a", "worker/0", final_manifest(100));
+  store(yard, "j", "m100");
+  store(yard, "j", "s100");
+  yard.end("a", "worker/0", {0, {}});
+
+  CHECK(yard.job("j").goal == JobState::succeeded);
+  CHECK(yard.job("j").message ==
+        "the chief has finished: the checkpoint of step 100 that it began from left nothing to do");
 }
 
 TEST_CASE("a chief that ends without a last checkpoint runs again", "[scheduler]") {

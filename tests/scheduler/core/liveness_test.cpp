@@ -33,6 +33,31 @@ TEST_CASE("a silent agent's tasks are unknown, then lost", "[scheduler]") {
   CHECK(yard.job("j").first_failure->reason == Reason::agent_lost);
 }
 
+TEST_CASE("an agent's state has the time at which it became so", "[scheduler]") {
+  Yard yard;
+  yard.join("a");
+  const WallTime joined = yard.now.wall;
+  CHECK(yard.agents.at(AgentId{"a"}).registered_at == joined);
+  yard.pass(seconds(5));
+  yard.speak("a");
+  CHECK(yard.agents.at(AgentId{"a"}).state_since == joined);
+  yard.pass(seconds(10));
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::disconnected);
+  CHECK(yard.agents.at(AgentId{"a"}).state_since == yard.now.wall);
+}
+
+TEST_CASE("an agent that is first heard of as it leaves is down from then on", "[scheduler]") {
+  Yard yard;
+  AgentReport leaving;
+  leaving.agent = AgentId{"a"};
+  leaving.instance = "folder";
+  leaving.epoch = leaving.number = 1;
+  leaving.leaving = true;
+  yard.step(leaving);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::down);
+  CHECK(yard.agents.at(AgentId{"a"}).state_since == yard.now.wall);
+}
+
 TEST_CASE("an agent that speaks again in time goes on", "[scheduler]") {
   Yard yard = running_job();
   yard.pass(seconds(89));

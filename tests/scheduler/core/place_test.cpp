@@ -102,8 +102,8 @@ TEST_CASE("where spreading leaves no room, the gang is packed instead", "[schedu
   CHECK(place(spec, hosts).has_value());
 }
 
-TEST_CASE("every task needs a free port", "[scheduler]") {
-  const std::vector hosts{host("a", {8, 8000, 0}, 3)};
+TEST_CASE("every task needs a free port, and one that serves parameters two", "[scheduler]") {
+  const std::vector hosts{host("a", {8, 8000, 0}, 4)};
   CHECK(place(gang({1, {1, 1, 0}}, {2, {1, 1, 0}}), hosts));
   CHECK_FALSE(place(gang({2, {1, 1, 0}}, {2, {1, 1, 0}}), hosts));
 }

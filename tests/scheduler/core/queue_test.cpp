@@ -80,6 +80,23 @@ TEST_CASE("a job that the ready agents could never hold blocks nobody", "[schedu
   CHECK(yard.job("too_large").state == JobState::starting);
 }
 
+TEST_CASE("a job that joins others whom no ready agent could hold is told at once what is missing",
+          "[scheduler]") {
+  Yard yard;
+  yard.join("large", {9, 16'000, 0});
+  yard.join("small", {4, 16'000, 0});
+  yard.step(SetCordon{AgentId{"large"}, true});
+  JobSpec spec = workers(1);
+  spec.worker.resources.cpus = 8;
+  REQUIRE(yard.submit("first", spec));
+  REQUIRE(yard.submit("second", spec));
+  for (const std::string id : {"first", "second"}) {
+    CHECK(yard.job(id).reason == Reason::no_capacity);
+    CHECK(yard.job(id).message ==
+          "no agent that is ready could hold one worker of 8 cpus, 1000 MB of memory");
+  }
+}
+
 TEST_CASE("a job that backs off blocks nobody", "[scheduler]") {
   Yard yard;
   yard.join("a");
@@ -116,16 +133,18 @@ TEST_CASE("gpus are given by slot, and a port is not given twice", "[scheduler]"
   CHECK(yard.task("j", "worker/0").gpus == std::vector<int>{0});
   CHECK(yard.task("k", "worker/0").gpus == std::vector<int>{1});
   CHECK(yard.task("j", "ps/0").port == 20'000);
-  CHECK(yard.task("k", "ps/0").port == 20'002);  // after worker/0's
+  CHECK(yard.task("k", "ps/0").port == 20'003);  // after worker/0's
 }
 
 TEST_CASE("a spec that the known agents could never hold is refused", "[scheduler]") {
   Yard yard;
   JobSpec spec = workers(1);
   spec.worker.resources.gpus = 3;
-  CHECK(yard.cluster.plan(spec));
+  CHECK(yard.cluster.plan(spec).faults.empty());
   yard.join("a");
-  CHECK(yard.cluster.plan(spec).error().code == Code::invalid);
+  const std::vector<SpecFault> faults = yard.cluster.plan(spec).faults;
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].pointer == "/roles/worker/resources");
   CHECK(yard.submit("j", spec).error().code == Code::invalid);
   CHECK(yard.jobs.empty());
 }
@@ -135,12 +154,11 @@ TEST_CASE("a plan says where the tasks would go", "[scheduler]") {
   yard.join("a");
   JobSpec spec = workers(2);
   spec.worker.resources.gpus = 1;
-  const Result<Plan> plan = yard.cluster.plan(spec);
-  REQUIRE(plan);
-  CHECK(plan->placeable_now);
-  REQUIRE(plan->tasks.size() == 2);
-  CHECK(plan->tasks[1].task == "worker/1");
-  CHECK(plan->tasks[1].gpus == std::vector<int>{1});
+  const Plan plan = yard.cluster.plan(spec);
+  CHECK(plan.placeable_now);
+  REQUIRE(plan.tasks.size() == 2);
+  CHECK(plan.tasks[1].task == "worker/1");
+  CHECK(plan.tasks[1].gpus == std::vector<int>{1});
 }
 
 }  // namespace trainyard::scheduler

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "tests/scheduler/core/plain_tokens.h"
+
 namespace trainyard::scheduler {
 
 JobSpec a_spec() {
@@ -14,7 +16,7 @@ JobSpec a_spec() {
 }
 
 Yard::Yard(const Limits& limits)
-    : cluster(Cluster::restore({}, limits, Time{5000})), limits_(limits) {}
+    : cluster(Cluster::restore({}, limits, plain_tokens(), Time{5000})), limits_(limits) {}
 
 Step Yard::step(const Event& event) {
   Step step = cluster.step(event, now);
@@ -29,6 +31,7 @@ void Yard::keep(const Step& step) {
     if (const auto* gone = std::get_if<RemoveJob>(&change)) jobs.erase(gone->job);
     if (const auto* task = std::get_if<SaveTask>(&change)) tasks[task->task.key] = task->task;
     if (const auto* agent = std::get_if<SaveAgent>(&change)) agents[agent->agent.id] = agent->agent;
+    if (const auto* gone = std::get_if<RemoveAgent>(&change)) agents.erase(gone->agent);
     if (const auto* told = std::get_if<AppendRunEvents>(&change)) {
       events.insert(events.end(), told->events.begin(), told->events.end());
     }
@@ -48,7 +51,7 @@ void Yard::pass(Millis time) {
   step(Tick{});
 }
 
-void Yard::restart() {
+Saved Yard::rows() const {
   Saved saved;
   for (const auto& [id, row] : jobs) {
     if (!is_terminal(row.state)) saved.jobs.push_back(row);
@@ -61,8 +64,12 @@ void Yard::restart() {
   for (const auto& [key, row] : checkpoint_rows) {
     if (row.state != CheckpointState::deleted) saved.checkpoints.push_back(row);
   }
+  return saved;
+}
+
+void Yard::restart() {
   now.steady = Time{now.steady.millis / 2};  // another start has another steady clock
-  cluster = Cluster::restore(std::move(saved), limits_, now.steady);
+  cluster = Cluster::restore(rows(), limits_, plain_tokens(), now.steady);
   step(Tick{});
 }
 
@@ -70,7 +77,6 @@ Outcome Yard::submit(const std::string& id, const JobSpec& spec) {
   Job job;
   job.id = JobId{id};
   job.sequence = ++sequence_;
-  job.token_seed = sequence_;
   job.spec = spec;
   job.created_at = now.wall;
   return step(Submit{job}).outcome;
@@ -118,10 +124,10 @@ void Yard::obey(const std::string& agent) {
     const auto had = std::ranges::find(report.tasks, want.task.key, &TaskReport::key);
     if (had != report.tasks.end()) {
       tasks_now.push_back(*had);
-    } else if (!want.stop) {
+    } else if (want.stop != StopOrder::stop) {
       TaskReport fresh;
       fresh.key = want.task.key;
-      fresh.token = want.task.token;
+      fresh.token = want.token;
       fresh.state = TaskState::running;
       fresh.pid = 1000 + report.number;
       tasks_now.push_back(fresh);
@@ -144,7 +150,7 @@ void Yard::end(const std::string& agent, const std::string& task, ExitStatus exi
   const auto& list = wanted.at(AgentId{agent}).tasks;
   const auto want =
       std::ranges::find(list, report.key, [](const WantedTask& w) { return w.task.key; });
-  if (want != list.end() && want->stop && exit.code != 0) {
+  if (want != list.end() && want->stop == StopOrder::stop && exit.code != 0) {
     report.state = TaskState::killed;
     report.reason = Reason::stopped_with_gang;
   }

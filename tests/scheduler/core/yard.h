@@ -30,7 +30,8 @@ class Yard {
   std::map<AgentId, Assignment> wanted;       // newest sent
 
   Step step(const Event& event);
-  void pass(Millis time);  // and a tick
+  void pass(Millis time);            // and a tick
+  [[nodiscard]] Saved rows() const;  // as a start finds them
   // The server dies and comes back from its rows.
   void restart();
 

@@ -4,6 +4,8 @@
 #include <stdexcept>
 
 #include "schemas/wire/agent_codec.h"
+#include "schemas/wire/call_token.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -59,7 +61,7 @@ TaskReport& AgentPeer::task(const WantedTask& wanted) {
   if (found != state_.tasks.end()) return *found;
   TaskReport& task = state_.tasks.emplace_back();
   task.key = wanted.task.key;
-  task.token = wanted.task.token;
+  task.token = wanted.token;
   task.pid = 1000;
   task.started_at = {1};
   return task;
@@ -69,8 +71,7 @@ AgentPeer::LogAnswer AgentPeer::append_log(const Piece& piece) {
   grpc::ClientContext context;
   set_deadline(context);
   proto::LogPiece message;
-  *message.mutable_key() = to_proto(piece.task);
-  message.set_token(piece.token);
+  attach_token(context, {piece.task, piece.token});
   message.set_offset(piece.offset);
   message.set_data(piece.data);
   proto::LogStored stored;
@@ -78,9 +79,11 @@ AgentPeer::LogAnswer AgentPeer::append_log(const Piece& piece) {
   return {status, stored.end()};
 }
 
-AgentPeer::FileAnswer AgentPeer::find(const std::string& job, const std::string& sha256) {
+AgentPeer::FileAnswer AgentPeer::find(const WantedTask& by, const std::string& job,
+                                      const std::string& sha256) {
   grpc::ClientContext context;
   set_deadline(context);
+  attach_token(context, {by.task.key, by.token});
   proto::ArtifactQuery query;
   query.set_job(job);
   query.set_sha256(sha256);
@@ -92,11 +95,10 @@ AgentPeer::FileAnswer AgentPeer::find(const std::string& job, const std::string&
 AgentPeer::FileAnswer AgentPeer::put(const Piece& piece, const ArtifactFile& file) {
   grpc::ClientContext context;
   set_deadline(context);
+  attach_token(context, {piece.task, piece.token});
   proto::ArtifactStatus stored;
   const auto writer = stub_->PutArtifact(&context, &stored);
   proto::ArtifactPiece message;
-  *message.mutable_key() = to_proto(piece.task);
-  message.set_token(piece.token);
   *message.mutable_file() = to_proto(file);
   message.set_offset(piece.offset);
   for (std::size_t at = 0; at == 0 || at < piece.data.size(); at += 1000) {
@@ -109,20 +111,21 @@ AgentPeer::FileAnswer AgentPeer::put(const Piece& piece, const ArtifactFile& fil
   return {status, stored.bytes(), stored.complete()};
 }
 
-std::string AgentPeer::get(const std::string& job, const std::string& sha256, std::int64_t offset) {
+AgentPeer::Fetched AgentPeer::get(const WantedTask& by, const std::string& job,
+                                  const std::string& sha256, std::int64_t offset) {
   grpc::ClientContext context;
   set_deadline(context);
+  attach_token(context, {by.task.key, by.token});
   proto::ArtifactQuery query;
   query.set_job(job);
   query.set_sha256(sha256);
   query.set_offset(offset);
   const auto reader = stub_->GetArtifact(&context, query);
-  std::string content;
+  Fetched fetched;
   proto::ArtifactPiece piece;
-  while (reader->Read(&piece)) content += piece.data();
-  const grpc::Status status = reader->Finish();
-  if (!status.ok()) throw std::runtime_error(status.error_message());
-  return content;
+  while (reader->Read(&piece)) fetched.content += piece.data();
+  fetched.status = reader->Finish();
+  return fetched;
 }
 
 }  // namespace trainyard::scheduler

@@ -11,9 +11,10 @@
 
 #include "schemas/proto/agent.grpc.pb.h"
 #include "schemas/types/agent.h"
-#include "tests/process/patience.h"
 
 namespace trainyard::scheduler {
+
+inline bool is_told_to_stop(const WantedTask& task) { return task.stop == StopOrder::stop; }
 
 class AgentPeer {
  public:
@@ -58,11 +59,16 @@ class AgentPeer {
     std::int64_t bytes = 0;
     bool complete = false;
   };
-  FileAnswer find(const std::string& job, const std::string& sha256);
+  FileAnswer find(const WantedTask& by, const std::string& job, const std::string& sha256);
   // In pieces of 1000 bytes; `piece.data` is the file from `piece.offset` on, perhaps not to its
   // end.
   FileAnswer put(const Piece& piece, const ArtifactFile& file);
-  std::string get(const std::string& job, const std::string& sha256, std::int64_t offset);
+  struct Fetched {
+    grpc::Status status;
+    std::string content;
+  };
+  Fetched get(const WantedTask& by, const std::string& job, const std::string& sha256,
+              std::int64_t offset);
 
  private:
   std::unique_ptr<proto::AgentLink::Stub> stub_;

@@ -7,6 +7,7 @@
 #include "scheduler/core/brief.h"
 #include "scheduler/core/cluster.h"
 #include "schemas/wire/agent_codec.h"
+#include "tests/scheduler/core/plain_tokens.h"
 #include "tests/scheduler/loop/yard.h"
 
 using namespace trainyard;
@@ -19,13 +20,13 @@ JobSpec a_large_spec(std::int64_t workers) {
   JobSpec spec = a_job("j", 1).spec;
   spec.worker.replicas = spec.training.replicas_to_aggregate = workers;
   spec.worker.resources = spec.ps.resources = {1, 1, 0};
-  spec.env = {{"A", std::string(32'767, '\x01')}, {"B", std::string(32'767, '\x01')}};
+  spec.env = {{"TF_A", std::string(32'764, '\x01')}, {"TF_B", std::string(32'764, '\x01')}};
   return spec;
 }
 
 // A core with one huge host, which shows whatever it is to have as running.
 struct HugeHost {
-  Cluster cluster = Cluster::restore({}, {}, Time{0});
+  Cluster cluster = Cluster::restore({}, {}, plain_tokens(), Time{0});
   AgentReport report;
   Assignment wanted;
   std::uint64_t jobs = 0;
@@ -53,10 +54,10 @@ struct HugeHost {
     report.generation = wanted.generation;
     report.tasks.clear();
     for (const WantedTask& want : wanted.tasks) {
-      if (want.stop) continue;
+      if (want.stop == StopOrder::stop) continue;
       TaskReport& task = report.tasks.emplace_back();
       task.key = want.task.key;
-      task.token = want.task.token;
+      task.token = want.token;
       task.state = TaskState::running;
       task.pid = 7;
     }
@@ -81,7 +82,8 @@ TEST_CASE("a host is given no more jobs than it can be told of in one message", 
   CHECK(placed < 200);
   CHECK(to_proto(host.wanted).ByteSizeLong() <= agent_message_bytes_max);
 
-  const auto why = host.cluster.explain(JobId{"j-200"}, {Time{1000}, {}});
+  const JobId next{"j-" + std::to_string(placed + 1)};
+  const auto why = host.cluster.explain(next, {Time{1000}, {}});
   REQUIRE(why);
   REQUIRE(why->hosts.size() == 1);
   CHECK_THAT(why->hosts[0].message, Catch::Contains("specs"));
@@ -91,7 +93,6 @@ TEST_CASE("a host is given no more jobs than it can be told of in one message", 
   host.step(ActOnJob{JobId{"j-1"}, JobAction::cancel});
   host.obey();
   CHECK(host.wanted.tasks.size() / 3 == placed);
-  const JobId next{"j-" + std::to_string(placed + 1)};
   CHECK(std::ranges::any_of(host.wanted.tasks,
                             [&](const WantedTask& task) { return task.task.key.job == next; }));
 }

@@ -16,6 +16,7 @@
 
 #include "scheduler/loop/counters.h"
 #include "tests/scheduler/loop/yard.h"
+#include "tests/support/waiting.h"
 
 using namespace trainyard;
 using namespace trainyard::scheduler;
@@ -44,7 +45,7 @@ TEST_CASE("jobs keep their order and their secrets over a restart", "[loop]") {
   const Job third = value_of(yard.submit(a_request())).job;
   CHECK(third.sequence == second.sequence + 1);
   CHECK(value_of(yard.reader().job(first.id)).token_seed == first.token_seed);
-  const JobPage page = value_of(yard.reader().jobs({}, 10, std::nullopt));
+  const JobPage page = value_of(yard.reader().jobs({}, {10}, std::nullopt));
   CHECK(page.jobs.size() == 3);
 }
 
@@ -64,7 +65,7 @@ TEST_CASE("the same key with the same request is the same job, with another one 
   CHECK(again.job.id == job.id);
   request.request_hash = "hash-2";
   CHECK(yard.submit(request).error().code == Code::conflict);
-  CHECK(value_of(yard.reader().jobs({}, 10, std::nullopt)).jobs.size() == 1);
+  CHECK(value_of(yard.reader().jobs({}, {10}, std::nullopt)).jobs.size() == 1);
 }
 
 TEST_CASE("many requests at once with one key make one job", "[loop]") {
@@ -124,12 +125,13 @@ TEST_CASE("a job that is to resume from a checkpoint that is not there is refuse
   const auto request = a_request(R"(, "checkpoint": {"resume_from": "j-0123456789/100"})");
   const auto submitted = yard.submit(request);
   const auto planned =
-      answer_to<Plan>([&](auto done) { yard.scheduler().plan(request.spec, std::move(done)); });
+      answer_to<Planned>([&](auto done) { yard.scheduler().plan(request.spec, std::move(done)); });
 
-  REQUIRE_FALSE(submitted);
-  CHECK(submitted.error().code == Code::invalid);
-  REQUIRE_FALSE(planned);
-  CHECK(planned.error() == submitted.error());
+  REQUIRE(submitted);
+  REQUIRE(submitted->faults.size() == 1);
+  CHECK(submitted->faults[0].pointer == "/checkpoint/resume_from");
+  REQUIRE(planned);
+  CHECK(planned->plan.faults == submitted->faults);
 }
 
 TEST_CASE("questions about jobs, plans and agents are answered", "[loop]") {
@@ -140,9 +142,9 @@ TEST_CASE("questions about jobs, plans and agents are answered", "[loop]") {
       [&](auto done) { yard.scheduler().explain(id, std::move(done)); }));
   REQUIRE(explained);
   CHECK(explained->queue_position == 1);
-  CHECK_FALSE(value_of(answer_to<Plan>([&](auto done) {
+  CHECK_FALSE(value_of(answer_to<Planned>([&](auto done) {
                 yard.scheduler().plan(a_request().spec, std::move(done));
-              })).placeable_now);
+              })).plan.placeable_now);
   CHECK(value_of(yard.agents()).empty());
   CHECK(answer_to<AgentView>([&](auto done) {
           yard.scheduler().set_cordon(AgentId{"nobody"}, true, std::move(done));
@@ -169,7 +171,10 @@ TEST_CASE("an agent address that is taken or makes no sense is an error", "[loop
     return Scheduler::start({.state_dir = folder.path(), .agent_address = address, .limits = {}});
   };
 
-  CHECK(start_at(yard.agent_address()).error().code == Code::unavailable);
+  const Error taken = start_at(yard.agent_address()).error();
+  CHECK(taken.code == Code::unavailable);
+  CHECK(taken.message ==
+        "cannot listen for agents on " + yard.agent_address() + ": Address already in use");
   CHECK(start_at("nonsense").error().code == Code::invalid);
 }
 
@@ -237,17 +242,17 @@ TEST_CASE("on a full disk nothing is answered as done, and it goes on once there
   {
     const FullDisk full(1);
     CHECK(yard.submit(a_request()).error().code == Code::unavailable);
-    CHECK_FALSE(yard.scheduler().ready());
+    CHECK_FALSE(yard.scheduler().readiness().ready());
     CHECK(yard.submit(a_request()).error().code == Code::unavailable);
     CHECK(yard.scheduler().counters().failed_saves > 0);
   }
 
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!yard.scheduler().ready() && std::chrono::steady_clock::now() < deadline) {
+  CHECK(eventually([&] {
     (void)yard.agents();  // each answer is a turn of the loop
-  }
+    return yard.scheduler().readiness().ready();
+  }));
   CHECK(value_of(yard.submit(a_request())).job.state == JobState::queued);
-  CHECK(value_of(yard.reader().jobs({}, 10, std::nullopt)).jobs.size() == 2);
+  CHECK(value_of(yard.reader().jobs({}, {10}, std::nullopt)).jobs.size() == 2);
   CHECK(value_of(yard.act(kept, JobAction::cancel)).state == JobState::cancelled);
 }
 
@@ -256,5 +261,47 @@ TEST_CASE("after stop() every request is refused at once", "[loop]") {
   yard.scheduler().stop();
 
   CHECK(yard.submit(a_request()).error().code == Code::unavailable);
-  CHECK_FALSE(yard.scheduler().ready());
+  CHECK(yard.scheduler().readiness().scheduler == "the scheduler has ended");
+}
+
+TEST_CASE("with a full disk and nothing to save it is not ready, and says why", "[loop][mend-A7]") {
+  Yard yard;
+  const auto wait_for = [&](bool ready) {
+    CHECK(eventually([&] {
+      (void)yard.agents();  // a turn of the loop that saves nothing
+      return yard.scheduler().readiness().ready() == ready;
+    }));
+    return yard.scheduler().readiness();
+  };
+  REQUIRE(wait_for(true).ready());
+  {
+    const FullDisk full(1);
+    const Readiness readiness = wait_for(false);
+    CHECK(readiness.scheduler.empty());
+    CHECK(readiness.database.starts_with("the newest write failed (database: "));
+  }
+  CHECK(wait_for(true).ready());
+  CHECK(value_of(yard.submit(a_request())).job.state == JobState::queued);
+}
+
+TEST_CASE("a scheduler that is stuck is not ready, and is again once it goes on",
+          "[loop][mend-A7]") {
+  const TempFolder folder;
+  const auto scheduler = value_of(Scheduler::start({.state_dir = folder.path("state"),
+                                                    .agent_address = "127.0.0.1:0",
+                                                    .limits = {},
+                                                    .silence_max = Millis{200}}));
+  const auto wait_for = [&](bool ready) {
+    CHECK(eventually([&] { return scheduler->readiness().ready() == ready; }));
+    return scheduler->readiness();
+  };
+  REQUIRE(wait_for(true).ready());
+  std::promise<void> go_on;
+  scheduler->agents([go = go_on.get_future().share()](const auto&) { go.wait(); });
+
+  const Readiness stuck = wait_for(false);
+  CHECK(stuck.scheduler.starts_with("the scheduler's thread has been stuck for "));
+  CHECK(stuck.database.empty());
+  go_on.set_value();
+  CHECK(wait_for(true).ready());
 }

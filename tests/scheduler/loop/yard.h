@@ -1,7 +1,6 @@
 // A Scheduler on a folder of its own, asked and waited for as the API does it.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -14,11 +13,15 @@
 #include "scheduler/store/reader.h"
 #include "tests/scheduler/loop/agent_peer.h"
 #include "tests/scheduler/store/fixtures.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::scheduler {
 
+// Its chief saves nothing when it is suspended: here nobody trains.
 inline NewJob a_request(const std::string& more_spec = "") {
-  const Job job = a_job("j-any", 1, more_spec);
+  Job job = a_job("j-any", 1, more_spec);
+  job.spec.run_policy.save_seconds = 0;
+  job.spec_json = to_json(job.spec);
   return {.spec = job.spec, .spec_json = job.spec_json, .idempotency_key = "", .request_hash = ""};
 }
 
@@ -75,7 +78,7 @@ class Yard {
     // Shared with a poke that may still be running when its subscription ends.
     const auto bell = std::make_shared<Bell>();
     const auto subscription = scheduler_->feed().subscribe(id, [bell] { bell->ring(); });
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const Deadline deadline = in_patience();
     while (!wanted()) {
       if (!bell->wait(deadline)) throw std::runtime_error("waited too long");
     }
@@ -96,7 +99,7 @@ class Yard {
       rung = true;
       changed.notify_one();
     }
-    bool wait(std::chrono::steady_clock::time_point deadline) {
+    bool wait(Deadline deadline) {
       std::unique_lock lock(mutex);
       return changed.wait_until(lock, deadline, [this] { return std::exchange(rung, false); });
     }

@@ -1,8 +1,6 @@
 // A database in a folder of its own, and rows in which every field is set.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,26 +10,11 @@
 #include "scheduler/store/store.h"
 #include "schemas/files/sha256.h"
 #include "schemas/wire/job_spec_json.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::scheduler {
 
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
-    ENSURE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name = "") const { return path_ + "/" + name; }
-  [[nodiscard]] std::string database() const { return path("trainyard.db"); }
-
- private:
-  std::string path_;
-};
+inline std::string database_of(const TempFolder& folder) { return folder.path("trainyard.db"); }
 
 inline Job a_job(const std::string& id, std::uint64_t sequence, const std::string& more_spec = "") {
   const std::string text =
@@ -87,6 +70,7 @@ inline TaskAttempt a_task(const Job& job, Role role, std::int64_t index) {
   task.agent = AgentId{"a1"};
   task.host = "10.0.0.1";
   task.port = 20'001;
+  task.stream_port = 20'002;
   task.resources = {.cpus = 1, .memory_mb = 1024, .gpus = 2};
   task.gpus = {0, 3};
   task.state = TaskState::failed;
@@ -112,7 +96,8 @@ inline AgentRecord an_agent(const std::string& id) {
                 .first_port = 20'000,
                 .last_port = 20'999,
                 .labels = {{"gpu", "h100"}},
-                .agent_version = "0.1.0"};
+                .agent_version = "0.1.0",
+                .allowed_env = {"APP_*"}};
   agent.epoch = 5;
   agent.generation = 17;
   agent.cordoned = true;
@@ -149,7 +134,7 @@ T value_of(Result<T> result) {
 }
 
 inline Store open_store(const TempFolder& folder) {
-  return value_of(Store::open(folder.database()));
+  return value_of(Store::open(database_of(folder)));
 }
 
 // Saves, and ends the test when that fails.

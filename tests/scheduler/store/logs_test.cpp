@@ -2,8 +2,6 @@
 #include "scheduler/store/logs.h"
 
 #include <catch2/catch.hpp>
-#include <fstream>
-#include <iterator>
 
 #include "tests/scheduler/store/fixtures.h"
 
@@ -15,8 +13,7 @@ namespace {
 const TaskKey task{JobId{"j-1"}, 2, Role::worker, 1};
 
 std::string content_of(const Logs& logs) {
-  std::ifstream file(value_of(logs.path(task)));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return trainyard::content_of(value_of(logs.path(task)));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 #include "schemas/files/folder.h"
@@ -30,15 +29,15 @@ std::string shard_of(const std::vector<ShardRange>& ranges) {
       data.append(bytes, sizeof bytes);
     }
   }
-  return encode_safetensors_header(header) + data;
+  return *encode_safetensors_header(header) + data;
 }
 
-struct Yard {
+struct ModelYard {
   TempFolder folder;
   Artifacts artifacts{folder.path("artifacts")};
   Checkpoint checkpoint;
 
-  Yard() {
+  ModelYard() {
     value_of(make_folders(folder.path("artifacts")));
     checkpoint.job = JobId{"j-1"};
     checkpoint.step = 600;
@@ -72,22 +71,17 @@ struct Yard {
   Status write() { return write_model_file(artifacts, checkpoint, model_path()); }
 };
 
-std::string read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 TEST_CASE("the model holds every variable by name, whatever the shards' cuts", "[model_file]") {
-  Yard yard;
+  ModelYard yard;
   yard.put_checkpoint(
       {{{"dense/kernel", "", 0, 7}, {"dense/kernel", "m", 0, 7}, {"scale", "", 0, 1}},
        {{"dense/bias", "", 0, 5}, {"dense/kernel", "", 7, 12}}});
 
   value_of(yard.write());
 
-  const std::string bytes = read_all(yard.model_path());
+  const std::string bytes = content_of(yard.model_path());
   const auto header = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
   REQUIRE(header.entries.size() == 3);
   CHECK(header.entries[0].name == "dense/kernel");
@@ -128,10 +122,10 @@ std::string row_shard(std::int64_t ps, std::int64_t count, std::int64_t claimed_
     header.entries.erase(header.entries.begin());
     data.erase(0, 4);
   }
-  return encode_safetensors_header(header) + data;
+  return *encode_safetensors_header(header) + data;
 }
 
-void put_table(Yard& yard, const std::vector<std::string>& shards) {
+void put_table(ModelYard& yard, const std::vector<std::string>& shards) {
   Manifest manifest;
   manifest.step = 600;
   manifest.job = "j-1";
@@ -149,11 +143,11 @@ void put_table(Yard& yard, const std::vector<std::string>& shards) {
 }  // namespace
 
 TEST_CASE("the rows of a table are there with their ids, shard after shard", "[model_file]") {
-  Yard yard;
+  ModelYard yard;
   put_table(yard, {row_shard(0, 3), row_shard(1, 0), row_shard(2, 2)});
   value_of(yard.write());
 
-  const std::string bytes = read_all(yard.model_path());
+  const std::string bytes = content_of(yard.model_path());
   const auto header = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
   REQUIRE(header.entries.size() == 3);
   CHECK(header.entries[0].name == "rows/ids");
@@ -170,19 +164,19 @@ TEST_CASE("the rows of a table are there with their ids, shard after shard", "[m
   CHECK(rows == std::vector<float>{0, 0.5F, 1, 1.5F, 2, 2.5F, 20, 20.5F, 21, 21.5F});
 }
 
-TEST_CASE("a shard without its rows, or of other rows, is an internal error", "[model_file]") {
+TEST_CASE("a shard without its rows, or of other rows, is refused", "[model_file]") {
   for (const std::string& second : {shard_of({}), row_shard(1, 2, 3)}) {
-    Yard yard;
+    ModelYard yard;
     put_table(yard, {row_shard(0, 3), second});
     const Status status = yard.write();
     REQUIRE_FALSE(status);
-    CHECK(status.error().code == Code::internal);
+    CHECK(status.error().code == Code::conflict);
     CHECK_THAT(status.error().message, Catch::Contains("table"));
   }
 }
 
-TEST_CASE("elements that are missing or there twice are an internal error", "[model_file]") {
-  Yard yard;
+TEST_CASE("elements that are missing or there twice are refused", "[model_file]") {
+  ModelYard yard;
   SECTION("a gap") {
     yard.put_checkpoint(
         {{{"dense/kernel", "", 0, 7}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}},
@@ -208,13 +202,13 @@ TEST_CASE("elements that are missing or there twice are an internal error", "[mo
   const Status written = yard.write();
 
   REQUIRE_FALSE(written);
-  CHECK(written.error().code == Code::internal);
+  CHECK(written.error().code == Code::conflict);
   CHECK(written.error().message.find("j-1/600") != std::string::npos);
-  CHECK(read_all(yard.model_path()).empty());
+  CHECK(content_of(yard.model_path()).empty());
 }
 
 TEST_CASE("a shard or a manifest that is broken is an error, not a crash", "[model_file]") {
-  Yard yard;
+  ModelYard yard;
   yard.put_checkpoint(
       {{{"dense/kernel", "", 0, 12}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}}});
   SECTION("a shard that is no safetensors") { yard.checkpoint.shards = {yard.put("s", "garbage")}; }
@@ -223,4 +217,70 @@ TEST_CASE("a shard or a manifest that is broken is an error, not a crash", "[mod
   SECTION("a shard that is not there") { yard.checkpoint.shards[0].sha256 = sha256_hex("nowhere"); }
 
   CHECK_FALSE(yard.write());
+}
+
+namespace {
+
+// A safetensors file as no encoder of ours makes it.
+std::string hostile_shard(const std::string& header, const std::string& data) {
+  std::string file;
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    file += static_cast<char>((header.size() >> (8 * byte)) & 0xFFU);
+  }
+  return file + header + data;
+}
+
+}  // namespace
+
+TEST_CASE("sizes that overflow are refused, whoever claims them", "[model_file][mend-A3]") {
+  ModelYard yard;
+  Manifest manifest;
+  manifest.step = 600;
+  manifest.job = "j-1";
+  manifest.mode = "sync";
+  const std::int64_t two_to_32 = std::int64_t{1} << 32;
+  std::string shard = shard_of({{"w", "", 0, 4}});
+  SECTION("a shape whose elements are beyond a number") {
+    manifest.variables = {{"w", {two_to_32, two_to_32}}};
+  }
+  SECTION("a shape whose elements are one too many to be a whole") {
+    manifest.variables = {{"w", {std::int64_t{1} << 62, 4}}};
+  }
+  SECTION("many variables that are too much together") {
+    for (int i = 0; i < 9; ++i) {
+      manifest.variables.push_back({"w" + std::to_string(i), {std::int64_t{1} << 42}});
+    }
+  }
+  SECTION("a variable twice") { manifest.variables = {{"w", {4}}, {"w", {4}}}; }
+  SECTION("the metadata's own name") {
+    manifest.variables = {{"__metadata__", {4}}};
+    shard = shard_of({{"__metadata__", "", 0, 4}});
+  }
+  SECTION("a tensor whose name claims more than its bytes") {
+    manifest.variables = {{"w", {4}}};
+    shard = hostile_shard(
+        R"({"w@0:4611686018427387904":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", "");
+  }
+  SECTION("rows without end that take no bytes") {
+    manifest.rows = {{"t", {0}}};
+    shard = hostile_shard(
+        R"({"ids@rows":{"dtype":"U8","shape":[1152921504606846976,0],"data_offsets":[0,0]},)"
+        R"("t@rows":{"dtype":"F32","shape":[1152921504606846976,0],"data_offsets":[0,0]}})",
+        "");
+  }
+  SECTION("ids of one byte each") {
+    manifest.rows = {{"t", {1}}};
+    shard = hostile_shard(R"({"ids@rows":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
+                          R"("t@rows":{"dtype":"F32","shape":[4,1],"data_offsets":[4,20]}})",
+                          std::string(20, '\0'));
+  }
+  yard.checkpoint.shards = {yard.put("s", shard)};
+  manifest.shards = yard.checkpoint.shards;
+  yard.checkpoint.manifest = yard.put("manifest.json", to_json(manifest));
+
+  const Status written = yard.write();
+
+  REQUIRE_FALSE(written);
+  CHECK(written.error().code == Code::conflict);
+  CHECK(written.error().message.starts_with("checkpoint j-1/600: "));
 }

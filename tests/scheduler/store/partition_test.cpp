@@ -31,7 +31,7 @@ TEST_CASE("a partition is there after the server starts again", "[store]") {
     save(store, {SaveJob{job}, SavePartition{job.id, 1, on_ps(2)}});
   }
   const Store store = open_store(folder);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
   CHECK(value_of(reader.partition(job.id)) == PartitionRow{1, on_ps(2)});
   CHECK(value_of(reader.partition(JobId{"none"})) == std::nullopt);
 }
@@ -45,7 +45,7 @@ TEST_CASE("the partition of the next attempt takes the place of the last", "[sto
                SavePartition{other.id, 1, on_ps(1)}});
   save(store, {SavePartition{job.id, 2, on_ps(3)}});
 
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
   CHECK(value_of(reader.partition(job.id)) == PartitionRow{2, on_ps(3)});
   CHECK(value_of(reader.partition(other.id)) == PartitionRow{1, on_ps(1)});
 }
@@ -56,6 +56,6 @@ TEST_CASE("a removed job takes its partition along", "[store]") {
   const Job job = a_job("j-1", 1);
   save(store, {SaveJob{job}, SavePartition{job.id, 1, on_ps(2)}});
   save(store, {RemoveJob{job.id}});
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
   CHECK(value_of(reader.partition(job.id)) == std::nullopt);
 }

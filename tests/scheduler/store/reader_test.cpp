@@ -38,7 +38,7 @@ void save_five_jobs(Store& store) {
 TEST_CASE("a reader shows a job as it was saved, and no other", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
   const Job job = a_job("j-1", 1);
   CHECK(reader.job(job.id).error().code == Code::not_found);
 
@@ -49,19 +49,19 @@ TEST_CASE("a reader shows a job as it was saved, and no other", "[reader]") {
 
 TEST_CASE("a reader cannot be opened where there is no database", "[reader]") {
   const TempFolder folder;
-  CHECK_FALSE(Reader::open(folder.database()));
+  CHECK_FALSE(Reader::open(database_of(folder)));
 }
 
 TEST_CASE("pages go from the newest job to the oldest, each job once", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
   save_five_jobs(store);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
 
-  const JobPage first = value_of(reader.jobs({}, 2, std::nullopt));
-  const JobPage second = value_of(reader.jobs({}, 2, first.next_before));
+  const JobPage first = value_of(reader.jobs({}, {2}, std::nullopt));
+  const JobPage second = value_of(reader.jobs({}, {2}, first.next_before));
   save(store, {SaveJob{a_job("j-6", 6)}});  // a new one does not shift the pages
-  const JobPage third = value_of(reader.jobs({}, 2, second.next_before));
+  const JobPage third = value_of(reader.jobs({}, {2}, second.next_before));
 
   CHECK(ids_of(first) == std::vector<std::string>{"j-5", "j-4"});
   CHECK(ids_of(second) == std::vector<std::string>{"j-3", "j-2"});
@@ -69,22 +69,38 @@ TEST_CASE("pages go from the newest job to the oldest, each job once", "[reader]
   CHECK_FALSE(third.next_before);
 }
 
+TEST_CASE("jobs are found by a part of their name, in either case, and nothing in it is a pattern",
+          "[reader][mend-B11]") {
+  const TempFolder folder;
+  Store store = open_store(folder);
+  save_five_jobs(store);
+  Reader reader = value_of(Reader::open(database_of(folder)));
+  const auto found = [&](const std::string& part) {
+    return ids_of(value_of(reader.jobs({.name_contains = part}, {50}, std::nullopt)));
+  };
+
+  CHECK(found("IFT") == std::vector<std::string>{"j-5"});
+  CHECK(found("fifth") == std::vector<std::string>{"j-5"});
+  CHECK(found("%").empty());
+  CHECK(found("f_fth").empty());
+}
+
 TEST_CASE("a page that ends with the last job names no next page", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
   save_five_jobs(store);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
 
-  CHECK_FALSE(value_of(reader.jobs({}, 5, std::nullopt)).next_before);
+  CHECK_FALSE(value_of(reader.jobs({}, {5}, std::nullopt)).next_before);
 }
 
 TEST_CASE("jobs are filtered by state, name and all labels at once", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
   save_five_jobs(store);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
   const auto find = [&reader](const JobFilter& filter) {
-    return ids_of(value_of(reader.jobs(filter, 10, std::nullopt)));
+    return ids_of(value_of(reader.jobs(filter, {10}, std::nullopt)));
   };
 
   CHECK(find({.state = JobState::succeeded}) == std::vector<std::string>{"j-4", "j-2"});
@@ -100,12 +116,12 @@ TEST_CASE("jobs are filtered by state, name and all labels at once", "[reader]")
 TEST_CASE("pages that make no sense are refused", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
 
-  CHECK(reader.jobs({}, 0, std::nullopt).error().code == Code::invalid);
+  CHECK(reader.jobs({}, {0}, std::nullopt).error().code == Code::invalid);
   JobFilter many;
   many.labels.assign(17, {"k", "v"});
-  CHECK(reader.jobs(many, 10, std::nullopt).error().code == Code::invalid);
+  CHECK(reader.jobs(many, {10}, std::nullopt).error().code == Code::invalid);
 }
 
 TEST_CASE("tasks of one attempt or of all, checkpoints that are committed, counts by state",
@@ -119,7 +135,7 @@ TEST_CASE("tasks of one attempt or of all, checkpoints that are committed, count
   save(store, {SaveTask{a_task(job, Role::worker, 0)}, SaveTask{earlier},
                SaveCheckpoint{a_checkpoint(job, 20)}, SaveCheckpoint{a_checkpoint(job, 10)},
                SaveCheckpoint{a_checkpoint(job, 30, CheckpointState::pending)}});
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
 
   CHECK(value_of(reader.tasks(job.id, std::nullopt)) ==
         std::vector{earlier, a_task(job, Role::worker, 0)});
@@ -145,7 +161,7 @@ TEST_CASE("a job's events are read from any one on, each with its id", "[reader]
   };
   save(store,
        {event("j-1", "one"), event("j-2", "other"), event("j-1", "two"), event("j-1", "three")});
-  Reader reader = value_of(Reader::open(folder.database()));
+  Reader reader = value_of(Reader::open(database_of(folder)));
 
   const auto first = value_of(reader.events(JobId{"j-1"}, 0, 2));
   REQUIRE(first.size() == 2);
@@ -165,8 +181,8 @@ TEST_CASE("a job's events are read from any one on, each with its id", "[reader]
 TEST_CASE("a reader sees nothing of a transaction that was not committed", "[reader]") {
   const TempFolder folder;
   Store store = open_store(folder);
-  Reader reader = value_of(Reader::open(folder.database()));
-  Db db = value_of(Db::open(folder.database(), Access::read_write));
+  Reader reader = value_of(Reader::open(database_of(folder)));
+  Db db = value_of(Db::open(database_of(folder), Access::read_write));
   Transaction open = value_of(Transaction::begin(db));
   value_of(save_job(db, a_job("j-1", 1)));
 

@@ -108,6 +108,28 @@ TEST_CASE("only unfinished jobs, tasks of their current attempt and kept checkpo
   CHECK(saved.checkpoints.empty());
 }
 
+TEST_CASE("jobs that ended are told a few at a time, and those that stay are in nobody's way",
+          "[store][mend-B15]") {
+  const TempFolder folder;
+  Store store = open_store(folder);
+  for (const std::uint64_t sequence : {1, 2, 3, 4}) {
+    Job job = a_job("j-" + std::to_string(sequence), sequence);
+    job.state = sequence == 2 ? JobState::running : JobState::cancelled;
+    job.finished_at = {sequence == 2 ? 0 : 1000};
+    save(store, {SaveJob{job}});
+  }
+
+  const auto first = value_of(store.ended_jobs({.before = {1001}, .limit = 2}));
+  REQUIRE(first.size() == 2);
+  CHECK(first[0].id == JobId{"j-1"});
+  CHECK(first[1].id == JobId{"j-3"});
+  const auto rest = value_of(store.ended_jobs(
+      {.before = {1001}, .after_sequence = first.back().sequence, .limit = 2}));
+  REQUIRE(rest.size() == 1);
+  CHECK(rest[0].id == JobId{"j-4"});
+  CHECK(value_of(store.ended_jobs({.before = {1000}, .limit = 2})).empty());
+}
+
 TEST_CASE("the committed checkpoint that resume_from names is loaded with its job", "[store]") {
   const TempFolder folder;
   Store store = open_store(folder);
@@ -167,10 +189,10 @@ TEST_CASE("a removed job takes all that belongs to it along", "[store]") {
 
   save(store, {RemoveJob{job.id}});
 
-  Db db = value_of(Db::open(folder.database(), Access::read_only));
+  Db db = value_of(Db::open(database_of(folder), Access::read_only));
   for (const std::string table :
-       {"jobs", "job_labels", "idempotency_keys", "tasks", "run_events", "metric_series",
-        "metric_points", "metric_rollbacks", "checkpoints", "partitions", "job_events"}) {
+       {"jobs", "job_labels", "idempotency_keys", "tasks", "run_events", "metric_reports",
+        "metric_rollbacks", "checkpoints", "partitions", "job_events"}) {
     Query query = db.query("SELECT count(*) FROM " + table);
     REQUIRE(query.next());
     INFO(table);
@@ -216,7 +238,7 @@ TEST_CASE("a full database is an error that passes, and the store goes on", "[st
   const Job job = a_job("j-1", 1);
   save(store, {SaveJob{job}});
   {
-    Db db = value_of(Db::open(folder.database(), Access::read_write));
+    Db db = value_of(Db::open(database_of(folder), Access::read_write));
     value_of(
         db.execute("PRAGMA max_page_count = 1"));  // not less than it has: no page may be added
     Status status = ok();
@@ -240,7 +262,7 @@ TEST_CASE("a row that cannot be read back is an internal error that says which",
   save(store, {SaveJob{job}});
   const std::string damage = GENERATE(as<std::string>{}, "state = 'dancing'", "metrics = '{'",
                                       "transitions = '[{}]'", "first_failure = '7'");
-  Db db = value_of(Db::open(folder.database(), Access::read_write));
+  Db db = value_of(Db::open(database_of(folder), Access::read_write));
   value_of(db.execute("UPDATE jobs SET " + damage));
 
   const auto read = store.job(job.id);
@@ -256,7 +278,7 @@ TEST_CASE("a stored spec that is no spec any more is an internal error", "[store
   {
     Store store = open_store(folder);
     save(store, {SaveJob{a_job("j-1", 1)}});
-    Db db = value_of(Db::open(folder.database(), Access::read_write));
+    Db db = value_of(Db::open(database_of(folder), Access::read_write));
     value_of(db.execute(R"(UPDATE jobs SET spec_json = '{"roles": 7}')"));
   }
 
@@ -271,11 +293,11 @@ TEST_CASE("a database of a newer program is refused", "[store]") {
   const TempFolder folder;
   { open_store(folder); }
   {
-    Db db = value_of(Db::open(folder.database(), Access::read_write));
+    Db db = value_of(Db::open(database_of(folder), Access::read_write));
     value_of(db.execute("PRAGMA user_version = 999"));
   }
 
-  const auto store = Store::open(folder.database());
+  const auto store = Store::open(database_of(folder));
 
   REQUIRE_FALSE(store);
   CHECK(store.error().code == Code::conflict);
@@ -284,8 +306,8 @@ TEST_CASE("a database of a newer program is refused", "[store]") {
 
 TEST_CASE("a file that is no database is refused", "[store]") {
   const TempFolder folder;
-  const File file = value_of(File::open(folder.database(), O_WRONLY | O_CREAT));
+  const File file = value_of(File::open(database_of(folder), O_WRONLY | O_CREAT));
   value_of(file.write_at(0, std::string(8192, 'x')));
 
-  CHECK_FALSE(Store::open(folder.database()));
+  CHECK_FALSE(Store::open(database_of(folder)));
 }

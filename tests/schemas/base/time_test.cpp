@@ -6,6 +6,7 @@ using namespace trainyard;
 
 TEST_CASE("a wall time is written as RFC 3339 in UTC with milliseconds", "[base]") {
   CHECK(to_rfc3339({1'763'668'800'123}) == "2025-11-20T20:00:00.123Z");
+  CHECK(to_rfc3339({-34'300'000'000'000}) == "0883-01-28T06:13:20.000Z");  // [mend-A10]
   CHECK(to_rfc3339({1}) == "1970-01-01T00:00:00.001Z");
   CHECK(to_rfc3339({951'782'400'000}) == "2000-02-29T00:00:00.000Z");
 }

@@ -14,24 +14,24 @@ TEST_CASE("a task is named by its role and index, and whole by job and attempt",
   CHECK(to_string(key) == "j7/2/ps/1");
 }
 
-TEST_CASE("tokens differ by job, by attempt and by seed, and stay the same over time", "[types]") {
+TEST_CASE("tokens of before differ by job, by attempt and by seed", "[types]") {
   Job job;
   job.id = JobId{"j7"};
   job.token_seed = 99;
   std::set<std::string> tokens;
   for (std::int64_t attempt = 1; attempt <= 100; ++attempt) {
-    tokens.insert(attempt_token(job, attempt));
-    CHECK(attempt_token(job, attempt) == attempt_token(job, attempt));
+    tokens.insert(token_of_before(job, attempt));
+    CHECK(token_of_before(job, attempt) == token_of_before(job, attempt));
   }
   Job other = job;
   other.token_seed = 100;
-  tokens.insert(attempt_token(other, 1));
+  tokens.insert(token_of_before(other, 1));
   other = job;
   other.id = JobId{"j8"};
-  tokens.insert(attempt_token(other, 1));
+  tokens.insert(token_of_before(other, 1));
 
   CHECK(tokens.size() == 102);
-  CHECK(attempt_token(job, 3).starts_with("j7.3."));
+  CHECK(token_of_before(job, 3).starts_with("j7.3."));
 }
 
 TEST_CASE("worker 0 is the chief, unless there is a chief of its own", "[types]") {

@@ -105,6 +105,54 @@ TEST_CASE("an assignment whose parts do not fit each other is refused", "[wire]"
   CHECK(refused([](Task t) { t.set_restore(0); }));
   CHECK(refused([](Task t) { t.mutable_key()->set_job("another"); }));
   CHECK(refused([](Task t) { t.mutable_key()->set_index(100'000); }));
+  CHECK(refused([](Task t) { t.set_stop(static_cast<proto::StopOrder>(7)); }));
+}
+
+TEST_CASE("an order to stop has the bytes of the bool that it was", "[wire][mend-B4]") {
+  proto::WantedTask message;
+  CHECK(message.SerializeAsString().empty());  // false: to run
+  message.set_stop(proto::STOP);
+  CHECK(message.SerializeAsString() == "\x38\x01");  // field 7, true
+}
+
+TEST_CASE("run events lie in what the report says it has, its end excluded", "[wire]") {
+  AgentReport report;
+  report.agent = AgentId{"a"};
+  report.instance = "i";
+  report.host.address = "h";
+  report.host.first_port = report.host.last_port = 1;
+  TaskReport& task = report.tasks.emplace_back();
+  task.key = {JobId{"j"}, 1, Role::ps, 0};
+  task.events_begin = 10;
+  task.events.push_back({.time = {1}, .offset = 10, .what = PhaseEvent{}});
+  const auto is_taken = [&](std::int64_t first, std::int64_t end) {
+    task.events[0].offset = first;
+    task.events_end = end;
+    return from_proto(sent(to_proto(report))).has_value();
+  };
+
+  CHECK(is_taken(10, 11));
+  CHECK(is_taken(19, 20));
+  CHECK_FALSE(is_taken(20, 20));
+  CHECK_FALSE(is_taken(9, 20));
+}
+
+TEST_CASE("an agent's patterns of variables are few and well formed", "[wire][mend-A8]") {
+  AgentReport report;
+  report.agent = AgentId{"a"};
+  report.instance = "i";
+  report.host.address = "h";
+  report.host.first_port = report.host.last_port = 1;
+  const auto is_taken = [&](std::vector<std::string> patterns) {
+    report.host.allowed_env = std::move(patterns);
+    return from_proto(sent(to_proto(report))).has_value();
+  };
+
+  CHECK(is_taken(std::vector<std::string>(64, "APP_*")));
+  CHECK_FALSE(is_taken(std::vector<std::string>(65, "APP_*")));
+  CHECK_FALSE(is_taken({""}));
+  CHECK_FALSE(is_taken({"A*B"}));
+  CHECK_FALSE(is_taken({std::string(200, 'A')}));
 }
 
 TEST_CASE("texts that are not UTF-8 reach the other side, mended", "[wire]") {
@@ -112,7 +160,7 @@ TEST_CASE("texts that are not UTF-8 reach the other side, mended", "[wire]") {
   report.agent = AgentId{"a"};
   report.instance = "i";
   report.host.address = "h";
-  report.host.last_port = 1;
+  report.host.first_port = report.host.last_port = 1;
   TaskReport& task = report.tasks.emplace_back();
   task.key = {JobId{"j"}, 1, Role::ps, 0};
   task.message = "\xFF";
@@ -134,44 +182,49 @@ TEST_CASE("a report that makes no sense is refused, saying why", "[wire]") {
   using Report = proto::AgentReport&;
 
   for (const std::string name : {"", ".", "..", "a/b", "a b", ".hidden", "é"}) {
-    CHECK(refused([&](Report r) { r.set_agent(name); }).starts_with("agent name must be"));
+    CHECK(refused([&](Report r) { r.set_agent(name); }).starts_with("agent: must be"));
     CHECK(refused([&](Report r) {
             r.mutable_tasks(0)->mutable_key()->set_job(name);
-          }).starts_with("job of a task must be"));
+          }).starts_with("tasks[0]: job of a task must be"));
   }
-  CHECK(refused([](Report r) { r.clear_instance(); }).starts_with("agent instance must be"));
-  CHECK(refused([](Report r) { r.set_epoch(-1); }) == "epoch must be 0 or more, got -1");
-  CHECK(refused([](Report r) { r.mutable_host()->clear_address(); }) == "host address is empty");
+  CHECK(refused([](Report r) { r.clear_instance(); }).starts_with("instance: must be"));
+  CHECK(refused([](Report r) { r.set_epoch(-1); }).starts_with("epoch: must be 0 to"));
+  CHECK(refused([](Report r) { r.mutable_host()->clear_address(); }) ==
+        "host.address: must be the name of a host or an IP address, got \"\"");
   CHECK(refused([](Report r) { r.mutable_host()->mutable_capacity()->set_cpus(-4); }) ==
-        "cpus must be 0 or more, got -4");
-  CHECK(refused([](Report r) { r.mutable_host()->set_last_port(65'536); }).starts_with("ports "));
+        "host.capacity.cpus: must be 0 to 1048576, got -4");
+  CHECK(refused([](Report r) {
+          r.mutable_host()->set_last_port(65'536);
+        }).starts_with("host.last_port: "));
   CHECK(refused([](Report r) { r.mutable_tasks(0)->mutable_key()->set_role("boss"); }) ==
-        "unknown role \"boss\"");
+        "tasks[0]: unknown role \"boss\"");
   CHECK(refused([](Report r) { r.mutable_tasks(0)->mutable_key()->set_attempt(0); }) ==
-        "attempt must be 1 or more, got 0");
-  CHECK(refused([](Report r) { r.mutable_tasks(0)->clear_key(); }).starts_with("job of a task"));
+        "tasks[0]: attempt must be 1 or more, got 0");
+  CHECK(refused([](Report r) {
+          r.mutable_tasks(0)->clear_key();
+        }).starts_with("tasks[0]: job of a task"));
   CHECK(refused([](Report r) {
           r.mutable_tasks(0)->set_state("dancing");
         }).ends_with("unknown state \"dancing\""));
   CHECK(refused([](Report r) {
           r.mutable_tasks(0)->mutable_exit()->set_code(1);
           r.mutable_tasks(0)->mutable_exit()->set_signal(9);
-        }).ends_with("both an exit code and a signal"));
+        }) == "tasks[0].exit: has both an exit code and a signal");
 }
 
 TEST_CASE("run events outside their range or out of order are refused", "[wire]") {
   proto::AgentReport report = report_with_task();
   proto::TaskReport& task = *report.mutable_tasks(0);
   *task.add_events() = task.events(0);
-  CHECK(refusal(report).starts_with("offset of a run event must be"));
+  CHECK(refusal(report).starts_with("tasks[0].events["));
 
   report = report_with_task();
   report.mutable_tasks(0)->set_events_end(report.tasks(0).events_begin());
-  CHECK(refusal(report).starts_with("events_end must be"));
+  CHECK(refusal(report).starts_with("tasks[0].events[0].offset: must be"));
 
   report = report_with_task();
   report.mutable_tasks(0)->mutable_events(0)->set_json("{}");
-  CHECK(refusal(report).starts_with("run event at offset"));
+  CHECK(refusal(report).starts_with("tasks[0]: run event at offset"));
 }
 
 TEST_CASE("a file that would leave its folder is refused", "[wire]") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "schemas/wire/json_text.h"
 #include "tests/schemas/wire/random_values.h"
 
 using namespace trainyard;
@@ -53,4 +54,49 @@ TEST_CASE("what is no name of a tensor is refused", "[wire]") {
     INFO(name);
     CHECK_FALSE(parse_tensor_name(name));
   }
+}
+
+TEST_CASE("a manifest's sizes and counts are bounded", "[wire][mend-A3]") {
+  const auto refusal_of = [](auto change) {
+    RandomValues random(53);
+    Manifest manifest = random.manifest();
+    change(manifest);
+    const auto result = parse_manifest(to_json(manifest));
+    return result ? std::string() : result.error().message;
+  };
+  using M = Manifest&;
+  const std::int64_t two_to_32 = std::int64_t{1} << 32;
+  CHECK(refusal_of([](M) {}).empty());
+  CHECK(refusal_of([](M m) { m.variables = {{"w", {0, 5}}}; }).empty());
+  CHECK(refusal_of([&](M m) {
+          m.variables = {{"w", {two_to_32, two_to_32}}};
+        }).find("the shape of \"w\" is beyond") != std::string::npos);
+  CHECK(refusal_of([&](M m) {
+          m.rows = {{"w", {two_to_32, two_to_32, 0}}};
+        }).find("/rows") != std::string::npos);
+  CHECK(refusal_of([](M m) { m.variables = {{"w", {-1}}}; }).find("/shape/0") != std::string::npos);
+  CHECK(refusal_of([](M m) {
+          m.variables = {{"w", std::vector<std::int64_t>(17, 1)}};
+        }).find("/shape") != std::string::npos);
+  CHECK(refusal_of([](M m) { m.worker_steps.assign(100'001, 0); }).find("/worker_steps") !=
+        std::string::npos);
+  CHECK(refusal_of([](M m) {
+          m.shards.assign(1001, {"s", 1, std::string(64, '0')});
+        }).find("/shards") != std::string::npos);
+  CHECK(refusal_of([](M m) {
+          m.shards = {{"../s", 1, std::string(64, '0')}};
+        }).find("/shards/0") != std::string::npos);
+  CHECK(refusal_of([](M m) {
+          m.shards = {{"s", INT64_MAX, std::string(64, '0')}};
+        }).find("/shards/0") != std::string::npos);
+}
+
+TEST_CASE("a document of more values than memory should be spent on is refused",
+          "[wire][mend-A3]") {
+  std::string many = "[";
+  for (int i = 0; i < 1'000'001; ++i) many += "[],";
+  many += "0]";
+  const auto result = parse_json(many, "it");
+  REQUIRE_FALSE(result);
+  CHECK(result.error().message.find("more than 1000000 values") != std::string::npos);
 }

@@ -180,6 +180,7 @@ JobSpec RandomValues::job_spec() {
   spec.run_policy = {maybe(1, 1'000'000'000),
                      integer(1, 1'000'000'000),
                      integer(0, 3600),
+                     integer(0, 86'400),
                      integer(0, 1000),
                      {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
   const std::string resume[] = {"latest", "none",
@@ -188,7 +189,7 @@ JobSpec RandomValues::job_spec() {
   spec.checkpoint = {
       integer(0, 1'000'000'000'000), integer(0, 1'000'000'000), integer(1, 1000), integer(0, 1000),
       metric[integer(0, 3)],         resume[integer(0, 2)]};
-  for (auto count = integer(0, 3); count > 0; --count) spec.env["V_" + word(20)] = text(50);
+  for (auto count = integer(0, 3); count > 0; --count) spec.env["TF_" + word(20)] = text(50);
   return spec;
 }
 

@@ -6,7 +6,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t number_max = std::int64_t{1} << 62;
+constexpr std::int64_t step_max = std::int64_t{1} << 53;
+constexpr std::int64_t bytes_max = std::int64_t{1} << 48;
+constexpr std::int64_t time_max = 253'402'300'799'999;
 
 }  // namespace
 
@@ -26,7 +29,7 @@ std::map<std::string, double> RandomValues::metrics() {
 }
 
 ArtifactFile RandomValues::artifact() {
-  return {"step-" + word(10) + "/" + word(30), integer(0, number_max), sha256()};
+  return {"step-" + word(10) + "/" + word(30), integer(0, bytes_max), sha256()};
 }
 
 std::vector<ArtifactFile> RandomValues::artifacts() {
@@ -44,13 +47,13 @@ Partition RandomValues::partition() {
   for (auto shares = integer(0, 3); shares > 0; --shares) {
     HeldShare& share = partition.shares.emplace_back();
     share.task = "ps/" + std::to_string(integer(0, 999));
-    share.bytes = integer(0, number_max);
+    share.bytes = integer(0, bytes_max);
     share.transport = printable(20);
     for (auto variables = integer(0, 3); variables > 0; --variables) {
       share.variables.push_back(
-          {"v" + printable(40), integer(0, number_max), integer(0, number_max)});
+          {"v" + printable(40), integer(0, bytes_max), integer(0, bytes_max)});
     }
-    share.variables_left_out = integer(0, number_max);
+    share.variables_left_out = integer(0, bytes_max);
   }
   return partition;
 }
@@ -63,11 +66,13 @@ RunEvent RandomValues::run_event() {
     case 0:
       event.what = PhaseEvent{static_cast<PhaseEvent::Phase>(integer(0, 2)), text(100)};
       break;
-    case 1: event.what = MetricEvent{integer(0, number_max), integer(0, 99), metrics()}; break;
+    case 1: event.what = MetricEvent{integer(0, step_max), integer(0, 99), metrics()}; break;
     case 2:
-      event.what = ShardEvent{
-          integer(0, number_max), artifact(), integer(0, number_max), {integer(0, number_max), 0},
-          integer(0, number_max)};
+      event.what = ShardEvent{integer(0, step_max),
+                              artifact(),
+                              integer(0, step_max),
+                              {integer(0, step_max), 0},
+                              integer(0, step_max)};
       break;
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
@@ -99,12 +104,14 @@ TaskContext RandomValues::task_context() {
   }
   if (context.spec.chief) context.cluster.chief = {"chief:1"};
   context.listen = "0.0.0.0:20001";
+  context.stream_port = coin() ? 20'002 : 0;
   context.folder = "/" + printable(40);
   if (coin()) {
     context.restore = RestoreFrom{"/" + printable(40), integer(0, 99), artifact(), artifacts()};
   }
   context.keep_files = coin();
   context.tasks_return = coin();
+  if (coin()) context.data_cache = {.folder = "/" + printable(40), .bytes_max = integer(0, 99)};
   return context;
 }
 
@@ -130,8 +137,8 @@ TaskReport RandomValues::task_report() {
     task.events.push_back(std::move(event));
   }
   task.log_tail = text(500);
-  task.started_at = {integer(0, number_max)};
-  task.finished_at = {integer(0, number_max)};
+  task.started_at = {integer(0, time_max)};
+  task.finished_at = {integer(0, time_max)};
   return task;
 }
 
@@ -145,12 +152,13 @@ AgentReport RandomValues::agent_report() {
   report.leaving = integer(0, 1) == 1;
   report.host.address = word(20);
   report.host.capacity = {integer(0, 99), integer(0, 99), integer(0, 8)};
-  for (auto count = integer(0, 3); count > 0; --count) {
-    report.host.gpus.push_back({static_cast<int>(count), text(20), integer(0, 99'999)});
+  for (auto count = coin() ? report.host.capacity.gpus : 0; count > 0; --count) {
+    report.host.gpus.push_back({static_cast<int>(count), printable(20), integer(0, 99'999)});
   }
   report.host.first_port = static_cast<int>(integer(1, 30'000));
   report.host.last_port = static_cast<int>(integer(30'000, 65'535));
   report.host.labels = labels();
+  if (coin()) report.host.allowed_env = {"V" + word(20), "W_*"};
   report.host.agent_version = word(10);
   for (auto count = integer(0, 3); count > 0; --count) report.tasks.push_back(task_report());
   return report;
@@ -166,6 +174,7 @@ Assignment RandomValues::assignment() {
                         .tasks = {}};
   for (auto count = integer(0, 3); count > 0; --count) {
     WantedTask wanted;
+    wanted.token = word(60);
     wanted.task = task_context();
     wanted.resources = {integer(0, 99), integer(0, 99), integer(0, 8)};
     wanted.gpus = {0, static_cast<int>(count)};
@@ -178,7 +187,7 @@ Assignment RandomValues::assignment() {
       wanted.restore->manifest = artifact();
       wanted.restore->shards = artifacts();
     }
-    wanted.stop = coin();
+    wanted.stop = static_cast<StopOrder>(integer(0, 2));
     wanted.grace = {integer(0, 99'999)};
     wanted.events_stored = integer(0, number_max);
     assignment.tasks.push_back(std::move(wanted));
@@ -188,13 +197,13 @@ Assignment RandomValues::assignment() {
 
 Manifest RandomValues::manifest() {
   Manifest manifest;
-  manifest.step = integer(0, number_max);
+  manifest.step = integer(0, step_max);
   manifest.attempt = integer(1, 99);
   manifest.job = word(20);
   manifest.spec_hash = sha256();
   manifest.mode = coin() ? "sync" : "async";
   manifest.seed = engine_();
-  manifest.examples_seen = integer(0, number_max);
+  manifest.examples_seen = integer(0, step_max);
   manifest.worker_steps = {integer(0, 99), integer(0, 99)};
   manifest.variables = {{"dense_0/kernel", {784, integer(1, 99)}}, {"scalar", {}}};
   if (coin()) manifest.rows = {{"wide/kernel", {1}}, {"embedding/kernel", {integer(1, 99)}}};

@@ -33,7 +33,7 @@ TEST_CASE("a header is laid out as the format says", "[wire]") {
   SafetensorsHeader header;
   header.entries = {{.name = "b", .shape = {2, 3}}, {.name = "a", .dtype = "I64", .shape = {}}};
   header.metadata = {{"format", "pt"}};
-  const std::string bytes = encode_safetensors_header(header);
+  const std::string bytes = *encode_safetensors_header(header);
 
   CHECK(bytes.size() % 64 == 0);
   CHECK(header.data_start == std::ssize(bytes));
@@ -50,7 +50,7 @@ TEST_CASE("headers come back as they were", "[wire]") {
   RandomValues random(41);
   for (int i = 0; i < 300; ++i) {
     SafetensorsHeader header = random.safetensors_header();
-    const std::string bytes = encode_safetensors_header(header);
+    const std::string bytes = *encode_safetensors_header(header);
     const auto again = decode_safetensors_header(bytes, std::ssize(bytes) + data_bytes(header));
     REQUIRE(again);
     // Tensors without bytes share an offset: any order of them is right.
@@ -103,7 +103,7 @@ TEST_CASE("a length that lies about the file is refused", "[wire]") {
 TEST_CASE("every beginning of a file is refused and none does harm", "[wire]") {
   RandomValues random(43);
   SafetensorsHeader header = random.safetensors_header();
-  const std::string bytes = encode_safetensors_header(header);
+  const std::string bytes = *encode_safetensors_header(header);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     CHECK_FALSE(
         decode_safetensors_header(bytes.substr(0, length), static_cast<std::int64_t>(length)));

@@ -145,6 +145,16 @@ std::vector<SpecCase> bad_trainings() {
        cannot_say},
       {with(R"("training": {"staleness_scaling": 2}, "mode": "async")"),
        {"/training/staleness_scaling"}},
+      {with(R"("training": {"wire": "float16"})"), {"/training/wire"}},
+      {with(R"("training": {"wire": 1})"), {"/training/wire"}},
+      {with(R"("training": {"partitioning": "by_luck"})"), {"/training/partitioning"}},
+      {with(R"("roles": {"worker": 1}, "training": {"strategy": "local", "wire": "onebit"})"),
+       {"/training/wire"}},
+  };
+}
+
+std::vector<SpecCase> bad_micro_batches() {
+  return {
       {with(R"("training": {"global_batch_size": 96})"), {"/training/global_batch_size"}},
       {with(R"("training": {"micro_batch_size": 8})"), {"/training/micro_batch_size"}},
       {with(R"("training": {"batch_size": 9, "global_batch_size": 9, "micro_batch_size": 3})"),
@@ -162,20 +172,20 @@ std::vector<SpecCase> bad_trainings() {
                "roles": {"ps": 1, "worker": 2})"),
        {"/training/micro_batch_size"},
        cannot_say},
-      {with(R"("training": {"wire": "float16"})"), {"/training/wire"}},
-      {with(R"("training": {"wire": 1})"), {"/training/wire"}},
-      {with(R"("training": {"partitioning": "by_luck"})"), {"/training/partitioning"}},
-      {with(R"("roles": {"worker": 1}, "training": {"strategy": "local", "wire": "onebit"})"),
-       {"/training/wire"}},
       {with(R"("mode": "async", "training": {"global_batch_size": 96, "micro_batch_size": 8})"),
-       {"/training/global_batch_size"},
+       {"/training/global_batch_size", "/training/micro_batch_size"},
+       cannot_say},
+      {with(R"("mode": "async", "roles": {"worker": 2}, "training": {"global_batch_size": 96,
+               "batch_size": 8, "replicas_to_aggregate": 1, "epochs": 0})"),
+       {"/training/global_batch_size", "/training/replicas_to_aggregate",
+        "/training/replicas_to_aggregate", "/training/epochs"},
        cannot_say},
   };
 }
 
 std::vector<SpecCase> bad_roles() {
   return {
-      {with(R"("roles": {"worker": 2})"), {"/roles/ps"}},
+      {with(R"("roles": {"ps": 0, "worker": 2})"), {"/roles/ps"}},
       {with(R"("mode": "async", "roles": {"ps": 1, "worker": {"replicas": 2, "min_replicas": 0}})"),
        {"/roles/worker/min_replicas"}},
       {with(R"("mode": "async", "roles": {"ps": 1, "worker": {"replicas": 2, "min_replicas": 3}})"),
@@ -218,6 +228,13 @@ std::vector<SpecCase> bad_policies() {
        {"/env/OK", "/env/1A", "/env/B=C", "/env/LD_PRELOAD", "/env/TRAINYARD_X"}},
       {with(R"("env": {"A": "x\u0000y"})"), {"/env/A"}},
       {with(R"("env": {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"})"), {"/env/CUDA_DEVICE_ORDER"}},
+      {with(R"("env": {"OPENSSL_CONF": "o", "GRPC_TRACE": "all", "PATH": "/", "BASH_ENV": "b",
+               "IFS": "x", "SSL_CERT_FILE": "c", "NCCL_NET_PLUGIN": "p", "OMP_TOOL_LIBRARIES": "l",
+               "CUDA_INJECTION64_PATH": "i", "GLIBC_TUNABLES": "g", "LD_X": "", "HOME": "/"})"),
+       {"/env/OPENSSL_CONF", "/env/GRPC_TRACE", "/env/PATH", "/env/BASH_ENV", "/env/IFS",
+        "/env/SSL_CERT_FILE", "/env/NCCL_NET_PLUGIN", "/env/OMP_TOOL_LIBRARIES",
+        "/env/CUDA_INJECTION64_PATH", "/env/GLIBC_TUNABLES", "/env/LD_X", "/env/HOME"}},
+      {with(R"("checkpoint": {"resume_from": "j-1/newest"})"), {"/checkpoint/resume_from"}},
       {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
   };
 }
@@ -296,11 +313,22 @@ std::vector<SpecCase> good_dense_specs() {
       {with_optimizer(R"({"name": "rmsprop", "rho": 0.5, "epsilon": 1e-7,
          "schedule": {"name": "step", "warmup_steps": 5, "step_size": 10, "gamma": 0.5}})"),
        {}},
+  };
+}
+
+std::vector<SpecCase> good_roles_and_policies() {
+  return {
       {with(R"("roles": {"ps": 3, "worker": 1, "chief": 1, "evaluator": 0})"), {}},
       {with(R"("roles": {"ps": 1, "chief": {"replicas": 1}})"), {}},
+      {with(R"("roles": {"worker": 2})"), {}},
+      {with(R"("roles": {"worker": 2}, "training": {"strategy": "parameter_server"})"), {}},
       {with(R"("roles": {"worker": 1}, "training": {"strategy": "local", "max_steps": 5})"), {}},
       {with(R"("training": {"strategy": "local"}, "roles": {"ps": 0, "worker": 1})"), {}},
       {with(R"("checkpoint": {"resume_from": "job-1/500"}, "env": {"OMP_NUM_THREADS": "2"})"), {}},
+      {with(R"("checkpoint": {"resume_from": "job-1/best"}, "env": {"TRAINYARD_USER_X": "y"})"),
+       {}},
+      {with(R"("checkpoint": {"resume_from": "job-1/latest"}, "env": {"MY_OWN": "an agent's"})"),
+       {}},
       {with(R"("name": "Züge 🚂", "labels": {"a/b": ""}, "mode": "async")"), {}},
       {with(R"("training": {"epochs": 1.0, "seed": 1e3})"),
        {},
@@ -312,15 +340,16 @@ std::vector<SpecCase> good_dense_specs() {
 
 std::vector<SpecCase> good_specs() {
   std::vector<SpecCase> all = good_dense_specs();
-  const std::vector<SpecCase> sparse = good_sparse_specs();
-  all.insert(all.end(), sparse.begin(), sparse.end());
+  for (const auto& more : {good_sparse_specs(), good_roles_and_policies()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
   return all;
 }
 
 std::vector<SpecCase> bad_specs() {
   std::vector<SpecCase> all;
-  for (const auto& cases :
-       {bad_wholes(), bad_models_and_data(), bad_trainings(), bad_roles(), bad_policies()}) {
+  for (const auto& cases : {bad_wholes(), bad_models_and_data(), bad_trainings(),
+                            bad_micro_batches(), bad_roles(), bad_policies()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -83,3 +83,15 @@ TEST_CASE("the parts of a task.json must fit together", "[wire]") {
   value["job"] = "..";
   CHECK(refusal(value).find("/job") != std::string::npos);
 }
+
+TEST_CASE("a task of an all-reduce names all who train", "[wire][mend-A3]") {
+  nlohmann::json value = nlohmann::json::parse(R"({
+    "role": "worker", "index": 0, "cluster": {"worker": ["a:1", "b:1"]},
+    "spec": {"model": "softmax_regression", "dataset": "synthetic_digits",
+             "roles": {"worker": 2}, "training": {"strategy": "all_reduce"}}})");
+  CHECK(parse_task_context(value.dump()));
+  value["cluster"]["worker"] = {"a:1"};
+  const auto refused = parse_task_context(value.dump());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("/cluster/worker must name") != std::string::npos);
+}

@@ -1,6 +1,6 @@
 // Server-sent events read with fetch: unlike EventSource it can begin behind what is already
 // known, by a Last-Event-ID of its own. It reconnects until it is aborted or the server says that
-// there is nothing to follow.
+// there is nothing to follow: by an "end" event, or by a 204.
 import {AwayError, ApiError, send, wasAborted} from './client';
 import {reportAway, serverThere} from './connection';
 
@@ -29,7 +29,7 @@ export async function followEvents(address: string, options: FollowOptions): Pro
   };
   while (!options.signal.aborted) {
     try {
-      await readOnce(address, lastId, options.signal, onEvent);
+      if ((await readOnce(address, lastId, options.signal, onEvent)) === 'ended') return;
     } catch (error) {
       if (options.signal.aborted || wasAborted(error)) return;
       if (error instanceof ApiError && error.status === 400 && lastId !== '') lastId = '';
@@ -49,21 +49,26 @@ async function readOnce(
   lastId: string,
   signal: AbortSignal,
   onEvent: (event: StreamEvent) => void,
-): Promise<void> {
+): Promise<'ended' | 'broken'> {
   const headers: Record<string, string> = {Accept: 'text/event-stream'};
   if (lastId !== '') headers['Last-Event-ID'] = lastId;
   const answer = await send(address, {headers, signal});
-  if (!answer.body) return;
+  if (answer.status === 204) return 'ended';
+  if (!answer.body) return 'broken';
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (;;) {
     const {done, value} = await reader.read();
-    if (done) return;
+    if (done) return 'broken';
     text += value;
     const blocks = text.split('\n\n');
     text = blocks.pop() ?? '';
     for (const block of blocks) {
       const event = parseBlock(block);
+      if (event?.event === 'end') {
+        await reader.cancel();
+        return 'ended';
+      }
       if (event) onEvent(event);
     }
   }

@@ -176,7 +176,7 @@ function optionsOf(
     width: element.clientWidth,
     height: latest.current.height ?? 220,
     legend: {show: false},
-    padding: [10, 12, 0, 0],
+    padding: [10, 28, 0, 0], // right: half of the longest label, which stands under the last tick
     cursor: {
       drag: {x: true, y: false, setScale: false},
       points: {size: 6},

@@ -1,6 +1,7 @@
 #include "runtime/math/ops/activation.h"
 
 #include "runtime/math/ops/cpu/vector_math.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

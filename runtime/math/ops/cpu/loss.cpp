@@ -6,6 +6,7 @@
 #include "runtime/core/portable_math.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 #include "runtime/math/ops/reduction.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

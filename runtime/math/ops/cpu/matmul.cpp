@@ -2,6 +2,7 @@
 #include "runtime/math/ops/matmul.h"
 
 #include "runtime/math/ops/cpu/gemm.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {

@@ -1,4 +1,5 @@
 #include "runtime/math/ops/reduction.h"
+#include "schemas/base/check.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 #include "runtime/math/ops/row_pool.h"
+#include "schemas/base/check.h"
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 #include "runtime/math/ops/sparse_matmul.h"
+#include "schemas/base/check.h"
 
 #include <algorithm>
 

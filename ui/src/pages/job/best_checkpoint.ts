@@ -4,7 +4,7 @@ import type {Checkpoint, Job} from '../../api/types';
 
 export function bestStep(job: Job, checkpoints: Checkpoint[]): number | null {
   const plan = job.spec.checkpoint as {metric?: string} | undefined;
-  const metric = plan?.metric ?? 'loss';
+  const metric = plan?.metric ?? 'test_loss';
   const sign = /loss|error/.test(metric) ? -1 : 1;
   let best: {step: number; value: number} | null = null;
   for (const {step, metrics} of checkpoints) {

@@ -6,8 +6,7 @@ import {curveColor} from '../../charts/colors';
 import {Icon} from '../../parts/icons';
 import {JobPicker} from '../../parts/job_picker';
 import type {ComparedJob} from './chart_groups';
-
-const MOST = 7; // of other jobs: there are eight colours
+import {MOST_COMPARED} from './comparison';
 
 interface ComparePickerProps {
   job: Job;
@@ -37,7 +36,7 @@ export function ComparePicker({job, compared, onCompare}: ComparePickerProps): J
             )}
           </span>
         ))}
-      {ids.length < MOST && (
+      {compared.length < MOST_COMPARED && (
         <JobPicker
           label="Compare with"
           except={[job.id, ...ids]}

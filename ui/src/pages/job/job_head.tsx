@@ -42,10 +42,11 @@ export function JobHead({job, onChange}: {job: Job; onChange(): void}): JSX.Elem
           <Figure name="progress">{formatPercent(status.progress)}</Figure>
           <Figure name="step">{stepsOf(job)}</Figure>
           <Figure name={status.finished_at ? 'ran' : 'ETA'}>{timeLeftOrTaken(job)}</Figure>
-          <Figure name="loss">{formatValue(status.loss)}</Figure>
-          <Figure name="accuracy">
-            {formatValue(status.metrics['test_accuracy'] ?? status.metrics['accuracy'])}
-          </Figure>
+          {losses(job).map(([name, value]) => (
+            <Figure key={name} name={name}>
+              {formatValue(value)}
+            </Figure>
+          ))}
           <Figure name="examples/s">{formatRate(status.examples_per_second)}</Figure>
           <Figure name="attempt">{status.attempt || NOTHING}</Figure>
         </dl>
@@ -61,6 +62,23 @@ function Figure({name, children}: {name: string; children: ComponentChildren}): 
       <dd data-figure={name}>{children}</dd>
     </div>
   );
+}
+
+// Both of the same examples, which their names say: the test split once it was evaluated, until
+// then the newest training batch.
+function losses({status}: Job): Array<[string, number | null | undefined]> {
+  const {metrics, loss} = status;
+  const isTested = 'test_loss' in metrics || 'test_accuracy' in metrics;
+  const figures: Array<[string, number | null | undefined]> = isTested
+    ? [
+        ['test loss', metrics['test_loss']],
+        ['test accuracy', metrics['test_accuracy']],
+      ]
+    : [
+        ['batch loss', loss],
+        ['batch accuracy', metrics['accuracy']],
+      ];
+  return figures.filter(([name, value]) => name.endsWith('loss') || value !== undefined);
 }
 
 function timeLeftOrTaken({status}: Job): string {

@@ -9,8 +9,10 @@ import {Chart} from '../../charts/chart';
 import type {Axis} from '../../charts/curve';
 import {Empty, Loading, tell} from '../../parts/notices';
 import {saveFile} from '../../parts/save_file';
+import {goTo, route} from '../../route';
 import {chartCurves, groupsOf, type ComparedJob} from './chart_groups';
 import {ComparePicker} from './compare_picker';
+import {comparedIn, linkToComparison} from './comparison';
 import type {LiveJob} from './live_job';
 import {MetricTools, type MetricView} from './metric_tools';
 import {restartMarks, startOf} from './restarts';
@@ -19,12 +21,13 @@ const POINTS = 1_500;
 const CSV_POINTS = 100_000;
 const OTHERS_MS = 4_000;
 const SYNC_KEY = 'metrics';
+const CURVES_OF_SEVERAL = 2; // of each job: what was trained on and what was tested on
 
 export function MetricsTab({job, live}: {job: Job; live: LiveJob}): JSX.Element {
   const [view, setView] = useState<MetricView>({axis: 'step', smoothing: 0, isLog: false});
   const [range, setRange] = useState<[number, number] | null>(null);
-  const [compared, setCompared] = useState<string[]>([]);
-  const others = useOthers(compared);
+  const compared = comparedIn(route.value.query, job.id);
+  const {others, missing} = useOthers(compared);
   const zoomed = useZoomed(job, view.axis, range, live);
   const all = live.series.value;
   const own = zoomed ?? all;
@@ -52,7 +55,16 @@ export function MetricsTab({job, live}: {job: Job; live: LiveJob}): JSX.Element 
         onShowAll={() => setRange(null)}
         onCsv={() => void saveCsv(job)}
       />
-      <ComparePicker job={job} compared={jobs} onCompare={setCompared} />
+      <ComparePicker
+        job={job}
+        compared={jobs}
+        onCompare={(ids) => goTo(linkToComparison([job.id, ...ids]))}
+      />
+      {missing.length > 0 && (
+        <p class="fault" role="alert">
+          Not compared, as they cannot be read: {missing.join(', ')}
+        </p>
+      )}
       {groups.length === 0 && (
         <Empty title="No values yet">
           <p>They come with the first steps of the job.</p>
@@ -88,47 +100,82 @@ interface GroupChartProps {
 }
 
 function GroupChart(props: GroupChartProps): JSX.Element {
-  const {names, jobs, view} = props;
+  const {names, view} = props;
+  const [chosen, setChosen] = useState(props.jobs[0]?.id ?? '');
+  // Many curves of each of several jobs tell nothing: one job at a time.
+  const isOneByOne = props.jobs.length > 1 && names.length > CURVES_OF_SEVERAL;
+  const jobs = useMemo(() => {
+    if (!isOneByOne) return props.jobs;
+    return [props.jobs.find((one) => one.id === chosen) ?? props.jobs[0]].filter((one) => !!one);
+  }, [props.jobs, isOneByOne, chosen]);
   const curves = useMemo(
     () => chartCurves(names, jobs, view),
     [names.join(), jobs, view.axis, view.smoothing, view.isLog],
   );
   return (
-    <Chart
-      title={props.title}
-      curves={curves}
-      axis={view.axis}
-      isLog={view.isLog}
-      marks={props.marks}
-      range={props.range}
-      onRange={props.onRange}
-      syncKey={SYNC_KEY}
-    />
+    <>
+      {isOneByOne && (
+        <div class="chips of-job" role="group" aria-label={`${props.title} of`}>
+          {props.jobs.map((one) => (
+            <button
+              key={one.id}
+              type="button"
+              class="chip"
+              title={one.id}
+              aria-pressed={one.id === jobs[0]?.id}
+              onClick={() => setChosen(one.id)}
+            >
+              {one.name}
+            </button>
+          ))}
+        </div>
+      )}
+      <Chart
+        title={props.title}
+        curves={curves}
+        axis={view.axis}
+        isLog={view.isLog}
+        marks={jobs[0]?.id === props.jobs[0]?.id ? props.marks : []}
+        range={props.range}
+        onRange={props.onRange}
+        syncKey={SYNC_KEY}
+      />
+    </>
   );
 }
 
 // The series of the jobs compared with, asked for again while one of them may go on.
-function useOthers(ids: string[]): ComparedJob[] {
+function useOthers(ids: string[]): {others: ComparedJob[]; missing: string[]} {
   const [isLive, setLive] = useState(true);
   const {data} = usePoll(
     async (signal) => {
-      const jobs = await Promise.all(ids.map((id) => get('/v1/jobs/{id}', {path: {id}, signal})));
-      const metrics = await Promise.all(
-        ids.map((id) =>
-          get('/v1/jobs/{id}/metrics', {path: {id}, query: {max_points: POINTS}, signal}),
-        ),
-      );
-      setLive(jobs.some((job) => !isAtRest(job.status.state)));
-      return jobs.map((job, index) => ({
-        id: job.id,
-        name: job.spec.name ?? job.id,
-        series: metrics[index]?.series ?? [],
-        start: startOf(job),
-      }));
+      const asked = await Promise.allSettled(ids.map((id) => readCompared(id, signal)));
+      const read = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      setLive(read.some((one) => !one.isAtRest));
+      return {others: read, missing: ids.filter((_, i) => asked[i]?.status === 'rejected')};
     },
     {everyMs: isLive && ids.length > 0 ? OTHERS_MS : 0, key: ids.join()},
   );
-  return useMemo(() => data ?? [], [data]);
+  return useMemo(() => data ?? {others: [], missing: []}, [data]);
+}
+
+async function readCompared(
+  id: string,
+  signal: AbortSignal,
+): Promise<ComparedJob & {isAtRest: boolean}> {
+  const job = await get('/v1/jobs/{id}', {path: {id}, signal});
+  const metrics = await get('/v1/jobs/{id}/metrics', {
+    path: {id},
+    query: {max_points: POINTS},
+    signal,
+  });
+  return {
+    id: job.id,
+    name: job.spec.name ?? job.id,
+    series: metrics.series,
+    start: startOf(job),
+    isAtRest: isAtRest(job.status.state),
+  };
 }
 
 // A part of the axis with all the points that the server has for it.

@@ -1,15 +1,17 @@
 // The row of filters above the list. Each change is a new address, so a filtered list can be
 // shared.
 import type {JSX} from 'preact';
-import {useRef, useState} from 'preact/hooks';
+import {useEffect, useRef, useState} from 'preact/hooks';
 
 import {JOB_STATES} from '../../api/types';
 import {Icon} from '../../parts/icons';
 import {StateShape} from '../../parts/state_badge';
-import {goTo, linkTo} from '../../route';
+import {goTo, linkTo, replaceWith} from '../../route';
 import {isFiltered, linkToJobs, type JobFilter} from './job_filter';
 
-export function Filters({filter, names}: {filter: JobFilter; names: string[]}): JSX.Element {
+const SEARCH_AFTER_MS = 250; // of no typing
+
+export function Filters({filter}: {filter: JobFilter}): JSX.Element {
   const show = (change: Partial<JobFilter>) =>
     goTo(linkToJobs({...filter, ...change, tokens: []}));
   return (
@@ -26,10 +28,8 @@ export function Filters({filter, names}: {filter: JobFilter; names: string[]}): 
         ))}
       </div>
       <NameFilter
-        key={filter.name}
         name={filter.name}
-        names={names}
-        onName={(name) => show({name})}
+        onName={(name) => replaceWith(linkToJobs({...filter, name, tokens: []}))}
       />
       <LabelFilter labels={filter.labels} onLabels={(labels) => show({labels})} />
       {isFiltered(filter) && (
@@ -53,33 +53,40 @@ function Chip(props: {
   );
 }
 
-function NameFilter(props: {
-  name: string;
-  names: string[];
-  onName(name: string): void;
-}): JSX.Element {
+// The list follows the typing, and the field follows the address (Clear, Back).
+function NameFilter(props: {name: string; onName(name: string): void}): JSX.Element {
   const [text, setText] = useState(props.name);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    props.onName(text.trim());
+  const sent = useRef(props.name);
+  useEffect(() => {
+    if (props.name === sent.current) return;
+    sent.current = props.name;
+    setText(props.name);
+  }, [props.name]);
+  const send = () => {
+    if (text.trim() === sent.current) return;
+    sent.current = text.trim();
+    props.onName(sent.current);
   };
+  useEffect(() => {
+    const timer = setTimeout(send, SEARCH_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
   return (
-    <form class="field-with-icon" onSubmit={submit}>
+    <form
+      class="field-with-icon"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
       <Icon name="search" />
       <input
         type="search"
-        list="job-names"
-        placeholder="Exact name"
-        aria-label="Exact name"
+        placeholder="Part of a name"
+        aria-label="Part of a name"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
-        onChange={() => text.trim() !== props.name && props.onName(text.trim())}
       />
-      <datalist id="job-names">
-        {props.names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
     </form>
   );
 }

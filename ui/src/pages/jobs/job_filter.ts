@@ -4,8 +4,9 @@ import {linkTo} from '../../route';
 
 export interface JobFilter {
   state: JobState | '';
-  name: string;
+  name: string; // a part of it
   labels: string[]; // "key:value"
+  sort: string; // by a column, "-" before it: largest first; "" = newest first
   tokens: string[]; // of the pages on the way here; none on the first
 }
 
@@ -15,6 +16,7 @@ export function filterOf(query: URLSearchParams): JobFilter {
     state: JOB_STATES.find((one) => one === state) ?? '',
     name: query.get('name') ?? '',
     labels: query.getAll('label'),
+    sort: query.get('sort') ?? '',
     tokens: query.getAll('page'),
   };
 }
@@ -24,6 +26,7 @@ export function linkToJobs(filter: JobFilter): string {
     state: filter.state,
     name: filter.name,
     label: filter.labels,
+    sort: filter.sort,
     page: filter.tokens,
   });
 }

@@ -11,14 +11,37 @@ import {Sparkline} from '../../parts/sparkline';
 import {StateBadge} from '../../parts/state_badge';
 import {linkTo} from '../../route';
 import {useLossHistory} from './loss_history';
+import {nextSort} from './sort';
 
 interface JobTableProps {
   jobs: Job[];
   selected: ReadonlySet<string>;
   onSelect(selected: ReadonlySet<string>): void;
+  sort: string;
+  onSort(sort: string): void;
 }
 
-export function JobTable({jobs, selected, onSelect}: JobTableProps): JSX.Element {
+interface Column {
+  title: string;
+  by?: string; // what the rows are sorted by
+  isNumber?: boolean;
+}
+
+const COLUMNS: Column[] = [
+  {title: 'State', by: 'state'},
+  {title: 'Job', by: 'job'},
+  {title: 'Progress', by: 'progress'},
+  {title: 'Step', by: 'step', isNumber: true},
+  {title: 'Loss', by: 'loss', isNumber: true},
+  {title: 'Test accuracy', by: 'accuracy', isNumber: true},
+  {title: 'Curve'},
+  {title: 'Examples/s', by: 'rate', isNumber: true},
+  {title: 'ETA', by: 'eta', isNumber: true},
+  {title: 'Age', by: 'age', isNumber: true},
+];
+
+export function JobTable(props: JobTableProps): JSX.Element {
+  const {jobs, selected, onSelect, sort, onSort} = props;
   const isAll = jobs.every((job) => selected.has(job.id));
   const select = (ids: string[], isOn: boolean) => {
     const next = new Set(selected);
@@ -46,25 +69,9 @@ export function JobTable({jobs, selected, onSelect}: JobTableProps): JSX.Element
                 }
               />
             </th>
-            <th scope="col">State</th>
-            <th scope="col">Job</th>
-            <th scope="col">Progress</th>
-            <th scope="col" class="number">
-              Step
-            </th>
-            <th scope="col" class="number">
-              Loss
-            </th>
-            <th scope="col">Curve</th>
-            <th scope="col" class="number">
-              Examples/s
-            </th>
-            <th scope="col" class="number">
-              ETA
-            </th>
-            <th scope="col" class="number">
-              Age
-            </th>
+            {COLUMNS.map((column) => (
+              <Heading key={column.title} column={column} sort={sort} onSort={onSort} />
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -79,6 +86,34 @@ export function JobTable({jobs, selected, onSelect}: JobTableProps): JSX.Element
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface HeadingProps {
+  column: Column;
+  sort: string;
+  onSort(sort: string): void;
+}
+
+function Heading({column, sort, onSort}: HeadingProps): JSX.Element {
+  const {title, by} = column;
+  const order = by === sort ? 'ascending' : `-${by}` === sort ? 'descending' : undefined;
+  return (
+    <th scope="col" class={column.isNumber ? 'number' : undefined} aria-sort={order}>
+      {by === undefined ? (
+        title
+      ) : (
+        <button
+          type="button"
+          class="sort"
+          title={`Sort the jobs in view by ${title.toLowerCase()}`}
+          onClick={() => onSort(nextSort(by, sort))}
+        >
+          {title}
+          <span aria-hidden="true">{order && (order === 'ascending' ? ' ↑' : ' ↓')}</span>
+        </button>
+      )}
+    </th>
   );
 }
 
@@ -121,22 +156,35 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
       <td class="number cell-step" data-name="step">
         {stepsOf(job)}
       </td>
-      <td class="number cell-loss" data-name="loss">
-        {formatValue(status.loss)}
-      </td>
+      <Figure of="loss" name="loss" text={formatValue(status.loss)} />
+      <Figure
+        of="accuracy"
+        name="test accuracy"
+        text={formatValue(status.metrics['test_accuracy'])}
+      />
       <td class="cell-curve">
         <LossCurve job={job} />
       </td>
-      <td class="number cell-rate" data-name="examples/s">
-        {formatRate(status.examples_per_second)}
-      </td>
-      <td class="number cell-eta" data-name={hasRun(job) ? '' : 'ETA'}>
-        {etaOf(job)}
-      </td>
+      <Figure of="rate" name="examples/s" text={formatRate(status.examples_per_second)} />
+      <Figure of="eta" name={hasRun(job) ? '' : 'ETA'} text={etaOf(job)} />
       <td class="number cell-age" data-name="age">
         <Age time={status.created_at} />
       </td>
     </tr>
+  );
+}
+
+interface FigureProps {
+  of: string;
+  name: string;
+  text: JSX.Element | string;
+}
+
+function Figure({of, name, text}: FigureProps): JSX.Element {
+  return (
+    <td class={`number cell-${of}${text === NOTHING ? ' is-empty' : ''}`} data-name={name}>
+      {text}
+    </td>
   );
 }
 

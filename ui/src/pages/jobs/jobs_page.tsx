@@ -7,11 +7,12 @@ import {usePoll} from '../../api/poll';
 import {isAtRest} from '../../api/types';
 import {Empty, Failed, Loading} from '../../parts/notices';
 import {Icon} from '../../parts/icons';
-import {linkTo, route} from '../../route';
+import {linkTo, replaceWith, route} from '../../route';
 import {Filters} from './filters';
 import {filterOf, isFiltered, linkToJobs, type JobFilter} from './job_filter';
 import {JobTable} from './job_table';
 import {SelectionBar} from './selection_bar';
+import {sorted} from './sort';
 
 const PAGE_LENGTH = 50;
 const LIVE_MS = 2_000;
@@ -27,16 +28,16 @@ export function JobsPage(): JSX.Element {
       setEveryMs(page.items.every((job) => isAtRest(job.status.state)) ? CALM_MS : LIVE_MS);
       return page;
     },
-    {everyMs, key: JSON.stringify(filter)},
+    {everyMs, key: JSON.stringify({...filter, sort: ''})},
   );
-  const jobs = data?.items ?? [];
+  const jobs = sorted(data?.items ?? [], filter.sort);
   const chosen = jobs.filter((job) => selected.has(job.id));
   document.title = 'Jobs · Trainyard';
 
   return (
     <div class="page">
       <h1>Jobs</h1>
-      <Filters filter={filter} names={[...new Set(jobs.map((job) => job.spec.name ?? ''))]} />
+      <Filters filter={filter} />
       {error ? (
         <Refused error={error} retry={refresh} />
       ) : !data ? (
@@ -44,7 +45,13 @@ export function JobsPage(): JSX.Element {
       ) : jobs.length === 0 ? (
         <NoJobs filter={filter} />
       ) : (
-        <JobTable jobs={jobs} selected={selected} onSelect={setSelected} />
+        <JobTable
+          jobs={jobs}
+          selected={selected}
+          onSelect={setSelected}
+          sort={filter.sort}
+          onSort={(sort) => replaceWith(linkToJobs({...filter, sort}))}
+        />
       )}
       <Pages filter={filter} next={data?.next_page_token ?? null} />
       <SelectionBar jobs={chosen} onClear={() => setSelected(new Set())} onDone={refresh} />
@@ -56,7 +63,7 @@ function queryOf(filter: JobFilter): object {
   return {
     limit: PAGE_LENGTH,
     state: filter.state || undefined,
-    name: filter.name || undefined,
+    name_contains: filter.name || undefined,
     label: filter.labels,
     page_token: filter.tokens[filter.tokens.length - 1],
   } as object;
@@ -83,7 +90,7 @@ function NoJobs({filter}: {filter: JobFilter}): JSX.Element {
   if (isFiltered(filter) || filter.tokens.length > 0) {
     return (
       <Empty title="No job matches">
-        <p>No job has this state, exact name and labels.</p>
+        <p>No job has this state, this in its name, and these labels.</p>
         <p>
           <a class="button" href={linkTo(['jobs'])}>
             Show all jobs

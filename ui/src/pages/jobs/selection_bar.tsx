@@ -7,6 +7,8 @@ import {plural} from '../../format/numbers';
 import {confirm} from '../../parts/confirm';
 import {Icon} from '../../parts/icons';
 import {tell} from '../../parts/notices';
+import {goTo} from '../../route';
+import {linkToComparison, MOST_COMPARED} from '../job/comparison';
 
 interface SelectionBarProps {
   jobs: Job[];
@@ -43,6 +45,14 @@ export function SelectionBar({jobs, onClear, onDone}: SelectionBarProps): JSX.El
   return (
     <div class="selection" role="region" aria-label="Selected jobs">
       <span>{plural(jobs.length, 'job')} selected</span>
+      <button
+        type="button"
+        disabled={jobs.length < 2 || jobs.length > MOST_COMPARED}
+        title={`The curves of 2 to ${MOST_COMPARED} jobs beside each other`}
+        onClick={() => goTo(linkToComparison(jobs.map((job) => job.id)))}
+      >
+        Compare
+      </button>
       <button type="button" class="danger" disabled={active.length === 0} onClick={cancel}>
         <Icon name="slash" />
         Cancel {active.length || ''}

@@ -136,7 +136,10 @@ function useCheck(
   const [check, setCheck] = useState<Check>({state: 'none'});
   const [asked, setAsked] = useState(0);
   useEffect(() => {
-    if (!isJson) return;
+    if (!isJson) {
+      setCheck({state: 'none'}); // what was said of another text
+      return;
+    }
     const stop = new AbortController();
     const timer = setTimeout(async () => {
       try {

@@ -18,6 +18,7 @@ const TITLES: Record<string, string> = {
   'several-ps': 'Four parameter servers',
   'two-agents': 'Two hosts',
   'mnist-idx': 'MNIST from files',
+  agaricus: 'Mushrooms, sparse',
 };
 
 // In the order of the titles above; an example without a title has its folder's name.

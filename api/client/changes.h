@@ -1,0 +1,24 @@
+// What a watcher is told of a job's changes of state: each once, in the order in which they were.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/client/job_view.h"
+
+namespace trainyard::client {
+
+class ChangeLines {
+ public:
+  // The changes since the call before, a line each: "14:03:20  stopping  SIGNALLED: worker/1 on …".
+  // A sentence that the line before said is not said again; the last change of a job at rest is
+  // left to the closing words, and so is the sentence of the stop that led to it.
+  std::vector<std::string> next(const JobView& job);
+
+ private:
+  std::optional<StateChange> newest_;  // of those told
+  std::string said_;                   // the sentence of the line before
+};
+
+}  // namespace trainyard::client

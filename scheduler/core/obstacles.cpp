@@ -1,0 +1,124 @@
+#include "scheduler/core/obstacles.h"
+
+#include <algorithm>
+
+#include "schemas/types/env_names.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// RFC 6901: keys of labels have '/', and no '~'.
+std::string below(std::string pointer, std::string_view key) {
+  pointer += '/';
+  for (const char byte : key) pointer += byte == '/' ? std::string("~1") : std::string(1, byte);
+  return pointer;
+}
+
+std::string_view name_of(Asked asked) { return asked == Asked::known ? "known" : "ready"; }
+
+std::string agent_that_is(Asked asked) { return "agent that is " + std::string(name_of(asked)); }
+
+template <class Holds>
+bool none(std::span<const Host> hosts, Holds holds) {
+  return std::ranges::none_of(hosts, holds);
+}
+
+void check_labels(const JobSpec& spec, std::span<const Host> hosts, const std::string& agent,
+                  std::vector<SpecFault>& faults) {
+  const Labels& wanted = spec.scheduling.host_labels;
+  for (const auto& [key, value] : wanted) {
+    const Labels one{{key, value}};
+    if (none(hosts, [&one](const Host& host) { return carries(*host.labels, one); })) {
+      faults.push_back({below("/scheduling/host_labels", key),
+                        "no " + agent + " has the label " + key + "=" + value});
+    }
+  }
+  if (!faults.empty()) return;
+  if (none(hosts, [&wanted](const Host& host) { return carries(*host.labels, wanted); })) {
+    faults.push_back({"/scheduling/host_labels", "no " + agent + " has all of these host_labels"});
+  }
+}
+
+void check_environment(const JobSpec& spec, std::span<const Host> hosts, const std::string& agent,
+                       std::vector<SpecFault>& faults) {
+  for (const auto& [name, value] : spec.env) {
+    if (is_env_allowed_everywhere(name)) continue;
+    const auto allows = [&name = name](const Host& host) {
+      return host.allowed_env != nullptr && is_env_allowed(name, *host.allowed_env);
+    };
+    if (!none(hosts, allows)) continue;
+    faults.push_back(
+        {below("/env", name), "no " + agent + " allows the variable " + name + ": jobs may set " +
+                                  std::string(env_allowed_in_words) +
+                                  ", and what an agent is started with as --allow-env " + name});
+  }
+}
+
+// Of hosts that have its labels and allow its variables.
+void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
+                std::vector<SpecFault>& faults) {
+  const bool is_choosy = !spec.scheduling.host_labels.empty();
+  const std::string agent = agent_that_is(asked) + (is_choosy ? " and has its host_labels" : "");
+  for (const TaskGroup& group : gang_of(spec)) {
+    const auto holds = [&](const Host& host) {
+      return admits(host, spec) && count_that_fit(group, host) > 0;
+    };
+    if (!none(hosts, holds)) continue;
+    const std::string role(name_of(group.role));
+    faults.push_back({"/roles/" + role + "/resources",
+                      "no " + agent + " could hold one " + role + " of " + in_words(group.each)});
+  }
+  if (!faults.empty() || place(spec, hosts)) return;
+  faults.push_back({"/roles", "the agents that are " + std::string(name_of(asked)) +
+                                  (is_choosy ? " and have its host_labels" : "") +
+                                  " could not hold " + gang_in_words(spec) + " even if empty"});
+}
+
+}  // namespace
+
+std::vector<SpecFault> obstacles(const JobSpec& spec, std::span<const Host> empty, Asked asked) {
+  const std::string agent = agent_that_is(asked);
+  std::vector<SpecFault> faults;
+  if (!empty.empty()) check_labels(spec, empty, agent, faults);
+  check_environment(spec, empty, agent, faults);
+  if (!faults.empty() || empty.empty()) return faults;
+  if (none(empty, [&spec](const Host& host) { return admits(host, spec); })) {
+    return {{"/env", "no " + agent + " allows all of these variables and has its host_labels"}};
+  }
+  check_room(spec, empty, asked, faults);
+  return faults;
+}
+
+std::string obstacles_in_words(const JobSpec& spec, std::span<const Host> empty, Asked asked) {
+  std::string words;
+  for (const SpecFault& fault : obstacles(spec, empty, asked)) {
+    words += (words.empty() ? "" : "; ") + fault.message;
+  }
+  return words;
+}
+
+std::string in_words(const Resources& r) {
+  std::string words;
+  const auto add = [&words](const std::string& part) {
+    words += (words.empty() ? "" : ", ") + part;
+  };
+  if (r.cpus > 0) add(counted(r.cpus, "cpu"));
+  if (r.memory_mb > 0) add(std::to_string(r.memory_mb) + " MB of memory");
+  if (r.gpus > 0) add(counted(r.gpus, "gpu"));
+  return words.empty() ? "nothing" : words;
+}
+
+std::string gang_in_words(const JobSpec& spec) {
+  std::string words;
+  for (const TaskGroup& group : gang_of(spec)) {
+    words += (words.empty() ? "" : " and ") + std::to_string(group.replicas) + " " +
+             std::string(name_of(group.role)) + " of " + in_words(group.each);
+  }
+  return words;
+}
+
+}  // namespace trainyard::scheduler

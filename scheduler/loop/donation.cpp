@@ -1,0 +1,75 @@
+#include "scheduler/loop/donation.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "scheduler/core/checkpoints.h"
+#include "schemas/types/retention.h"
+
+namespace trainyard::scheduler {
+namespace {
+
+SpecFault fault_of_name(std::string message) {
+  return {"/checkpoint/resume_from", std::move(message)};
+}
+
+// The step of the checkpoint that `which` means now, of a job that is there.
+Result<std::optional<std::int64_t>> chosen_step(Store& store, const Job& donor,
+                                                std::string_view which) {
+  TRY_ASSIGN(const auto checkpoints, store.committed_checkpoints(donor.id));
+  if (checkpoints.empty()) return std::optional<std::int64_t>();
+  if (which == "latest") return std::optional(checkpoints.back().step);
+  const std::string& metric = donor.spec.checkpoint.metric;
+  std::vector<Ranked> ranked;
+  for (const Checkpoint& one : checkpoints) {
+    ranked.push_back(ranked_by(metric, one.step, one.metrics));
+  }
+  return best_step(best_of(metric), ranked);
+}
+
+// Where resume_from is "<job>/latest" or "<job>/best", it is a step from here on.
+Result<std::vector<SpecFault>> settle_word(Store& store, std::string& resume_from) {
+  const std::size_t slash = resume_from.find('/');
+  if (slash == std::string::npos) return std::vector<SpecFault>();
+  const std::string which = resume_from.substr(slash + 1);
+  if (which != "latest" && which != "best") return std::vector<SpecFault>();
+
+  const JobId id{resume_from.substr(0, slash)};
+  const auto donor = store.job(id);
+  if (!donor && donor.error().code == Code::not_found) {
+    return std::vector{fault_of_name("there is no job " + id.text)};
+  }
+  if (!donor) return donor.error();
+  TRY_ASSIGN(const auto step, chosen_step(store, *donor, which));
+  if (!step) {
+    return std::vector{fault_of_name(
+        "job " + id.text + " has no committed checkpoint" +
+        (which == "best" ? " with the metric " + donor->spec.checkpoint.metric : " yet"))};
+  }
+  resume_from = id.text + '/' + std::to_string(*step);
+  return std::vector<SpecFault>();
+}
+
+}  // namespace
+
+Result<Donation> find_donation(Store& store, JobSpec& spec) {
+  Donation donation;
+  const std::string asked = spec.checkpoint.resume_from;
+  TRY_ASSIGN(donation.faults, settle_word(store, spec.checkpoint.resume_from));
+  const auto named = donor_of(spec);
+  if (!named || !donation.faults.empty()) return donation;
+
+  TRY_ASSIGN(donation.checkpoint, store.committed_checkpoint(named->first, named->second));
+  if (!donation.checkpoint) {
+    donation.faults.push_back(fault_of_name(no_such_checkpoint(*named).message));
+  } else if (spec.training.max_steps && *spec.training.max_steps <= named->second) {
+    donation.faults.push_back({"/training/max_steps", "must be more than " +
+                                                          std::to_string(named->second) +
+                                                          ", the step of checkpoint.resume_from " +
+                                                          asked + ": nothing would be left to do"});
+  }
+  return donation;
+}
+
+}  // namespace trainyard::scheduler

@@ -1,0 +1,21 @@
+// The checkpoint of another job that a spec names in checkpoint.resume_from, found at submit.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scheduler/core/explain.h"
+#include "scheduler/store/store.h"
+
+namespace trainyard::scheduler {
+
+struct Donation {
+  std::optional<Checkpoint> checkpoint;  // nothing where the spec names none
+  std::vector<SpecFault> faults;
+};
+
+// "<job>/latest" and "<job>/best" become "<job>/<step>" in the spec: a job that starts again goes
+// on from the same one, whatever its donor commits meanwhile.
+Result<Donation> find_donation(Store& store, JobSpec& spec);
+
+}  // namespace trainyard::scheduler

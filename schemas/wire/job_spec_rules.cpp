@@ -1,0 +1,296 @@
+// The rules of the job spec that read several fields, or that came later than specs which are
+// stored. Each names what it reads and is skipped where a fault was noted there, so that none
+// computes with a value that was refused. Reading single fields is in *_spec_json.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "schemas/types/env_names.h"
+#include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/spec_names.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+void note(const JsonPlace& place, std::string_view pointer, std::string message) {
+  place.faults.push_back({place.pointer + std::string(pointer), std::move(message)});
+}
+
+// Images of digits and libsvm data have classes; what a csv's labels are is known once it is read.
+void check_model_and_data(const JobSpec& spec, const JsonPlace& place) {
+  const std::string& model = spec.model.name;
+  const std::string& format = spec.dataset.format;
+  const bool sparse = format == "libsvm";
+  if (model == "linear_regression" && (format == "synthetic_digits" || format == "idx" || sparse)) {
+    note(place, "/model",
+         "linear_regression needs real numbers as labels, but the data format " + format +
+             " has classes");
+  }
+  if ((model == "softmax_regression" || model == "mlp") && sparse) {
+    note(place, "/model",
+         model +
+             " needs dense features, but the data format libsvm is sparse; use "
+             "logistic_regression or wide_and_deep");
+  }
+  if (model == "wide_and_deep" && !sparse) {
+    note(place, "/model",
+         "wide_and_deep needs sparse features, the data format libsvm; use mlp for " + format);
+  }
+  if (model == "logistic_regression" && format == "synthetic_digits") {
+    note(place, "/model", "logistic_regression needs two classes, but synthetic_digits has ten");
+  }
+}
+
+// How many of each role a strategy needs.
+void check_roles(const JobSpec& spec, const JsonPlace& place) {
+  const std::string ps = std::to_string(spec.ps.replicas);
+  switch (spec.training.strategy) {
+    case Strategy::parameter_server:
+      if (spec.ps.replicas < 1) {
+        note(place, "/roles/ps", "must be 1 or more with strategy parameter_server, got " + ps);
+      }
+      break;
+    case Strategy::all_reduce:
+      if (spec.ps.replicas > 0) {
+        note(place, "/roles/ps", "must be absent or 0 with strategy all_reduce, got " + ps);
+      }
+      break;
+    case Strategy::local:
+      if (spec.ps.replicas > 0) {
+        note(place, "/roles/ps", "must be absent or 0 with strategy local, got " + ps);
+      }
+      if (spec.chief) note(place, "/roles/chief", "must be absent or 0 with strategy local");
+      if (training_replicas(spec) > 1) {
+        note(place, "/roles/worker", "must be 1 with strategy local");
+      }
+      break;
+  }
+}
+
+void check_that_somebody_trains(const JobSpec& spec, const JsonPlace& place) {
+  if (training_replicas(spec) >= 1) return;
+  note(place, "/roles/worker", "must be 1 or more where there is no chief");
+}
+
+void check_mode(const JobSpec& spec, const JsonPlace& place) {
+  if (spec.training.strategy != Strategy::all_reduce || spec.mode != Mode::async) return;
+  note(place, "/mode", "must be sync with strategy all_reduce");
+}
+
+void check_aggregate(const JobSpec& spec, const JsonPlace& place) {
+  const std::int64_t trainers = training_replicas(spec);
+  if (spec.training.replicas_to_aggregate <= trainers) return;
+  note(place, "/training/replicas_to_aggregate",
+       "must be at most the number of workers, " + std::to_string(trainers) + ", got " +
+           std::to_string(spec.training.replicas_to_aggregate));
+}
+
+// Steps of fewer contributions than there are workers do not go together with everything.
+void check_backup_workers(const JobSpec& spec, const JsonPlace& place) {
+  const TrainingSpec& training = spec.training;
+  if (training.replicas_to_aggregate >= training_replicas(spec)) return;
+  const auto fault = [&](const std::string& why) {
+    note(place, "/training/replicas_to_aggregate",
+         "must be the number of workers, " + std::to_string(training_replicas(spec)) + ", " + why +
+             ", got " + std::to_string(training.replicas_to_aggregate));
+  };
+  if (spec.mode == Mode::async) fault("with mode async, where every push is a step of its own");
+  if (training.strategy == Strategy::all_reduce) {
+    fault("with strategy all_reduce, where each of them holds a share of the parameters");
+  }
+  if (training.global_batch_size) {
+    fault("with global_batch_size, where a step is of all its micro-batches");
+  }
+  if (training.wire == Wire::onebit) {
+    fault("with wire onebit, where what a gradient leaves out is counted on to come with the next");
+  }
+}
+
+// A bound of staleness in sync mode would say nothing, nor would a factor.
+void check_staleness(const JobSpec& spec, const JsonPlace& place) {
+  if (spec.mode == Mode::async) return;
+  if (spec.training.max_staleness) note(place, "/training/max_staleness", "needs mode async");
+  if (spec.training.staleness_scaling != StalenessScaling::none) {
+    note(place, "/training/staleness_scaling", "needs mode async");
+  }
+}
+
+// Within one process nothing travels.
+void check_wire(const JobSpec& spec, const JsonPlace& place) {
+  if (spec.training.wire == Wire::float32 || spec.training.strategy != Strategy::local) return;
+  note(place, "/training/wire",
+       "must be float32 with strategy local, where no gradient travels, got " +
+           std::string(find_name(wire_names, spec.training.wire)));
+}
+
+// A step of equal micro-batches, in place of a batch for each worker.
+void check_micro_batches(const JobSpec& spec, const JsonPlace& place) {
+  constexpr std::int64_t leaves_max = 65'536;
+  const auto& global = spec.training.global_batch_size;
+  const auto& micro = spec.training.micro_batch_size;
+  if (!global && !micro) return;
+  if (spec.mode == Mode::async) {
+    const char* needs_sync = "needs mode sync; async has batch_size, per worker";
+    if (global) note(place, "/training/global_batch_size", needs_sync);
+    if (micro) note(place, "/training/micro_batch_size", needs_sync);
+    return;
+  }
+  if (place.value.contains(json::json_pointer("/training/batch_size"))) {
+    note(place, "/training/batch_size",
+         std::string("must be absent where ") +
+             (global ? "global_batch_size" : "micro_batch_size") + " is given");
+  }
+  if (!micro) {
+    return note(place, "/training/global_batch_size", "needs micro_batch_size beside it");
+  }
+  if (!global) {
+    return note(place, "/training/micro_batch_size", "needs global_batch_size beside it");
+  }
+  if (*micro > *global) {
+    note(place, "/training/micro_batch_size",
+         "must be at most global_batch_size, " + std::to_string(*global) + ", got " +
+             std::to_string(*micro));
+  } else if (*global % *micro != 0) {
+    note(place, "/training/global_batch_size",
+         "must be a multiple of micro_batch_size, " + std::to_string(*micro) + ", got " +
+             std::to_string(*global));
+  } else if (*global / *micro > leaves_max) {
+    note(place, "/training/micro_batch_size",
+         "must leave at most " + std::to_string(leaves_max) + " micro-batches in a step");
+  }
+}
+
+// Micro-batches are shared out among the workers of a sync step.
+void check_shares(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.training.global_batch_size || !spec.training.micro_batch_size) return;
+  const std::int64_t trainers = training_replicas(spec);
+  const std::int64_t leaves = step_leaves(spec);
+  if (leaves == 0 || leaves >= trainers) return;
+  note(place, "/training/micro_batch_size",
+       "leaves " + std::to_string(leaves) + (leaves == 1 ? " micro-batch" : " micro-batches") +
+           " for " + std::to_string(trainers) + " workers: each needs one at least");
+}
+
+// With fewer workers the same must be computed.
+void check_min_replicas(const JobSpec& spec, const JsonPlace& place) {
+  if (!spec.worker.min_replicas) return;
+  if (*spec.worker.min_replicas > spec.worker.replicas) {
+    note(place, "/roles/worker/min_replicas",
+         "must be at most the replicas, " + std::to_string(spec.worker.replicas) + ", got " +
+             std::to_string(*spec.worker.min_replicas));
+  }
+  if (spec.mode == Mode::sync && !spec.training.global_batch_size) {
+    note(place, "/roles/worker/min_replicas",
+         "needs training.global_batch_size in mode sync: with batch_size, which is per worker, "
+         "fewer workers would make another step");
+  }
+}
+
+// What is made already cannot be made undone.
+void check_resumed_step(const JobSpec& spec, const JsonPlace& place) {
+  const auto step = step_named_by(spec.checkpoint.resume_from);
+  if (!step || !spec.training.max_steps || *step <= *spec.training.max_steps) return;
+  note(place, "/training/max_steps",
+       "must be at least " + std::to_string(*step) + ", the step of checkpoint.resume_from, got " +
+           std::to_string(*spec.training.max_steps));
+}
+
+void check_metric(const JobSpec& spec, const JsonPlace& place) {
+  constexpr std::array<std::string_view, 4> metrics{"loss", "accuracy", "test_loss",
+                                                    "test_accuracy"};  // of runtime/role/chief
+  if (std::ranges::find(metrics, spec.checkpoint.metric) != metrics.end()) return;
+  note(place, "/checkpoint/metric",
+       "must be loss, accuracy, test_loss or test_accuracy, got " +
+           describe(json(spec.checkpoint.metric)));
+}
+
+void check_layers(const JobSpec& spec, const JsonPlace& place) {
+  constexpr std::int64_t layer_weights_max = std::int64_t{1} << 31;  // 8 GiB
+  for (std::size_t i = 1; i < spec.model.hidden.size(); ++i) {
+    const std::int64_t weights = spec.model.hidden[i - 1] * spec.model.hidden[i];
+    if (weights <= layer_weights_max) continue;
+    note(place, "/model/hidden/" + std::to_string(i),
+         "times the width before it must be at most 2^31 weights, got " + std::to_string(weights));
+  }
+}
+
+// What agents may allow besides, the scheduler knows.
+void check_environment(const JobSpec& spec, const JsonPlace& place) {
+  for (const auto& [name, value] : spec.env) {
+    if (!is_env_never_allowed(name)) continue;
+    note(place, child_pointer("/env", name),
+         "must not be set: the agent sets it, or it would change which code a task runs; there "
+         "are " +
+             std::string(env_allowed_in_words));
+  }
+}
+
+struct Rule {
+  void (*check)(const JobSpec& spec, const JsonPlace& place);
+  // All fields whose values it uses; "" is none.
+  std::array<std::string_view, 8> reads{};
+};
+
+constexpr std::string_view strategy = "/training/strategy";
+constexpr std::string_view wire = "/training/wire";
+constexpr std::string_view aggregate = "/training/replicas_to_aggregate";
+constexpr std::string_view global_batch = "/training/global_batch_size";
+constexpr std::string_view micro_batch = "/training/micro_batch_size";
+constexpr std::string_view ps = "/roles/ps/replicas";
+constexpr std::string_view workers = "/roles/worker/replicas";
+constexpr std::string_view chiefs = "/roles/chief/replicas";
+
+constexpr Rule rules[] = {
+    {check_model_and_data, {"/model/name", "/dataset/name", "/dataset/format", "/dataset/path"}},
+    {check_roles, {strategy, ps, workers, chiefs}},
+    {check_that_somebody_trains, {workers, chiefs}},
+    {check_mode, {strategy, "/mode"}},
+    {check_aggregate, {aggregate, workers, chiefs}},
+    {check_backup_workers, {aggregate, workers, chiefs, "/mode", strategy, global_batch, wire}},
+    {check_staleness, {"/mode", "/training/max_staleness", "/training/staleness_scaling"}},
+    {check_wire, {wire, strategy}},
+    {check_micro_batches, {"/mode", global_batch, micro_batch}},
+    {check_shares, {"/mode", global_batch, micro_batch, workers, chiefs}},
+    {check_min_replicas, {"/roles/worker/min_replicas", workers, "/mode", global_batch}},
+    {check_resumed_step, {"/checkpoint/resume_from", "/training/max_steps"}},
+};
+constexpr Rule later_rules[] = {
+    {check_metric, {"/checkpoint/metric"}},
+    {check_layers, {"/model/hidden"}},
+    {check_environment},  // name by name: those that are none are not among these
+};
+
+bool is_within(std::string_view pointer, std::string_view outer) {
+  return pointer.starts_with(outer) &&
+         (pointer.size() == outer.size() || pointer[outer.size()] == '/');
+}
+
+// Whether what the rule reads is as it was given: nothing in it was refused, nor what it is in.
+bool may_read(const Rule& rule, const JsonPlace& place, std::span<const Fault> faults) {
+  return std::ranges::none_of(rule.reads, [&](std::string_view field) {
+    if (field.empty()) return false;
+    const std::string read = place.pointer + std::string(field);
+    return std::ranges::any_of(faults, [&read](const Fault& fault) {
+      return fault.kind == FaultKind::wrong &&
+             (is_within(read, fault.pointer) || is_within(fault.pointer, read));
+    });
+  });
+}
+
+}  // namespace
+
+void check_rules(const JobSpec& spec, const JsonPlace& place, Source source) {
+  // What a rule finds does not keep others from being heard: all values are good by themselves.
+  const std::vector<Fault> of_fields = place.faults;
+  const auto apply = [&](std::span<const Rule> some) {
+    for (const Rule& rule : some) {
+      if (may_read(rule, place, of_fields)) rule.check(spec, place);
+    }
+  };
+  apply(rules);
+  if (source == Source::submitted) apply(later_rules);
+}
+
+}  // namespace trainyard

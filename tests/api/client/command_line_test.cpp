@@ -1,0 +1,216 @@
+// The command line of the program `trainyard`: where options may stand, what several ids do, and
+// what is wrong usage.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/api/client/peer.h"
+#include "tests/api/client/program.h"
+#include "tests/support/temp_folder.h"
+
+namespace trainyard::client {
+namespace {
+
+std::string job(const std::string& id, const std::string& state) {
+  return R"({"id":")" + id + R"(","version":1,"spec":{"name":"n"},"status":{"state":")" + state +
+         R"("}})";
+}
+std::string answer(const std::string& body) { return http_answer("200 OK", body); }
+
+std::string first_line(const std::string& request) { return request.substr(0, request.find('\r')); }
+
+}  // namespace
+
+TEST_CASE("what is common to all commands may be written anywhere", "[client][mend-B10]") {
+  for (const std::string arguments : {"--server URL get --json j1", "get --server URL --json j1",
+                                      "get j1 --json --server URL", "get --json j1 --server=URL"}) {
+    Peer peer({answer(job("j1", "queued"))});
+    std::string words = arguments;
+    words.replace(words.find("URL"), 3, peer.url());
+    INFO(words);
+    CHECK(run(words).exit_code == 0);
+    CHECK(peer.requests().size() == 1);
+  }
+  const TempFolder folder;
+  folder.write("c.json", R"({"server": "http://in-file.invalid"})");
+  CHECK_THAT(run("list --config " + folder.path("c.json")).errors,
+             Catch::Contains("in-file.invalid"));
+  for (const std::string words : {"--version", "list --version", "get j1 --version"}) {
+    const Run told = run(words);
+    CHECK(told.exit_code == 0);
+    CHECK_THAT(told.output, Catch::Matches("trainyard \\d+\\.\\d+\\.\\d+\n"));
+  }
+  CHECK_THAT(run("get j1 --help").output, Catch::Contains("Show jobs"));
+}
+
+TEST_CASE("a command that there is not is wrong usage, whatever stands beside it",
+          "[client][mend-B10]") {
+  for (const std::string words :
+       {"frob", "frob j1", "--server http://127.0.0.1:1 frob", "frob --help", "frob --json",
+        "frob --server http://127.0.0.1:1"}) {
+    const Run done = run(words);
+    INFO(words);
+    CHECK(done.exit_code == 2);
+    CHECK(done.output.empty());
+    CHECK_THAT(done.errors, Catch::Contains("there is no command \"frob\""));
+  }
+  CHECK(run("agents frob").exit_code == 2);
+  CHECK(run("list frob").exit_code == 2);
+  CHECK(run("list --frob").exit_code == 2);
+  CHECK(run("get").exit_code == 2);
+  CHECK(run("cancel").exit_code == 2);
+  CHECK(run("cancel j1 --label a=b").exit_code == 2);
+}
+
+TEST_CASE("several ids are done one after another, a refused one does not keep the others back",
+          "[client][mend-B10]") {
+  Peer peer({answer(job("j1", "stopping")),
+             http_answer("404 Not Found", R"({"detail":"there is no such job"})"),
+             answer(job("j3", "cancelled"))});
+
+  const Run done = run("cancel j1 j2 j3 --server " + peer.url());
+
+  CHECK(done.exit_code == 1);
+  CHECK(done.output == "j1 stopping\nj3 cancelled\n");
+  CHECK(done.errors == "trainyard: j2: there is no such job\n");
+}
+
+TEST_CASE("a server that is away is named once, however many jobs were meant",
+          "[client][mend-B10]") {
+  const Run done = run("cancel j1 j2 j3 --server http://127.0.0.1:1");
+  CHECK(done.exit_code == 1);
+  CHECK(done.errors ==
+        "trainyard: no server answers at http://127.0.0.1:1 (start one with `trainyard local`, or "
+        "name it with --server)\n  not done: j1 j2 j3\n");
+}
+
+TEST_CASE("a label stands for all jobs that have it and that the action concerns",
+          "[client][mend-B10]") {
+  Peer peer({answer(R"({"items":[)" + job("j3", "queued") + "," + job("j2", "failed") + "," +
+                    job("j1", "suspended") + R"(],"next_page_token":null})"),
+             answer(job("j3", "cancelled")), answer(job("j1", "cancelled"))});
+
+  const Run done = run("cancel --label team:vision --server " + peer.url());
+
+  CHECK(done.exit_code == 0);
+  CHECK(done.output == "j3 cancelled\nj1 cancelled\n");
+  REQUIRE(peer.requests().size() == 3);
+  CHECK(first_line(peer.requests()[0]) == "GET /v1/jobs?limit=100&label=team%3Avision HTTP/1.1");
+  CHECK(first_line(peer.requests()[1]) == "POST /v1/jobs/j3/cancel HTTP/1.1");
+  CHECK(first_line(peer.requests()[2]) == "POST /v1/jobs/j1/cancel HTTP/1.1");
+
+  Peer empty({answer(R"({"items":[]})")});
+  const Run none = run("cancel --label team:vision --server " + empty.url());
+  CHECK(none.exit_code == 0);
+  CHECK(none.errors == "There is no job with this label to cancel\n");
+}
+
+TEST_CASE("delete removes jobs, cordon and uncordon speak to agents", "[client][mend-B10]") {
+  Peer jobs({http_answer("204 No Content", ""), http_answer("204 No Content", "")});
+  const Run deleted = run("delete j1 j2 --server " + jobs.url());
+  CHECK(deleted.exit_code == 0);
+  CHECK(deleted.output == "j1 deleted\nj2 deleted\n");
+  CHECK(first_line(jobs.requests().at(0)) == "DELETE /v1/jobs/j1 HTTP/1.1");
+
+  Peer agents({answer(R"({"id":"box/1"})"), answer(R"({"id":"b"})"), answer(R"({"id":"b"})"),
+               http_answer("204 No Content", "")});
+  const std::string server = " --server " + agents.url();
+  CHECK(run("cordon box/1 b" + server).output == "box/1 cordoned\nb cordoned\n");
+  CHECK(run("uncordon b" + server).output == "b uncordoned\n");
+  CHECK(run("agents delete b" + server).output == "b deleted\n");
+  CHECK(first_line(agents.requests().at(0)) == "POST /v1/agents/box%2F1/cordon HTTP/1.1");
+  CHECK(first_line(agents.requests().at(2)) == "POST /v1/agents/b/uncordon HTTP/1.1");
+  CHECK(first_line(agents.requests().at(3)) == "DELETE /v1/agents/b HTTP/1.1");
+}
+
+TEST_CASE("agents are listed over as many pages as it takes", "[client][mend-B10]") {
+  Peer peer({answer(R"({"items":[{"id":"a","state":"ready"}],"next_page_token":"a/1"})"),
+             answer(R"({"items":[{"id":"b","state":"down"}],"next_page_token":null})")});
+
+  const Run done = run("agents --server " + peer.url());
+
+  CHECK_THAT(done.output, Catch::Contains("\na ") && Catch::Contains("\nb "));
+  CHECK(first_line(peer.requests().at(1)) == "GET /v1/agents?page_token=a%2F1 HTTP/1.1");
+}
+
+TEST_CASE("metrics are a row each, or all points", "[client][mend-B10]") {
+  const std::string series =
+      R"({"series":[{"name":"loss","points":[{"step":10,"value":2.5},{"step":20,"value":0.5},)"
+      R"({"step":1030,"value":0.75}]},{"name":"odd","points":[{"step":10,"value":null}]}]})";
+  Peer peer({answer(series), http_answer("200 OK", "name,step,time,value\nloss,10,,2.5\n"),
+             answer(series)});
+  const std::string server = " --server " + peer.url();
+
+  CHECK(run("metrics j1 --names loss,odd" + server).output ==
+        "METRIC   STEP    LAST  LOWEST  HIGHEST\n"
+        "loss    1,030  0.7500  0.5000   2.5000\n"
+        "odd        10       -       -        -\n");
+  CHECK(run("metrics j1 --csv --from-step 5" + server).output ==
+        "name,step,time,value\nloss,10,,2.5\n");
+  CHECK_THAT(run("metrics j1 --json" + server).output, Catch::Contains("\"step\": 1030"));
+  CHECK(first_line(peer.requests().at(0)) ==
+        "GET /v1/jobs/j1/metrics?max_points=1000&names=loss%2Codd HTTP/1.1");
+  CHECK_THAT(peer.requests().at(1), Catch::Contains("Accept: text/csv\r\n") &&
+                                        Catch::Contains("max_points=1000&from_step=5 "));
+}
+
+TEST_CASE("broken JSON in a spec is refused with the file, the line and the column",
+          "[client][mend-B10]") {
+  const TempFolder folder;
+  folder.write("job.json", "{\n  \"model\": \"mlp\",\n  \"mode\": sync\n}\n");
+
+  const Run done = run("submit --server http://127.0.0.1:1 " + folder.path("job.json"));
+
+  CHECK(done.exit_code == 1);
+  CHECK(done.errors == "trainyard: " + folder.path("job.json") +
+                           ": not JSON: line 3, column 11: invalid literal\n");
+  CHECK_THAT(run("submit -").errors, Catch::Contains("standard input: not JSON: line 1, column 1"));
+}
+
+TEST_CASE("a tail of -1 asks for the whole log, and a wrong one is told its bounds",
+          "[client][mend-B10]") {
+  Peer peer({answer("all\n")});
+  CHECK(run("logs j1 --tail -1 --server " + peer.url()).output == "all\n");
+  CHECK(first_line(peer.requests().at(0)) == "GET /v1/jobs/j1/logs?tail=-1 HTTP/1.1");
+  const Run wrong = run("logs j1 --tail -2");
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.errors, Catch::Contains("-1"));
+  CHECK(wrong.errors.size() < 160);
+}
+
+TEST_CASE("a download keeps the letters of a job's name and asks before it replaces a file",
+          "[client][mend-B10]") {
+  const TempFolder folder;
+  const std::string named =
+      R"({"id":"j1","spec":{"name":"训练/größe"},"status":{"state":"succeeded"}})";
+  Peer peer({answer(named), http_answer("404 Not Found", R"({"detail":"no checkpoint"})"),
+             answer(named)});
+  const std::string there = "cd " + folder.path("") + " &&";
+
+  const Run none = run("download j1 --server " + peer.url(), there);
+  CHECK(none.errors == "trainyard: no checkpoint\n");
+  folder.write("训练-größe.safetensors", "mine");
+  const Run refused = run("download j1 --server " + peer.url(), there);
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.errors, Catch::Contains("训练-größe.safetensors is there already: --force"));
+  CHECK(content_of(folder.path("训练-größe.safetensors")) == "mine");
+}
+
+TEST_CASE("get shows several jobs, and says of which examples a figure is", "[client][mend-B10]") {
+  const auto shown = [](const std::string& id) {
+    return answer(R"({"id":")" + id +
+                  R"(","status":{"state":"running","metrics":{"accuracy":0.5,"loss":1,)"
+                  R"("test_accuracy":0.25}}})");
+  };
+  const std::string no_tasks = R"({"items":[]})";
+  Peer peer({shown("j1"), answer(no_tasks), shown("j2"), answer(no_tasks)});
+
+  const Run done = run("get j1 j2 --server " + peer.url());
+
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.output, Catch::Contains("id                        j1\n") &&
+                              Catch::Contains("\n\nid                        j2\n") &&
+                              Catch::Contains("accuracy (training batch) 0.5000\n") &&
+                              Catch::Contains("test_accuracy             0.2500\n"));
+}
+
+}  // namespace trainyard::client
