@@ -51,6 +51,30 @@ Result<std::vector<SpecFault>> settle_word(Store& store, std::string& resume_fro
   return std::vector<SpecFault>();
 }
 
+// Whether both have the same variables, as far as the specs tell: data sets give shapes, too.
+bool alike(const ModelSpec& one, const ModelSpec& other) {
+  return one.name == other.name && one.hidden == other.hidden &&
+         one.embedding_size == other.embedding_size;
+}
+
+// A model for an error message: "mlp [128, 64]".
+std::string words_of(const ModelSpec& model) {
+  std::string widths;
+  for (const std::int64_t width : model.hidden) {
+    widths += (widths.empty() ? " [" : ", ") + std::to_string(width);
+  }
+  return model.name + widths + (widths.empty() ? "" : "]");
+}
+
+// None where the job that committed the checkpoint trains the model of `spec`.
+Result<std::vector<SpecFault>> faults_of_model(Store& store, const JobSpec& spec,
+                                               const JobId& from) {
+  TRY_ASSIGN(const Job donor, store.job(from));
+  if (alike(spec.model, donor.spec.model)) return std::vector<SpecFault>();
+  return std::vector{fault_of_name(spec.checkpoint.resume_from + " is of another model: " +
+                                   words_of(donor.spec.model) + ", not " + words_of(spec.model))};
+}
+
 }  // namespace
 
 Result<Donation> find_donation(Store& store, JobSpec& spec) {
@@ -68,6 +92,10 @@ Result<Donation> find_donation(Store& store, JobSpec& spec) {
                                                           std::to_string(named->second) +
                                                           ", the step of checkpoint.resume_from " +
                                                           asked + ": nothing would be left to do"});
+  }
+  if (donation.checkpoint) {
+    TRY_ASSIGN(const auto faults, faults_of_model(store, spec, named->first));
+    donation.faults.insert(donation.faults.end(), faults.begin(), faults.end());
   }
   return donation;
 }

@@ -31,10 +31,11 @@ FieldOfFire::~FieldOfFire() {
 FieldOfFire::End FieldOfFire::train(std::vector<Kill> kills) {
   ledger_.clear();
   const std::string id = yard_.submit(round_.spec);
+  started_again_.clear();
   saboteur_.plan(std::move(kills));
   wait_until_it_succeeds(id);
+  saboteur_.stop();
   End end{.model = {}, .struck = saboteur_.struck(), .counts = saboteur_.counts()};
-  saboteur_.plan({});
   start_again_who_died();  // at the very end
   if (round_.keeps_bytes) {
     end.model = yard_.model_sha256(id);
@@ -71,10 +72,21 @@ void FieldOfFire::wait_until_it_succeeds(const std::string& id) {
 }
 
 void FieldOfFire::start_again_who_died() {
-  const Deadline now = std::chrono::steady_clock::now();
-  if (yard_.server().wait(now)) watch_.over([this] { yard_.start_server(); });
-  if (yard_.has_agent("a") && !yard_.agent("a").wait(now)) return;
+  if (yard_.server().wait(death_of("server"))) {
+    ++started_again_["server"];
+    watch_.over([this] { yard_.start_server(); });
+  }
+  if (yard_.has_agent("a")) {
+    if (!yard_.agent("a").wait(death_of("agent"))) return;
+    ++started_again_["agent"];
+  }
   watch_.over([this] { yard_.start_agent("a", {"--cpus", "8", "--transport", round_.transport}); });
+}
+
+// Who was struck is dead in a moment, though it may answer until then; who was not, is dead or not.
+Deadline FieldOfFire::death_of(const std::string& role) {
+  const auto struck = std::ranges::count(saboteur_.struck(), role, &ProtocolPoint::role);
+  return struck > started_again_[role] ? in_seconds(10) : std::chrono::steady_clock::now();
 }
 
 }  // namespace trainyard::e2e

@@ -1,6 +1,7 @@
 // A yard whose programs a saboteur watches, and what its jobs end with all the same.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,6 +10,7 @@
 #include "tests/e2e/ledger.h"
 #include "tests/e2e/saboteur.h"
 #include "tests/e2e/yard.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::e2e {
 
@@ -39,9 +41,11 @@ class FieldOfFire {
  private:
   void wait_until_it_succeeds(const std::string& id);
   void start_again_who_died();
+  Deadline death_of(const std::string& role);  // how long its end is waited for
 
   Round round_;
   Saboteur saboteur_;
+  std::map<std::string, std::ptrdiff_t> started_again_;  // by role, since the kills were planned
   Ledger ledger_;
   CallWatch watch_;
   Yard yard_;

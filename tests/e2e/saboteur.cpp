@@ -102,6 +102,12 @@ void Saboteur::plan(std::vector<Kill> kills) {
   dies_next_.reset();
 }
 
+void Saboteur::stop() {
+  const std::lock_guard lock(mutex_);
+  kills_.clear();
+  dies_next_.reset();
+}
+
 std::vector<ProtocolPoint> Saboteur::struck() {
   const std::lock_guard lock(mutex_);
   return struck_;

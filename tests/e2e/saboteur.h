@@ -34,6 +34,8 @@ class Saboteur {
 
   // In that order. Those of before that did not come about are forgotten.
   void plan(std::vector<Kill> kills);
+  // Nobody is killed from now on: who was struck has been sent its signal.
+  void stop();
   // What its victims were about to do, since plan().
   std::vector<ProtocolPoint> struck();
   // How often each point has been come to since plan().

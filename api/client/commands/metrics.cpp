@@ -69,8 +69,13 @@ Result<int> print_metrics(Rest& rest, const MetricsOptions& options) {
                {"LAST", Align::right},
                {"LOWEST", Align::right},
                {"HIGHEST", Align::right}});
-  for (const nlohmann::json& series : list_of(answer, "series")) add_row(table, series);
+  const nlohmann::json& all_series = list_of(answer, "series");
+  for (const nlohmann::json& series : all_series) add_row(table, series);
   std::fputs(table.text(output_columns()).c_str(), stdout);
+  if (all_series.empty()) {
+    std::fprintf(stderr, "Job %s has no %s of these steps yet\n", printable(options.id).c_str(),
+                 options.names.empty() ? "metrics" : printable(options.names).c_str());
+  }
   return exit_done;
 }
 

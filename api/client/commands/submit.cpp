@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "api/client/commands/command.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct SubmitOptions {
   std::string file;
-  std::string name;
+  std::optional<std::string> name;
   std::string idempotency_key;
   bool watch = false;
   bool dry_run = false;
@@ -44,10 +45,11 @@ Result<std::string> read_spec(const std::string& file) {
 }
 
 // What is no object goes to the server as it is, whose words about it are better than ours.
-std::string with_name(const std::string& spec, const std::string& name) {
+std::string with_name(const std::string& spec, const std::optional<std::string>& name) {
+  if (!name) return spec;
   nlohmann::json document = nlohmann::json::parse(spec, nullptr, false);
-  if (name.empty() || !document.is_object()) return spec;
-  document["name"] = name;
+  if (!document.is_object()) return spec;
+  document["name"] = *name;
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

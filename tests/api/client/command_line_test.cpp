@@ -137,7 +137,7 @@ TEST_CASE("metrics are a row each, or all points", "[client][mend-B10]") {
       R"({"series":[{"name":"loss","points":[{"step":10,"value":2.5},{"step":20,"value":0.5},)"
       R"({"step":1030,"value":0.75}]},{"name":"odd","points":[{"step":10,"value":null}]}]})";
   Peer peer({answer(series), http_answer("200 OK", "name,step,time,value\nloss,10,,2.5\n"),
-             answer(series)});
+             answer(series), answer(R"({"series":[]})")});
   const std::string server = " --server " + peer.url();
 
   CHECK(run("metrics j1 --names loss,odd" + server).output ==
@@ -147,6 +147,8 @@ TEST_CASE("metrics are a row each, or all points", "[client][mend-B10]") {
   CHECK(run("metrics j1 --csv --from-step 5" + server).output ==
         "name,step,time,value\nloss,10,,2.5\n");
   CHECK_THAT(run("metrics j1 --json" + server).output, Catch::Contains("\"step\": 1030"));
+  CHECK_THAT(run("metrics j1 --names lost" + server).errors,
+             Catch::Contains("Job j1 has no lost of these steps yet"));
   CHECK(first_line(peer.requests().at(0)) ==
         "GET /v1/jobs/j1/metrics?max_points=1000&names=loss%2Codd HTTP/1.1");
   CHECK_THAT(peer.requests().at(1), Catch::Contains("Accept: text/csv\r\n") &&

@@ -223,4 +223,10 @@ TEST_CASE("resume_from takes the latest and the best checkpoint of another job",
     CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(),
                Catch::Contains("nothing would be left to do"));
   }
+  json other = json::parse(resuming("latest", "{}"));
+  other["model"] = {{"name", "mlp"}, {"hidden", {7}}};
+  const json problem = yard.json(422, "POST /v1/jobs", other.dump());
+  CHECK(problem.at("errors")[0].at("pointer") == "/checkpoint/resume_from");
+  CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(),
+             Catch::EndsWith("mlp [7]"));
 }
