@@ -42,6 +42,8 @@ inline constexpr std::array layers{
     Layer{"agent", "schemas agent", "cli11 posix"},
     // runtime
     Layer{"runtime/core", "schemas/base schemas/types", ""},
+    Layer{"runtime/ps", "schemas/base schemas/types", ""},
+    Layer{"runtime/worker", "schemas/base schemas/types", ""},
     Layer{"runtime/math", "schemas/base runtime/core", ""},
     Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},
@@ -94,7 +96,9 @@ inline constexpr std::array libraries{
 // them.
 inline constexpr std::array core_folders{std::string_view("scheduler/core"),
                                          std::string_view("agent/core"),
-                                         std::string_view("runtime/core")};
+                                         std::string_view("runtime/core"),
+                                         std::string_view("runtime/ps"),
+                                         std::string_view("runtime/worker")};
 inline constexpr std::string_view core_banned_headers =
     "chrono thread mutex shared_mutex condition_variable future stop_token semaphore fstream "
     "iostream filesystem ctime random";

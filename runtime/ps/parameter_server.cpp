@@ -1,0 +1,216 @@
+#include "runtime/ps/parameter_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+std::string step_and_chunk(const GradientCame& event) {
+  return "step " + std::to_string(event.step) + " of chunk " + std::to_string(event.chunk);
+}
+
+}  // namespace
+
+ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules_(rules) {
+  const std::size_t ranks = index_of(rules.ranks);
+  std::vector<std::int64_t> taken = start.rank_steps;
+  if (rules.mode == Mode::sync) taken.assign(ranks, start.version);
+  taken.resize(ranks, 0);
+  const Chunk chunk{.version = start.version,
+                    .taken = std::move(taken),
+                    .in_copy = std::vector<bool>(ranks, false)};
+  chunks_.assign(index_of(rules.chunks), chunk);
+  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()), .ready = {}});
+}
+
+std::vector<PsEffect> ParameterServer::step(const PsEvent& event) {
+  Effects effects;
+  std::visit(
+      [&](const auto& given) {
+        if (given.rank < 0 || given.rank >= rules_.ranks) {
+          effects.push_back(RefuseWorker{given.rank, "there is no such rank"});
+        } else {
+          take(given, effects);
+        }
+      },
+      event);
+  return effects;
+}
+
+void ParameterServer::take(const WorkerJoined& event, Effects& effects) {
+  Worker& worker = workers_[index_of(event.rank)];
+  forget_debts(worker);
+  worker.is_there = true;
+  WelcomeWorker welcome{.rank = event.rank};
+  bool is_first = true;
+  for (const Chunk& chunk : chunks_) {
+    const std::int64_t taken = chunk.taken[index_of(event.rank)];
+    welcome.version = is_first ? chunk.version : std::min(welcome.version, chunk.version);
+    welcome.rank_step = is_first ? taken : std::min(welcome.rank_step, taken);
+    welcome.snapshot = std::max(welcome.snapshot, chunk.snapshot);
+    is_first = false;
+  }
+  effects.push_back(welcome);
+}
+
+void ParameterServer::take(const WorkerLeft& event, Effects& /*effects*/) {
+  Worker& worker = workers_[index_of(event.rank)];
+  forget_debts(worker);
+  worker.is_there = false;
+}
+
+void ParameterServer::take(const GradientCame& event, Effects& effects) {
+  if (auto fault = fault_of(event)) {
+    effects.push_back(RefuseWorker{event.rank, std::move(*fault)});
+    return;
+  }
+  Chunk& chunk = chunks_[index_of(event.chunk)];
+  std::int64_t& taken = chunk.taken[index_of(event.rank)];
+  const bool is_new = event.step > taken;
+  if (is_new) {
+    taken = event.step;
+    if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.snapshot = event.snapshot;
+  } else {
+    effects.push_back(DropGradient{event.rank, event.chunk});
+  }
+  owe(event.rank, event.chunk, rules_.mode == Mode::sync ? event.step : 0);
+  if (!is_new) return;
+
+  if (rules_.mode == Mode::sync) {
+    if (++chunk.came == rules_.ranks) update(event.chunk, all_ranks(), effects);
+    return;
+  }
+  update(event.chunk, {event.rank}, effects);
+  if (event.snapshot == 0) return;
+  begin_snapshot(event.chunk, event.snapshot, effects);
+  leave_copy(event.chunk, event.rank, effects);
+}
+
+void ParameterServer::take(const RankEnded& event, Effects& effects) {
+  for (std::int64_t index = 0; index < rules_.chunks; ++index) {
+    if (event.snapshot != 0) begin_snapshot(index, event.snapshot, effects);
+    leave_copy(index, event.rank, effects);
+  }
+  workers_[index_of(event.rank)].has_ended = true;
+}
+
+void ParameterServer::take(const ParametersAsked& event, Effects& effects) {
+  if (auto fault = fault_of(event)) {
+    effects.push_back(RefuseWorker{event.rank, std::move(*fault)});
+    return;
+  }
+  for (std::int64_t index = 0; index < rules_.chunks; ++index) {
+    owe(event.rank, index, event.version);
+  }
+}
+
+std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::int64_t rank) {
+  Worker& worker = workers_.at(index_of(rank));
+  if (worker.ready.empty()) return std::nullopt;
+  const std::int64_t index = *worker.ready.begin();
+  worker.ready.erase(worker.ready.begin());
+  const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
+  return ChunkToSend{index, rules_.mode == Mode::sync ? owed : version_of(index)};
+}
+
+std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
+  return chunks_.at(index_of(chunk)).version;
+}
+
+std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
+  if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
+  if (event.chunk < 0 || event.chunk >= rules_.chunks) return "there is no such chunk";
+  const Chunk& chunk = chunks_[index_of(event.chunk)];
+  const std::int64_t next = next_step(chunk, event.rank);
+  if (event.step < 1 || event.step > next) {
+    return step_and_chunk(event) + " comes too early: step " + std::to_string(next) + " is next";
+  }
+  // Who sends a step has had the one before, and nobody makes another without it.
+  if (rules_.mode == Mode::sync && event.step < chunk.version) {
+    return step_and_chunk(event) + " is long made";
+  }
+  const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
+  if (event.snapshot == 0 || is_known) return std::nullopt;
+  const bool misnamed = rules_.mode == Mode::sync && event.snapshot != event.step;
+  if (misnamed || event.snapshot < chunk.snapshot) {
+    return "snapshot " + std::to_string(event.snapshot) + " cannot begin at " +
+           step_and_chunk(event);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& event) const {
+  if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
+  if (rules_.mode == Mode::async) return std::nullopt;
+  for (const Chunk& chunk : chunks_) {
+    if (event.version == chunk.version || event.version + 1 == chunk.version) continue;
+    return "version " + std::to_string(event.version) + " is asked for where there is " +
+           std::to_string(chunk.version);
+  }
+  return std::nullopt;
+}
+
+std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) const {
+  return rules_.mode == Mode::sync ? chunk.version + 1 : chunk.taken[index_of(rank)] + 1;
+}
+
+std::vector<std::int64_t> ParameterServer::all_ranks() const {
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks,
+                             Effects& effects) {
+  Chunk& chunk = chunks_[index_of(index)];
+  ++chunk.version;
+  chunk.came = 0;
+  const bool updates_copy = rules_.mode == Mode::async && chunk.in_copy[index_of(ranks.front())];
+  effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy});
+  if (rules_.mode == Mode::sync && chunk.snapshot == chunk.version) {
+    effects.push_back(CopyChunk{index, chunk.snapshot});
+    effects.push_back(SaveCopy{index, chunk.snapshot});
+  }
+  for (Worker& worker : workers_) {
+    const auto& owed = worker.owed[index_of(index)];
+    if (owed && *owed <= chunk.version) worker.ready.insert(index);
+  }
+}
+
+// Async. K. M. Chandy and L. Lamport, Distributed Snapshots, ACM TOCS 3(1), 1985, of each chunk: a
+// rank's gradients come one after another, so a channel is empty when its marker comes.
+void ParameterServer::begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects) {
+  Chunk& chunk = chunks_[index_of(index)];
+  if (chunk.snapshot >= snapshot) return;
+  chunk.snapshot = snapshot;
+  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+    chunk.in_copy[rank] = !workers_[rank].has_ended;
+  }
+  effects.push_back(CopyChunk{index, snapshot});
+}
+
+void ParameterServer::leave_copy(std::int64_t index, std::int64_t rank, Effects& effects) {
+  Chunk& chunk = chunks_[index_of(index)];
+  if (!chunk.in_copy[index_of(rank)]) return;
+  chunk.in_copy[index_of(rank)] = false;
+  if (std::ranges::find(chunk.in_copy, true) != chunk.in_copy.end()) return;
+  effects.push_back(SaveCopy{index, chunk.snapshot});
+}
+
+void ParameterServer::owe(std::int64_t rank, std::int64_t chunk, std::int64_t version) {
+  Worker& worker = workers_[index_of(rank)];
+  worker.owed[index_of(chunk)] = version;
+  if (version <= version_of(chunk)) worker.ready.insert(chunk);
+}
+
+void ParameterServer::forget_debts(Worker& worker) {
+  std::ranges::fill(worker.owed, std::nullopt);
+  worker.ready.clear();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,167 @@
+// What a parameter server does with what workers send it: when it updates a chunk of its share,
+// from whose gradients, and which chunks it owes to whom. It holds no float and no socket: whoever
+// calls it keeps the gradients, adds, updates and sends as it says.
+//
+// Every chunk goes its own way, and has a version of its own: the number of its updates. (Y. Peng
+// et al., A Generic Communication Scheduler for Distributed DNN Training Acceleration, SOSP 2019,
+// cut tensors for the same reason.) A rank numbers its steps from 1:
+//
+//   sync   the step of all ranks. Version s is made of the gradients of step s of all of them.
+//   async  its own count. Each gradient makes a version, in the order of arrival at this chunk.
+//
+// A gradient asks for the parameters that it, and in sync those of all others, have made. So a
+// worker that is not sure what has arrived sends again: what was taken is dropped, and answered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+// To the worker's newest connection, in this order: the first thing that it hears.
+struct WelcomeWorker {
+  std::int64_t rank = 0;
+  std::int64_t version = 0;    // of the chunk that is furthest behind
+  std::int64_t rank_step = 0;  // newest step of which every chunk has taken this rank's gradient
+  std::int64_t snapshot = 0;   // the newest that has begun in any chunk; 0: none
+  bool operator==(const WelcomeWorker&) const = default;
+};
+// The gradients that came of these ranks for the chunk are added, in the order of the reduction
+// tree, and make `version`. The one before stays until the next.
+struct UpdateChunk {
+  std::int64_t chunk = 0;
+  std::int64_t version = 0;
+  std::vector<std::int64_t> ranks;  // ascending
+  bool updates_copy = false;        // and the copy that CopyChunk made, with the same gradient
+  bool operator==(const UpdateChunk&) const = default;
+};
+// Weights and slots as they are now are the chunk's copy for the snapshot. Nothing needs to be
+// copied before something of it is updated.
+struct CopyChunk {
+  std::int64_t chunk = 0;
+  std::int64_t snapshot = 0;
+  bool operator==(const CopyChunk&) const = default;
+};
+// The copy is what the snapshot is to hold of the chunk.
+struct SaveCopy {
+  std::int64_t chunk = 0;
+  std::int64_t snapshot = 0;
+  bool operator==(const SaveCopy&) const = default;
+};
+// The gradient that has just come is not needed.
+struct DropGradient {
+  std::int64_t rank = 0;
+  std::int64_t chunk = 0;
+  bool operator==(const DropGradient&) const = default;
+};
+// Its connection is to be closed: it is of another run, or confused.
+struct RefuseWorker {
+  std::int64_t rank = 0;
+  std::string why;
+  bool operator==(const RefuseWorker&) const = default;
+};
+using PsEffect =
+    std::variant<WelcomeWorker, UpdateChunk, CopyChunk, SaveCopy, DropGradient, RefuseWorker>;
+
+// A worker has a connection, whose token and plan are right. An older one of its is closed.
+struct WorkerJoined {
+  std::int64_t rank = 0;
+};
+struct WorkerLeft {
+  std::int64_t rank = 0;
+};
+struct GradientCame {
+  std::int64_t rank = 0;
+  std::int64_t step = 0;
+  std::int64_t chunk = 0;
+  // Not 0: the name of a snapshot. Sync: of the version that this step makes, so it is the step.
+  // Async: this is the rank's last gradient in it.
+  std::int64_t snapshot = 0;
+};
+// Async: the rank pushes no more, so that every snapshot has all that it has pushed.
+struct RankEnded {
+  std::int64_t rank = 0;
+  std::int64_t snapshot = 0;  // not 0: it was to mark this one with a gradient
+};
+// All chunks of the share are to be sent. Sync: of just this version. Async: the newest, each as
+// soon as it is of this version or newer.
+struct ParametersAsked {
+  std::int64_t rank = 0;
+  std::int64_t version = 0;
+};
+using PsEvent = std::variant<WorkerJoined, WorkerLeft, GradientCame, RankEnded, ParametersAsked>;
+
+class ParameterServer {
+ public:
+  struct Rules {
+    Mode mode = Mode::sync;
+    std::int64_t ranks = 1;
+    std::int64_t chunks = 1;  // of this server's share
+  };
+  struct Start {
+    std::int64_t version = 0;
+    std::vector<std::int64_t> rank_steps;  // async: newest step taken of each rank; empty = 0
+  };
+  ParameterServer(const Rules& rules, const Start& start);
+
+  // What is to be done, in this order. Nothing of an event that makes no sense lives on: the worker
+  // is refused.
+  std::vector<PsEffect> step(const PsEvent& event);
+
+  // A chunk that this worker may be sent now.
+  struct ChunkToSend {
+    std::int64_t chunk = 0;
+    std::int64_t version = 0;  // sync: the newest, or the one before; async: the newest
+    bool operator==(const ChunkToSend&) const = default;
+  };
+  // What the worker's next forward pass reads first; it counts as sent. Nothing: it is owed nothing
+  // that is there.
+  std::optional<ChunkToSend> next_to_send(std::int64_t rank);
+
+  [[nodiscard]] std::int64_t version_of(std::int64_t chunk) const;
+
+ private:
+  struct Chunk {
+    std::int64_t version = 0;
+    std::vector<std::int64_t> taken;  // by rank: the newest step whose gradient has come
+    std::int64_t came = 0;            // sync: gradients of the next version
+    std::int64_t snapshot = 0;        // the newest that has begun here
+    std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
+  };
+  struct Worker {
+    bool is_there = false;
+    bool has_ended = false;
+    std::vector<std::optional<std::int64_t>> owed;  // by chunk: this version (async: or newer)
+    std::set<std::int64_t> ready;                   // chunks that are owed, and made
+  };
+  using Effects = std::vector<PsEffect>;
+
+  void take(const WorkerJoined& event, Effects& effects);
+  void take(const WorkerLeft& event, Effects& effects);
+  void take(const GradientCame& event, Effects& effects);
+  void take(const RankEnded& event, Effects& effects);
+  void take(const ParametersAsked& event, Effects& effects);
+
+  [[nodiscard]] std::optional<std::string> fault_of(const GradientCame& event) const;
+  [[nodiscard]] std::optional<std::string> fault_of(const ParametersAsked& event) const;
+  [[nodiscard]] std::int64_t next_step(const Chunk& chunk, std::int64_t rank) const;
+  [[nodiscard]] std::vector<std::int64_t> all_ranks() const;
+  void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
+  void begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects);
+  void leave_copy(std::int64_t index, std::int64_t rank, Effects& effects);
+  void owe(std::int64_t rank, std::int64_t chunk, std::int64_t version);
+  void forget_debts(Worker& worker);
+
+  Rules rules_;
+  std::vector<Chunk> chunks_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,216 @@
+#include "runtime/worker/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+std::string version_of_ps(const Welcomed& welcome) {
+  return "ps " + std::to_string(welcome.ps) + " has version " + std::to_string(welcome.version);
+}
+
+}  // namespace
+
+Exchange::Exchange(Rules rules) : rules_(std::move(rules)) {
+  welcomes_.resize(index_of(rules_.servers));
+  to_send_.resize(index_of(rules_.servers));
+  states_.assign(rules_.ps_of.size(), ChunkState::awaited);
+}
+
+std::vector<ExchangeEffect> Exchange::step(const ExchangeEvent& event) {
+  Effects effects;
+  std::visit([&](const auto& given) { take(given, effects); }, event);
+  return effects;
+}
+
+void Exchange::take(const Welcomed& event, Effects& effects) {
+  welcomes_.at(index_of(event.ps)) = event;
+  if (phase_ != Phase::joins) return welcome_again(event, effects);
+  const bool by_all =
+      std::ranges::all_of(welcomes_, [](const auto& welcome) { return welcome.has_value(); });
+  if (by_all) join(effects);
+}
+
+void Exchange::take(const ConnectionLost& event, Effects& /*effects*/) {
+  welcomes_.at(index_of(event.ps)).reset();
+}
+
+void Exchange::take(const GradientFinal& event, Effects& effects) {
+  ENSURE(phase_ == Phase::steps && states_.at(index_of(event.chunk)) == ChunkState::there);
+  ENSURE(finals_ > 0 || is_whole());
+  change(event.chunk, ChunkState::final);
+  to_send_[index_of(rules_.ps_of[index_of(event.chunk)])].insert(event.chunk);
+  ++finals_;
+  go_on(effects);
+}
+
+void Exchange::take(const ParametersCame& event, Effects& effects) {
+  if (!wants(event)) return;
+  change(event.chunk, ChunkState::there);
+  go_on(effects);
+}
+
+void Exchange::take(const TurnCame& event, Effects& effects) {
+  if (event.step != step_ + 1) return;  // it was asked for twice
+  turn_ = event;
+  go_on(effects);
+}
+
+std::int64_t Exchange::ask_snapshot() {
+  const std::int64_t step = finals_ == 0 ? step_ : step_ + 1;
+  snapshots_[index_of(step % 2)] = step;
+  return step;
+}
+
+bool Exchange::wants(const ParametersCame& parameters) const {
+  if (parameters.chunk < 0 || parameters.chunk >= chunks()) return false;
+  const ChunkState state = states_[index_of(parameters.chunk)];
+  if (state == ChunkState::awaited) return phase_ == Phase::reads || phase_ == Phase::ends;
+  if (state != ChunkState::sent) return false;
+  return rules_.mode == Mode::async || parameters.version == step_of_sends();
+}
+
+std::optional<Exchange::ChunkToSend> Exchange::next_to_send(std::int64_t ps) {
+  std::set<std::int64_t>& waiting = to_send_.at(index_of(ps));
+  if (waiting.empty() || !is_there(ps)) return std::nullopt;
+  const std::int64_t chunk = *waiting.begin();
+  waiting.erase(waiting.begin());
+  change(chunk, ChunkState::sent);
+  const std::int64_t step = step_of_sends();
+  const std::int64_t marked = snapshots_[index_of(step % 2)];
+  const bool marks = rules_.mode == Mode::async || marked == step;
+  return ChunkToSend{chunk, step, marks ? marked : 0};
+}
+
+// Chunks are sent of the step that began last, or, before its gradient is final anywhere, of the
+// one before: a chunk becomes final once its parameters have come.
+std::int64_t Exchange::step_of_sends() const { return finals_ > 0 ? step_ : step_ - 1; }
+
+void Exchange::join(Effects& effects) {
+  const auto less = [](const auto& a, const auto& b) { return a->version < b->version; };
+  const auto [oldest, newest] = std::ranges::minmax_element(welcomes_, less);
+  if (rules_.mode == Mode::sync && (*newest)->version > (*oldest)->version + 1) {
+    effects.push_back(GiveUp{version_of_ps(**oldest) + ", and " + version_of_ps(**newest)});
+    return;
+  }
+  step_ = (*oldest)->version;
+  if (rules_.mode == Mode::async) {
+    const auto by_step = [](const auto& welcome) { return welcome->rank_step; };
+    step_ = (*std::ranges::min_element(welcomes_, {}, by_step))->rank_step;
+  }
+  for (const auto& welcome : welcomes_) {
+    if (rules_.mode == Mode::sync && welcome->snapshot == step_ + 1) {
+      snapshots_[index_of(welcome->snapshot % 2)] = welcome->snapshot;
+    }
+  }
+  phase_ = Phase::reads;
+  finals_ = chunks();
+  const std::int64_t wanted = rules_.mode == Mode::sync ? step_ : 0;
+  for (std::int64_t ps = 0; ps < rules_.servers; ++ps) ask(ps, wanted, effects);
+  if (rules_.mode == Mode::async) ask_turn(effects);
+}
+
+void Exchange::welcome_again(const Welcomed& event, Effects& effects) {
+  // Before the first step of this process others may make one to which the process before it added.
+  const std::int64_t newest = phase_ == Phase::reads ? step_ + 1 : step_;
+  const bool fits = event.version <= newest && event.version >= step_ - 2;
+  if (rules_.mode == Mode::sync && !fits) {
+    effects.push_back(GiveUp{version_of_ps(event) + " in step " + std::to_string(step_)});
+    return;
+  }
+  const bool awaits_turn = asked_turn_ == step_ + 1 && !turn_;
+  if (event.ps == 0 && awaits_turn) effects.push_back(AskTurn{asked_turn_});
+  if (phase_ == Phase::reads) {
+    ask(event.ps, rules_.mode == Mode::sync ? step_ : 0, effects);
+  } else if (phase_ == Phase::steps) {
+    send_again(event.ps);
+  } else if (phase_ == Phase::ends) {
+    say_ended(event.ps, effects);
+  }
+}
+
+// Where it is not, its welcome asks: by a connection that it has not welcomed nothing is sent.
+bool Exchange::is_there(std::int64_t ps) const { return welcomes_[index_of(ps)].has_value(); }
+
+void Exchange::ask(std::int64_t ps, std::int64_t version, Effects& effects) {
+  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
+    if (rules_.ps_of[index_of(chunk)] == ps) change(chunk, ChunkState::awaited);
+  }
+  if (is_there(ps)) effects.push_back(AskParameters{ps, version});
+}
+
+void Exchange::say_ended(std::int64_t ps, Effects& effects) {
+  if (is_there(ps)) effects.push_back(SayEnded{ps, turn_->snapshot});
+  ask(ps, rules_.max_steps, effects);
+}
+
+void Exchange::ask_turn(Effects& effects) {
+  asked_turn_ = step_ + 1;
+  if (is_there(0)) effects.push_back(AskTurn{asked_turn_});
+}
+
+void Exchange::send_again(std::int64_t ps) {
+  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
+    if (rules_.ps_of[index_of(chunk)] != ps || states_[index_of(chunk)] != ChunkState::sent)
+      continue;
+    change(chunk, ChunkState::final);
+    to_send_[index_of(ps)].insert(chunk);
+  }
+}
+
+void Exchange::go_on(Effects& effects) {
+  if (phase_ == Phase::reads && is_whole()) phase_ = Phase::steps;
+  if (phase_ == Phase::steps && finals_ == chunks()) {
+    if (rules_.mode == Mode::sync) {
+      if (step_ < rules_.max_steps) return begin_step(effects);
+      if (is_whole()) return end(effects);
+      return;
+    }
+    if (is_whole() && asked_turn_ <= step_) ask_turn(effects);
+    if (turn_ && turn_->says == TurnCame::Says::push) return begin_step(effects);
+    if (turn_ && is_whole()) return end(effects);
+  }
+  if (phase_ == Phase::ends && is_whole()) end(effects);
+}
+
+void Exchange::begin_step(Effects& effects) {
+  ++step_;
+  finals_ = 0;
+  if (turn_) snapshots_[index_of(step_ % 2)] = turn_->snapshot;
+  turn_.reset();
+  effects.push_back(BeginStep{step_});
+  if (rules_.mode == Mode::async && rules_.asks_ahead) ask_turn(effects);
+}
+
+// Async: the last updates are perhaps made by others.
+void Exchange::end(Effects& effects) {
+  if (rules_.mode == Mode::sync || phase_ == Phase::ends) {
+    phase_ = Phase::over;
+    effects.push_back(TrainingOver{step_});
+    return;
+  }
+  phase_ = Phase::ends;
+  for (std::int64_t ps = 0; ps < rules_.servers; ++ps) say_ended(ps, effects);
+}
+
+void Exchange::change(std::int64_t chunk, ChunkState to) {
+  ChunkState& state = states_[index_of(chunk)];
+  if (state == ChunkState::there) --there_;
+  if (to == ChunkState::there) ++there_;
+  if (to != ChunkState::there) readable_ = std::min(readable_, chunk);
+  state = to;
+}
+
+// Asked for in forward passes alone, when no more chunks become final: all chunks are looked at
+// once in a step.
+std::int64_t Exchange::readable() {
+  while (readable_ < chunks() && states_[index_of(readable_)] == ChunkState::there) ++readable_;
+  return readable_;
+}
+
+}  // namespace trainyard::runtime

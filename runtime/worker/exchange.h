@@ -1,0 +1,173 @@
+// What a worker exchanges with its parameter servers: which step it may compute, which chunks of
+// its gradient go out next, which of the parameters are there to be read, and how it goes on when a
+// connection is cut or its process is another one. It holds no float and no socket.
+//
+//   joins ──welcomed by all──► reads ──all parameters──► steps ──the last step──► over
+//                                                          └──async──► ends ──────► over
+//
+// Where a connection was cut, all is asked for again by the new one that has not been answered: ps
+// take nothing twice. A process that takes another's place begins as all processes do, at the
+// version that all chunks have or had last, and makes that step's gradient again.
+//
+// In a step the gradient becomes final chunk by chunk, from the arena's end to its beginning. Each
+// chunk is sent at once, and answered with new parameters, which take the place of the old ones:
+// nothing reads those any more. The next forward pass begins when the gradient is final, and waits
+// for each chunk where it reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+// All chunks of this ps' share. Sync: of just this version. Async: of it, or newer.
+struct AskParameters {
+  std::int64_t ps = 0;
+  std::int64_t version = 0;
+  bool operator==(const AskParameters&) const = default;
+};
+// Async, to ps 0. Where staleness is bounded every ps has this rank's gradients of all steps
+// before.
+struct AskTurn {
+  std::int64_t step = 0;
+  bool operator==(const AskTurn&) const = default;
+};
+// The forward pass of this step may begin; it waits for chunks by readable().
+struct BeginStep {
+  std::int64_t step = 0;
+  bool operator==(const BeginStep&) const = default;
+};
+// Async, to this ps: this rank pushes no more.
+struct SayEnded {
+  std::int64_t ps = 0;
+  std::int64_t snapshot = 0;  // not 0: which it was to mark
+  bool operator==(const SayEnded&) const = default;
+};
+// All parameters are those of the end. Nothing will be sent or asked for any more.
+struct TrainingOver {
+  std::int64_t step = 0;  // the last that was made; sync: of the job, async: of this rank
+  bool operator==(const TrainingOver&) const = default;
+};
+// The gang does not go together: its ps began with other checkpoints. It has to begin anew.
+struct GiveUp {
+  std::string why;
+  bool operator==(const GiveUp&) const = default;
+};
+using ExchangeEffect =
+    std::variant<AskParameters, AskTurn, BeginStep, SayEnded, TrainingOver, GiveUp>;
+
+// The first that comes by a connection, new or made again.
+struct Welcomed {
+  std::int64_t ps = 0;
+  std::int64_t version = 0;    // as in WelcomeWorker
+  std::int64_t rank_step = 0;  // as in WelcomeWorker
+  std::int64_t snapshot = 0;   // as in WelcomeWorker
+};
+struct ConnectionLost {
+  std::int64_t ps = 0;
+};
+// Of the step that began last: the gradient of this chunk will not change any more.
+struct GradientFinal {
+  std::int64_t chunk = 0;
+};
+struct ParametersCame {
+  std::int64_t chunk = 0;
+  std::int64_t version = 0;
+};
+// Async: this rank may push its step; or has no more to push.
+struct TurnCame {
+  std::int64_t step = 0;
+  std::int64_t snapshot = 0;  // not 0: all chunks of it mark this snapshot
+  enum class Says { push, over } says = Says::push;
+};
+using ExchangeEvent =
+    std::variant<Welcomed, ConnectionLost, GradientFinal, ParametersCame, TurnCame>;
+
+class Exchange {
+ public:
+  struct Rules {
+    Mode mode = Mode::sync;
+    std::int64_t servers = 1;
+    std::vector<std::int64_t> ps_of;  // by chunk, in the order of the arena
+    std::int64_t max_steps = 1;       // the version at which training is over
+    bool asks_ahead = false;          // async: for the next turn as soon as it has one
+  };
+  explicit Exchange(Rules rules);
+
+  // What is to be done, in this order.
+  std::vector<ExchangeEffect> step(const ExchangeEvent& event);
+
+  // Sync, for the chief: the next step of which nothing is sent yet makes a snapshot: this one.
+  std::int64_t ask_snapshot();
+
+  // Whether these parameters may be written to their place. Others come of no ps that is right.
+  [[nodiscard]] bool wants(const ParametersCame& parameters) const;
+
+  // A gradient that is to be sent to this ps.
+  struct ChunkToSend {
+    std::int64_t chunk = 0;
+    std::int64_t step = 0;
+    std::int64_t snapshot = 0;  // as in GradientCame
+    bool operator==(const ChunkToSend&) const = default;
+  };
+  // What the next forward pass reads first, of what is final and not sent; it counts as sent.
+  std::optional<ChunkToSend> next_to_send(std::int64_t ps);
+
+  // The chunks before this one may be read for the step that began last.
+  [[nodiscard]] std::int64_t readable();
+  // The arena is of one version (sync), and stays so until the next GradientFinal.
+  [[nodiscard]] bool is_whole() const { return there_ == chunks(); }
+
+ private:
+  enum class Phase { joins, reads, steps, ends, over };
+  enum class ChunkState {
+    there,   // parameters
+    final,   // a gradient that waits to be sent
+    sent,    // it is, and asks for new parameters
+    awaited  // parameters are asked for, without a gradient
+  };
+  using Effects = std::vector<ExchangeEffect>;
+
+  void take(const Welcomed& event, Effects& effects);
+  void take(const ConnectionLost& event, Effects& effects);
+  void take(const GradientFinal& event, Effects& effects);
+  void take(const ParametersCame& event, Effects& effects);
+  void take(const TurnCame& event, Effects& effects);
+
+  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(states_.size()); }
+  [[nodiscard]] std::int64_t step_of_sends() const;
+  [[nodiscard]] bool is_there(std::int64_t ps) const;
+  void join(Effects& effects);
+  void welcome_again(const Welcomed& event, Effects& effects);
+  void ask(std::int64_t ps, std::int64_t version, Effects& effects);
+  void ask_turn(Effects& effects);
+  void say_ended(std::int64_t ps, Effects& effects);
+  void send_again(std::int64_t ps);
+  void go_on(Effects& effects);
+  void begin_step(Effects& effects);
+  void end(Effects& effects);
+  void change(std::int64_t chunk, ChunkState to);
+
+  Rules rules_;
+  Phase phase_ = Phase::joins;
+  std::vector<std::optional<Welcomed>> welcomes_;  // by ps: of a connection that is there
+  std::vector<ChunkState> states_;                 // by chunk
+  std::vector<std::set<std::int64_t>> to_send_;    // by ps: chunks that are final
+  std::int64_t step_ = 0;      // began last; before the first one of all: the one before it
+  std::int64_t finals_ = 0;    // of its chunks
+  std::int64_t there_ = 0;     // chunks in that state
+  std::int64_t readable_ = 0;  // the chunks before this one are, perhaps more
+  std::array<std::int64_t, 2> snapshots_{};  // by step, modulo 2: which it marks
+  std::int64_t asked_turn_ = 0;              // async: the newest
+  std::optional<TurnCame> turn_;             // async: for the step after step_
+};
+
+}  // namespace trainyard::runtime

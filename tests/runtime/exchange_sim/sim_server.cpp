@@ -1,0 +1,78 @@
+#include "tests/runtime/exchange_sim/sim_server.h"
+
+#include <variant>
+
+namespace trainyard::runtime::exchange_sim {
+namespace {
+
+std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+}  // namespace
+
+SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks)
+    : server_(server),
+      chunks_(std::move(chunks)),
+      core_({scene.mode, scene.ranks, std::ssize(chunks_)}, {}),
+      copies_(chunks_.size()) {
+  for (const std::int64_t chunk : chunks_) {
+    now_.push_back({first_weights(chunk), std::vector<std::int64_t>(index_of(scene.ranks))});
+  }
+  before_ = now_;
+}
+
+std::optional<Welcomed> SimServer::tell(const PsEvent& event, Number value) {
+  const auto* const came = std::get_if<GradientCame>(&event);
+  const auto held = held_;  // what is dropped leaves what was held before
+  if (came != nullptr) held_[{came->chunk, came->rank}] = value;
+  std::optional<Welcomed> welcomed;
+  for (const PsEffect& effect : core_.step(event)) {
+    if (std::holds_alternative<DropGradient>(effect)) held_ = held;
+    if (const auto* welcome = std::get_if<WelcomeWorker>(&effect)) {
+      welcomed = Welcomed{server_, welcome->version, welcome->rank_step, welcome->snapshot};
+    }
+    perform(effect);
+  }
+  return welcomed;
+}
+
+std::optional<Parameters> SimServer::next_to_send(std::int64_t rank) {
+  const auto next = core_.next_to_send(rank);
+  if (!next) return std::nullopt;
+  const std::size_t chunk = index_of(next->chunk);
+  const auto& values = next->version == core_.version_of(next->chunk) ? now_ : before_;
+  return Parameters{{chunks_[chunk], next->version}, values[chunk].weights};
+}
+
+void SimServer::perform(const PsEffect& effect) {
+  if (const auto* refuse = std::get_if<RefuseWorker>(&effect)) throw Fault(refuse->why);
+  if (const auto* updated = std::get_if<UpdateChunk>(&effect)) update(*updated);
+  if (const auto* copy = std::get_if<CopyChunk>(&effect)) {
+    copies_[index_of(copy->chunk)] = {copy->snapshot, now_[index_of(copy->chunk)]};
+  }
+  if (const auto* whole = std::get_if<SaveCopy>(&effect)) save(*whole);
+}
+
+void SimServer::update(const UpdateChunk& effect) {
+  const std::size_t chunk = index_of(effect.chunk);
+  const auto add = [&](Value& value) {
+    for (const std::int64_t rank : effect.ranks) {
+      const auto held = held_.find({effect.chunk, rank});
+      if (held == held_.end()) throw Fault("an update of a gradient that is not there");
+      value.weights = mix(value.weights, held->second);
+      ++value.pushes[index_of(rank)];
+    }
+  };
+  before_[chunk] = now_[chunk];
+  add(now_[chunk]);
+  if (effect.updates_copy) add(copies_[chunk].second);
+  for (const std::int64_t rank : effect.ranks) held_.erase({effect.chunk, rank});
+}
+
+void SimServer::save(const SaveCopy& effect) {
+  const auto& [name, value] = copies_[index_of(effect.chunk)];
+  if (name != effect.snapshot) throw Fault("a copy of another snapshot");
+  const bool is_first = saved_[name].emplace(chunks_[index_of(effect.chunk)], value).second;
+  if (!is_first) throw Fault("a chunk is saved twice");
+}
+
+}  // namespace trainyard::runtime::exchange_sim

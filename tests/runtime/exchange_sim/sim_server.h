@@ -1,0 +1,57 @@
+// A parameter server of the simulation: the core that ships, and numbers in place of floats.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "runtime/ps/parameter_server.h"
+#include "runtime/worker/exchange.h"
+#include "tests/runtime/exchange_sim/yard.h"
+
+namespace trainyard::runtime::exchange_sim {
+
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Parameters {
+  ParametersCame head;
+  Number value = 0;
+};
+
+// By chunk of the job: what is whole of a snapshot.
+using SavedChunks = std::map<std::int64_t, Value>;
+
+class SimServer {
+ public:
+  // `chunks`: those of the job that this server has.
+  SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks);
+
+  // What the core says is done; its welcome is for the worker. A refusal is a fault: all workers
+  // are right. `value` is the gradient's.
+  std::optional<Welcomed> tell(const PsEvent& event, Number value = 0);
+  std::optional<Parameters> next_to_send(std::int64_t rank);
+
+  [[nodiscard]] const std::vector<Value>& values() const { return now_; }  // by its own chunk
+  [[nodiscard]] const std::map<std::int64_t, SavedChunks>& saved() const { return saved_; }
+
+ private:
+  void perform(const PsEffect& effect);
+  void update(const UpdateChunk& effect);
+  void save(const SaveCopy& effect);
+
+  std::int64_t server_;
+  std::vector<std::int64_t> chunks_;
+  ParameterServer core_;
+  std::vector<Value> now_;
+  std::vector<Value> before_;                                     // the version before
+  std::map<std::pair<std::int64_t, std::int64_t>, Number> held_;  // by chunk and rank
+  std::vector<std::pair<std::int64_t, Value>> copies_;            // by chunk: of which snapshot
+  std::map<std::int64_t, SavedChunks> saved_;                     // by name
+};
+
+}  // namespace trainyard::runtime::exchange_sim
