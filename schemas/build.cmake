@@ -189,7 +189,7 @@ endfunction()
 # tests/<folder>/*.cpp, one test program, linked with tests/support. GRPC: most of its units include grpc's header.
 # APART: its files use one name for different things, so each is compiled alone. COST: the highest starts first.
 function(trainyard_test folder)
-  cmake_parse_arguments(ARG "GRPC;APART" "TIMEOUT;COST" "DEPS;OUTSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "GRPC;APART" "TIMEOUT;COST;THREADS" "DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -215,7 +215,11 @@ function(trainyard_test folder)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set(asked)  # of its tests; all, unless told otherwise
+  if(TRAINYARD_SANITIZE MATCHES thread)
+    set(asked ${ARG_THREADS})
+  endif()
+  add_test(NAME ${name} COMMAND ${target} ${asked} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")
   if(ARG_COST)

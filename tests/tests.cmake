@@ -46,9 +46,10 @@ trainyard_test(runtime/math APART DEPS runtime/math OUTSIDE nlohmann_json::nlohm
 trainyard_test(runtime/graph DEPS runtime/graph)
 trainyard_test(runtime/model APART DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/data APART DEPS runtime/data)
-trainyard_test(runtime/net GRPC APART DEPS runtime/net TIMEOUT 1800 COST 300)  # simulations: long under a sanitizer
+# Under the thread sanitizer: without simulations, which have one thread; of jobs, some that together have all threads.
+trainyard_test(runtime/net GRPC APART DEPS runtime/net TIMEOUT 1800 COST 300 THREADS ~[protocol]~[backup_simulation])
 trainyard_test(runtime/files DEPS runtime/files)
-trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500)  # many gangs of real processes
+trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes
 trainyard_test(api/http DEPS api/http TIMEOUT 900)
 trainyard_test(api/routes GRPC DEPS api/routes)
 if(TARGET api_routes_test)  # the clients that other tests speak with

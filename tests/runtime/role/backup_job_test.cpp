@@ -53,7 +53,7 @@ void wait_for_steps(Job& job, std::int64_t more) {
 
 }  // namespace
 
-TEST_CASE("a job with backup workers trains, saves and restores", "[backup_job]") {
+TEST_CASE("a job with backup workers trains, saves and restores", "[backup_job][threads]") {
   for (const std::int64_t ps : {1, 2}) {
     Job job(three_workers(ps));
     job.aggregate(2).start();

@@ -123,7 +123,8 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
   }
 }
 
-TEST_CASE("async workers learn an embedding table, save it and go on from there", "[job][sparse]") {
+TEST_CASE("async workers learn an embedding table, save it and go on from there",
+          "[job][sparse][threads]") {
   const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;

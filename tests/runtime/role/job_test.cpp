@@ -19,7 +19,7 @@ using test::Job, test::small_job, test::micro_batch_job, test::long_job, test::r
 
 }  // namespace
 
-TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "[job]") {
+TEST_CASE("a job by hand trains, reports, saves, and every task exits with 0", "[job][threads]") {
   Job job(small_job());
   run(job);
 
@@ -93,7 +93,8 @@ TEST_CASE("a transport that is none ends a worker with an error that names the v
   static_cast<void>(job.wait_all());
 }
 
-TEST_CASE("an all-reduce saves shares that restore onto ps, and the other way round", "[job]") {
+TEST_CASE("an all-reduce saves shares that restore onto ps, and the other way round",
+          "[job][threads]") {
   Job whole(micro_batch_job(2, 1));
   run(whole);
 
@@ -176,7 +177,8 @@ TEST_CASE("a job that is restored at its last step only says so again", "[job]")
   CHECK(final_shards(again) == final_shards(whole));
 }
 
-TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint", "[job]") {
+TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint",
+          "[job][threads]") {
   JobSpec spec = small_job();
   spec.mode = Mode::async;
   spec.ps.replicas = 2;
@@ -324,7 +326,7 @@ TEST_CASE("a loss that is no number ends the job before it is saved", "[job]") {
   CHECK(all_of<ManifestEvent>(job, "worker/0").empty());
 }
 
-TEST_CASE("SIGTERM ends tasks in good order", "[job]") {
+TEST_CASE("SIGTERM ends tasks in good order", "[job][threads]") {
   JobSpec spec = long_job();
   spec.training.max_steps = std::numeric_limits<std::int32_t>::max();
   Job job(spec);

@@ -53,7 +53,8 @@ std::int64_t lost_updates(const Job& job) {
 
 }  // namespace
 
-TEST_CASE("an async job goes on when a ps is killed, and says what was lost", "[ps_return]") {
+TEST_CASE("an async job goes on when a ps is killed, and says what was lost",
+          "[ps_return][threads]") {
   for (const std::int64_t ps : {0, 1}) {
     INFO("ps/" << ps);
     const std::string name = "ps/" + std::to_string(ps);

@@ -57,7 +57,7 @@ JobSpec interrupted_job(std::int64_t ps, std::int64_t workers) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint's test metrics are of its own step", "[job][mend-B2]") {
+TEST_CASE("a checkpoint's test metrics are of its own step", "[job][mend-B2][threads]") {
   JobSpec spec = small_job();
   spec.training.strategy = GENERATE(Strategy::parameter_server, Strategy::all_reduce);
   spec.ps.replicas = spec.training.strategy == Strategy::all_reduce ? 0 : 2;
@@ -147,7 +147,7 @@ TEST_CASE("the residuals of onebit are in what is saved on order", "[job][mend-B
 }
 
 TEST_CASE("in async nobody pushes after what is saved on order, and it is tested",
-          "[job][mend-B2][mend-B4]") {
+          "[job][mend-B2][mend-B4][threads]") {
   JobSpec spec = long_job();
   spec.mode = Mode::async;
   spec.worker.replicas = 3;

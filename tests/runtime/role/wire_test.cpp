@@ -33,7 +33,8 @@ bool said(Job& job, const std::string& task, const char* text) {
 
 }  // namespace
 
-TEST_CASE("workers, ps and strategies change no bit of what a lossy wire makes", "[job][wire]") {
+TEST_CASE("workers, ps and strategies change no bit of what a lossy wire makes",
+          "[job][wire][threads]") {
   using Counts = std::vector<std::int64_t>;
   for (const Wire wire : {Wire::bfloat16, Wire::onebit}) {
     std::vector<float> expected;
