@@ -79,8 +79,7 @@ TEST_CASE("300 steps of each optimizer end with one sha256, for every shape and 
 }
 
 // By gRPC nothing leaves, comes or is updated in part.
-TEST_CASE("a gradient that leaves while it is computed makes the same model",
-          "[job][matrix][threads]") {
+TEST_CASE("a gradient that leaves while it is computed makes the same model", "[job][matrix]") {
   JobSpec batches = small_job();
   JobSpec micro_batches = micro_batch_job(3, 1);
   for (JobSpec spec : {batches, micro_batches}) {
