@@ -117,6 +117,13 @@ function(trainyard_link target visibility)
   target_link_libraries(${target} ${visibility} ${ARG_OUTSIDE} trainyard_options)
 endfunction()
 
+# trainyard_compile_together(target): eight of its files at a time, but in the dev preset, which is for edits
+function(trainyard_compile_together target)
+  if(TRAINYARD_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # trainyard_library(folder [DEPS folder...] [OUTSIDE target...])
 function(trainyard_library folder)
   trainyard_target_name(${folder} target)
@@ -139,9 +146,9 @@ function(trainyard_library folder)
   if(folder STREQUAL runtime/math)
     target_compile_options(${target} PRIVATE -O3)
   endif()
-  # Sanitized code is compiled to be run once: several files at a time, so that their headers are read once.
-  if(sources AND TRAINYARD_SANITIZE)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # Several files at a time, so that their headers are read once; but not what is optimized most.
+  if(sources AND (TRAINYARD_SANITIZE OR NOT folder STREQUAL runtime/math))
+    trainyard_compile_together(${target})
   endif()
 endfunction()
 
@@ -209,8 +216,8 @@ function(trainyard_test folder)
   endif()
   trainyard_link(${target} PRIVATE DEPS tests/support ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  if(NOT ARG_APART AND (TRAINYARD_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL Debug))  # the dev preset is for edits
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT ARG_APART)
+    trainyard_compile_together(${target})
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
