@@ -19,10 +19,10 @@ AgentProcess::AgentProcess(const ServerProcess& server) {
   const std::string work = server.folder() + "/agent";
   const std::string log = server.folder() + "/agent.log";
   const std::string& address = server.agent_address();
-  // More jobs at once than there are cores: each waits for its disk and its peers now and then.
+  // Many more jobs at once than cores: each waits for its disk and its peers most of the time.
   const char* arguments[] = {
       program.c_str(), "--server",  address.c_str(), "--name", "bench", "--work-dir",
-      work.c_str(),    "--address", "127.0.0.1",     "--cpus", "8",     "--ports",
+      work.c_str(),    "--address", "127.0.0.1",     "--cpus", "24",     "--ports",
       "12000-13999",   nullptr};
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
