@@ -11,14 +11,9 @@
 #include "runtime/core/reduction_tree.h"
 #include "runtime/core/schedule.h"
 #include "schemas/base/check.h"
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime {
-namespace {
-
-std::size_t index_of(std::int64_t rank) { return static_cast<std::size_t>(rank); }
-
-}  // namespace
-
 Aggregator::Aggregator(Rules rules, ParameterShard shard, Start start, SnapshotSink sink,
                        std::optional<RowTable> rows)
     : rules_(std::move(rules)),

@@ -49,6 +49,9 @@ class StreamSocket {
   void end_sending() const;
   // TCP: poll(2) and epoll tell of something to read only when so many bytes have come, or the end.
   void wake_at(int bytes) const;
+  // TCP: takes no more than about so many bytes that have not left the host, so that what is sent
+  // next need not be chosen long before it leaves.
+  void keep_unsent_below(int bytes) const;
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "schemas/base/check.h"
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime {
 namespace {
-
-std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 std::string step_and_chunk(const GradientCame& event) {
   return "step " + std::to_string(event.step) + " of chunk " + std::to_string(event.chunk);
@@ -120,6 +119,11 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
 
 std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
   return chunks_.at(index_of(chunk)).version;
+}
+
+bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const {
+  const Chunk& asked = chunks_.at(index_of(chunk));
+  return step == next_step(asked, rank) && step > asked.taken.at(index_of(rank));
 }
 
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {

@@ -126,6 +126,8 @@ class ParameterServer {
   std::optional<ChunkToSend> next_to_send(std::int64_t rank);
 
   [[nodiscard]] std::int64_t version_of(std::int64_t chunk) const;
+  // Whether such a gradient of a worker that is there would be kept, not dropped or refused.
+  [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const;
 
  private:
   struct Chunk {

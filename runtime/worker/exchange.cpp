@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "schemas/base/check.h"
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime {
 namespace {
-
-std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 std::string version_of_ps(const Welcomed& welcome) {
   return "ps " + std::to_string(welcome.ps) + " has version " + std::to_string(welcome.version);

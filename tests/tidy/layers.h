@@ -55,6 +55,10 @@ inline constexpr std::array layers{
     Layer{"runtime/net",
           "schemas/base schemas/types schemas/wire schemas/proto runtime/core runtime/math",
           "grpc protobuf posix"},
+    Layer{"runtime/net/chunks",
+          "schemas/base schemas/types schemas/files runtime/core runtime/math runtime/ps "
+          "runtime/worker runtime/net",
+          "posix"},
     Layer{"runtime/files",
           "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "posix"},

@@ -1,14 +1,9 @@
 #include "tests/runtime/exchange_sim/sim_server.h"
+#include "schemas/base/index.h"
 
 #include <variant>
 
 namespace trainyard::runtime::exchange_sim {
-namespace {
-
-std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
-
-}  // namespace
-
 SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks)
     : server_(server),
       chunks_(std::move(chunks)),

@@ -9,12 +9,11 @@
 #include <variant>
 
 #include "runtime/ps/push_turns.h"
+#include "schemas/base/index.h"
 #include "tests/runtime/exchange_sim/sim_server.h"
 
 namespace trainyard::runtime::exchange_sim {
 namespace {
-
-std::size_t index_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 struct Gradient {
   GradientCame head;  // of the server's own chunk

@@ -1,0 +1,31 @@
+// The pieces in which an arena travels: a pure function of the shares, so that every task cuts it
+// for itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/chunk_plan.h"
+
+namespace trainyard::runtime {
+
+// A sign's mean and a bfloat16's pair are of one chunk alone: its borders lie where those of onebit
+// blocks do, or where the shares' do.
+constexpr std::int64_t chunk_block = 1024;
+
+struct ArenaChunk {
+  Range range;
+  std::int64_t holder = 0;  // the ps (all-reduce: the worker) whose share it is of
+  bool operator==(const ArenaChunk&) const = default;
+};
+
+// Together all of the arena, in its order; each has `elements_max` at most, a multiple of
+// chunk_block. Empty shares have no chunk.
+std::vector<ArenaChunk> cut_chunks(std::span<const Share> shares, std::int64_t elements_max);
+
+// By holder, the indices of its chunks, ascending: the order in which a ps numbers them.
+std::vector<std::vector<std::int64_t>> chunks_by_holder(std::span<const ArenaChunk> chunks,
+                                                        std::int64_t holders);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,79 @@
+#include "runtime/net/chunks/chunk_frame.h"
+
+#include <bit>
+#include <cstring>
+
+namespace trainyard::runtime {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+
+constexpr std::uint32_t mark = 0x31635954;  // "TYc1"
+
+struct Laid {
+  std::uint32_t mark = 0;
+  std::uint8_t kind = 0;
+  std::uint8_t flag = 0;
+  std::uint16_t zero = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t bytes = 0;
+  std::int64_t step = 0;
+  std::int64_t snapshot = 0;
+};
+static_assert(sizeof(Laid) == frame_header_bytes);
+
+struct LaidHello {
+  std::int64_t rank = 0;
+  std::uint64_t plan = 0;
+};
+
+bool is_kind(std::uint8_t kind) {
+  const auto between = [kind](FrameKind first, FrameKind last) {
+    return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
+  };
+  return between(FrameKind::hello, FrameKind::sums) ||
+         between(FrameKind::welcome, FrameKind::refused);
+}
+
+}  // namespace
+
+FrameHeaderBytes encode_header(const FrameHeader& header) {
+  const Laid laid{.mark = mark,
+                  .kind = static_cast<std::uint8_t>(header.kind),
+                  .flag = static_cast<std::uint8_t>(header.flag ? 1 : 0),
+                  .chunk = header.chunk,
+                  .bytes = header.bytes,
+                  .step = header.step,
+                  .snapshot = header.snapshot};
+  return std::bit_cast<FrameHeaderBytes>(laid);
+}
+
+Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes> bytes) {
+  Laid laid;
+  std::memcpy(&laid, bytes.data(), sizeof laid);
+  const bool is_ours = laid.mark == mark && is_kind(laid.kind) && laid.flag <= 1 && laid.zero == 0;
+  if (!is_ours || laid.step < 0 || laid.snapshot < 0) return invalid("this is no frame");
+  return FrameHeader{.kind = static_cast<FrameKind>(laid.kind),
+                     .flag = laid.flag != 0,
+                     .chunk = laid.chunk,
+                     .bytes = laid.bytes,
+                     .step = laid.step,
+                     .snapshot = laid.snapshot};
+}
+
+std::string encode_hello(const Hello& hello) {
+  const LaidHello laid{.rank = hello.rank, .plan = hello.plan};
+  std::string payload(sizeof laid, '\0');
+  std::memcpy(payload.data(), &laid, sizeof laid);
+  return payload + hello.token;
+}
+
+Result<Hello> decode_hello(std::string_view payload) {
+  LaidHello laid;
+  if (payload.size() < sizeof laid) return invalid("a hello is longer");
+  std::memcpy(&laid, payload.data(), sizeof laid);
+  return Hello{
+      .rank = laid.rank, .plan = laid.plan, .token = std::string(payload.substr(sizeof laid))};
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,182 @@
+#include "runtime/net/chunks/chunk_store.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/math/wire/bfloat16.h"
+#include "schemas/base/check.h"
+#include "schemas/base/index.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// Payloads begin where any float may.
+std::int64_t round_up_to_line(std::int64_t bytes) {
+  constexpr auto line = static_cast<std::int64_t>(alignment_bytes);
+  return (bytes + line - 1) / line * line;
+}
+
+}  // namespace
+
+ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
+                       const std::vector<AlignedBuffer>& slots)
+    : rules_(std::move(rules)) {
+  std::int64_t largest = 0;
+  for (const Range& range : rules_.chunks) {
+    chunks_.push_back({.share = {.ranges = {range}},
+                       .offset = elements_,
+                       .newest = nullptr,
+                       .previous = nullptr});
+    elements_ += range.size();
+    largest = std::max(largest, range.size());
+  }
+  ENSURE(std::ssize(weights.span()) == elements_);
+  ENSURE(slots.size() == slot_names(rules_.optimizer.kind).size());
+  const bool rounds = rules_.pull == Wire::bfloat16;
+  pool_ = std::make_shared<Pool<Weights>>([elements = index_of(largest), rounds] {
+    return Weights{AlignedBuffer(elements), AlignedBuffer(rounds ? (elements + 1) / 2 : 0)};
+  });
+  for (Chunk& chunk : chunks_) {
+    chunk.newest = pool_->take();
+    const auto count = index_of(chunk.share.elements());
+    std::ranges::copy(weights.span().subspan(index_of(chunk.offset), count),
+                      chunk.newest->master.data());
+    round(*chunk.newest, count);
+  }
+  for (const AlignedBuffer& slot : slots) {
+    ENSURE(std::ssize(slot.span()) == elements_);
+    std::ranges::copy(slot.span(), slots_.emplace_back(slot.size()).data());
+  }
+
+  std::vector<Leaves> all;
+  for (std::size_t rank = 0; rank < rules_.nodes.size(); ++rank) {
+    const std::vector<Leaves>& own = rules_.nodes[rank];
+    all.insert(all.end(), own.begin(), own.end());
+    if (rules_.mode == Mode::async) rank_order_.push_back(addition_order(own, rules_.leaves));
+    std::int64_t bytes = 0;
+    auto& places = places_.emplace_back();
+    for (std::int64_t chunk = 0; chunk < std::ssize(chunks_); ++chunk) {
+      places.push_back(bytes);
+      const auto length = gradient_bytes_of(static_cast<std::int64_t>(rank), chunk);
+      bytes += round_up_to_line(static_cast<std::int64_t>(length));
+    }
+    gradients_.emplace_back(index_of(bytes / float_bytes));
+  }
+  if (rules_.mode == Mode::sync) order_ = addition_order(all, rules_.leaves);
+}
+
+std::size_t ChunkStore::gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const {
+  const std::size_t parts = rules_.nodes.at(index_of(rank)).size();
+  return parts * index_of(gradient_bytes(rules_.push, chunks_.at(index_of(chunk)).share));
+}
+
+std::span<std::byte> ChunkStore::gradient_place(std::int64_t rank, std::int64_t chunk) {
+  const auto bytes = std::as_writable_bytes(gradients_.at(index_of(rank)).span());
+  const std::int64_t begin = places_[index_of(rank)].at(index_of(chunk));
+  return bytes.subspan(index_of(begin), gradient_bytes_of(rank, chunk));
+}
+
+TreeSum ChunkStore::sum_of(const Chunk& chunk, std::int64_t index,
+                           const std::vector<std::int64_t>& ranks) {
+  payloads_.clear();
+  for (const std::int64_t rank : ranks) {
+    payloads_.push_back({.pieces = {gradient_place(rank, index)}, .owner = nullptr});
+  }
+  const std::int64_t bytes = gradient_bytes(rules_.push, chunk.share);
+  std::vector<GradientReader> parts;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto count = std::ssize(rules_.nodes[index_of(ranks[i])]);
+    for (std::int64_t part = 0; part < count; ++part) {
+      parts.emplace_back(rules_.push, chunk.share, payloads_[i], part * bytes);
+    }
+  }
+  const bool is_sync = rules_.mode == Mode::sync;
+  return {std::move(parts), is_sync ? order_ : rank_order_.at(index_of(ranks.front()))};
+}
+
+ChunkStore::WeightsPtr ChunkStore::spare(const Chunk& chunk) {
+  const bool is_free = chunk.previous && chunk.previous.use_count() == 1;
+  return is_free ? chunk.previous : pool_->take();
+}
+
+void ChunkStore::round(Weights& weights, std::size_t count) const {
+  if (rules_.pull != Wire::bfloat16) return;
+  auto* const halves = reinterpret_cast<std::uint16_t*>(weights.rounded.data());
+  encode_bfloat16(weights.master.span().first(count), {halves, count});
+}
+
+void ChunkStore::update(const UpdateChunk& what, const Step& step) {
+  Chunk& chunk = chunks_.at(index_of(what.chunk));
+  WeightsPtr next = spare(chunk);
+  apply(chunk, sum_of(chunk, what.chunk, what.ranks), what, step, *next);
+  chunk.previous = std::exchange(chunk.newest, std::move(next));
+  chunk.version = what.version;
+}
+
+void ChunkStore::apply(const Chunk& chunk, TreeSum sum, const UpdateChunk& what, const Step& step,
+                       Weights& next) {
+  alignas(64) std::array<float, TreeSum::block> room;
+  std::vector<std::span<float>> slots(slots_.size());
+  const auto count = index_of(chunk.share.elements());
+  const auto optimize = [&](std::span<const float> gradient, std::span<const float> weights,
+                            std::span<float> out) {
+    apply_update(rules_.optimizer, step.learning_rate, what.version, step.gradient_scale, gradient,
+                 weights, out, slots);
+  };
+  for (std::size_t begin = 0; begin < count; begin += room.size()) {
+    const std::size_t length = std::min(room.size(), count - begin);
+    const std::size_t at = index_of(chunk.offset) + begin;
+    const auto gradient = sum.next(std::span(room).first(length));
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slots_[i].span().subspan(at, length);
+    optimize(gradient, chunk.newest->master.span().subspan(begin, length),
+             next.master.span().subspan(begin, length));
+    if (!what.updates_copy) continue;
+    Copy& copy = copies_.at(chunk.snapshot).copy;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = copy.slots[i].span().subspan(at, length);
+    }
+    const auto copied = copy.weights.span().subspan(at, length);
+    optimize(gradient, copied, copied);
+  }
+  round(next, count);
+}
+
+ChunkStore::Bytes ChunkStore::parameters(const ParameterServer::ChunkToSend& what) const {
+  const Chunk& chunk = chunks_.at(index_of(what.chunk));
+  const WeightsPtr& weights = what.version < chunk.version ? chunk.previous : chunk.newest;
+  ENSURE(weights != nullptr);
+  const auto count = index_of(chunk.share.elements());
+  const bool rounds = rules_.pull == Wire::bfloat16;
+  const auto bytes = std::as_bytes(rounds ? weights->rounded.span() : weights->master.span());
+  const std::size_t size = rounds ? sizeof(std::uint16_t) : sizeof(float);
+  return {bytes.first(count * size), weights};
+}
+
+void ChunkStore::copy(const CopyChunk& what) {
+  PendingCopy& pending = copies_[what.snapshot];
+  Copy& copy = pending.copy;
+  if (copy.weights.size() == 0) {
+    copy.weights = AlignedBuffer(index_of(elements_));
+    for (const AlignedBuffer& slot : slots_) copy.slots.emplace_back(slot.size());
+  }
+  Chunk& chunk = chunks_.at(index_of(what.chunk));
+  chunk.snapshot = what.snapshot;
+  const auto begin = index_of(chunk.offset);
+  const auto count = index_of(chunk.share.elements());
+  std::ranges::copy(chunk.newest->master.span().first(count), copy.weights.data() + begin);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::ranges::copy(slots_[i].span().subspan(begin, count), copy.slots[i].data() + begin);
+  }
+}
+
+std::optional<ChunkStore::Copy> ChunkStore::save(const SaveCopy& what) {
+  const auto pending = copies_.find(what.snapshot);
+  ENSURE(pending != copies_.end());
+  if (++pending->second.saved < std::ssize(chunks_)) return std::nullopt;
+  Copy whole = std::move(pending->second.copy);
+  copies_.erase(copies_.begin(), std::next(pending));  // older ones were overtaken
+  return whole;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,111 @@
+// The floats of a ps, chunk by chunk: weights by version, optimizer slots, gradients that came, and
+// copies for snapshots. What is done with them, and when, ParameterServer says. One thread owns a
+// store; what it hands out may be read and dropped on any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/core/arena_chunks.h"
+#include "runtime/core/reduction_tree.h"
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/math/optim/optimizer.h"
+#include "runtime/net/pool.h"
+#include "runtime/net/tree_sum.h"
+#include "runtime/net/wire_format.h"
+#include "runtime/ps/parameter_server.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+class ChunkStore {
+ public:
+  struct Rules {
+    std::vector<Range> chunks;  // of the arena, ascending
+    Wire push = Wire::float32;
+    Wire pull = Wire::float32;  // float32 or bfloat16
+    OptimizerConfig optimizer;
+    // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together
+    // they are the whole tree of `leaves`. Async: each rank's own are.
+    std::vector<std::vector<Leaves>> nodes;
+    std::int64_t leaves = 1;
+    Mode mode = Mode::sync;
+  };
+  // Of all chunks, one after another: the weights, and the slots in the order of slot_names().
+  ChunkStore(Rules rules, const AlignedBuffer& weights, const std::vector<AlignedBuffer>& slots);
+
+  // Bytes of a rank's gradient of a chunk, as the wire has it.
+  [[nodiscard]] std::size_t gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const;
+  // Where it goes. It is read by the update, and free again after it.
+  std::span<std::byte> gradient_place(std::int64_t rank, std::int64_t chunk);
+
+  struct Step {
+    double learning_rate = 0;
+    float gradient_scale = 1;
+  };
+  // Bits depend on the order of nodes in the tree alone.
+  void update(const UpdateChunk& what, const Step& step);
+
+  struct Bytes {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  // A chunk's weights as the wire has them: of its newest version, or the one before.
+  [[nodiscard]] Bytes parameters(const ParameterServer::ChunkToSend& what) const;
+
+  // All of them, one after another, as in the constructor.
+  struct Copy {
+    AlignedBuffer weights;
+    std::vector<AlignedBuffer> slots;
+  };
+  void copy(const CopyChunk& what);
+  // What the snapshot holds, with its last chunk.
+  std::optional<Copy> save(const SaveCopy& what);
+
+  [[nodiscard]] std::int64_t chunks() const { return std::ssize(chunks_); }
+
+ private:
+  struct Weights {
+    AlignedBuffer master;
+    AlignedBuffer rounded;  // bfloat16, two to a float, where the pull has that
+  };
+  using WeightsPtr = std::shared_ptr<Weights>;
+  struct Chunk {
+    Share share;              // its range alone
+    std::int64_t offset = 0;  // elements of the chunks before it
+    std::int64_t version = 0;
+    std::int64_t snapshot = 0;  // the newest that it was copied for
+    WeightsPtr newest;
+    WeightsPtr previous;
+  };
+  struct PendingCopy {
+    Copy copy;
+    std::int64_t saved = 0;  // chunks
+  };
+
+  [[nodiscard]] TreeSum sum_of(const Chunk& chunk, std::int64_t index,
+                               const std::vector<std::int64_t>& ranks);
+  void apply(const Chunk& chunk, TreeSum sum, const UpdateChunk& what, const Step& step,
+             Weights& next);
+  [[nodiscard]] WeightsPtr spare(const Chunk& chunk);
+  void round(Weights& weights, std::size_t count) const;
+
+  Rules rules_;
+  std::vector<Chunk> chunks_;
+  std::vector<AlignedBuffer> slots_;
+  std::vector<std::int64_t> order_;                    // sync: of all nodes
+  std::vector<std::vector<std::int64_t>> rank_order_;  // async: by rank, of its own
+  std::vector<std::vector<std::int64_t>> places_;      // by rank and chunk: byte in gradients_
+  std::vector<AlignedBuffer> gradients_;               // by rank
+  std::shared_ptr<Pool<Weights>> pool_;                // of the largest chunk
+  std::vector<Payload> payloads_;                      // of the sum that is made
+  std::map<std::int64_t, PendingCopy> copies_;         // by snapshot
+  std::int64_t elements_ = 0;
+};
+
+}  // namespace trainyard::runtime

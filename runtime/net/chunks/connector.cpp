@@ -1,0 +1,64 @@
+#include "runtime/net/chunks/connector.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds answer_limit{3000};
+constexpr std::chrono::milliseconds pause{50};
+
+// 0, which nobody listens at, where there is none.
+int port_of(const std::string& address) {
+  int port = 0;
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return 0;
+  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  return port;
+}
+
+}  // namespace
+
+Connector::Connector(std::vector<std::string> addresses, std::function<void()> on_connected)
+    : addresses_(std::move(addresses)),
+      on_connected_(std::move(on_connected)),
+      wanted_(addresses_.size(), true) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Connector::want(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  wanted_.at(index) = true;
+  changed_.notify_all();
+}
+
+std::vector<std::pair<std::size_t, StreamSocket>> Connector::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(connected_, {});
+}
+
+void Connector::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    changed_.wait(lock, stop, [this] { return std::ranges::find(wanted_, true) != wanted_.end(); });
+    for (std::size_t i = 0; i < wanted_.size() && !stop.stop_requested(); ++i) {
+      if (!wanted_[i]) continue;
+      lock.unlock();
+      const std::string& address = addresses_[i];
+      const auto deadline = StreamSocket::Clock::now() + answer_limit;
+      auto socket = StreamSocket::connect_tcp(address, port_of(address), deadline, stop);
+      lock.lock();
+      if (!socket.has_value()) continue;
+      wanted_[i] = false;
+      connected_.emplace_back(i, *std::move(socket));
+      lock.unlock();
+      on_connected_();
+      lock.lock();
+    }
+    if (std::ranges::find(wanted_, true) == wanted_.end()) continue;
+    changed_.wait_for(lock, stop, pause, [] { return false; });
+  }
+}
+
+}  // namespace trainyard::runtime

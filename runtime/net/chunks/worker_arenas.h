@@ -1,0 +1,59 @@
+// A worker's floats: the arena of parameters, that of each gradient of a step, and both as the wire
+// has them, chunk by chunk. Who may touch which chunk when, Exchange decides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/arena_chunks.h"
+#include "runtime/math/aligned_buffer.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+class WorkerArenas {
+ public:
+  struct Rules {
+    std::vector<ArenaChunk> chunks;
+    std::int64_t holders = 1;
+    std::int64_t parts = 1;     // gradients that a step sends: nodes of the reduction tree
+    Wire push = Wire::float32;  // float32 or bfloat16
+    Wire pull = Wire::float32;  // likewise
+  };
+  explicit WorkerArenas(Rules rules);
+
+  [[nodiscard]] const std::vector<ArenaChunk>& chunks() const { return rules_.chunks; }
+  // Chunks of a holder, in the order in which it numbers them.
+  [[nodiscard]] const std::vector<std::int64_t>& chunks_of(std::size_t holder) const {
+    return chunks_of_.at(holder);
+  }
+  [[nodiscard]] std::uint32_t number_in_share(std::int64_t chunk) const;
+
+  [[nodiscard]] std::span<const float> parameters() const { return parameters_.span(); }
+  [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
+
+  // The gradients of a chunk are final: as they are sent from now on.
+  void encode(std::int64_t chunk);
+  [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk) const;
+
+  [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk) const;
+  // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
+  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk);
+  // They came into this landing.
+  void decode(std::int64_t chunk, std::span<const float> landing);
+
+ private:
+  [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
+
+  const Rules rules_;
+  const std::vector<std::vector<std::int64_t>> chunks_of_;
+  std::vector<std::uint32_t> number_in_share_;
+  const std::int64_t elements_;
+  AlignedBuffer parameters_;
+  AlignedBuffer gradient_;              // of each part, one after another
+  std::vector<std::uint16_t> encoded_;  // bfloat16: of the gradient
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,340 @@
+#include "runtime/net/chunks/worker_link.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/net/call_failed.h"
+#include "runtime/net/chunks/link_connection.h"
+#include "runtime/net/waiting.h"
+#include "schemas/base/check.h"
+#include "schemas/base/index.h"
+#include "schemas/base/log.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
+  std::vector<std::int64_t> holders;
+  for (const ArenaChunk& chunk : chunks) holders.push_back(chunk.holder);
+  return holders;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
+  ENSURE(std::ssize(options.servers) == options.arenas.holders);
+  Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
+  Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = options.servers.size()}};
+  if (!poll || !bell || ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, bell.get(), &event) != 0) {
+    return call_failed("cannot wait for sockets");
+  }
+  return std::unique_ptr<WorkerLink>(
+      new WorkerLink(std::move(options), std::move(poll), std::move(bell)));
+}
+
+WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
+    : options_(std::move(options)),
+      arenas_(options_.arenas),
+      poll_(std::move(poll)),
+      bell_(std::move(bell)),
+      exchange_({.mode = options_.mode,
+                 .servers = std::ssize(options_.servers),
+                 .ps_of = holders_of(arenas_.chunks()),
+                 .max_steps = options_.max_steps,
+                 .asks_ahead = options_.asks_ahead}),
+      small_(options_.servers.size()),
+      connections_(options_.servers.size()) {
+  connector_.emplace(options_.servers, [this] { ring(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+WorkerLink::~WorkerLink() {
+  thread_.request_stop();
+  ring();
+}
+
+Result<WorkerLink::Next> WorkerLink::next() {
+  std::unique_lock lock(mutex_);
+  TRY(wait(lock, [this] { return next_.has_value(); }));
+  const Next next = *std::exchange(next_, std::nullopt);
+  unsettled_ = std::ssize(arenas_.chunks());
+  return next;
+}
+
+Status WorkerLink::await_parameters(std::int64_t end) {
+  const auto before = [end](const ArenaChunk& chunk) { return chunk.range.begin < end; };
+  const auto last = std::ranges::partition_point(arenas_.chunks(), before);
+  const std::int64_t wanted = last - arenas_.chunks().begin();
+  std::unique_lock lock(mutex_);
+  return wait(lock, [&] { return exchange_.readable() >= wanted; });
+}
+
+Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
+                        const std::function<bool()>& is_there) {
+  while (!is_there()) {
+    if (failed_) return *failed_;
+    if (options_.stop.stop_requested()) return unavailable("asked to stop");
+    if (Clock::now() - heard_ > options_.limit) {
+      return unavailable("no parameter server has answered for " +
+                         std::to_string(options_.limit.count() / 1000) + " s");
+    }
+    changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
+  }
+  return ok();
+}
+
+void WorkerLink::settle(std::int64_t from) {
+  bool is_any = false;
+  while (unsettled_ > 0 && arenas_.chunks()[index_of(unsettled_ - 1)].range.begin >= from) {
+    const std::int64_t chunk = --unsettled_;
+    arenas_.encode(chunk);
+    const std::lock_guard lock(mutex_);
+    step(GradientFinal{chunk});
+    is_any = true;
+  }
+  if (is_any) ring();
+}
+
+void WorkerLink::tell_sums(std::int64_t step, std::span<const std::byte> sums) {
+  ENSURE(sums.size() <= small_payload_bytes_max);
+  const auto kept = std::make_shared<std::vector<std::byte>>(sums.begin(), sums.end());
+  {
+    const std::lock_guard lock(mutex_);
+    FrameStream::Outgoing& told = told_[index_of(step % 2)];
+    told = {.header = {.kind = FrameKind::sums, .step = step},
+            .pieces = {std::span<const std::byte>(*kept)},
+            .owner = kept};
+    small_.front().push_back(told);
+  }
+  ring();
+}
+
+// By a new connection: the one before may have lost it.
+void WorkerLink::tell_again() {
+  for (const FrameStream::Outgoing& told : told_) {
+    if (told.header.step > 0) small_.front().push_back(told);
+  }
+}
+
+std::int64_t WorkerLink::ask_snapshot() {
+  const std::lock_guard lock(mutex_);
+  return exchange_.ask_snapshot();
+}
+
+WorkerLink::Traffic WorkerLink::traffic() const {
+  const std::lock_guard lock(mutex_);
+  return traffic_;
+}
+
+void WorkerLink::step(const ExchangeEvent& event) {
+  const auto say = [this](std::int64_t ps, const FrameHeader& header) {
+    small_[index_of(ps)].push_back({.header = header, .pieces = {}, .owner = nullptr});
+  };
+  for (const ExchangeEffect& effect : exchange_.step(event)) {
+    if (const auto* ask = std::get_if<AskParameters>(&effect)) {
+      say(ask->ps, {.kind = FrameKind::ask_parameters, .step = ask->version});
+    } else if (const auto* turn = std::get_if<AskTurn>(&effect)) {
+      say(0, {.kind = FrameKind::ask_turn, .step = turn->step});
+    } else if (const auto* ended = std::get_if<SayEnded>(&effect)) {
+      say(ended->ps, {.kind = FrameKind::ended, .snapshot = ended->snapshot});
+    } else if (const auto* begin = std::get_if<BeginStep>(&effect)) {
+      next_ = Next{.step = begin->step};
+    } else if (const auto* over = std::get_if<TrainingOver>(&effect)) {
+      next_ = Next{.step = over->step, .is_over = true};
+    } else if (const auto* given_up = std::get_if<GiveUp>(&effect)) {
+      fail(given_up->why);
+    }
+  }
+  changed_.notify_all();
+}
+
+void WorkerLink::fail(const std::string& why) {
+  if (!failed_) failed_ = unavailable(why);
+  changed_.notify_all();
+}
+
+void WorkerLink::ring() const {
+  const std::uint64_t one = 1;
+  // A bell that is full has rung.
+  static_cast<void>(::write(bell_.get(), &one, sizeof one) != 0);
+}
+
+void WorkerLink::run(const std::stop_token& stop) {
+  std::array<epoll_event, 64> events{};
+  while (!stop.stop_requested()) {
+    const int count = ::epoll_wait(poll_.get(), events.data(), std::ssize(events), look_up_millis);
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.u64 < connections_.size()) {
+        serve(event.data.u64, event.events);
+      } else {
+        std::uint64_t rung = 0;
+        static_cast<void>(::read(bell_.get(), &rung, sizeof rung) != 0);
+        add_connected();
+      }
+      send_all();
+    }
+  }
+}
+
+void WorkerLink::add_connected() {
+  for (auto& [ps, socket] : connector_->take()) {
+    {
+      const std::lock_guard lock(mutex_);
+      small_[ps].clear();  // of the connection before
+    }
+    add(ps, std::move(socket));
+  }
+}
+
+void WorkerLink::add(std::size_t ps, StreamSocket socket) {
+  socket.keep_unsent_below(unsent_bytes_max);
+  const int descriptor = socket.descriptor();
+  auto connection = std::make_unique<Connection>(*this, ps, std::move(socket));
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = ps}};
+  if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) return lose(ps, "no poll");
+  const auto hello = std::make_shared<std::string>(
+      encode_hello({.rank = options_.rank, .plan = options_.plan, .token = options_.token}));
+  connection->hello = FrameStream::Outgoing{.header = {.kind = FrameKind::hello},
+                                            .pieces = {std::as_bytes(std::span(*hello))},
+                                            .owner = hello};
+  connections_[ps] = std::move(connection);
+}
+
+void WorkerLink::serve(std::size_t ps, std::uint32_t events) {
+  if (!connections_[ps]) return;
+  Connection& connection = *connections_[ps];
+  if ((events & EPOLLOUT) != 0) connection.waits_for_room = false;
+  if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) == 0) return;
+  const Result<bool> received = connection.stream.receive(connection);
+  if (!received.has_value()) lose(ps, received.error().message);
+}
+
+void WorkerLink::lose(std::size_t ps, const std::string& why) {
+  log_warning("connection lost", {{"ps", options_.servers[ps]}, {"why", why}});
+  const bool was_welcomed = connections_[ps] && connections_[ps]->is_welcomed;
+  connections_[ps].reset();
+  const std::lock_guard lock(mutex_);
+  small_[ps].clear();
+  connector_->want(ps);
+  if (was_welcomed) step(ConnectionLost{static_cast<std::int64_t>(ps)});
+}
+
+void WorkerLink::send_all() {
+  for (std::size_t ps = 0; ps < connections_.size(); ++ps) {
+    if (!connections_[ps] || connections_[ps]->waits_for_room) continue;
+    if (!send(*connections_[ps])) lose(ps, "it cannot be sent to");
+  }
+}
+
+// False: it is gone.
+bool WorkerLink::send(Connection& connection) {
+  const auto sent = connection.stream.send([&] { return next_of(connection); });
+  if (!sent.has_value()) return false;
+  const bool waits = !*sent;
+  if (waits != connection.watches_room) {
+    connection.watches_room = waits;
+    epoll_event event{.events = EPOLLIN | (waits ? EPOLLOUT : 0U), .data = {.u64 = connection.ps}};
+    const int descriptor = connection.stream.socket().descriptor();
+    if (::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0) return false;
+  }
+  connection.waits_for_room = waits;
+  return true;
+}
+
+std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection) {
+  if (connection.hello) return std::exchange(connection.hello, std::nullopt);
+  if (!connection.is_welcomed) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  auto& small = small_[connection.ps];
+  if (!small.empty()) {
+    FrameStream::Outgoing first = std::move(small.front());
+    small.pop_front();
+    return first;
+  }
+  const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
+  if (!next) return std::nullopt;
+  FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
+                                         .chunk = arenas_.number_in_share(next->chunk),
+                                         .step = next->step,
+                                         .snapshot = next->snapshot},
+                              .pieces = arenas_.gradient_of(next->chunk),
+                              .owner = nullptr};
+  for (const auto& piece : frame.pieces) traffic_.sent += std::ssize(piece);
+  return frame;
+}
+
+Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const FrameHeader& header) {
+  const bool is_welcome = header.kind == FrameKind::welcome;
+  if (!is_welcome && !connection.is_welcomed && header.kind != FrameKind::refused) {
+    return invalid("a ps begins with its welcome");
+  }
+  if (header.kind != FrameKind::parameters) return std::span<std::byte>();
+  const auto& own = arenas_.chunks_of(connection.ps);
+  if (header.chunk >= own.size()) return invalid("there is no such chunk");
+  const std::int64_t chunk = own[header.chunk];
+  const std::size_t bytes = arenas_.parameter_bytes(chunk);
+  if (bytes != header.bytes) return invalid("parameters of another length");
+  const std::lock_guard lock(mutex_);
+  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
+  const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
+  if (!place.empty()) return place;
+  connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
+  return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
+}
+
+Status WorkerLink::take(Connection& connection, const FrameHeader& header,
+                        std::span<const std::byte> payload) {
+  if (header.kind == FrameKind::sums) {
+    if (options_.on_sums) options_.on_sums(header.chunk, header.step, payload);
+    return ok();
+  }
+  if (header.kind == FrameKind::parameters) return take_parameters(connection, header);
+  const std::lock_guard lock(mutex_);
+  heard_ = Clock::now();
+  switch (header.kind) {
+    case FrameKind::welcome: {
+      if (connection.is_welcomed || payload.size() != sizeof(std::int64_t)) {
+        return invalid("this is no welcome");
+      }
+      Welcomed welcomed{.ps = static_cast<std::int64_t>(connection.ps),
+                        .version = header.step,
+                        .snapshot = header.snapshot};
+      std::ranges::copy(payload, std::as_writable_bytes(std::span(&welcomed.rank_step, 1)).begin());
+      connection.is_welcomed = true;
+      small_[connection.ps].clear();
+      if (connection.ps == 0) tell_again();
+      step(welcomed);
+      return ok();
+    }
+    case FrameKind::turn:
+      step(TurnCame{.step = header.step,
+                    .snapshot = header.snapshot,
+                    .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
+      return ok();
+    case FrameKind::refused:
+      fail(options_.servers[connection.ps] + " says: " +
+           std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+      return ok();
+    default: return invalid("a ps does not say that");
+  }
+}
+
+Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& header) {
+  const std::int64_t chunk = arenas_.chunks_of(connection.ps)[header.chunk];
+  const ParametersCame came{.chunk = chunk, .version = header.step};
+  const std::lock_guard lock(mutex_);
+  heard_ = Clock::now();
+  traffic_.received += header.bytes;
+  if (exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
+  step(came);
+  return ok();
+}
+
+}  // namespace trainyard::runtime

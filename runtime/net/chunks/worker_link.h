@@ -1,0 +1,130 @@
+// A worker on the network: its parameters, its gradient, and connections to the ps, whose bytes one
+// thread moves. What is sent next, and what may be read, Exchange decides.
+//
+// The thread that computes calls, in each step: next(), await_parameters() before each layer,
+// settle() behind each. All else goes by itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/net/chunks/connector.h"
+#include "runtime/net/chunks/frame_stream.h"
+#include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/worker/exchange.h"
+#include "schemas/base/descriptor.h"
+#include "schemas/base/result.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+class WorkerLink {
+ public:
+  struct Options {
+    std::vector<std::string> servers;  // by ps: "host:port" of its data
+    std::string token;
+    std::int64_t rank = 0;
+    std::uint64_t plan = 0;  // as in Hello
+    WorkerArenas::Rules arenas;
+    Mode mode = Mode::sync;
+    std::int64_t max_steps = 1;
+    bool asks_ahead = false;  // as in Exchange::Rules
+    // How long nothing may come of any ps before the gang is given up.
+    std::chrono::milliseconds limit{300'000};
+    std::stop_token stop;
+    // Of ps 0, for the chief, on the link's thread: what a rank told of a step, perhaps twice.
+    std::function<void(std::int64_t rank, std::int64_t step, std::span<const std::byte> sums)>
+        on_sums;
+  };
+  static Result<std::unique_ptr<WorkerLink>> open(Options options);
+  ~WorkerLink();
+  WorkerLink(const WorkerLink&) = delete;
+  WorkerLink& operator=(const WorkerLink&) = delete;
+
+  struct Next {
+    std::int64_t step = 0;  // that may be computed; with `is_over` the last that was made
+    bool is_over = false;
+  };
+  // Waits. `unavailable`: a ps is gone for too long, the gang has to begin anew, or the caller was
+  // asked to stop.
+  Result<Next> next();
+
+  // The whole arena, where it lies. In a step, what await_parameters() was called for.
+  [[nodiscard]] std::span<const float> parameters() const { return arenas_.parameters(); }
+  // Waits until the elements before `end` are there.
+  Status await_parameters(std::int64_t end);
+
+  // Of the step, each part's arena one after another.
+  [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
+  // The elements from `from` on are final in all parts; what has been settled stays so.
+  void settle(std::int64_t from);
+  // Of the step that began last, before any of it is settled.
+  void tell_sums(std::int64_t step, std::span<const std::byte> sums);
+  // Sync, for the chief: as Exchange::ask_snapshot().
+  std::int64_t ask_snapshot();
+
+  struct Traffic {
+    std::int64_t sent = 0;  // bytes of tensors
+    std::int64_t received = 0;
+  };
+  [[nodiscard]] Traffic traffic() const;
+
+ private:
+  class Connection;
+  friend class Connection;
+  using Clock = std::chrono::steady_clock;
+
+  WorkerLink(Options options, Descriptor poll, Descriptor bell);
+  void run(const std::stop_token& stop);
+  void serve(std::size_t ps, std::uint32_t events);
+  void add_connected();
+  void add(std::size_t ps, StreamSocket socket);
+  void lose(std::size_t ps, const std::string& why);
+  void send_all();
+  bool send(Connection& connection);
+  std::optional<FrameStream::Outgoing> next_of(Connection& connection);
+
+  Result<std::span<std::byte>> place(Connection& connection, const FrameHeader& header);
+  Status take(Connection& connection, const FrameHeader& header,
+              std::span<const std::byte> payload);
+  Status take_parameters(Connection& connection, const FrameHeader& header);
+  void tell_again();                      // under the lock
+  void step(const ExchangeEvent& event);  // under the lock
+  void fail(const std::string& why);      // under the lock
+  void ring() const;
+  Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there);
+
+  const Options options_;
+  WorkerArenas arenas_;
+  const Descriptor poll_;
+  const Descriptor bell_;  // an eventfd: there is something to send
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Exchange exchange_;                                      // guarded by mutex_
+  std::vector<std::deque<FrameStream::Outgoing>> small_;   // by ps; guarded by mutex_
+  std::array<FrameStream::Outgoing, 2> told_;              // by step modulo 2; likewise
+  std::optional<Next> next_;                               // guarded by mutex_
+  std::optional<Error> failed_;                            // guarded by mutex_
+  Clock::time_point heard_ = Clock::now();                 // guarded by mutex_
+  Traffic traffic_;                                        // guarded by mutex_
+
+  std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one
+  std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr
+  std::optional<Connector> connector_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace trainyard::runtime

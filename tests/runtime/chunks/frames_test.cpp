@@ -1,0 +1,176 @@
+// Frames as bytes, and what strangers may send instead.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <thread>
+
+#include "tests/runtime/chunks/gang.h"
+#include "tests/support/waiting.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using namespace test;  // NOLINT: what this is made of
+
+StreamSocket connect_to(const std::string& address) {
+  const int port = std::stoi(address.substr(address.rfind(':') + 1));
+  auto socket = StreamSocket::connect_tcp(
+      address, port, StreamSocket::Clock::now() + std::chrono::seconds(30), {});
+  REQUIRE(socket.has_value());
+  return *std::move(socket);
+}
+
+void send_all(const StreamSocket& socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+    const auto sent = socket.send({&piece, 1});
+    if (!sent.has_value()) return;  // it was closed meanwhile
+    bytes.remove_prefix(*sent);
+  }
+}
+
+// All that comes until the other end closes.
+std::string answer_of(const StreamSocket& socket) {
+  std::string all;
+  std::array<char, 4096> room;
+  REQUIRE(eventually([&] {
+    const iovec place{room.data(), room.size()};
+    const auto come = socket.receive({&place, 1});
+    if (!come.has_value()) return true;
+    all.append(room.data(), *come);
+    return false;
+  }));
+  return all;
+}
+
+std::string frame_of(FrameHeader header, std::string_view payload = {}) {
+  header.bytes = static_cast<std::uint32_t>(payload.size());
+  const FrameHeaderBytes head = encode_header(header);
+  return std::string(reinterpret_cast<const char*>(head.data()), head.size()).append(payload);
+}
+
+std::string hello_of(std::int64_t rank, const std::string& token = gang_token,
+                     std::uint64_t plan = gang_plan) {
+  return frame_of({.kind = FrameKind::hello},
+                  encode_hello({.rank = rank, .plan = plan, .token = token}));
+}
+
+}  // namespace
+
+TEST_CASE("a header is read as it was written") {
+  const FrameHeader header{.kind = FrameKind::parameters,
+                           .flag = true,
+                           .chunk = 77,
+                           .bytes = 1 << 20,
+                           .step = std::int64_t{1} << 60,
+                           .snapshot = 3};
+  const FrameHeaderBytes bytes = encode_header(header);
+  const auto read = decode_header(bytes);
+  REQUIRE(read.has_value());
+  CHECK(*read == header);
+}
+
+TEST_CASE("what is no header is refused") {
+  const FrameHeaderBytes good = encode_header({.kind = FrameKind::gradient, .step = 1});
+  REQUIRE(decode_header(good).has_value());
+  const auto with = [&](std::size_t at, int value) {
+    FrameHeaderBytes bytes = good;
+    bytes[at] = static_cast<std::byte>(value);
+    return decode_header(bytes).has_value();
+  };
+  CHECK_FALSE(with(0, 0));      // another mark
+  CHECK_FALSE(with(4, 0));      // no such kind
+  CHECK_FALSE(with(4, 7));
+  CHECK_FALSE(with(4, 255));
+  CHECK_FALSE(with(5, 2));      // no such flag
+  CHECK_FALSE(with(6, 1));
+  CHECK_FALSE(with(23, 0x80));  // a step below 0
+  CHECK_FALSE(with(31, 0x80));  // a snapshot below 0
+}
+
+TEST_CASE("a hello that is too short is none") {
+  const std::string whole = encode_hello({.rank = 1, .plan = 2, .token = "t"});
+  CHECK(decode_hello(whole)->token == "t");
+  for (std::size_t bytes = 0; bytes + 1 < whole.size(); ++bytes) {
+    CHECK_FALSE(decode_hello(whole.substr(0, bytes)).has_value());
+  }
+}
+
+TEST_CASE("who has no token hears nothing, and training goes on beside") {
+  const GangScene scene{.ranks = 1, .servers = 1};
+  const Servers gang(scene);
+  const std::string address = gang.addresses().front();
+  const std::vector<std::string> strangers{
+      "GET / HTTP/1.1\r\n\r\n" + std::string(100, 'x'),
+      hello_of(0, "a guess"),
+      hello_of(0, ""),
+      frame_of({.kind = FrameKind::ask_parameters}),
+      frame_of({.kind = FrameKind::gradient, .step = 1}, std::string(64, 'g')),
+      frame_of({.kind = FrameKind::hello}, std::string(small_payload_bytes_max + 1, 'h')),
+      std::string(64, '\0')};
+  for (const std::string& bytes : strangers) {
+    const StreamSocket socket = connect_to(address);
+    send_all(socket, bytes);
+    CHECK(answer_of(socket).empty());
+  }
+  CHECK(work(scene, 0, gang.addresses()) == expected(scene, scene.max_steps));
+}
+
+TEST_CASE("a worker that makes no sense is told why, and gone") {
+  const GangScene scene{.ranks = 2, .servers = 1};
+  const Servers gang(scene);
+  const std::string address = gang.addresses().front();
+  const std::string hello = hello_of(0);
+  const auto [bytes, why] = GENERATE_COPY(table<std::string, std::string>(
+      {{hello_of(2), "there is no such rank"},
+       {hello_of(-1), "there is no such rank"},
+       {hello_of(0, gang_token, 1), "it cuts the parameters otherwise"},
+       {hello + hello, "a connection begins with one hello"},
+       {hello + frame_of({.kind = FrameKind::gradient, .chunk = 1000, .step = 1}, "x"),
+        "there is no such chunk"},
+       {hello + frame_of({.kind = FrameKind::gradient, .step = 1}, "x"),
+        "a gradient of another length"},
+       {hello + frame_of({.kind = FrameKind::ask_turn, .step = 1}), "turns are not given here"},
+       {hello + frame_of({.kind = FrameKind::parameters, .step = 1}),
+        "a worker does not say that"},
+       {hello + frame_of({.kind = FrameKind::ask_parameters, .step = 9}),
+        "version 9 is asked for where there is 0"}}));
+  const StreamSocket socket = connect_to(address);
+  send_all(socket, bytes);
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
+}
+
+TEST_CASE("a worker of another gang gives up with what it was told") {
+  const GangScene scene{.ranks = 1, .servers = 1};
+  const Servers gang(scene);
+  WorkerLink::Options options = link_options(scene, 0, gang.addresses());
+  options.plan = gang_plan + 1;
+  const auto link = WorkerLink::open(std::move(options));
+  REQUIRE(link.has_value());
+  const auto next = (*link)->next();
+  REQUIRE_FALSE(next.has_value());
+  CHECK_THAT(next.error().message, Catch::Matchers::EndsWith("it cuts the parameters otherwise"));
+}
+
+TEST_CASE("chunks are cut where blocks are, and together are all of the arena") {
+  const auto [elements, holders, most] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>(
+      {{1, 1, 1024}, {1024, 1, 1024}, {1025, 1, 1024}, {100'000, 3, 4096}, {16, 3, 1024}}));
+  const auto chunks = cut_chunks(plan_shares(elements, holders), most);
+  std::int64_t at = 0;
+  for (const ArenaChunk& chunk : chunks) {
+    CHECK(chunk.range.begin == at);
+    CHECK(chunk.range.size() > 0);
+    CHECK(chunk.range.size() <= most);
+    CHECK((chunk.holder >= 0 && chunk.holder < holders));
+    at = chunk.range.end;
+  }
+  CHECK(at == elements);
+  const auto by_holder = chunks_by_holder(chunks, holders);
+  std::size_t count = 0;
+  for (const auto& own : by_holder) {
+    CHECK(std::ranges::is_sorted(own));
+    count += own.size();
+  }
+  CHECK(count == chunks.size());
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,76 @@
+// Parameter servers and workers of one process over real sockets, with gradients that are plain
+// functions of the parameters: what they make together can be worked out by one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/arena_chunks.h"
+#include "runtime/math/optim/optimizer.h"
+#include "runtime/net/chunks/chunk_server.h"
+#include "runtime/net/chunks/worker_link.h"
+
+namespace trainyard::runtime::test {
+
+struct GangScene {
+  Mode mode = Mode::sync;
+  std::int64_t ranks = 2;
+  std::int64_t servers = 2;
+  std::int64_t leaves = 2;
+  std::int64_t elements = 20'000;
+  std::int64_t chunk_elements = 4096;
+  std::int64_t max_steps = 6;
+  Wire push = Wire::float32;
+  Wire pull = Wire::float32;
+  OptimizerKind optimizer = OptimizerKind::adam;
+};
+
+inline constexpr const char* gang_token = "the attempt's secret";
+inline constexpr std::uint64_t gang_plan = 0x17;
+
+std::vector<Share> shares_of(const GangScene& scene);
+std::vector<ArenaChunk> chunks_of(const GangScene& scene);
+// By rank, as ChunkStore::Rules wants them.
+std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene);
+
+float first_weight(std::int64_t element);
+// Of one leaf; a node's is the sum in the order of the tree.
+float leaf_gradient(std::int64_t leaf, std::int64_t step, std::int64_t element, float weight);
+std::vector<float> node_gradient(Leaves node, std::int64_t step, std::span<const float> weights);
+ChunkStore::Step step_at(const GangScene& scene);
+
+struct Snapshots {
+  std::mutex mutex;
+  std::map<std::int64_t, std::vector<ChunkStore::Copy>> by_step;  // by ps; guarded by mutex
+};
+
+class Servers {
+ public:
+  explicit Servers(const GangScene& scene);
+  [[nodiscard]] std::vector<std::string> addresses() const;
+  Snapshots& snapshots() { return snapshots_; }
+
+ private:
+  Snapshots snapshots_;
+  std::vector<std::unique_ptr<ChunkServer>> servers_;
+};
+
+WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
+                                 std::vector<std::string> addresses);
+
+// What a worker does from its start to the end; its parameters then. `snapshot_at`: not 0: it asks
+// for a snapshot of this step. Stops, as a process that dies, before it settles `dies_at`'s
+// gradient wholly: then nothing comes back.
+struct WorkerLife {
+  std::int64_t snapshot_at = 0;
+  std::int64_t dies_at = 0;
+};
+std::vector<float> work(const GangScene& scene, std::int64_t rank,
+                        const std::vector<std::string>& addresses, const WorkerLife& life = {});
+
+// Sync: the parameters after so many steps, made by one thread; as the pull has them.
+std::vector<float> expected(const GangScene& scene, std::int64_t steps);
+
+}  // namespace trainyard::runtime::test

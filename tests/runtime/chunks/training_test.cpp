@@ -1,0 +1,113 @@
+// Chunks travel between real sockets, and what they make is what one thread makes, to the bit.
+#include <catch2/catch.hpp>
+#include <future>
+
+#include "tests/runtime/chunks/gang.h"
+#include "tests/runtime/chunks/shears.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using namespace test;  // NOLINT: what this is made of
+
+std::vector<std::vector<float>> work_all(const GangScene& scene,
+                                         const std::vector<std::string>& addresses) {
+  std::vector<std::future<std::vector<float>>> lives;
+  for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
+    lives.push_back(std::async(std::launch::async,
+                               [&, rank] { return work(scene, rank, addresses); }));
+  }
+  std::vector<std::vector<float>> ends;
+  for (auto& life : lives) ends.push_back(life.get());
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("workers end with what one thread makes, whatever the wire and however many they are") {
+  const auto push = GENERATE(Wire::float32, Wire::bfloat16);
+  const auto pull = GENERATE(Wire::float32, Wire::bfloat16);
+  const auto [ranks, servers] =
+      GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 1}, {3, 2}}));
+  const auto optimizer = GENERATE(OptimizerKind::sgd, OptimizerKind::adam);
+  const GangScene scene{.ranks = ranks,
+                        .servers = servers,
+                        .leaves = 5,
+                        .push = push,
+                        .pull = pull,
+                        .optimizer = optimizer};
+  CAPTURE(static_cast<int>(push), static_cast<int>(pull), ranks, servers);
+  const Servers gang(scene);
+  const auto wanted = expected(scene, scene.max_steps);
+  for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
+}
+
+TEST_CASE("of one chunk alone, and with more parameter servers than chunks") {
+  const GangScene scene{.ranks = 2, .servers = 3, .elements = 16, .chunk_elements = 1024};
+  const Servers gang(scene);
+  const auto wanted = expected(scene, scene.max_steps);
+  for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
+}
+
+TEST_CASE("connections that are cut anywhere change no bit") {
+  const auto seed = GENERATE(range(1, 9));
+  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 4, .max_steps = 12};
+  const Servers gang(scene);
+  std::vector<std::unique_ptr<Shears>> shears;
+  std::vector<std::string> addresses;
+  for (const std::string& address : gang.addresses()) {
+    shears.push_back(std::make_unique<Shears>(
+        address, Shears::Rules{.cuts = 6, .bytes_max = 400'000, .seed = seed}));
+    addresses.push_back(shears.back()->address());
+  }
+  const auto wanted = expected(scene, scene.max_steps);
+  for (const auto& end : work_all(scene, addresses)) CHECK(end == wanted);
+  for (const auto& each : shears) CHECK(each->cuts() > 0);
+}
+
+TEST_CASE("a process that takes another's place makes the same bits") {
+  const auto dies_at = GENERATE(1, 2, 4, 6);
+  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 3};
+  const Servers gang(scene);
+  auto other = std::async(std::launch::async, [&] { return work(scene, 0, gang.addresses()); });
+  CHECK(work(scene, 1, gang.addresses(), {.dies_at = dies_at}).empty());
+  const auto wanted = expected(scene, scene.max_steps);
+  CHECK(work(scene, 1, gang.addresses()) == wanted);
+  CHECK(other.get() == wanted);
+}
+
+TEST_CASE("a snapshot is of just the version that was asked for, while training goes on") {
+  const GangScene scene{.ranks = 2, .servers = 2};
+  Servers gang(scene);
+  auto other = std::async(std::launch::async, [&] { return work(scene, 1, gang.addresses()); });
+  CHECK(work(scene, 0, gang.addresses(), {.snapshot_at = 3}) == expected(scene, scene.max_steps));
+  other.get();
+  const auto chunks = chunks_of(scene);
+  const auto wanted = expected(scene, 3);
+  const std::lock_guard lock(gang.snapshots().mutex);
+  const auto& copies = gang.snapshots().by_step.at(3);
+  REQUIRE(copies.size() == 2);
+  std::size_t found = 0;
+  for (const auto& copy : copies) {
+    CHECK(copy.slots.size() == 2);
+    for (const float weight : copy.weights.span()) {
+      found += std::ranges::find(wanted, weight) != wanted.end() ? 1 : 0;
+    }
+  }
+  CHECK(found == wanted.size());
+}
+
+TEST_CASE("asynchronous workers make together just so many pushes") {
+  const GangScene scene{.mode = Mode::async,
+                        .ranks = 3,
+                        .servers = 2,
+                        .max_steps = 30,
+                        .optimizer = OptimizerKind::sgd};
+  const Servers gang(scene);
+  const auto ends = work_all(scene, gang.addresses());
+  CHECK(ends[0] == ends[1]);
+  CHECK(ends[0] == ends[2]);
+  CHECK(ends[0] != expected(scene, 0));
+}
+
+}  // namespace trainyard::runtime
