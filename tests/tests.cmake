@@ -76,7 +76,7 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
   find_package(Gloo REQUIRED)  # a peer
   trainyard_test(gloo DEPS runtime/net OUTSIDE gloo)
   add_executable(trainyard-bench ${bench_sources})
-  trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role scheduler/loop schemas/wire
+  trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role runtime/net/chunks scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)
   # Eigen is a peer here: it is given what the runtime is compiled for.
   set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")

@@ -33,6 +33,7 @@ std::vector<BenchResult> bench_placement();
 std::vector<BenchResult> bench_submit();
 std::vector<BenchResult> bench_schedule();
 std::vector<BenchResult> bench_jobs_completed();
+std::vector<BenchResult> bench_two_hosts();
 
 // The values of a case, run by run, and the CPU seconds that went with them.
 struct Samples {

@@ -17,12 +17,13 @@
 #include "schemas/base/log.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/chunk_process.h"
 #include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 10> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 11> benches{
     {{"gemm", bench_gemm},
      {"ps_pushpull", bench_ps_pushpull},
      {"all_reduce", bench_all_reduce},
@@ -32,7 +33,8 @@ constexpr std::array<std::pair<std::string_view, BenchFunction>, 10> benches{
      {"placement", bench_placement},
      {"submit", bench_submit},
      {"schedule", bench_schedule},
-     {"jobs_completed", bench_jobs_completed}}};
+     {"jobs_completed", bench_jobs_completed},
+     {"two_hosts", bench_two_hosts}}};
 
 double cpu_seconds(int who) {
   rusage usage{};
@@ -111,6 +113,9 @@ int main(int argc, char** argv) {
   }
   if (argc == 6 && std::string_view(argv[1]) == "--all-reduce") {
     return run_all_reduce_process(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), argv[5]);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "--chunks") {
+    return run_chunk_process({argv + 2, argv + argc});
   }
   const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
   if (argc > 3 || (argc == 3 && !json)) return usage();

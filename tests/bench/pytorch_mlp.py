@@ -3,6 +3,7 @@
 processes with DistributedDataParallel over gloo. Prints examples per second of all processes.
 
     pytorch_mlp.py one|ddp BATCH ACTIVATION SIZE...        e.g. one 100 sigmoid 784 100 10
+    pytorch_mlp.py hostRANK@ADDRESS BATCH ...              one of two processes that meet at rank 0's ADDRESS
 """
 import os
 import socket
@@ -29,12 +30,12 @@ def build(sizes, activation):
     return torch.nn.Sequential(*layers[:-1])
 
 
-def train(rank, workers, port, batch, activation, sizes, answers):
+def train(rank, workers, place, batch, activation, sizes, answers):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = build(sizes, activation)
     if workers > 1:
-        dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank,
+        dist.init_process_group("gloo", init_method=f"tcp://{place}", rank=rank,
                                 world_size=workers)
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -68,6 +69,11 @@ def train(rank, workers, port, batch, activation, sizes, answers):
         dist.destroy_process_group()
 
 
+class Printer:
+    def put(self, answer):
+        print(answer)
+
+
 def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -76,10 +82,15 @@ def free_port():
 
 def main():
     mode, batch, activation, *sizes = sys.argv[1:]
+    if mode.startswith("host"):
+        rank, address = mode.removeprefix("host").split("@")
+        train(int(rank), 2, f"{address}:29511", int(batch), KINDS[activation],
+              [int(s) for s in sizes], Printer())
+        return
     workers = {"one": 1, "ddp": 2}[mode]
     context = processes.get_context("spawn")
     answers = context.SimpleQueue()
-    arguments = (workers, free_port(), int(batch), KINDS[activation], [int(s) for s in sizes],
+    arguments = (workers, f"127.0.0.1:{free_port()}", int(batch), KINDS[activation], [int(s) for s in sizes],
                  answers)
     processes.spawn(train, args=arguments, nprocs=workers)
     print(answers.get())

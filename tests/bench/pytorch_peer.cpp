@@ -51,17 +51,38 @@ double answer_of(const std::string& command) {
   return rate;
 }
 
+std::string words_of(const ModelSpec& model, std::int64_t batch_size) {
+  std::string words = std::to_string(batch_size) + " " +
+                      std::string(find_name(activation_names, model.activation)) + " " +
+                      std::to_string(features);
+  for (const std::int64_t width : model.hidden) words += " " + std::to_string(width);
+  return words + " " + std::to_string(classes);
+}
+
 }  // namespace
 
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
                                                   std::int64_t batch_size) {
   if (!has_pytorch()) return std::nullopt;
-  std::string command = python_with(script_of(mode)) + " ";
-  command += std::to_string(batch_size) + " " +
-             std::string(find_name(activation_names, model.activation)) + " " +
-             std::to_string(features);
-  for (const std::int64_t width : model.hidden) command += " " + std::to_string(width);
-  return answer_of(command + " " + std::to_string(classes));
+  const std::string command = python_with(script_of(mode)) + " ";
+  return answer_of(command + words_of(model, batch_size));
+}
+
+std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
+                                                  std::int64_t batch_size) {
+  if (!has_pytorch()) return std::nullopt;
+  const auto command_at = [&](int host) {
+    std::string command;
+    for (const std::string& word : hosts.at(host, host)) command += word + " ";
+    command += "env GLOO_SOCKET_IFNAME=" + TwoHosts::interface(host) + " ";
+    command += python_with("pytorch_mlp.py") + " host" + std::to_string(host) + "@";
+    return command + TwoHosts::address(0) + " " + words_of(model, batch_size);
+  };
+  FILE* const other = ::popen((command_at(1) + " 2>/dev/null").c_str(), "r");
+  ENSURE(other != nullptr);
+  const double examples = answer_of(command_at(0));
+  ENSURE(::pclose(other) == 0);
+  return examples / (2.0 * static_cast<double>(batch_size));
 }
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schemas/types/job_spec.h"
+#include "tests/support/two_hosts.h"
 
 namespace trainyard::bench {
 
@@ -15,6 +16,10 @@ enum class PytorchMode { one_process, ddp_of_two, rpc_sync, rpc_async };
 
 // Examples per second of all processes; nothing where there is no PyTorch.
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
+                                                  std::int64_t batch_size);
+
+// Steps per second of DDP, one process on each host, which has one core.
+std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
                                                   std::int64_t batch_size);
 
 // The sparse peer, one process.

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "schemas/base/check.h"
@@ -14,21 +15,22 @@ extern char** environ;
 
 namespace trainyard::bench {
 
-SelfProcess::SelfProcess(const std::vector<std::string>& arguments) {
+SelfProcess::SelfProcess(const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& before_command) {
   int in[2];
   int out[2];
   ENSURE(::pipe2(in, O_CLOEXEC) == 0 && ::pipe2(out, O_CLOEXEC) == 0);
+  std::vector<std::string> copies = before_command;
+  copies.push_back(std::filesystem::read_symlink("/proc/self/exe"));
+  copies.insert(copies.end(), arguments.begin(), arguments.end());
   std::vector<char*> words;
-  std::string program = "trainyard-bench";
-  words.push_back(program.data());
-  std::vector<std::string> copies = arguments;
-  for (std::string& argument : copies) words.push_back(argument.data());
+  for (std::string& word : copies) words.push_back(word.data());
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-  ENSURE(::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, words.data(), environ) == 0);
+  ENSURE(::posix_spawn(&pid_, words.front(), &actions, nullptr, words.data(), environ) == 0);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(in[0]);
   ::close(out[1]);

@@ -11,7 +11,9 @@ namespace trainyard::bench {
 
 class SelfProcess {
  public:
-  explicit SelfProcess(const std::vector<std::string>& arguments);
+  // `before_command`: as TwoHosts::at() gives it.
+  explicit SelfProcess(const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& before_command = {});
   ~SelfProcess();  // ends its standard input, which is to end it, and waits
   SelfProcess(const SelfProcess&) = delete;
   SelfProcess& operator=(const SelfProcess&) = delete;

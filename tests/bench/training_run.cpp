@@ -25,10 +25,11 @@ namespace fs = std::filesystem;
 
 int free_port() { return port_of_socket(bind_to_loopback()); }
 
-std::vector<std::string> free_addresses(std::int64_t count) {
+// Ports that are free here are so on hosts of their own, too.
+std::vector<std::string> free_addresses(const std::vector<Seat>& seats) {
   std::vector<std::string> addresses;
-  for (std::int64_t i = 0; i < count; ++i) {
-    addresses.push_back("127.0.0.1:" + std::to_string(free_port()));
+  for (const Seat& seat : seats) {
+    addresses.push_back(seat.host + ":" + std::to_string(free_port()));
   }
   return addresses;
 }
@@ -46,12 +47,14 @@ double longest_part_of(const MetricEvent& metric) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(JobSpec spec, fs::path folder)
-    : spec_(std::move(spec)), folder_(std::move(folder)) {
+TrainingRun::TrainingRun(JobSpec spec, fs::path folder, Seats seats)
+    : spec_(std::move(spec)), folder_(std::move(folder)), seats_(std::move(seats)) {
+  seats_.ps.resize(static_cast<std::size_t>(spec_.ps.replicas));
+  seats_.workers.resize(static_cast<std::size_t>(spec_.worker.replicas));
   fs::remove_all(folder_);
   fs::create_directories(folder_);
-  cluster_.ps = free_addresses(spec_.ps.replicas);
-  cluster_.worker = free_addresses(spec_.worker.replicas);
+  cluster_.ps = free_addresses(seats_.ps);
+  cluster_.worker = free_addresses(seats_.workers);
 }
 
 TrainingRun::~TrainingRun() { fs::remove_all(folder_); }
@@ -101,14 +104,18 @@ pid_t TrainingRun::start(Role role, std::int64_t index) const {
   const std::string path = folder_ / (name + ".json");
   std::ofstream(path) << to_json(context);
 
-  std::string program = program_path("trainyard-runtime");
-  std::string argument = path;
-  char* argv[] = {program.data(), argument.data(), nullptr};
+  const auto& seats = role == Role::ps ? seats_.ps : seats_.workers;
+  std::vector<std::string> words = seats[static_cast<std::size_t>(index)].before_command;
+  words.push_back(program_path("trainyard-runtime"));
+  words.push_back(path);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  ENSURE(::posix_spawn(&child, program.c_str(), &actions, nullptr, argv, environ) == 0);
+  ENSURE(::posix_spawn(&child, argv.front(), &actions, nullptr, argv.data(), environ) == 0);
   posix_spawn_file_actions_destroy(&actions);
   return child;
 }

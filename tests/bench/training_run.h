@@ -24,10 +24,20 @@ struct TrainingRates {
   std::int64_t ps_bytes_max = 0;      // and any ps
 };
 
+// Where a task runs.
+struct Seat {
+  std::string host = "127.0.0.1";
+  std::vector<std::string> before_command = {};  // as TwoHosts::at() gives it
+};
+struct Seats {
+  std::vector<Seat> ps = {};  // what is not named has a plain one
+  std::vector<Seat> workers = {};
+};
+
 class TrainingRun {
  public:
   // In a folder of its own.
-  TrainingRun(JobSpec spec, std::filesystem::path folder);
+  TrainingRun(JobSpec spec, std::filesystem::path folder, Seats seats = {});
   ~TrainingRun();
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -41,6 +51,7 @@ class TrainingRun {
 
   JobSpec spec_;
   std::filesystem::path folder_;
+  Seats seats_;
   ClusterSpec cluster_;
 };
 

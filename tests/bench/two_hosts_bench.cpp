@@ -1,0 +1,121 @@
+// Training between two hosts that a link of 1 or 10 Gbit/s joins, one core for each: a large MLP,
+// beside PyTorch's DDP.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "schemas/base/check.h"
+#include "schemas/wire/job_spec_json.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/chunk_process.h"
+#include "tests/bench/pytorch_peer.h"
+#include "tests/bench/training_run.h"
+#include "tests/support/two_hosts.h"
+
+namespace trainyard::bench {
+namespace {
+
+constexpr int rounds = 3;
+constexpr std::int64_t batch_size = 128;
+
+const ModelSpec& large_mlp() {
+  static const ModelSpec model{.name = "mlp",
+                               .hidden = {2048, 2048},
+                               .activation = Activation::relu,
+                               .initializer = Initializer::he_normal};
+  return model;
+}
+
+struct Case {
+  std::string name;
+  Wire wire = Wire::float32;
+  Strategy strategy = Strategy::parameter_server;
+  bool by_chunks = false;  // by the data plane that is to come
+};
+
+JobSpec job_of(const Case& setting, std::int64_t steps) {
+  const auto parsed = parse_job_spec(R"({
+    "model": "mlp", "mode": "sync", "roles": {"ps": 1, "worker": 2},
+    "dataset": {"name": "synthetic_digits", "train_examples": 5000, "test_examples": 100}})");
+  ENSURE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.model = large_mlp();
+  spec.training.strategy = setting.strategy;
+  spec.training.wire = setting.wire;
+  spec.training.batch_size = batch_size;
+  spec.training.epochs.reset();
+  spec.training.max_steps = steps;
+  spec.training.optimizer.learning_rate = 0.1;
+  spec.training.report_every_steps = steps / 10;
+  spec.training.evaluate_every_steps = INT32_MAX;
+  spec.ps.replicas = setting.strategy == Strategy::parameter_server ? 1 : 0;
+  spec.checkpoint.every_steps = 0;
+  spec.checkpoint.every_seconds = 0;
+  return spec;
+}
+
+double rate_of(const Case& setting, const TwoHosts& hosts, std::int64_t steps) {
+  const Seat here{TwoHosts::address(0), hosts.at(0, 0)};
+  const Seat there{TwoHosts::address(1), hosts.at(1, 1)};
+  if (setting.by_chunks) {
+    const ChunkRun run{
+        .model = large_mlp(), .batch_size = batch_size, .steps = steps, .wire = setting.wire};
+    return chunk_steps_per_second(run, here, {here, there});
+  }
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("trainyard-bench-" + std::to_string(::getpid()));
+  return TrainingRun(job_of(setting, steps), folder, {.ps = {here}, .workers = {here, there}})
+      .rates()
+      .steps_per_second;
+}
+
+std::vector<BenchResult> bench_link(const std::string& rate, std::int64_t steps) {
+  const std::vector<Case> cases{
+      {"1 ps 2 workers, float32"},
+      {"1 ps 2 workers, bfloat16", Wire::bfloat16},
+      {"1 ps 2 workers, onebit", Wire::onebit},
+      {"all-reduce of 2, float32", Wire::float32, Strategy::all_reduce},
+      {"by chunks, 1 ps 2 workers, float32", Wire::float32, Strategy::parameter_server, true},
+      {"by chunks, 1 ps 2 workers, bfloat16", Wire::bfloat16, Strategy::parameter_server, true}};
+  std::vector<Samples> samples(cases.size());
+  Samples peer;
+  const TwoHosts hosts(rate);
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < cases.size(); ++i) samples[i].add(rate_of(cases[i], hosts, steps));
+    if (const auto ddp = pytorch_steps_between_hosts(hosts, large_mlp(), batch_size)) {
+      peer.add(*ddp);
+    }
+  }
+  std::vector<BenchResult> results;
+  const auto add = [&](const Samples& of, const std::string& name) {
+    BenchResult result = summary_of(of);
+    result.bench = "two_hosts";
+    result.case_name = rate + ", " + name;
+    result.unit = "steps/s";
+    results.push_back(result);
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    add(samples[i], cases[i].name);
+    if (peer.values.empty()) continue;
+    results.back().limit = summary_of(peer).value;
+    results.back().limit_of = "PyTorch DDP";
+  }
+  if (!peer.values.empty()) add(peer, "PyTorch DDP, float32");
+  return results;
+}
+
+}  // namespace
+
+std::vector<BenchResult> bench_two_hosts() {
+  if (const auto missing = TwoHosts::missing()) {
+    std::fprintf(stderr, "two_hosts: %s\n", missing->c_str());
+    std::exit(1);
+  }
+  std::vector<BenchResult> results = bench_link("1gbit", 40);
+  for (BenchResult& result : bench_link("10gbit", 80)) results.push_back(std::move(result));
+  return results;
+}
+
+}  // namespace trainyard::bench
