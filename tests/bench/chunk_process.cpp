@@ -87,14 +87,18 @@ int run_ps(const Arguments& given) {
   for (std::int64_t rank = 0; rank < given.ranks; ++rank) rules.nodes.push_back({{rank, rank + 1}});
   ChunkStore store(std::move(rules), weights, {});
   auto listener = StreamSocket::listen_tcp(given.address + ":0");
-  ENSURE(listener.has_value());
+  auto local = StreamSocket::listen_unix(chunk_socket_name(token, 0));
+  ENSURE(listener.has_value() && local.has_value());
+  std::vector<StreamSocket> listeners;
+  listeners.push_back(*std::move(listener));
+  listeners.push_back(*std::move(local));
   const float scale = 1.0F / static_cast<float>(given.batch_size * given.ranks);
   const auto step_at = [scale](std::int64_t) {
     return ChunkStore::Step{.learning_rate = 0.1, .gradient_scale = scale};
   };
   const std::int64_t chunks = store.chunks();
   const auto server = ChunkServer::start(
-      *std::move(listener),
+      std::move(listeners),
       {.token = token,
        .plan = plan,
        .rules = {.mode = Mode::sync, .ranks = given.ranks, .chunks = chunks},

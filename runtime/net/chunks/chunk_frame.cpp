@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "schemas/files/sha256.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -59,6 +61,10 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
                      .bytes = laid.bytes,
                      .step = laid.step,
                      .snapshot = laid.snapshot};
+}
+
+std::string chunk_socket_name(const std::string& token, std::size_t ps) {
+  return "trainyard-" + sha256_hex("chunks of ps " + std::to_string(ps) + ": " + token);
 }
 
 std::string encode_hello(const Hello& hello) {

@@ -53,6 +53,10 @@ struct Hello {
   std::uint64_t plan = 0;  // ExchangePlan's hash: both sides cut the arena alike
   std::string token;
 };
+// Of the Unix socket of a ps, for workers of its host: nobody can guess it, and it is of this ps
+// alone, whatever its port.
+std::string chunk_socket_name(const std::string& token, std::size_t ps);
+
 std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view payload);
 

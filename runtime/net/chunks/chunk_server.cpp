@@ -57,21 +57,25 @@ class ChunkServer::Connection : public FrameStream::Receiver {
   Clock::time_point since_ = Clock::now();
 };
 
-Result<std::unique_ptr<ChunkServer>> ChunkServer::start(StreamSocket listener, Options options,
-                                                        ChunkStore store) {
+Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket> listeners,
+                                                        Options options, ChunkStore store) {
+  ENSURE(!listeners.empty());
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll) return call_failed("cannot wait for sockets");
-  epoll_event event{.events = EPOLLIN, .data = {.fd = listener.descriptor()}};
-  if (::epoll_ctl(poll.get(), EPOLL_CTL_ADD, listener.descriptor(), &event) != 0) {
-    return call_failed("cannot wait for callers");
+  for (const StreamSocket& listener : listeners) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = listener.descriptor()}};
+    if (::epoll_ctl(poll.get(), EPOLL_CTL_ADD, listener.descriptor(), &event) != 0) {
+      return call_failed("cannot wait for callers");
+    }
   }
   return std::unique_ptr<ChunkServer>(new ChunkServer(
-      std::move(poll), std::move(listener), std::move(options), std::move(store)));
+      std::move(poll), std::move(listeners), std::move(options), std::move(store)));
 }
 
-ChunkServer::ChunkServer(Descriptor poll, StreamSocket listener, Options options, ChunkStore store)
+ChunkServer::ChunkServer(Descriptor poll, std::vector<StreamSocket> listeners, Options options,
+                         ChunkStore store)
     : poll_(std::move(poll)),
-      listener_(std::move(listener)),
+      listeners_(std::move(listeners)),
       options_(std::move(options)),
       core_(options_.rules, options_.start),
       store_(std::move(store)),
@@ -95,19 +99,18 @@ void ChunkServer::run(const std::stop_token& stop) {
     const int count = ::epoll_wait(poll_.get(), events.data(), std::ssize(events), look_up_millis);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.fd == listener_.descriptor()) {
-        accept();
-      } else {
-        serve(event.data.fd, event.events);
-      }
+      if (!accept(event.data.fd)) serve(event.data.fd, event.events);
       send_all();
     }
     drop_silent();
   }
 }
 
-void ChunkServer::accept() {
-  while (auto socket = listener_.accept()) {
+// False: this is no listener.
+bool ChunkServer::accept(int listening) {
+  const auto listener = std::ranges::find(listeners_, listening, &StreamSocket::descriptor);
+  if (listener == listeners_.end()) return false;
+  while (auto socket = listener->accept()) {
     const auto strangers = std::ranges::count_if(
         connections_, [](const auto& entry) { return entry.second->rank_ < 0; });
     if (static_cast<std::size_t>(strangers) >= strangers_max) continue;
@@ -118,6 +121,7 @@ void ChunkServer::accept() {
     connections_.insert_or_assign(descriptor,
                                   std::make_unique<Connection>(*this, *std::move(socket)));
   }
+  return true;
 }
 
 void ChunkServer::serve(int descriptor, std::uint32_t events) {

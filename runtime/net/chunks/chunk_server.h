@@ -35,23 +35,25 @@ class ChunkServer {
     // On the server's thread: a snapshot is whole. By rank: the newest step that is in it.
     std::function<void(std::int64_t snapshot, ChunkStore::Copy copy)> on_snapshot;
   };
-  // Serves the callers of `listener` on a thread of its own.
-  static Result<std::unique_ptr<ChunkServer>> start(StreamSocket listener, Options options,
-                                                    ChunkStore store);
+  // Serves the callers of all `listeners`, one or more, on a thread of its own.
+  static Result<std::unique_ptr<ChunkServer>> start(std::vector<StreamSocket> listeners,
+                                                    Options options, ChunkStore store);
   ~ChunkServer();
   ChunkServer(const ChunkServer&) = delete;
   ChunkServer& operator=(const ChunkServer&) = delete;
 
-  [[nodiscard]] int port() const { return listener_.port(); }
+  // Of the first listener.
+  [[nodiscard]] int port() const { return listeners_.front().port(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   class Connection;
   friend class Connection;
 
-  ChunkServer(Descriptor poll, StreamSocket listener, Options options, ChunkStore store);
+  ChunkServer(Descriptor poll, std::vector<StreamSocket> listeners, Options options,
+              ChunkStore store);
   void run(const std::stop_token& stop);
-  void accept();
+  bool accept(int listening);
   void serve(int descriptor, std::uint32_t events);
   static void refuse(Connection& connection, const std::string& why);
   void close(int descriptor);
@@ -71,7 +73,7 @@ class ChunkServer {
   [[nodiscard]] std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   const Descriptor poll_;
-  const StreamSocket listener_;
+  const std::vector<StreamSocket> listeners_;
   const Options options_;
   ParameterServer core_;
   ChunkStore store_;

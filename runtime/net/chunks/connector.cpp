@@ -18,12 +18,21 @@ int port_of(const std::string& address) {
   return port;
 }
 
+Result<StreamSocket> connect(const Connector::Target& target, const std::stop_token& stop) {
+  if (!target.local.empty()) {
+    auto socket = StreamSocket::connect_unix(target.local);
+    if (socket.has_value()) return socket;
+  }
+  const auto deadline = StreamSocket::Clock::now() + answer_limit;
+  return StreamSocket::connect_tcp(target.address, port_of(target.address), deadline, stop);
+}
+
 }  // namespace
 
-Connector::Connector(std::vector<std::string> addresses, std::function<void()> on_connected)
-    : addresses_(std::move(addresses)),
+Connector::Connector(std::vector<Target> targets, std::function<void()> on_connected)
+    : targets_(std::move(targets)),
       on_connected_(std::move(on_connected)),
-      wanted_(addresses_.size(), true) {
+      wanted_(targets_.size(), true) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -45,9 +54,7 @@ void Connector::run(const std::stop_token& stop) {
     for (std::size_t i = 0; i < wanted_.size() && !stop.stop_requested(); ++i) {
       if (!wanted_[i]) continue;
       lock.unlock();
-      const std::string& address = addresses_[i];
-      const auto deadline = StreamSocket::Clock::now() + answer_limit;
-      auto socket = StreamSocket::connect_tcp(address, port_of(address), deadline, stop);
+      auto socket = connect(targets_[i], stop);
       lock.lock();
       if (!socket.has_value()) continue;
       wanted_[i] = false;

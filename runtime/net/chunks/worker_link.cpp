@@ -50,7 +50,13 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
                  .asks_ahead = options_.asks_ahead}),
       small_(options_.servers.size()),
       connections_(options_.servers.size()) {
-  connector_.emplace(options_.servers, [this] { ring(); });
+  std::vector<Connector::Target> targets;
+  for (std::size_t ps = 0; ps < options_.servers.size(); ++ps) {
+    targets.push_back(
+        {.local = options_.tries_local ? chunk_socket_name(options_.token, ps) : std::string(),
+         .address = options_.servers[ps]});
+  }
+  connector_.emplace(std::move(targets), [this] { ring(); });
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 

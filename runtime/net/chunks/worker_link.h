@@ -34,6 +34,7 @@ class WorkerLink {
  public:
   struct Options {
     std::vector<std::string> servers;  // by ps: "host:port" of its data
+    bool tries_local = true;  // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
     std::uint64_t plan = 0;  // as in Hello

@@ -118,8 +118,14 @@ Servers::Servers(const GangScene& scene) {
     ChunkStore store(std::move(rules), weights, slots);
     auto listener = StreamSocket::listen_tcp("127.0.0.1:0");
     REQUIRE(listener.has_value());
+    auto local = StreamSocket::listen_unix(
+        chunk_socket_name(gang_token, static_cast<std::size_t>(ps)));
+    REQUIRE(local.has_value());
+    std::vector<StreamSocket> listeners;
+    listeners.push_back(*std::move(listener));
+    listeners.push_back(*std::move(local));
     auto server = ChunkServer::start(
-        *std::move(listener),
+        std::move(listeners),
         {.token = gang_token,
          .plan = gang_plan,
          .rules = {.mode = scene.mode,
@@ -150,6 +156,7 @@ std::vector<std::string> Servers::addresses() const {
 WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                                  std::vector<std::string> addresses) {
   return {.servers = std::move(addresses),
+          .tries_local = scene.local,
           .token = gang_token,
           .rank = rank,
           .plan = gang_plan,

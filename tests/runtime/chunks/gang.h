@@ -25,6 +25,7 @@ struct GangScene {
   Wire push = Wire::float32;
   Wire pull = Wire::float32;
   OptimizerKind optimizer = OptimizerKind::adam;
+  bool local = false;  // by Unix sockets
 };
 
 inline constexpr const char* gang_token = "the attempt's secret";

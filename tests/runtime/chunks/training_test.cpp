@@ -29,21 +29,25 @@ TEST_CASE("workers end with what one thread makes, whatever the wire and however
   const auto pull = GENERATE(Wire::float32, Wire::bfloat16);
   const auto [ranks, servers] =
       GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 1}, {3, 2}}));
-  const auto optimizer = GENERATE(OptimizerKind::sgd, OptimizerKind::adam);
+  const auto local = GENERATE(false, true);
   const GangScene scene{.ranks = ranks,
                         .servers = servers,
                         .leaves = 5,
                         .push = push,
                         .pull = pull,
-                        .optimizer = optimizer};
-  CAPTURE(static_cast<int>(push), static_cast<int>(pull), ranks, servers);
+                        .local = local};
+  CAPTURE(local, static_cast<int>(push), static_cast<int>(pull), ranks, servers);
   const Servers gang(scene);
   const auto wanted = expected(scene, scene.max_steps);
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
 }
 
 TEST_CASE("of one chunk alone, and with more parameter servers than chunks") {
-  const GangScene scene{.ranks = 2, .servers = 3, .elements = 16, .chunk_elements = 1024};
+  const GangScene scene{.ranks = 2,
+                        .servers = 3,
+                        .elements = 16,
+                        .chunk_elements = 1024,
+                        .optimizer = OptimizerKind::sgd};
   const Servers gang(scene);
   const auto wanted = expected(scene, scene.max_steps);
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
