@@ -40,7 +40,7 @@ Result<SharedFloats> SharedFloats::create(std::size_t elements) {
   return SharedFloats(std::move(file), std::move(memory), elements);
 }
 
-Result<SharedFloats> SharedFloats::open(Descriptor file, std::size_t elements) {
+Result<SharedFloats> SharedFloats::open(Descriptor file, std::size_t elements, Access access) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return call_failed("cannot look at shared memory");
   const std::size_t bytes = bytes_of(elements);
@@ -50,7 +50,8 @@ Result<SharedFloats> SharedFloats::open(Descriptor file, std::size_t elements) {
   }
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return invalid("shared memory that may shrink");
-  TRY_ASSIGN(auto memory, map(file.get(), bytes, PROT_READ));
+  const int protection = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  TRY_ASSIGN(auto memory, map(file.get(), bytes, protection));
   return SharedFloats(std::move(file), std::move(memory), elements);
 }
 

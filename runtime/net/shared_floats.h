@@ -18,11 +18,14 @@ class SharedFloats {
 
   // What another process has made. `invalid` when it holds fewer elements or could be cut short
   // while it is read.
-  static Result<SharedFloats> open(Descriptor file, std::size_t elements);
+  enum class Access { read, write };
+  static Result<SharedFloats> open(Descriptor file, std::size_t elements,
+                                   Access access = Access::read);
 
   // The memory, held for as long as the buffer or a copy of this object lives.
   [[nodiscard]] AlignedBuffer buffer() const { return {memory_, elements_}; }
   [[nodiscard]] std::span<const float> span() const { return {memory_.get(), elements_}; }
+  [[nodiscard]] const std::shared_ptr<float>& memory() const { return memory_; }
   [[nodiscard]] int descriptor() const { return file_->get(); }
 
  private:

@@ -8,7 +8,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -117,18 +119,42 @@ Status wait_until_connected(int socket, StreamSocket::Clock::time_point deadline
   return ok();
 }
 
-bool is_tcp_listener(int socket) {
-  int domain = 0;
-  socklen_t length = sizeof domain;
-  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain != AF_UNIX;
-}
-
 bool is_of_this_user(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
          peer.uid == ::geteuid();
 }
+
+// Room for one descriptor beside the bytes of a message.
+class BesideBytes {
+ public:
+  void make_room(msghdr& message) {
+    message.msg_control = room_.data();
+    message.msg_controllen = room_.size();
+  }
+  void pass(int descriptor, msghdr& message) {
+    make_room(message);
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  // What has come; the kernel closes those that there was no room for.
+  static Descriptor passed(const msghdr& message) {
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    const bool is_there = header != nullptr && header->cmsg_level == SOL_SOCKET &&
+                          header->cmsg_type == SCM_RIGHTS;
+    if (!is_there) return {};
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    return Descriptor(descriptor);
+  }
+
+ private:
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room_{};
+};
 
 bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
@@ -195,13 +221,20 @@ Result<StreamSocket> StreamSocket::connect_tcp(const std::string& address, int p
 std::optional<StreamSocket> StreamSocket::accept() const {
   Descriptor caller(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!caller) return std::nullopt;
-  if (is_tcp_listener(socket_.get())) {
+  if (!is_unix()) {
     prepare_tcp(caller.get());
     return StreamSocket(std::move(caller));
   }
   if (!is_of_this_user(caller.get())) return std::nullopt;
   prepare_unix(caller.get());
   return StreamSocket(std::move(caller));
+}
+
+bool StreamSocket::is_unix() const {
+  int domain = 0;
+  socklen_t length = sizeof domain;
+  return ::getsockopt(socket_.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 &&
+         domain == AF_UNIX;
 }
 
 int StreamSocket::port() const {
@@ -217,10 +250,12 @@ int StreamSocket::port() const {
   return 0;
 }
 
-Result<std::size_t> StreamSocket::send(std::span<const iovec> pieces) const {
+Result<std::size_t> StreamSocket::send(std::span<const iovec> pieces, int passed) const {
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(pieces.data());  // NOLINT: sendmsg only reads it
   message.msg_iovlen = pieces.size();
+  BesideBytes beside;
+  if (passed >= 0) beside.pass(passed, message);
   ssize_t count = 0;
   do {
     count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
@@ -232,11 +267,24 @@ Result<std::size_t> StreamSocket::send(std::span<const iovec> pieces) const {
 
 Result<std::size_t> StreamSocket::receive(std::span<const iovec> places) const {
   msghdr message{};
+  return receive(places, message);
+}
+
+Result<std::size_t> StreamSocket::receive(std::span<const iovec> places, Descriptor& passed) const {
+  msghdr message{};
+  BesideBytes beside;
+  beside.make_room(message);
+  auto count = receive(places, message);
+  if (auto come = BesideBytes::passed(message)) passed = std::move(come);
+  return count;
+}
+
+Result<std::size_t> StreamSocket::receive(std::span<const iovec> places, msghdr& message) const {
   message.msg_iov = const_cast<iovec*>(places.data());  // NOLINT: recvmsg only reads it
   message.msg_iovlen = places.size();
   ssize_t count = 0;
   do {
-    count = ::recvmsg(socket_.get(), &message, 0);
+    count = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
   } while (count < 0 && errno == EINTR);
   if (count > 0) return static_cast<std::size_t>(count);
   if (count == 0) return unavailable("the peer is gone");

@@ -2,6 +2,7 @@
 // never wait: what cannot be moved now is left for later.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <chrono>
@@ -43,8 +44,12 @@ class StreamSocket {
   // How many bytes were moved, none when there is nothing to do now. `unavailable` when the peer is
   // gone; receive() then has handed out all that came before. At most stream_pieces_max pieces,
   // which have at least one byte.
-  [[nodiscard]] Result<std::size_t> send(std::span<const iovec> pieces) const;
+  // Unix: an open file, `passed`, goes with the first of the bytes.
+  [[nodiscard]] Result<std::size_t> send(std::span<const iovec> pieces, int passed = -1) const;
   [[nodiscard]] Result<std::size_t> receive(std::span<const iovec> places) const;
+  // Unix: the same, and the file that came with what is received; another one replaces it.
+  [[nodiscard]] Result<std::size_t> receive(std::span<const iovec> places,
+                                            Descriptor& passed) const;
   // Nothing more will be sent; what was is still delivered.
   void end_sending() const;
   // TCP: poll(2) and epoll tell of something to read only when so many bytes have come, or the end.
@@ -53,10 +58,12 @@ class StreamSocket {
   // next need not be chosen long before it leaves.
   void keep_unsent_below(int bytes) const;
 
+  [[nodiscard]] bool is_unix() const;
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 
  private:
   explicit StreamSocket(Descriptor socket) : socket_(std::move(socket)) {}
+  [[nodiscard]] Result<std::size_t> receive(std::span<const iovec> places, msghdr& message) const;
 
   Descriptor socket_;
 };

@@ -77,6 +77,7 @@ int run_ps(const Arguments& given) {
   AlignedBuffer weights(static_cast<std::size_t>(model.arena_elements()));
   model.initialize(1, weights.span());
   ChunkStore::Rules rules{.chunks = {},
+                          .arena_elements = model.arena_elements(),
                           .push = given.wire,
                           .pull = given.wire,
                           .optimizer = {.kind = OptimizerKind::sgd},
@@ -131,7 +132,8 @@ int run_worker(const Arguments& given) {
                                                  .holders = 1,
                                                  .parts = 1,
                                                  .push = given.wire,
-                                                 .pull = given.wire},
+                                                 .pull = given.wire,
+                                                 .shares = true},
                                       .mode = Mode::sync,
                                       .max_steps = given.steps,
                                       .asks_ahead = false,

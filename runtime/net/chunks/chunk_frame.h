@@ -22,7 +22,8 @@ enum class FrameKind : std::uint8_t {
   ended,           // this rank pushes no more; snapshot: which it was to mark
   sums,            // of the step; payload: BatchSums. From ps 0 to the chief: chunk is the rank
   // ps to worker
-  welcome = 16,  // step: the version; snapshot; payload: Welcome
+  welcome = 16,  // step: the version; snapshot; payload: the rank's step
+                 // flag: gradients and parameters go by the memory that came with the hello
   parameters,    // step: the version; of a chunk; payload: as the wire has it
   turn,          // of the step; flag: no push is left
   refused        // payload: why, in words

@@ -36,6 +36,10 @@ class ChunkServer::Connection : public FrameStream::Receiver {
     if (says_hello != (rank_ < 0)) return invalid("a connection begins with one hello");
     if (header.kind != FrameKind::gradient) return std::span<std::byte>();
     if (header.chunk >= server_.options_.rules.chunks) return invalid("there is no such chunk");
+    if (arenas_) {
+      if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
+      return std::span<std::byte>();
+    }
     const auto place = server_.store_.gradient_place(rank_, header.chunk);
     if (place.size() != header.bytes) return invalid("a gradient of another length");
     if (server_.core_.would_take(rank_, header.step, header.chunk)) return place;
@@ -50,6 +54,7 @@ class ChunkServer::Connection : public FrameStream::Receiver {
   FrameStream stream_;
   bool has_token_ = false;
   std::int64_t rank_ = -1;                   // -1: it has not said
+  SharedArenasPtr arenas_;                   // of a worker of this host
   std::deque<FrameStream::Outgoing> small_;  // that leave before any parameters
   std::vector<std::byte> unused_;            // where a gradient goes that is not needed
   bool waits_for_room_ = false;              // to send
@@ -182,6 +187,13 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
   if (newest != nullptr) close(newest->stream_.socket().descriptor());
   newest = &connection;
   connection.rank_ = hello.rank;
+  if (Descriptor memory = connection.stream_.take_passed()) {
+    const SharedLayout layout = store_.layout_of(hello.rank);
+    TRY_ASSIGN(const auto shared, SharedFloats::open(std::move(memory), layout.floats(),
+                                                     SharedFloats::Access::write));
+    connection.arenas_ =
+        std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
+  }
   TRY(perform(WorkerJoined{hello.rank}));
   if (hello.rank != 0) return ok();
   for (std::size_t rank = 0; rank < sums_.size(); ++rank) {
@@ -204,6 +216,9 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
       return welcome(connection, hello);
     }
     case FrameKind::gradient:
+      if (core_.would_take(rank, header.step, header.chunk)) {
+        store_.gradient_came(rank, header.chunk, connection.arenas_);
+      }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
     case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
     case FrameKind::ended: return perform(RankEnded{rank, header.snapshot});
@@ -241,6 +256,7 @@ Status ChunkServer::do_each(const std::vector<PsEffect>& effects) {
       const auto rank_step = std::make_shared<std::int64_t>(welcome->rank_step);
       by_rank_[index_of(welcome->rank)]->small_.push_back(
           {.header = {.kind = FrameKind::welcome,
+                      .flag = by_rank_[index_of(welcome->rank)]->arenas_ != nullptr,
                       .step = welcome->version,
                       .snapshot = welcome->snapshot},
            .pieces = {std::as_bytes(std::span(rank_step.get(), 1))},
@@ -285,12 +301,19 @@ std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection
   }
   const auto next = core_.next_to_send(connection.rank_);
   if (!next) return std::nullopt;
+  FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
+                                         .chunk = static_cast<std::uint32_t>(next->chunk),
+                                         .step = next->version},
+                              .pieces = {},
+                              .owner = nullptr};
+  if (connection.arenas_) {
+    store_.write_parameters(*next, connection.arenas_->memory.span());
+    return frame;
+  }
   ChunkStore::Bytes bytes = store_.parameters(*next);
-  return FrameStream::Outgoing{.header = {.kind = FrameKind::parameters,
-                                          .chunk = static_cast<std::uint32_t>(next->chunk),
-                                          .step = next->version},
-                               .pieces = {bytes.bytes},
-                               .owner = std::move(bytes.owner)};
+  frame.pieces.push_back(bytes.bytes);
+  frame.owner = std::move(bytes.owner);
+  return frame;
 }
 
 void ChunkServer::send_all() {

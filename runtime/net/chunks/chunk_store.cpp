@@ -62,6 +62,7 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
       bytes += round_up_to_line(static_cast<std::int64_t>(length));
     }
     gradients_.emplace_back(index_of(bytes / float_bytes));
+    lent_.emplace_back(chunks_.size());
   }
   if (rules_.mode == Mode::sync) order_ = addition_order(all, rules_.leaves);
 }
@@ -77,12 +78,34 @@ std::span<std::byte> ChunkStore::gradient_place(std::int64_t rank, std::int64_t 
   return bytes.subspan(index_of(begin), gradient_bytes_of(rank, chunk));
 }
 
+void ChunkStore::gradient_came(std::int64_t rank, std::int64_t chunk, SharedArenasPtr arenas) {
+  lent_.at(index_of(rank)).at(index_of(chunk)) = std::move(arenas);
+}
+
+SharedLayout ChunkStore::layout_of(std::int64_t rank) const {
+  return {.elements = rules_.arena_elements,
+          .parts = std::ssize(rules_.nodes.at(index_of(rank))),
+          .push = rules_.push};
+}
+
+Payload ChunkStore::payload_of_gradient(std::int64_t rank, std::int64_t chunk) {
+  const SharedArenasPtr& lent = lent_[index_of(rank)][index_of(chunk)];
+  if (!lent) return {.pieces = {gradient_place(rank, chunk)}, .owner = nullptr};
+  const SharedLayout& layout = lent->layout;
+  const Range& range = chunks_[index_of(chunk)].share.ranges.front();
+  const auto sent = std::as_bytes(lent->memory.span().subspan(layout.sent_begin()));
+  Payload payload{.pieces = {}, .owner = lent};
+  for (std::int64_t part = 0; part < layout.parts; ++part) {
+    const auto begin = index_of(part * layout.elements + range.begin) * layout.element_bytes();
+    payload.pieces.push_back(sent.subspan(begin, index_of(range.size()) * layout.element_bytes()));
+  }
+  return payload;
+}
+
 TreeSum ChunkStore::sum_of(const Chunk& chunk, std::int64_t index,
                            const std::vector<std::int64_t>& ranks) {
   payloads_.clear();
-  for (const std::int64_t rank : ranks) {
-    payloads_.push_back({.pieces = {gradient_place(rank, index)}, .owner = nullptr});
-  }
+  for (const std::int64_t rank : ranks) payloads_.push_back(payload_of_gradient(rank, index));
   const std::int64_t bytes = gradient_bytes(rules_.push, chunk.share);
   std::vector<GradientReader> parts;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -110,6 +133,7 @@ void ChunkStore::update(const UpdateChunk& what, const Step& step) {
   Chunk& chunk = chunks_.at(index_of(what.chunk));
   WeightsPtr next = spare(chunk);
   apply(chunk, sum_of(chunk, what.chunk, what.ranks), what, step, *next);
+  for (const std::int64_t rank : what.ranks) gradient_came(rank, what.chunk, nullptr);
   chunk.previous = std::exchange(chunk.newest, std::move(next));
   chunk.version = what.version;
 }
@@ -151,6 +175,20 @@ ChunkStore::Bytes ChunkStore::parameters(const ParameterServer::ChunkToSend& wha
   const auto bytes = std::as_bytes(rounds ? weights->rounded.span() : weights->master.span());
   const std::size_t size = rounds ? sizeof(std::uint16_t) : sizeof(float);
   return {bytes.first(count * size), weights};
+}
+
+void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
+                                  std::span<float> arena) const {
+  const Chunk& chunk = chunks_.at(index_of(what.chunk));
+  const Range& range = chunk.share.ranges.front();
+  const auto count = index_of(range.size());
+  const auto place = arena.subspan(index_of(range.begin), count);
+  const Bytes bytes = parameters(what);
+  if (rules_.pull == Wire::bfloat16) {
+    decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);
+  } else {
+    std::ranges::copy(bytes.bytes, std::as_writable_bytes(place).begin());
+  }
 }
 
 void ChunkStore::copy(const CopyChunk& what) {

@@ -15,6 +15,7 @@
 #include "runtime/core/reduction_tree.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/net/chunks/shared_layout.h"
 #include "runtime/net/pool.h"
 #include "runtime/net/tree_sum.h"
 #include "runtime/net/wire_format.h"
@@ -27,6 +28,7 @@ class ChunkStore {
  public:
   struct Rules {
     std::vector<Range> chunks;  // of the arena, ascending
+    std::int64_t arena_elements = 0;
     Wire push = Wire::float32;
     Wire pull = Wire::float32;  // float32 or bfloat16
     OptimizerConfig optimizer;
@@ -44,6 +46,11 @@ class ChunkStore {
   // Where it goes. It is read by the update, and free again after it.
   std::span<std::byte> gradient_place(std::int64_t rank, std::int64_t chunk);
 
+  // Such a gradient has come, and lies there; null: in its place here.
+  void gradient_came(std::int64_t rank, std::int64_t chunk, SharedArenasPtr arenas);
+  // Of a rank that shares its memory.
+  [[nodiscard]] SharedLayout layout_of(std::int64_t rank) const;
+
   struct Step {
     double learning_rate = 0;
     float gradient_scale = 1;
@@ -57,6 +64,9 @@ class ChunkStore {
   };
   // A chunk's weights as the wire has them: of its newest version, or the one before.
   [[nodiscard]] Bytes parameters(const ParameterServer::ChunkToSend& what) const;
+
+  // The same, as a worker has them that they came to.
+  void write_parameters(const ParameterServer::ChunkToSend& what, std::span<float> arena) const;
 
   // All of them, one after another, as in the constructor.
   struct Copy {
@@ -94,6 +104,7 @@ class ChunkStore {
              Weights& next);
   [[nodiscard]] WeightsPtr spare(const Chunk& chunk);
   void round(Weights& weights, std::size_t count) const;
+  [[nodiscard]] Payload payload_of_gradient(std::int64_t rank, std::int64_t chunk);
 
   Rules rules_;
   std::vector<Chunk> chunks_;
@@ -102,6 +113,7 @@ class ChunkStore {
   std::vector<std::vector<std::int64_t>> rank_order_;  // async: by rank, of its own
   std::vector<std::vector<std::int64_t>> places_;      // by rank and chunk: byte in gradients_
   std::vector<AlignedBuffer> gradients_;               // by rank
+  std::vector<std::vector<SharedArenasPtr>> lent_;     // by rank and chunk: where it lies instead
   std::shared_ptr<Pool<Weights>> pool_;                // of the largest chunk
   std::vector<Payload> payloads_;                      // of the sum that is made
   std::map<std::int64_t, PendingCopy> copies_;         // by snapshot

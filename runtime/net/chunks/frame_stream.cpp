@@ -22,7 +22,7 @@ Result<bool> FrameStream::receive(Receiver& receiver) {
     places[count++] = in_payload
                           ? iovec{ahead.data(), ahead.size()}
                           : iovec{head_.data() + head_come_, frame_header_bytes - head_come_};
-    TRY_ASSIGN(const std::size_t bytes, socket_.receive(std::span(places).first(count)));
+    TRY_ASSIGN(const std::size_t bytes, socket_.receive(std::span(places).first(count), passed_));
     if (bytes == 0) return true;
     moved += bytes;
     if (!in_payload) {
@@ -80,8 +80,9 @@ Result<bool> FrameStream::send(const Next& next) {
     }
     const auto left = std::span(pieces_).subspan(at_);
     const auto now = left.first(std::min(left.size(), stream_pieces_max));
-    TRY_ASSIGN(std::size_t bytes, socket_.send(now));
+    TRY_ASSIGN(std::size_t bytes, socket_.send(now, out_->passed));
     if (bytes == 0) return false;
+    out_->passed = -1;
     while (bytes > 0) {
       iovec& piece = pieces_[at_];
       const std::size_t part = std::min(bytes, piece.iov_len);

@@ -40,12 +40,15 @@ class FrameStream {
     FrameHeader header;                              // its `bytes` are counted here
     std::vector<std::span<const std::byte>> pieces;  // of the payload
     std::shared_ptr<const void> owner;               // holds them until they have left
+    int passed = -1;                                 // Unix: a file that goes with it
   };
   // Whatever `next` gives, until it gives nothing. False: the socket takes no more now.
   using Next = std::function<std::optional<Outgoing>()>;
   Result<bool> send(const Next& next);
 
   [[nodiscard]] const StreamSocket& socket() const { return socket_; }
+  // The file that has come last, once.
+  Descriptor take_passed() { return std::move(passed_); }
 
  private:
   Status look_at_header(Receiver& receiver);
@@ -53,6 +56,7 @@ class FrameStream {
   void start(Outgoing frame);
 
   StreamSocket socket_;
+  Descriptor passed_;
 
   // Coming in.
   FrameHeaderBytes head_{};

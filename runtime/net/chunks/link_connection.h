@@ -27,6 +27,7 @@ class WorkerLink::Connection : public FrameStream::Receiver {
   FrameStream stream;
   std::optional<FrameStream::Outgoing> hello;  // until it has left
   bool is_welcomed = false;
+  bool is_shared = false;       // gradients and parameters lie in memory of both
   bool waits_for_room = false;  // to send
   bool watches_room = false;    // the poll tells of it
   std::vector<float> landing;   // where parameters go that are decoded, or not wanted

@@ -5,6 +5,7 @@
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 
@@ -13,16 +14,42 @@ WorkerArenas::WorkerArenas(Rules rules)
       chunks_of_(chunks_by_holder(rules_.chunks, rules_.holders)),
       number_in_share_(rules_.chunks.size()),
       elements_(rules_.chunks.empty() ? 0 : rules_.chunks.back().range.end),
-      parameters_(index_of(elements_)),
-      gradient_(index_of(elements_ * rules_.parts)),
-      encoded_(rules_.push == Wire::bfloat16 ? gradient_.size() : 0) {
+      shared_(share()) {
   ENSURE(!rules_.chunks.empty());
+  const auto gradient = index_of(elements_ * rules_.parts);
+  const bool encodes = rules_.push == Wire::bfloat16;
+  const SharedLayout layout = this->layout();
+  const auto piece = [&](std::size_t begin, std::size_t elements) {
+    if (!shared_) return AlignedBuffer(elements);
+    const std::shared_ptr<float> whole = shared_->memory();
+    return AlignedBuffer(std::shared_ptr<float>(whole, whole.get() + begin), elements);
+  };
+  const std::size_t sent = layout.floats() - layout.sent_begin();
+  parameters_ = piece(0, index_of(elements_));
+  (encodes ? encoded_ : gradient_) = piece(layout.sent_begin(), sent);
+  if (encodes) gradient_ = AlignedBuffer(gradient);
   ENSURE(rules_.push != Wire::onebit && rules_.pull != Wire::onebit);
   for (const auto& chunks : chunks_of_) {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       number_in_share_[index_of(chunks[i])] = static_cast<std::uint32_t>(i);
     }
   }
+}
+
+SharedLayout WorkerArenas::layout() const {
+  return {.elements = elements_, .parts = rules_.parts, .push = rules_.push};
+}
+
+std::optional<SharedFloats> WorkerArenas::share() const {
+  if (!rules_.shares) return std::nullopt;
+  auto made = SharedFloats::create(layout().floats());
+  if (made.has_value()) return *std::move(made);
+  log_warning("no shared memory", {{"message", made.error().message}});
+  return std::nullopt;
+}
+
+std::uint16_t* WorkerArenas::encoded() {
+  return reinterpret_cast<std::uint16_t*>(encoded_.data());
 }
 
 std::uint32_t WorkerArenas::number_in_share(std::int64_t chunk) const {
@@ -40,18 +67,18 @@ void WorkerArenas::encode(std::int64_t chunk) {
     const auto begin = index_of(part * elements_ + range.begin);
     const auto count = index_of(range.size());
     encode_bfloat16(gradient_.span().subspan(begin, count),
-                    std::span(encoded_).subspan(begin, count));
+                    {encoded() + begin, count});
   }
 }
 
-std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) const {
+std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) {
   const Range& range = range_of(chunk);
   std::vector<std::span<const std::byte>> pieces;
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
     const auto begin = index_of(part * elements_ + range.begin);
     const auto count = index_of(range.size());
     pieces.push_back(rules_.push == Wire::bfloat16
-                         ? std::as_bytes(std::span(encoded_).subspan(begin, count))
+                         ? std::as_bytes(std::span(encoded() + begin, count))
                          : std::as_bytes(gradient_.span().subspan(begin, count)));
   }
   return pieces;

@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/net/chunks/shared_layout.h"
+#include "runtime/net/shared_floats.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
@@ -21,6 +24,7 @@ class WorkerArenas {
     std::int64_t parts = 1;     // gradients that a step sends: nodes of the reduction tree
     Wire push = Wire::float32;  // float32 or bfloat16
     Wire pull = Wire::float32;  // likewise
+    bool shares = false;        // with a ps of this host, where the system has such memory
   };
   explicit WorkerArenas(Rules rules);
 
@@ -31,12 +35,15 @@ class WorkerArenas {
   }
   [[nodiscard]] std::uint32_t number_in_share(std::int64_t chunk) const;
 
+  // Memory for a ps of this host; -1: there is none.
+  [[nodiscard]] int shared_descriptor() const { return shared_ ? shared_->descriptor() : -1; }
+
   [[nodiscard]] std::span<const float> parameters() const { return parameters_.span(); }
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
 
   // The gradients of a chunk are final: as they are sent from now on.
   void encode(std::int64_t chunk);
-  [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk) const;
+  [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk);
 
   [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk) const;
   // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
@@ -46,14 +53,18 @@ class WorkerArenas {
 
  private:
   [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
+  [[nodiscard]] std::uint16_t* encoded();
+  [[nodiscard]] SharedLayout layout() const;
+  [[nodiscard]] std::optional<SharedFloats> share() const;
 
   const Rules rules_;
   const std::vector<std::vector<std::int64_t>> chunks_of_;
   std::vector<std::uint32_t> number_in_share_;
   const std::int64_t elements_;
+  std::optional<SharedFloats> shared_;  // all that a ps reads or writes
   AlignedBuffer parameters_;
-  AlignedBuffer gradient_;              // of each part, one after another
-  std::vector<std::uint16_t> encoded_;  // bfloat16: of the gradient
+  AlignedBuffer gradient_;  // of each part, one after another
+  AlignedBuffer encoded_;   // bfloat16: of the gradient, two to a float
 };
 
 }  // namespace trainyard::runtime

@@ -200,6 +200,7 @@ void WorkerLink::add_connected() {
 }
 
 void WorkerLink::add(std::size_t ps, StreamSocket socket) {
+  const bool is_local = socket.is_unix();
   socket.keep_unsent_below(unsent_bytes_max);
   const int descriptor = socket.descriptor();
   auto connection = std::make_unique<Connection>(*this, ps, std::move(socket));
@@ -209,7 +210,8 @@ void WorkerLink::add(std::size_t ps, StreamSocket socket) {
       encode_hello({.rank = options_.rank, .plan = options_.plan, .token = options_.token}));
   connection->hello = FrameStream::Outgoing{.header = {.kind = FrameKind::hello},
                                             .pieces = {std::as_bytes(std::span(*hello))},
-                                            .owner = hello};
+                                            .owner = hello,
+                                            .passed = is_local ? arenas_.shared_descriptor() : -1};
   connections_[ps] = std::move(connection);
 }
 
@@ -270,8 +272,9 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
                                          .chunk = arenas_.number_in_share(next->chunk),
                                          .step = next->step,
                                          .snapshot = next->snapshot},
-                              .pieces = arenas_.gradient_of(next->chunk),
+                              .pieces = {},
                               .owner = nullptr};
+  if (!connection.is_shared) frame.pieces = arenas_.gradient_of(next->chunk);
   for (const auto& piece : frame.pieces) traffic_.sent += std::ssize(piece);
   return frame;
 }
@@ -285,8 +288,9 @@ Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const Fra
   const auto& own = arenas_.chunks_of(connection.ps);
   if (header.chunk >= own.size()) return invalid("there is no such chunk");
   const std::int64_t chunk = own[header.chunk];
-  const std::size_t bytes = arenas_.parameter_bytes(chunk);
+  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk);
   if (bytes != header.bytes) return invalid("parameters of another length");
+  if (bytes == 0) return std::span<std::byte>();
   const std::lock_guard lock(mutex_);
   const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
   const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
@@ -314,6 +318,7 @@ Status WorkerLink::take(Connection& connection, const FrameHeader& header,
                         .snapshot = header.snapshot};
       std::ranges::copy(payload, std::as_writable_bytes(std::span(&welcomed.rank_step, 1)).begin());
       connection.is_welcomed = true;
+      connection.is_shared = header.flag;
       small_[connection.ps].clear();
       if (connection.ps == 0) tell_again();
       step(welcomed);
@@ -338,7 +343,7 @@ Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& he
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
   traffic_.received += header.bytes;
-  if (exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
+  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
   step(came);
   return ok();
 }

@@ -1,4 +1,7 @@
 // Frames as bytes, and what strangers may send instead.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
@@ -137,6 +140,21 @@ TEST_CASE("a worker that makes no sense is told why, and gone") {
   const StreamSocket socket = connect_to(address);
   send_all(socket, bytes);
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
+}
+
+TEST_CASE("memory that is too small, or may shrink, is not shared") {
+  const GangScene scene{.ranks = 2, .servers = 1};
+  const Servers gang(scene);
+  const auto [bytes, why] = GENERATE(table<std::size_t, std::string>(
+      {{100, "shared memory of 100 bytes"}, {10'000'000, "shared memory that may shrink"}}));
+  const Descriptor file(::memfd_create("test", MFD_CLOEXEC));
+  REQUIRE(::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0);
+  const auto socket = StreamSocket::connect_unix(chunk_socket_name(gang_token, 0));
+  REQUIRE(socket.has_value());
+  const std::string hello = hello_of(0);
+  const iovec piece{const_cast<char*>(hello.data()), hello.size()};
+  REQUIRE(socket->send({&piece, 1}, file.get()).value() == hello.size());
+  CHECK_THAT(answer_of(*socket), Catch::Matchers::Contains(why));
 }
 
 TEST_CASE("a worker of another gang gives up with what it was told") {

@@ -92,6 +92,7 @@ Servers::Servers(const GangScene& scene) {
   const auto by_holder = chunks_by_holder(chunks, scene.servers);
   for (std::int64_t ps = 0; ps < scene.servers; ++ps) {
     ChunkStore::Rules rules{.chunks = {},
+                            .arena_elements = scene.elements,
                             .push = scene.push,
                             .pull = scene.pull,
                             .optimizer = {.kind = scene.optimizer},
@@ -164,7 +165,8 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                      .holders = scene.servers,
                      .parts = std::ssize(nodes_of(scene)[index_of(rank)]),
                      .push = scene.push,
-                     .pull = scene.pull},
+                     .pull = scene.pull,
+                     .shares = scene.shares},
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,

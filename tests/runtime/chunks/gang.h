@@ -25,7 +25,8 @@ struct GangScene {
   Wire push = Wire::float32;
   Wire pull = Wire::float32;
   OptimizerKind optimizer = OptimizerKind::adam;
-  bool local = false;  // by Unix sockets
+  bool local = false;   // by Unix sockets
+  bool shares = false;  // and memory
 };
 
 inline constexpr const char* gang_token = "the attempt's secret";

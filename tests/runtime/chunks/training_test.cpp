@@ -29,14 +29,16 @@ TEST_CASE("workers end with what one thread makes, whatever the wire and however
   const auto pull = GENERATE(Wire::float32, Wire::bfloat16);
   const auto [ranks, servers] =
       GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 1}, {3, 2}}));
-  const auto local = GENERATE(false, true);
+  const auto [local, shares] =
+      GENERATE(table<bool, bool>({{false, false}, {true, false}, {true, true}}));
   const GangScene scene{.ranks = ranks,
                         .servers = servers,
                         .leaves = 5,
                         .push = push,
                         .pull = pull,
-                        .local = local};
-  CAPTURE(local, static_cast<int>(push), static_cast<int>(pull), ranks, servers);
+                        .local = local,
+                        .shares = shares};
+  CAPTURE(local, shares, static_cast<int>(push), static_cast<int>(pull), ranks, servers);
   const Servers gang(scene);
   const auto wanted = expected(scene, scene.max_steps);
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
@@ -71,7 +73,9 @@ TEST_CASE("connections that are cut anywhere change no bit") {
 
 TEST_CASE("a process that takes another's place makes the same bits") {
   const auto dies_at = GENERATE(1, 2, 4, 6);
-  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 3};
+  const bool shares = GENERATE(false, true);
+  const GangScene scene{
+      .ranks = 2, .servers = 2, .leaves = 3, .local = shares, .shares = shares};
   const Servers gang(scene);
   auto other = std::async(std::launch::async, [&] { return work(scene, 0, gang.addresses()); });
   CHECK(work(scene, 1, gang.addresses(), {.dies_at = dies_at}).empty());
