@@ -2,9 +2,14 @@
 // go, and what comes out is held against a promise, so that more than a crash is noticed.
 #pragma once
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "schemas/base/check.h"
 
 namespace trainyard::fuzz {
 
@@ -18,6 +23,18 @@ inline std::string_view take_line(std::string_view& rest) {
   const std::string_view line = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   return line;
+}
+
+// Nothing more will be sent; waits until the ps has read all, and has hung up.
+inline void await_end(int socket) {
+  constexpr int patience_millis = 20'000;
+  ::shutdown(socket, SHUT_WR);
+  char bytes[4096];
+  while (true) {
+    pollfd waiting{.fd = socket, .events = POLLIN, .revents = 0};
+    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
+    if (::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) return;
+  }
 }
 
 }  // namespace trainyard::fuzz

@@ -1,8 +1,6 @@
 // A ps that is there for one input, and a worker's way to it.
 #pragma once
 
-#include <sys/socket.h>
-
 #include "tests/runtime/net/stream_client.h"
 
 namespace trainyard::fuzz {
@@ -14,18 +12,6 @@ inline runtime::test::GangSpec small_ps() {
   spec.max_steps = 3;
   spec.elements = gradient_elements;
   return spec;
-}
-
-// Nothing more will be sent; waits until the ps has read all, and has hung up.
-inline void await_end(int socket) {
-  constexpr int patience_millis = 20'000;
-  ::shutdown(socket, SHUT_WR);
-  char bytes[4096];
-  while (true) {
-    pollfd waiting{.fd = socket, .events = POLLIN, .revents = 0};
-    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
-    if (::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) return;
-  }
 }
 
 // It is served still.

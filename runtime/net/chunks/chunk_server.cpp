@@ -1,6 +1,8 @@
 #include "runtime/net/chunks/chunk_server.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -66,7 +68,11 @@ Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket
                                                         Options options, ChunkStore store) {
   ENSURE(!listeners.empty());
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return call_failed("cannot wait for sockets");
+  Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event rings{.events = EPOLLIN, .data = {.fd = bell.get()}};
+  if (!poll || !bell || ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, bell.get(), &rings) != 0) {
+    return call_failed("cannot wait for sockets");
+  }
   for (const StreamSocket& listener : listeners) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = listener.descriptor()}};
     if (::epoll_ctl(poll.get(), EPOLL_CTL_ADD, listener.descriptor(), &event) != 0) {
@@ -74,12 +80,14 @@ Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket
     }
   }
   return std::unique_ptr<ChunkServer>(new ChunkServer(
-      std::move(poll), std::move(listeners), std::move(options), std::move(store)));
+      std::move(poll), std::move(bell), std::move(listeners), std::move(options),
+      std::move(store)));
 }
 
-ChunkServer::ChunkServer(Descriptor poll, std::vector<StreamSocket> listeners, Options options,
-                         ChunkStore store)
+ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSocket> listeners,
+                         Options options, ChunkStore store)
     : poll_(std::move(poll)),
+      bell_(std::move(bell)),
       listeners_(std::move(listeners)),
       options_(std::move(options)),
       core_(options_.rules, options_.start),
@@ -96,7 +104,11 @@ ChunkServer::ChunkServer(Descriptor poll, std::vector<StreamSocket> listeners, O
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-ChunkServer::~ChunkServer() = default;
+ChunkServer::~ChunkServer() {
+  thread_.request_stop();
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(bell_.get(), &one, sizeof one) != 0);  // one that is full has rung
+}
 
 void ChunkServer::run(const std::stop_token& stop) {
   std::array<epoll_event, 64> events{};

@@ -50,8 +50,8 @@ class ChunkServer {
   class Connection;
   friend class Connection;
 
-  ChunkServer(Descriptor poll, std::vector<StreamSocket> listeners, Options options,
-              ChunkStore store);
+  ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSocket> listeners,
+              Options options, ChunkStore store);
   void run(const std::stop_token& stop);
   bool accept(int listening);
   void serve(int descriptor, std::uint32_t events);
@@ -73,6 +73,7 @@ class ChunkServer {
   [[nodiscard]] std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   const Descriptor poll_;
+  const Descriptor bell_;  // an eventfd: it is to end
   const std::vector<StreamSocket> listeners_;
   const Options options_;
   ParameterServer core_;

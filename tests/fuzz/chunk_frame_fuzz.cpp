@@ -1,0 +1,88 @@
+// What a ps of the exchange by chunks is sent: by one of its two workers, or, where the first byte
+// is even, by anybody.
+#include <optional>
+
+#include "runtime/net/chunks/chunk_server.h"
+#include "runtime/net/chunks/worker_link.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trainyard;
+using namespace trainyard::runtime;
+
+namespace {
+
+constexpr const char* token = "the attempt's secret";
+constexpr std::int64_t elements = 40;
+const std::vector<Range> chunks{{0, 16}, {16, 40}};
+
+std::unique_ptr<ChunkServer> small_ps(Mode mode) {
+  const bool is_sync = mode == Mode::sync;
+  AlignedBuffer weights(elements);
+  ChunkStore store({.chunks = chunks,
+                    .arena_elements = elements,
+                    .push = Wire::float32,
+                    .pull = Wire::float32,
+                    .optimizer = {.kind = OptimizerKind::sgd},
+                    .nodes = {{{0, 1}}, {is_sync ? Leaves{1, 2} : Leaves{0, 1}}},
+                    .leaves = is_sync ? 2 : 1,
+                    .mode = mode},
+                   weights, {});
+  std::optional<PushTurns::Rules> turns;
+  if (mode == Mode::async) turns = PushTurns::Rules{.pushes = 100, .max_staleness = {}};
+  std::vector<StreamSocket> listeners;
+  listeners.push_back(*StreamSocket::listen_tcp("127.0.0.1:0"));
+  return *ChunkServer::start(
+      std::move(listeners),
+      {.token = token,
+       .plan = 0,
+       .rules = {.mode = mode, .ranks = 2, .chunks = std::ssize(chunks)},
+       .start = {},
+       .turns = turns,
+       .step_at = [](std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
+       .on_snapshot = [](std::int64_t, const ChunkStore::Copy&) {}},
+      std::move(store));
+}
+
+std::string hello() {
+  const std::string payload = encode_hello({.rank = 1, .plan = 0, .token = token});
+  const FrameHeaderBytes head = encode_header(
+      {.kind = FrameKind::hello, .bytes = static_cast<std::uint32_t>(payload.size())});
+  return std::string(reinterpret_cast<const char*>(head.data()), head.size()) + payload;
+}
+
+// The other worker is welcomed and may begin.
+void ensure_it_lives(const ChunkServer& ps, Mode mode) {
+  const auto link =
+      WorkerLink::open({.servers = {"127.0.0.1:" + std::to_string(ps.port())},
+                        .tries_local = false,
+                        .token = token,
+                        .rank = 0,
+                        .plan = 0,
+                        .arenas = {.chunks = {{chunks[0], 0}, {chunks[1], 0}}, .holders = 1},
+                        .mode = mode,
+                        .max_steps = 100,
+                        .asks_ahead = false,
+                        .limit = std::chrono::seconds(10),
+                        .stop = {},
+                        .on_sums = nullptr});
+  ENSURE((*link)->next().has_value());
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const Mode mode = data[0] % 4 < 2 ? Mode::sync : Mode::async;
+  const auto ps = small_ps(mode);
+  const auto socket = StreamSocket::connect_tcp(
+      "127.0.0.1", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
+  if (!socket.has_value()) return 0;
+  const std::string bytes =
+      (data[0] % 2 == 1 ? hello() : std::string()).append(fuzz::text_of(data, size).substr(1));
+  const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+  if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
+  socket->end_sending();
+  fuzz::await_end(socket->descriptor());
+  ensure_it_lives(*ps, mode);
+  return 0;
+}
