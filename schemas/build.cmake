@@ -14,9 +14,10 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 find_program(TRAINYARD_CCACHE ccache)
 if(TRAINYARD_CCACHE)
   # It goes by the compiler's own list of headers: to preprocess every unit first costs a fresh build more than a
-  # cache ever gives it. Units with a precompiled header are kept only when their macros and times may differ.
+  # cache ever gives it. Units with a precompiled header are kept only when their macros and times may differ. Clones in
+  # different folders share it: paths are taken as they are from the build folder.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
-                                  ${TRAINYARD_CCACHE})
+                                  CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TRAINYARD_CCACHE})
 endif()
 
 find_package(Threads REQUIRED)
