@@ -24,7 +24,9 @@ ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules
                     .taken = std::move(taken),
                     .in_copy = std::vector<bool>(ranks, false)};
   chunks_.assign(index_of(rules.chunks), chunk);
-  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()), .ready = {}});
+  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()),
+                                .ready = {},
+                                .sent = std::vector<std::int64_t>(chunks_.size(), start.version)});
 }
 
 std::vector<PsEffect> ParameterServer::step(const PsEvent& event) {
@@ -114,11 +116,29 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
   const std::int64_t index = *worker.ready.begin();
   worker.ready.erase(worker.ready.begin());
   const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
-  return ChunkToSend{index, rules_.mode == Mode::sync ? owed : version_of(index)};
+  const std::int64_t version = rules_.mode == Mode::sync ? owed : version_of(index);
+  worker.sent[index_of(index)] = version;
+  return ChunkToSend{index, version};
 }
 
 std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
   return chunks_.at(index_of(chunk)).version;
+}
+
+std::int64_t ParameterServer::version() const {
+  if (chunks_.empty()) return 0;
+  return std::ranges::min_element(chunks_, {}, &Chunk::version)->version;
+}
+
+std::vector<std::int64_t> ParameterServer::rank_steps() const {
+  if (chunks_.empty()) return {};
+  std::vector<std::int64_t> steps = chunks_.front().taken;
+  for (const Chunk& chunk : chunks_) {
+    for (std::size_t rank = 0; rank < steps.size(); ++rank) {
+      steps[rank] = std::min(steps[rank], chunk.taken[rank]);
+    }
+  }
+  return steps;
 }
 
 bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const {
@@ -172,13 +192,21 @@ std::vector<std::int64_t> ParameterServer::all_ranks() const {
 void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks,
                              Effects& effects) {
   Chunk& chunk = chunks_[index_of(index)];
+  const std::size_t first = index_of(ranks.front());
+  const bool is_async = rules_.mode == Mode::async;
+  const bool updates_copy = is_async && chunk.in_copy[first];
+  if (updates_copy) {
+    ++chunk.copy_version;
+    chunk.copy_steps[first] = chunk.taken[first];
+  }
+  const std::int64_t staleness =
+      is_async ? chunk.version - workers_[first].sent[index_of(index)] : 0;
   ++chunk.version;
   chunk.came = 0;
-  const bool updates_copy = rules_.mode == Mode::async && chunk.in_copy[index_of(ranks.front())];
-  effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy});
-  if (rules_.mode == Mode::sync && chunk.snapshot == chunk.version) {
+  effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy, staleness});
+  if (!is_async && chunk.snapshot == chunk.version) {
     effects.push_back(CopyChunk{index, chunk.snapshot});
-    effects.push_back(SaveCopy{index, chunk.snapshot});
+    effects.push_back(SaveCopy{index, chunk.snapshot, chunk.version, chunk.taken});
   }
   for (Worker& worker : workers_) {
     const auto& owed = worker.owed[index_of(index)];
@@ -195,6 +223,8 @@ void ParameterServer::begin_snapshot(std::int64_t index, std::int64_t snapshot, 
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
     chunk.in_copy[rank] = !workers_[rank].has_ended;
   }
+  chunk.copy_version = chunk.version;
+  chunk.copy_steps = chunk.taken;
   effects.push_back(CopyChunk{index, snapshot});
 }
 
@@ -203,7 +233,7 @@ void ParameterServer::leave_copy(std::int64_t index, std::int64_t rank, Effects&
   if (!chunk.in_copy[index_of(rank)]) return;
   chunk.in_copy[index_of(rank)] = false;
   if (std::ranges::find(chunk.in_copy, true) != chunk.in_copy.end()) return;
-  effects.push_back(SaveCopy{index, chunk.snapshot});
+  effects.push_back(SaveCopy{index, chunk.snapshot, chunk.copy_version, chunk.copy_steps});
 }
 
 void ParameterServer::owe(std::int64_t rank, std::int64_t chunk, std::int64_t version) {

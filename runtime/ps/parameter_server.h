@@ -40,6 +40,8 @@ struct UpdateChunk {
   std::int64_t version = 0;
   std::vector<std::int64_t> ranks;  // ascending
   bool updates_copy = false;        // and the copy that CopyChunk made, with the same gradient
+  // Async: versions that were made of the chunk since the one that the gradient was computed from.
+  std::int64_t staleness = 0;
   bool operator==(const UpdateChunk&) const = default;
 };
 // Weights and slots as they are now are the chunk's copy for the snapshot. Nothing needs to be
@@ -53,6 +55,8 @@ struct CopyChunk {
 struct SaveCopy {
   std::int64_t chunk = 0;
   std::int64_t snapshot = 0;
+  std::int64_t version = 0;                   // of the copy: the updates in it
+  std::vector<std::int64_t> rank_steps = {};  // by rank: its newest step in it
   bool operator==(const SaveCopy&) const = default;
 };
 // The gradient that has just come is not needed.
@@ -126,6 +130,14 @@ class ParameterServer {
   std::optional<ChunkToSend> next_to_send(std::int64_t rank);
 
   [[nodiscard]] std::int64_t version_of(std::int64_t chunk) const;
+  // The newest step of the rank whose gradient the chunk has taken.
+  [[nodiscard]] std::int64_t taken(std::int64_t rank, std::int64_t chunk) const {
+    return chunks_.at(static_cast<std::size_t>(chunk)).taken.at(static_cast<std::size_t>(rank));
+  }
+  // Of the chunk that is furthest behind.
+  [[nodiscard]] std::int64_t version() const;
+  // By rank: the newest step whose gradient every chunk has taken.
+  [[nodiscard]] std::vector<std::int64_t> rank_steps() const;
   // Whether such a gradient of a worker that is there would be kept, not dropped or refused.
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const;
 
@@ -136,12 +148,15 @@ class ParameterServer {
     std::int64_t came = 0;            // sync: gradients of the next version
     std::int64_t snapshot = 0;        // the newest that has begun here
     std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
+    std::int64_t copy_version = 0;    // async, of the snapshot's copy
+    std::vector<std::int64_t> copy_steps = {};  // likewise: by rank, the newest step in it
   };
   struct Worker {
     bool is_there = false;
     bool has_ended = false;
     std::vector<std::optional<std::int64_t>> owed;  // by chunk: this version (async: or newer)
     std::set<std::int64_t> ready;                   // chunks that are owed, and made
+    std::vector<std::int64_t> sent;                 // by chunk: the version that it has had last
   };
   using Effects = std::vector<PsEffect>;
 

@@ -38,8 +38,17 @@ std::unique_ptr<ChunkServer> small_ps(Mode mode) {
        .rules = {.mode = mode, .ranks = 2, .chunks = std::ssize(chunks)},
        .start = {},
        .turns = turns,
-       .step_at = [](std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
-       .on_snapshot = [](std::int64_t, const ChunkStore::Copy&) {}},
+       .last_step = 100,
+       .step_at =
+           [](std::int64_t, std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
+       .files = {.write = [](const ShareSnapshot&) -> Result<ArtifactFile> {
+                   return ArtifactFile{.name = "shard", .bytes = 1, .sha256 = {}};
+                 },
+                 .keep_only = [](const std::vector<std::int64_t>&) {}},
+       .limits = {.first_worker = seconds(60),
+                  .no_worker = seconds(60),
+                  .return_of_one = seconds(60),
+                  .late_worker = seconds(60)}},
       std::move(store));
 }
 
@@ -63,8 +72,7 @@ void ensure_it_lives(const ChunkServer& ps, Mode mode) {
                         .max_steps = 100,
                         .asks_ahead = false,
                         .limit = std::chrono::seconds(10),
-                        .stop = {},
-                        .on_sums = nullptr});
+                        .stop = {}});
   ENSURE((*link)->next().has_value());
 }
 

@@ -20,12 +20,23 @@ enum class FrameKind : std::uint8_t {
   ask_parameters,  // step: the version
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
-  sums,            // of the step; payload: BatchSums. From ps 0 to the chief: chunk is the rank
+  sums,            // of the step; payload: BatchSums
+  goodbye,         // this process needs nothing any more; answered by the same
+  // The chief alone.
+  begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and is
+                   // its last
+  ask_shard,       // of the snapshot; payload: the steps whose shards may stay, by hand; none: all
+  ask_weights,     // as they are in the newest shard, which is of the snapshot
+  finish,          // training is over
   // ps to worker
-  welcome = 16,  // step: the version; snapshot; payload: the rank's step
+  welcome = 32,  // step: the version; snapshot; payload: Greeting
                  // flag: gradients and parameters go by the memory that came with the hello
-  parameters,    // step: the version; of a chunk; payload: as the wire has it
+  parameters,    // step: the version; of a chunk; payload: as the wire has it; flag: as float32
   turn,          // of the step; flag: no push is left
+  applied,       // to the chief, of ps 0: payload: BatchSums of what was applied since the last
+  shard,         // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
+  weights,       // of the snapshot and a chunk; payload: float32; flag: refused, and why
+  released,      // the answer to a goodbye
   refused        // payload: why, in words
 };
 
@@ -48,15 +59,22 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
 
 // What is not as long as a chunk: a stranger can have us keep no more.
 constexpr std::size_t small_payload_bytes_max = 512;
+// Of the gang: what has an entry for each rank, or for each checkpoint.
+constexpr std::size_t list_payload_bytes_max = 64 << 10;
 
 struct Hello {
   std::int64_t rank = 0;
   std::uint64_t plan = 0;  // ExchangePlan's hash: both sides cut the arena alike
   std::string token;
 };
-// Of the Unix socket of a ps, for workers of its host: nobody can guess it, and it is of this ps
-// alone, whatever its port.
-std::string chunk_socket_name(const std::string& token, std::size_t ps);
+struct Greeting {
+  std::int64_t rank_step = 0;  // as in WelcomeWorker
+  std::int64_t rows_port = 0;  // where rows of a table are to be had; 0: nowhere
+};
+
+// Of the Unix socket of a ps that listens at this port, for workers of its host: nobody can guess
+// it, and no other ps of the gang has it, whatever the host.
+std::string chunk_socket_name(const std::string& token, std::size_t ps, int port);
 
 std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view payload);

@@ -171,7 +171,7 @@ ChunkStore::Bytes ChunkStore::parameters(const ParameterServer::ChunkToSend& wha
   const WeightsPtr& weights = what.version < chunk.version ? chunk.previous : chunk.newest;
   ENSURE(weights != nullptr);
   const auto count = index_of(chunk.share.elements());
-  const bool rounds = rules_.pull == Wire::bfloat16;
+  const bool rounds = this->rounds(what);
   const auto bytes = std::as_bytes(rounds ? weights->rounded.span() : weights->master.span());
   const std::size_t size = rounds ? sizeof(std::uint16_t) : sizeof(float);
   return {bytes.first(count * size), weights};
@@ -184,7 +184,7 @@ void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
   const auto count = index_of(range.size());
   const auto place = arena.subspan(index_of(range.begin), count);
   const Bytes bytes = parameters(what);
-  if (rules_.pull == Wire::bfloat16) {
+  if (rounds(what)) {
     decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);
   } else {
     std::ranges::copy(bytes.bytes, std::as_writable_bytes(place).begin());
@@ -192,20 +192,37 @@ void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
 }
 
 void ChunkStore::copy(const CopyChunk& what) {
-  PendingCopy& pending = copies_[what.snapshot];
-  Copy& copy = pending.copy;
-  if (copy.weights.size() == 0) {
-    copy.weights = AlignedBuffer(index_of(elements_));
-    for (const AlignedBuffer& slot : slots_) copy.slots.emplace_back(slot.size());
-  }
+  Copy& copy = copies_[what.snapshot].copy;
+  if (copy.weights.size() == 0) copy = empty_copy();
   Chunk& chunk = chunks_.at(index_of(what.chunk));
   chunk.snapshot = what.snapshot;
+  copy_chunk(chunk, copy);
+}
+
+ChunkStore::Copy ChunkStore::empty_copy() const {
+  Copy copy{.weights = AlignedBuffer(index_of(elements_)), .slots = {}};
+  for (const AlignedBuffer& slot : slots_) copy.slots.emplace_back(slot.size());
+  return copy;
+}
+
+void ChunkStore::copy_chunk(const Chunk& chunk, Copy& copy) const {
   const auto begin = index_of(chunk.offset);
   const auto count = index_of(chunk.share.elements());
   std::ranges::copy(chunk.newest->master.span().first(count), copy.weights.data() + begin);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::ranges::copy(slots_[i].span().subspan(begin, count), copy.slots[i].data() + begin);
   }
+}
+
+ChunkStore::Copy ChunkStore::copy_all() const {
+  Copy copy = empty_copy();
+  for (const Chunk& chunk : chunks_) copy_chunk(chunk, copy);
+  return copy;
+}
+
+Range ChunkStore::place_of(std::int64_t chunk) const {
+  const Chunk& asked = chunks_.at(index_of(chunk));
+  return {asked.offset, asked.offset + asked.share.elements()};
 }
 
 std::optional<ChunkStore::Copy> ChunkStore::save(const SaveCopy& what) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ class ChunkStore {
     std::int64_t arena_elements = 0;
     Wire push = Wire::float32;
     Wire pull = Wire::float32;  // float32 or bfloat16
+    // Parameters of this version, the last, and newer ones are not rounded, whatever the pull.
+    std::int64_t exact_from = std::numeric_limits<std::int64_t>::max();
     OptimizerConfig optimizer;
     // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together
     // they are the whole tree of `leaves`. Async: each rank's own are.
@@ -62,6 +65,10 @@ class ChunkStore {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
   };
+  // Where the pull rounds: but not these.
+  [[nodiscard]] bool is_exact(const ParameterServer::ChunkToSend& what) const {
+    return rules_.pull != Wire::float32 && what.version >= rules_.exact_from;
+  }
   // A chunk's weights as the wire has them: of its newest version, or the one before.
   [[nodiscard]] Bytes parameters(const ParameterServer::ChunkToSend& what) const;
 
@@ -76,6 +83,10 @@ class ChunkStore {
   void copy(const CopyChunk& what);
   // What the snapshot holds, with its last chunk.
   std::optional<Copy> save(const SaveCopy& what);
+  // Of all chunks as they are now.
+  [[nodiscard]] Copy copy_all() const;
+  // Of a chunk, in such a copy.
+  [[nodiscard]] Range place_of(std::int64_t chunk) const;
 
   [[nodiscard]] std::int64_t chunks() const { return std::ssize(chunks_); }
 
@@ -102,6 +113,11 @@ class ChunkStore {
                                const std::vector<std::int64_t>& ranks);
   void apply(const Chunk& chunk, TreeSum sum, const UpdateChunk& what, const Step& step,
              Weights& next);
+  [[nodiscard]] Copy empty_copy() const;
+  void copy_chunk(const Chunk& chunk, Copy& copy) const;
+  [[nodiscard]] bool rounds(const ParameterServer::ChunkToSend& what) const {
+    return rules_.pull == Wire::bfloat16 && !is_exact(what);
+  }
   [[nodiscard]] WeightsPtr spare(const Chunk& chunk);
   void round(Weights& weights, std::size_t count) const;
   [[nodiscard]] Payload payload_of_gradient(std::int64_t rank, std::int64_t chunk);

@@ -48,9 +48,7 @@ std::optional<SharedFloats> WorkerArenas::share() const {
   return std::nullopt;
 }
 
-std::uint16_t* WorkerArenas::encoded() {
-  return reinterpret_cast<std::uint16_t*>(encoded_.data());
-}
+std::uint16_t* WorkerArenas::encoded() { return reinterpret_cast<std::uint16_t*>(encoded_.data()); }
 
 std::uint32_t WorkerArenas::number_in_share(std::int64_t chunk) const {
   return number_in_share_.at(index_of(chunk));
@@ -66,8 +64,7 @@ void WorkerArenas::encode(std::int64_t chunk) {
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
     const auto begin = index_of(part * elements_ + range.begin);
     const auto count = index_of(range.size());
-    encode_bfloat16(gradient_.span().subspan(begin, count),
-                    {encoded() + begin, count});
+    encode_bfloat16(gradient_.span().subspan(begin, count), {encoded() + begin, count});
   }
 }
 
@@ -84,13 +81,17 @@ std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t c
   return pieces;
 }
 
-std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk) const {
-  const std::size_t each = rules_.pull == Wire::bfloat16 ? sizeof(std::uint16_t) : sizeof(float);
-  return index_of(range_of(chunk).size()) * each;
+std::size_t WorkerArenas::gradient_bytes(std::int64_t chunk) const {
+  return index_of(range_of(chunk).size() * rules_.parts) * layout().element_bytes();
 }
 
-std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk) {
-  if (rules_.pull == Wire::bfloat16) return {};
+std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
+  const bool halves = rules_.pull == Wire::bfloat16 && form == Form::pulled;
+  return index_of(range_of(chunk).size()) * (halves ? sizeof(std::uint16_t) : sizeof(float));
+}
+
+std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, Form form) {
+  if (rules_.pull == Wire::bfloat16 && form == Form::pulled) return {};
   const Range& range = range_of(chunk);
   return std::as_writable_bytes(
       parameters_.span().subspan(index_of(range.begin), index_of(range.size())));

@@ -45,10 +45,15 @@ class WorkerArenas {
   void encode(std::int64_t chunk);
   [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk);
 
-  [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk) const;
+  // Bytes of the gradients of a chunk, as the wire has them.
+  [[nodiscard]] std::size_t gradient_bytes(std::int64_t chunk) const;
+
+  // Parameters come as the pull has them, or, the last, as float32.
+  enum class Form { pulled, exact };
+  [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk, Form form) const;
   // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
-  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk);
-  // They came into this landing.
+  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, Form form);
+  // They came into this landing, as the pull has them.
   void decode(std::int64_t chunk, std::span<const float> landing);
 
  private:

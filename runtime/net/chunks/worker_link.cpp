@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/net/call_failed.h"
+#include "runtime/net/chunks/control_payload.h"
 #include "runtime/net/chunks/link_connection.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
@@ -22,6 +23,10 @@ std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   std::vector<std::int64_t> holders;
   for (const ArenaChunk& chunk : chunks) holders.push_back(chunk.holder);
   return holders;
+}
+
+WorkerArenas::Form form_of(const FrameHeader& header) {
+  return header.flag ? WorkerArenas::Form::exact : WorkerArenas::Form::pulled;
 }
 
 }  // namespace
@@ -49,11 +54,15 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
                  .max_steps = options_.max_steps,
                  .asks_ahead = options_.asks_ahead}),
       small_(options_.servers.size()),
+      requests_(arenas_, options_.servers.size()),
+      transports_(options_.servers.size(), Transport::tcp),
       connections_(options_.servers.size()) {
   std::vector<Connector::Target> targets;
   for (std::size_t ps = 0; ps < options_.servers.size(); ++ps) {
     targets.push_back(
-        {.local = options_.tries_local ? chunk_socket_name(options_.token, ps) : std::string(),
+        {.local = options_.tries_local
+                      ? chunk_socket_name(options_.token, ps, port_of(options_.servers[ps]))
+                      : std::string(),
          .address = options_.servers[ps]});
   }
   connector_.emplace(std::move(targets), [this] { ring(); });
@@ -81,14 +90,18 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   return wait(lock, [&] { return exchange_.readable() >= wanted; });
 }
 
-Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
-                        const std::function<bool()>& is_there) {
+Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
   while (!is_there()) {
     if (failed_) return *failed_;
     if (options_.stop.stop_requested()) return unavailable("asked to stop");
     if (Clock::now() - heard_ > options_.limit) {
       return unavailable("no parameter server has answered for " +
                          std::to_string(options_.limit.count() / 1000) + " s");
+    }
+    for (const auto& [ps, since] : lost_) {
+      if (Clock::now() - since > options_.return_limit) {
+        return unavailable("ps " + options_.servers[ps] + " is gone");
+      }
     }
     changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
   }
@@ -107,18 +120,14 @@ void WorkerLink::settle(std::int64_t from) {
   if (is_any) ring();
 }
 
-void WorkerLink::tell_sums(std::int64_t step, std::span<const std::byte> sums) {
-  ENSURE(sums.size() <= small_payload_bytes_max);
-  const auto kept = std::make_shared<std::vector<std::byte>>(sums.begin(), sums.end());
-  {
-    const std::lock_guard lock(mutex_);
-    FrameStream::Outgoing& told = told_[index_of(step % 2)];
-    told = {.header = {.kind = FrameKind::sums, .step = step},
-            .pieces = {std::span<const std::byte>(*kept)},
-            .owner = kept};
-    small_.front().push_back(told);
-  }
-  ring();
+void WorkerLink::tell_sums(std::int64_t step, const BatchSums& sums) {
+  const auto kept = std::make_shared<const PayloadBytes>(encode_sums(sums));
+  const std::lock_guard lock(mutex_);
+  FrameStream::Outgoing& told = told_[index_of(step % 2)];
+  told = {.header = {.kind = FrameKind::sums, .step = step},
+          .pieces = {std::as_bytes(std::span(*kept))},
+          .owner = kept};
+  small_.front().push_back(told);  // and leaves with the gradient
 }
 
 // By a new connection: the one before may have lost it.
@@ -133,9 +142,16 @@ std::int64_t WorkerLink::ask_snapshot() {
   return exchange_.ask_snapshot();
 }
 
-WorkerLink::Traffic WorkerLink::traffic() const {
+WorkerLink::News WorkerLink::take_news() {
   const std::lock_guard lock(mutex_);
-  return traffic_;
+  const News news = news_;
+  news_ = {.version = news.version, .sums = {}, .traffic = {}};
+  return news;
+}
+
+std::vector<Transport> WorkerLink::transports() const {
+  const std::lock_guard lock(mutex_);
+  return transports_;
 }
 
 void WorkerLink::step(const ExchangeEvent& event) {
@@ -225,10 +241,12 @@ void WorkerLink::serve(std::size_t ps, std::uint32_t events) {
 }
 
 void WorkerLink::lose(std::size_t ps, const std::string& why) {
-  log_warning("connection lost", {{"ps", options_.servers[ps]}, {"why", why}});
   const bool was_welcomed = connections_[ps] && connections_[ps]->is_welcomed;
   connections_[ps].reset();
   const std::lock_guard lock(mutex_);
+  if (requests_.is_released(ps)) return;  // it may be gone
+  log_warning("connection lost", {{"ps", options_.servers[ps]}, {"why", why}});
+  if (was_welcomed) lost_.try_emplace(ps, Clock::now());
   small_[ps].clear();
   connector_->want(ps);
   if (was_welcomed) step(ConnectionLost{static_cast<std::int64_t>(ps)});
@@ -275,7 +293,7 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
                               .pieces = {},
                               .owner = nullptr};
   if (!connection.is_shared) frame.pieces = arenas_.gradient_of(next->chunk);
-  for (const auto& piece : frame.pieces) traffic_.sent += std::ssize(piece);
+  news_.traffic.sent += static_cast<std::int64_t>(arenas_.gradient_bytes(next->chunk));
   return frame;
 }
 
@@ -284,16 +302,22 @@ Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const Fra
   if (!is_welcome && !connection.is_welcomed && header.kind != FrameKind::refused) {
     return invalid("a ps begins with its welcome");
   }
+  const bool is_of_request = header.kind == FrameKind::shard || header.kind == FrameKind::weights;
+  if (is_of_request) {
+    const std::lock_guard lock(mutex_);
+    return requests_.place(connection.ps, header);
+  }
   if (header.kind != FrameKind::parameters) return std::span<std::byte>();
   const auto& own = arenas_.chunks_of(connection.ps);
   if (header.chunk >= own.size()) return invalid("there is no such chunk");
   const std::int64_t chunk = own[header.chunk];
-  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk);
+  const auto form = form_of(header);
+  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk, form);
   if (bytes != header.bytes) return invalid("parameters of another length");
   if (bytes == 0) return std::span<std::byte>();
   const std::lock_guard lock(mutex_);
   const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
-  const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
+  const auto place = is_wanted ? arenas_.parameter_place(chunk, form) : std::span<std::byte>();
   if (!place.empty()) return place;
   connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
   return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
@@ -301,49 +325,67 @@ Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const Fra
 
 Status WorkerLink::take(Connection& connection, const FrameHeader& header,
                         std::span<const std::byte> payload) {
-  if (header.kind == FrameKind::sums) {
-    if (options_.on_sums) options_.on_sums(header.chunk, header.step, payload);
-    return ok();
-  }
   if (header.kind == FrameKind::parameters) return take_parameters(connection, header);
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
   switch (header.kind) {
-    case FrameKind::welcome: {
-      if (connection.is_welcomed || payload.size() != sizeof(std::int64_t)) {
-        return invalid("this is no welcome");
-      }
-      Welcomed welcomed{.ps = static_cast<std::int64_t>(connection.ps),
-                        .version = header.step,
-                        .snapshot = header.snapshot};
-      std::ranges::copy(payload, std::as_writable_bytes(std::span(&welcomed.rank_step, 1)).begin());
-      connection.is_welcomed = true;
-      connection.is_shared = header.flag;
-      small_[connection.ps].clear();
-      if (connection.ps == 0) tell_again();
-      step(welcomed);
-      return ok();
-    }
+    case FrameKind::welcome: return take_welcome(connection, header, payload);
     case FrameKind::turn:
       step(TurnCame{.step = header.step,
                     .snapshot = header.snapshot,
                     .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
       return ok();
-    case FrameKind::refused:
-      fail(options_.servers[connection.ps] + " says: " +
-           std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+    case FrameKind::applied: {
+      TRY_ASSIGN(const BatchSums sums, decode_sums(payload));
+      news_.sums += sums;
       return ok();
-    default: return invalid("a ps does not say that");
+    }
+    case FrameKind::refused:
+      fail(options_.servers[connection.ps] +
+           " says: " + std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+      return ok();
+    default:
+      TRY(requests_.take(connection.ps, header, payload));
+      changed_.notify_all();
+      return ok();
   }
 }
 
+Status WorkerLink::take_welcome(Connection& connection, const FrameHeader& header,
+                                std::span<const std::byte> payload) {
+  if (connection.is_welcomed) return invalid("it is welcome already");
+  TRY_ASSIGN(const Greeting greeting, decode_greeting(payload));
+  connection.is_welcomed = true;
+  connection.is_shared = header.flag;
+  const bool is_local = connection.stream.socket().is_unix();
+  transports_[connection.ps] = connection.is_shared ? Transport::shared_memory
+                               : is_local           ? Transport::unix_socket
+                                                    : Transport::tcp;
+  lost_.erase(connection.ps);
+  small_[connection.ps].clear();
+  if (connection.ps == 0) tell_again();
+  for (auto& frame : requests_.unanswered(connection.ps)) {
+    small_[connection.ps].push_back(std::move(frame));
+  }
+  step(Welcomed{.ps = static_cast<std::int64_t>(connection.ps),
+                .version = header.step,
+                .rank_step = greeting.rank_step,
+                .snapshot = header.snapshot});
+  return ok();
+}
+
 Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& header) {
-  const std::int64_t chunk = arenas_.chunks_of(connection.ps)[header.chunk];
+  const auto& own = arenas_.chunks_of(connection.ps);
+  const std::int64_t chunk = own[header.chunk];
   const ParametersCame came{.chunk = chunk, .version = header.step};
+  const auto form = form_of(header);
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
-  traffic_.received += header.bytes;
-  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
+  news_.traffic.received += static_cast<std::int64_t>(arenas_.parameter_bytes(chunk, form));
+  if (!exchange_.wants(came)) return ok();
+  const bool is_rounded = form == WorkerArenas::Form::pulled;
+  if (!connection.is_shared && is_rounded) arenas_.decode(chunk, connection.landing);
+  if (connection.ps == 0 && header.chunk == 0) news_.version = header.step;
   step(came);
   return ok();
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,13 +21,16 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/core/batch_sums.h"
 #include "runtime/net/chunks/connector.h"
 #include "runtime/net/chunks/frame_stream.h"
+#include "runtime/net/chunks/link_requests.h"
 #include "runtime/net/chunks/worker_arenas.h"
 #include "runtime/worker/exchange.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
+#include "schemas/types/transport.h"
 
 namespace trainyard::runtime {
 
@@ -34,7 +38,7 @@ class WorkerLink {
  public:
   struct Options {
     std::vector<std::string> servers;  // by ps: "host:port" of its data
-    bool tries_local = true;  // Unix sockets, where the ps is on this host
+    bool tries_local = true;           // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
     std::uint64_t plan = 0;  // as in Hello
@@ -44,10 +48,9 @@ class WorkerLink {
     bool asks_ahead = false;  // as in Exchange::Rules
     // How long nothing may come of any ps before the gang is given up.
     std::chrono::milliseconds limit{300'000};
+    // How long one may be away that was there.
+    std::chrono::milliseconds return_limit{10'000};
     std::stop_token stop;
-    // Of ps 0, for the chief, on the link's thread: what a rank told of a step, perhaps twice.
-    std::function<void(std::int64_t rank, std::int64_t step, std::span<const std::byte> sums)>
-        on_sums;
   };
   static Result<std::unique_ptr<WorkerLink>> open(Options options);
   ~WorkerLink();
@@ -71,16 +74,37 @@ class WorkerLink {
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
-  // Of the step that began last, before any of it is settled.
-  void tell_sums(std::int64_t step, std::span<const std::byte> sums);
-  // Sync, for the chief: as Exchange::ask_snapshot().
-  std::int64_t ask_snapshot();
+  // Of the step that began last, before its last elements are settled.
+  void tell_sums(std::int64_t step, const BatchSums& sums);
 
+  // By ps, how it is reached.
+  [[nodiscard]] std::vector<Transport> transports() const;
   struct Traffic {
-    std::int64_t sent = 0;  // bytes of tensors
+    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
     std::int64_t received = 0;
   };
-  [[nodiscard]] Traffic traffic() const;
+  // Of what has come: what was applied (told to the chief alone), bytes, and the version of the
+  // first of ps 0's chunks.
+  struct News {
+    std::int64_t version = 0;
+    BatchSums sums;   // since the last call
+    Traffic traffic;  // likewise
+  };
+  News take_news();
+
+  // For the chief. Sync: as Exchange::ask_snapshot().
+  std::int64_t ask_snapshot();
+  // Async: the next gradient of every rank marks it, and is its last.
+  void begin_snapshot(std::int64_t snapshot, LinkRequests::Then then);
+  // Waits until every ps' shard of the snapshot is durable; in the order of the ps. From any
+  // thread, one at a time, as the next.
+  Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request);
+  // The whole arena as the newest shards have it.
+  Result<AlignedBuffer> read_snapshot(std::int64_t snapshot);
+
+  // Nothing is needed any more; the chief says by it that training is over. Waits until all ps know
+  // it, but not for long.
+  void leave(LinkRequests::Leaving who);
 
  private:
   class Connection;
@@ -101,6 +125,9 @@ class WorkerLink {
   Status take(Connection& connection, const FrameHeader& header,
               std::span<const std::byte> payload);
   Status take_parameters(Connection& connection, const FrameHeader& header);
+  Status take_welcome(Connection& connection, const FrameHeader& header,
+                      std::span<const std::byte> payload);
+  void say_unanswered();                  // under the lock
   void tell_again();                      // under the lock
   void step(const ExchangeEvent& event);  // under the lock
   void fail(const std::string& why);      // under the lock
@@ -114,13 +141,16 @@ class WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Exchange exchange_;                                      // guarded by mutex_
-  std::vector<std::deque<FrameStream::Outgoing>> small_;   // by ps; guarded by mutex_
-  std::array<FrameStream::Outgoing, 2> told_;              // by step modulo 2; likewise
-  std::optional<Next> next_;                               // guarded by mutex_
-  std::optional<Error> failed_;                            // guarded by mutex_
-  Clock::time_point heard_ = Clock::now();                 // guarded by mutex_
-  Traffic traffic_;                                        // guarded by mutex_
+  Exchange exchange_;                                     // guarded by mutex_
+  std::vector<std::deque<FrameStream::Outgoing>> small_;  // by ps; guarded by mutex_
+  std::array<FrameStream::Outgoing, 2> told_;             // by step modulo 2; likewise
+  std::optional<Next> next_;                              // guarded by mutex_
+  std::optional<Error> failed_;                           // guarded by mutex_
+  Clock::time_point heard_ = Clock::now();                // guarded by mutex_
+  LinkRequests requests_;                                 // guarded by mutex_
+  News news_;                                             // guarded by mutex_
+  std::vector<Transport> transports_;                     // by ps; guarded by mutex_
+  std::map<std::size_t, Clock::time_point> lost_;         // ps, since when; guarded by mutex_
 
   std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one
   std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr

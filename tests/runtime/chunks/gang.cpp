@@ -12,11 +12,15 @@ namespace trainyard::runtime::test {
 namespace {
 
 constexpr double rate = 0.01;
+constexpr Attendance::Limits patient_limits{.first_worker = seconds(60),
+                                            .no_worker = seconds(60),
+                                            .return_of_one = seconds(60),
+                                            .late_worker = seconds(60)};
 
 // Bits that nothing else has, as a float between -1 and 1.
 float noise(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  std::uint64_t bits = (a * 0x9E3779B97F4A7C15ULL) ^ (b * 0xC2B2AE3D27D4EB4FULL) ^
-                       (c * 0x165667B19E3779F9ULL);
+  std::uint64_t bits =
+      (a * 0x9E3779B97F4A7C15ULL) ^ (b * 0xC2B2AE3D27D4EB4FULL) ^ (c * 0x165667B19E3779F9ULL);
   bits ^= bits >> 29;
   bits *= 0xBF58476D1CE4E5B9ULL;
   bits ^= bits >> 32;
@@ -119,8 +123,8 @@ Servers::Servers(const GangScene& scene) {
     ChunkStore store(std::move(rules), weights, slots);
     auto listener = StreamSocket::listen_tcp("127.0.0.1:0");
     REQUIRE(listener.has_value());
-    auto local = StreamSocket::listen_unix(
-        chunk_socket_name(gang_token, static_cast<std::size_t>(ps)));
+    auto local =
+        StreamSocket::listen_unix(chunk_socket_name(gang_token, index_of(ps), listener->port()));
     REQUIRE(local.has_value());
     std::vector<StreamSocket> listeners;
     listeners.push_back(*std::move(listener));
@@ -129,21 +133,34 @@ Servers::Servers(const GangScene& scene) {
         std::move(listeners),
         {.token = gang_token,
          .plan = gang_plan,
-         .rules = {.mode = scene.mode,
-                   .ranks = scene.ranks,
-                   .chunks = own_chunks},
+         .rules = {.mode = scene.mode, .ranks = scene.ranks, .chunks = own_chunks},
          .start = {},
          .turns = turns,
-         .step_at = [step = step_at(scene)](std::int64_t) { return step; },
-         .on_snapshot =
-             [this](std::int64_t step, ChunkStore::Copy copy) {
-               const std::lock_guard lock(snapshots_.mutex);
-               snapshots_.by_step[step].push_back(std::move(copy));
-             }},
+         .last_step = scene.max_steps,
+         .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
+         .files = files(ps),
+         .limits = patient_limits},
         std::move(store));
     REQUIRE(server.has_value());
     servers_.push_back(*std::move(server));
   }
+}
+
+SnapshotFiles Servers::files(std::int64_t ps) {
+  const auto write = [this, ps](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
+    ShareSnapshot copy{.step = snapshot.step,
+                       .version = snapshot.version,
+                       .rank_steps = snapshot.rank_steps,
+                       .weights = AlignedBuffer(snapshot.weights.size()),
+                       .slots = {}};
+    std::ranges::copy(snapshot.weights.span(), copy.weights.data());
+    for (const AlignedBuffer& slot : snapshot.slots) copy.slots.emplace_back(slot.size());
+    const std::lock_guard lock(snapshots_.mutex);
+    snapshots_.by_step[snapshot.step].push_back(std::move(copy));
+    return ArtifactFile{
+        .name = "shard " + std::to_string(ps), .bytes = 1, .sha256 = std::string(64, 'a')};
+  };
+  return {.write = write, .keep_only = nullptr, .keeps_newest = true};
 }
 
 std::vector<std::string> Servers::addresses() const {
@@ -171,8 +188,7 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
           .limit = patience,
-          .stop = {},
-          .on_sums = nullptr};
+          .stop = {}};
 }
 
 std::vector<float> work(const GangScene& scene, std::int64_t rank,

@@ -45,7 +45,8 @@ ChunkStore::Step step_at(const GangScene& scene);
 
 struct Snapshots {
   std::mutex mutex;
-  std::map<std::int64_t, std::vector<ChunkStore::Copy>> by_step;  // by ps; guarded by mutex
+  // In the order in which they are written; guarded by mutex.
+  std::map<std::int64_t, std::vector<ShareSnapshot>> by_step;
 };
 
 class Servers {
@@ -55,6 +56,8 @@ class Servers {
   Snapshots& snapshots() { return snapshots_; }
 
  private:
+  SnapshotFiles files(std::int64_t ps);
+
   Snapshots snapshots_;
   std::vector<std::unique_ptr<ChunkServer>> servers_;
 };

@@ -4,6 +4,7 @@
 
 #include "tests/runtime/chunks/gang.h"
 #include "tests/runtime/chunks/shears.h"
+#include "tests/support/waiting.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -14,8 +15,8 @@ std::vector<std::vector<float>> work_all(const GangScene& scene,
                                          const std::vector<std::string>& addresses) {
   std::vector<std::future<std::vector<float>>> lives;
   for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
-    lives.push_back(std::async(std::launch::async,
-                               [&, rank] { return work(scene, rank, addresses); }));
+    lives.push_back(
+        std::async(std::launch::async, [&, rank] { return work(scene, rank, addresses); }));
   }
   std::vector<std::vector<float>> ends;
   for (auto& life : lives) ends.push_back(life.get());
@@ -74,8 +75,7 @@ TEST_CASE("connections that are cut anywhere change no bit") {
 TEST_CASE("a process that takes another's place makes the same bits") {
   const auto dies_at = GENERATE(1, 2, 4, 6);
   const bool shares = GENERATE(false, true);
-  const GangScene scene{
-      .ranks = 2, .servers = 2, .leaves = 3, .local = shares, .shares = shares};
+  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 3, .local = shares, .shares = shares};
   const Servers gang(scene);
   auto other = std::async(std::launch::async, [&] { return work(scene, 0, gang.addresses()); });
   CHECK(work(scene, 1, gang.addresses(), {.dies_at = dies_at}).empty());
@@ -90,11 +90,13 @@ TEST_CASE("a snapshot is of just the version that was asked for, while training 
   auto other = std::async(std::launch::async, [&] { return work(scene, 1, gang.addresses()); });
   CHECK(work(scene, 0, gang.addresses(), {.snapshot_at = 3}) == expected(scene, scene.max_steps));
   other.get();
-  const auto chunks = chunks_of(scene);
   const auto wanted = expected(scene, 3);
+  REQUIRE(eventually([&] {
+    const std::lock_guard lock(gang.snapshots().mutex);
+    return gang.snapshots().by_step[3].size() == 2;
+  }));
   const std::lock_guard lock(gang.snapshots().mutex);
   const auto& copies = gang.snapshots().by_step.at(3);
-  REQUIRE(copies.size() == 2);
   std::size_t found = 0;
   for (const auto& copy : copies) {
     CHECK(copy.slots.size() == 2);
