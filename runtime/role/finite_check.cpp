@@ -14,7 +14,7 @@ Status check_finite(const Task& task, const Contribution& contribution) {
                                                           " is not a finite number")));
   };
   if (!std::isfinite(contribution.sums.loss_sum)) return refuse("loss");
-  const bool exact = task.context.spec.training.wire == Wire::float32;
+  const bool exact = task.context.spec.training.wire.push == Wire::float32;
   if (!exact && !all_finite(contribution.gradient->span())) return refuse("gradient");
   return ok();
 }

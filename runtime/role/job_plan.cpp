@@ -13,6 +13,7 @@
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
 #include "schemas/types/task_context.h"
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -39,6 +40,13 @@ OptimizerConfig config_of(const OptimizerSpec& spec) {
           .beta2 = static_cast<float>(spec.beta2),
           .epsilon = static_cast<float>(spec.epsilon),
           .weight_decay = static_cast<float>(spec.weight_decay)};
+}
+
+// The exchange of whole arenas can do what one word says, the exchange by chunks every pair: this
+// function goes with the former.
+Result<Wire> wire_of_arenas(const WireSpec& wire) {
+  if (const auto word = word_of(wire)) return *word;
+  return invalid("training.wire cannot be " + wire_in_words(wire) + " yet: use one word for both");
 }
 
 // Before a row of it is learned.
@@ -140,6 +148,7 @@ Aggregator::Rules JobPlan::rules(const JobSpec& spec, std::size_t index) const {
 }
 
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size) {
+  TRY_ASSIGN(const Wire wire, wire_of_arenas(spec.training.wire));
   TRY_ASSIGN(Model model, Model::build(spec.model, data.example, batch_size));
   JobPlan plan{.model = std::move(model),
                .shares = {},
@@ -150,7 +159,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                                                      : training_replicas(spec),
                .leaves = step_leaves(spec),
                .max_steps = step_count(spec, data.train_examples),
-               .wire = spec.training.wire};
+               .wire = wire};
   ENSURE((plan.model.rows().width() > 0) == has_embedding_table(spec));
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));
