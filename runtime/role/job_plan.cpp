@@ -164,8 +164,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .leaves = step_leaves(spec),
                .leaf_examples = leaf_examples(spec.training),
                .max_steps = step_count(spec, data.train_examples),
-               .push = spec.training.wire,
-               .pull = spec.training.wire == Wire::onebit ? Wire::float32 : spec.training.wire};
+               .push = spec.training.wire.push,
+               .pull = spec.training.wire.pull};
   ENSURE((plan.model.rows().width() > 0) == has_embedding_table(spec));
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));

@@ -142,7 +142,7 @@ TEST_CASE("an order that comes with the last step changes nothing", "[job][mend-
 
 TEST_CASE("the residuals of onebit are in what is saved on order", "[job][mend-B4]") {
   JobSpec spec = interrupted_job(2, 2);
-  spec.training.wire = Wire::onebit;
+  spec.training.wire = wire_by_word(Wire::onebit);
   Job whole(spec);
   run(whole);
   Job first(spec);
