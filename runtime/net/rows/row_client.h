@@ -50,7 +50,8 @@ class RowClient {
     Traffic& operator+=(const Traffic& more);
   };
   // Sync: the rows of just this version, [ids, width] of distinct ids. It is the one that the
-  // rank's next push follows, or the one before. Nothing, and in async: the newest.
+  // rank's next push follows, or the one before: it waits until all ps have made it. Nothing, and
+  // in async: the newest.
   Result<Traffic> read(std::optional<std::int64_t> version, std::span<const std::int64_t> ids,
                        std::span<float> rows);
 

@@ -108,10 +108,7 @@ void RowServer::hand_out_snapshots(std::unique_lock<std::mutex>& lock) {
 }
 
 RowServer::~RowServer() {
-  if (!server_) {
-    if (queue_) queue_->Shutdown();
-    return;
-  }
+  if (!server_) return;
   {
     const std::lock_guard lock(mutex_);
     accepting_ = false;

@@ -24,15 +24,16 @@ namespace trainyard::runtime {
 class RowServer {
  public:
   struct Options {
-    std::string listen;        // "10.0.0.1:20001"; port 0 takes a free one
-    std::string local_socket;  // an abstract Unix socket for callers of this host; empty: none
+    std::string listen;             // "10.0.0.1:20001"; port 0 takes a free one
+    std::string local_socket = {};  // an abstract Unix socket for callers of this host; empty: none
     std::string token;  // of the attempt: calls without it are sent away before they are read
     // A snapshot is whole. On the server's thread, or on that of the call that has made it so.
-    std::function<void(std::int64_t snapshot, RowTable table)> on_snapshot;
+    std::function<void(std::int64_t snapshot, RowTable table)> on_snapshot = {};
     // A call whose message is not there by then ends.
     std::chrono::milliseconds message_limit = std::chrono::minutes(1);
   };
-  // Listens when this returns. `unavailable` when the address cannot be bound.
+  // Listens when this returns. `conflict` where another program has the port, `unavailable` where
+  // it cannot be had otherwise.
   static Result<std::unique_ptr<RowServer>> start(Options options, RowStore store);
   // Who waits for rows is told that it ends.
   ~RowServer();

@@ -45,8 +45,8 @@ class RowStore {
     // Of named ranks: one each, which are the leaves of a tree over those that are named.
     std::vector<std::vector<Leaves>> nodes;
     std::int64_t leaves = 1;
-    std::function<Step(std::int64_t version)> step_at;  // how this version is made
-    std::int64_t floats_max = std::int64_t{1} << 26;    // of one answer
+    std::function<Step(std::int64_t version)> step_at = {};  // how this version is made
+    std::int64_t floats_max = std::int64_t{1} << 26;         // of one answer
   };
   struct Start {
     std::int64_t version = 0;
