@@ -131,7 +131,7 @@ void RowStore::mark(const Push& push) {
     return;
   }
   if (rules_.made_of == MadeOf::named_ranks || push.snapshot != push.step) return;
-  if (push.snapshot < version_ || push.snapshot <= snapshot_) return;
+  if (push.snapshot <= snapshot_) return;
   snapshot_ = push.snapshot;
   save_if_made();
 }

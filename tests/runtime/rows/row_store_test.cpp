@@ -85,7 +85,8 @@ TEST_CASE("rows of a step count once, and make it when those of all ranks are in
 TEST_CASE("a store goes on from the version that it began with") {
   Counter sync(Mode::sync, 1, RowStore::MadeOf::all_ranks, {.version = 7});
   CHECK(sync.push(0, 9, 1) == Code::conflict);
-  CHECK_FALSE(sync.push(0, 7, 1));
+  CHECK_FALSE(sync.push(0, 7, 1, 7));
+  CHECK(sync.store.take_snapshots().empty());  // it was restored from it
   CHECK(sync.row() == 0);
   CHECK_FALSE(sync.push(0, 8, 1));
   CHECK(sync.store.version() == 8);
@@ -270,6 +271,19 @@ TEST_CASE("a rank that has ended, or sends its mark again, holds up no snapshot"
   CHECK(counter.store.take_snapshots().size() == 1);
   counter.store.end(0, 7);  // which nobody else can mark
   CHECK(counter.store.take_snapshots().size() == 1);
+}
+
+TEST_CASE("a mark that comes again with older rows than the newest is none") {
+  Counter counter(Mode::async, 2);
+  CHECK_FALSE(counter.push(0, 1, 1));
+  CHECK_FALSE(counter.push(0, 2, 2));
+  CHECK_FALSE(counter.push(1, 1, 4, 5));
+  CHECK_FALSE(counter.push(0, 1, 1, 5));
+  CHECK(counter.store.take_snapshots().empty());
+  CHECK_FALSE(counter.push(0, 3, 8, 5));
+  const auto snapshots = counter.store.take_snapshots();
+  REQUIRE(snapshots.size() == 1);
+  CHECK(row_of(snapshots.front().table) == -15);
 }
 
 TEST_CASE("a later snapshot takes the place of one that never became whole") {
