@@ -33,8 +33,8 @@ bool is_kind(std::uint8_t kind) {
   const auto between = [kind](FrameKind first, FrameKind last) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
-  return between(FrameKind::hello, FrameKind::sums) ||
-         between(FrameKind::welcome, FrameKind::refused);
+  return between(FrameKind::hello, FrameKind::residual) ||
+         between(FrameKind::welcome, FrameKind::restored_residual);
 }
 
 }  // namespace

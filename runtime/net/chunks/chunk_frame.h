@@ -21,12 +21,17 @@ enum class FrameKind : std::uint8_t {
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
   sums,            // of the step; payload: BatchSums. From ps 0 to the chief: chunk is the rank
+  ask_residuals,   // onebit: what the checkpoint had of this rank's, of all chunks
+  residual,        // of the chunk, for the snapshot; payload: float32, part by part
   // ps to worker
-  welcome = 16,  // step: the version; snapshot; payload: the rank's step
-                 // flag: gradients and parameters go by the memory that came with the hello
-  parameters,    // step: the version; of a chunk; payload: as the wire has it
-  turn,          // of the step; flag: no push is left
-  refused        // payload: why, in words
+  welcome = 16,      // step: the version; snapshot; payload: the rank's step
+                     // flag: gradients and parameters go by the memory that came with the hello
+  parameters,        // step: the version; of a chunk; payload: as the wire has it
+                     // snapshot: not 0: the chunk's residual as it is now is to be sent for it
+  turn,              // of the step; flag: no push is left
+  refused,           // payload: why, in words
+  residual_taken,    // of the chunk, for the snapshot
+  restored_residual  // of the chunk; payload: float32, part by part; none: it is zero
 };
 
 struct FrameHeader {

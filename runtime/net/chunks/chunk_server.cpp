@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <utility>
 
 #include "runtime/net/call_failed.h"
+#include "runtime/net/chunks/server_connection.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
@@ -27,43 +27,6 @@ constexpr std::size_t small_frames_max = 4096;
 
 }  // namespace
 
-// One worker's, or a stranger's until its hello.
-class ChunkServer::Connection : public FrameStream::Receiver {
- public:
-  Connection(ChunkServer& server, StreamSocket socket)
-      : server_(server), stream_(std::move(socket)) {}
-
-  Result<std::span<std::byte>> place(const FrameHeader& header) override {
-    const bool says_hello = header.kind == FrameKind::hello;
-    if (says_hello != (rank_ < 0)) return invalid("a connection begins with one hello");
-    if (header.kind != FrameKind::gradient) return std::span<std::byte>();
-    if (header.chunk >= server_.options_.rules.chunks) return invalid("there is no such chunk");
-    if (arenas_) {
-      if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
-      return std::span<std::byte>();
-    }
-    const auto place = server_.store_.gradient_place(rank_, header.chunk);
-    if (place.size() != header.bytes) return invalid("a gradient of another length");
-    if (server_.core_.would_take(rank_, header.step, header.chunk)) return place;
-    unused_.resize(place.size());
-    return std::span(unused_);
-  }
-  Status take(const FrameHeader& header, std::span<const std::byte> payload) override {
-    return server_.take(*this, header, payload);
-  }
-
-  ChunkServer& server_;
-  FrameStream stream_;
-  bool has_token_ = false;
-  std::int64_t rank_ = -1;                   // -1: it has not said
-  SharedArenasPtr arenas_;                   // of a worker of this host
-  std::deque<FrameStream::Outgoing> small_;  // that leave before any parameters
-  std::vector<std::byte> unused_;            // where a gradient goes that is not needed
-  bool waits_for_room_ = false;              // to send
-  bool watches_room_ = false;                // the poll tells of it
-  Clock::time_point since_ = Clock::now();
-};
-
 Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket> listeners,
                                                         Options options, ChunkStore store) {
   ENSURE(!listeners.empty());
@@ -79,9 +42,9 @@ Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket
       return call_failed("cannot wait for callers");
     }
   }
-  return std::unique_ptr<ChunkServer>(new ChunkServer(
-      std::move(poll), std::move(bell), std::move(listeners), std::move(options),
-      std::move(store)));
+  return std::unique_ptr<ChunkServer>(new ChunkServer(std::move(poll), std::move(bell),
+                                                      std::move(listeners), std::move(options),
+                                                      std::move(store)));
 }
 
 ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSocket> listeners,
@@ -201,10 +164,9 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
   connection.rank_ = hello.rank;
   if (Descriptor memory = connection.stream_.take_passed()) {
     const SharedLayout layout = store_.layout_of(hello.rank);
-    TRY_ASSIGN(const auto shared, SharedFloats::open(std::move(memory), layout.floats(),
-                                                     SharedFloats::Access::write));
-    connection.arenas_ =
-        std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
+    TRY_ASSIGN(const auto shared,
+               SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write));
+    connection.arenas_ = std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
   }
   TRY(perform(WorkerJoined{hello.rank}));
   if (hello.rank != 0) return ok();
@@ -232,6 +194,8 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
         store_.gradient_came(rank, header.chunk, connection.arenas_);
       }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
+    case FrameKind::residual: return take_residual(connection, header, payload);
+    case FrameKind::ask_residuals: return give_back_residuals(connection);
     case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
     case FrameKind::ended: return perform(RankEnded{rank, header.snapshot});
     case FrameKind::ask_turn:
@@ -249,9 +213,37 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
     case FrameKind::welcome:
     case FrameKind::parameters:
     case FrameKind::turn:
-    case FrameKind::refused: break;
+    case FrameKind::refused:
+    case FrameKind::residual_taken:
+    case FrameKind::restored_residual: break;
   }
   return invalid("a worker does not say that");
+}
+
+Status ChunkServer::take_residual(Connection& connection, const FrameHeader& header,
+                                  std::span<const std::byte> payload) {
+  const ResidualCame came{connection.rank_, header.chunk, header.snapshot};
+  if (core_.would_take(came)) store_.residual_came(came, payload);
+  TRY(perform(came));
+  connection.small_.push_back({.header = {.kind = FrameKind::residual_taken,
+                                          .chunk = header.chunk,
+                                          .snapshot = header.snapshot},
+                               .pieces = {},
+                               .owner = nullptr});
+  return ok();
+}
+
+// Async goes on without what a process has lost.
+Status ChunkServer::give_back_residuals(Connection& connection) {
+  if (!store_.has_residuals()) return invalid("residuals are not kept here");
+  for (std::int64_t chunk = 0; chunk < store_.chunks(); ++chunk) {
+    const bool is_used = core_.version_of(chunk) != options_.start.version;
+    if (is_used && options_.rules.mode == Mode::sync) {
+      return invalid("what a process before it knew is lost: the gang has to begin anew");
+    }
+  }
+  connection.restored_ = 0;
+  return ok();
 }
 
 Status ChunkServer::perform(const PsEvent& event) { return do_each(core_.step(event)); }
@@ -311,11 +303,20 @@ std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection
     connection.small_.pop_front();
     return first;
   }
+  if (connection.restored_ < store_.chunks()) {
+    const std::int64_t chunk = connection.restored_++;
+    ChunkStore::Bytes bytes = store_.restored_residual(connection.rank_, chunk);
+    return FrameStream::Outgoing{.header = {.kind = FrameKind::restored_residual,
+                                            .chunk = static_cast<std::uint32_t>(chunk)},
+                                 .pieces = {bytes.bytes},
+                                 .owner = std::move(bytes.owner)};
+  }
   const auto next = core_.next_to_send(connection.rank_);
   if (!next) return std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
                                          .chunk = static_cast<std::uint32_t>(next->chunk),
-                                         .step = next->version},
+                                         .step = next->version,
+                                         .snapshot = next->snapshot},
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas_) {

@@ -63,6 +63,9 @@ class ChunkServer {
   Status welcome(Connection& connection, const Hello& hello);
   Status take(Connection& connection, const FrameHeader& header,
               std::span<const std::byte> payload);
+  Status take_residual(Connection& connection, const FrameHeader& header,
+                       std::span<const std::byte> payload);
+  Status give_back_residuals(Connection& connection);
   Status perform(const PsEvent& event);
   Status do_each(const std::vector<PsEffect>& effects);
   void tell_turns(const std::vector<Turn>& turns);

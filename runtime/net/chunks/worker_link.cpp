@@ -48,6 +48,7 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
                  .ps_of = holders_of(arenas_.chunks()),
                  .max_steps = options_.max_steps,
                  .asks_ahead = options_.asks_ahead}),
+      residuals_(arenas_),
       small_(options_.servers.size()),
       connections_(options_.servers.size()) {
   std::vector<Connector::Target> targets;
@@ -67,7 +68,9 @@ WorkerLink::~WorkerLink() {
 
 Result<WorkerLink::Next> WorkerLink::next() {
   std::unique_lock lock(mutex_);
-  TRY(wait(lock, [this] { return next_.has_value(); }));
+  TRY(wait(lock, [this] {
+    return next_ && (next_->is_over ? residuals_.may_leave() : residuals_.may_begin());
+  }));
   const Next next = *std::exchange(next_, std::nullopt);
   unsettled_ = std::ssize(arenas_.chunks());
   return next;
@@ -81,8 +84,7 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   return wait(lock, [&] { return exchange_.readable() >= wanted; });
 }
 
-Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
-                        const std::function<bool()>& is_there) {
+Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
   while (!is_there()) {
     if (failed_) return *failed_;
     if (options_.stop.stop_requested()) return unavailable("asked to stop");
@@ -97,7 +99,7 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
 
 void WorkerLink::settle(std::int64_t from) {
   bool is_any = false;
-  while (unsettled_ > 0 && arenas_.chunks()[index_of(unsettled_ - 1)].range.begin >= from) {
+  while (unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
     const std::int64_t chunk = --unsettled_;
     arenas_.encode(chunk);
     const std::lock_guard lock(mutex_);
@@ -266,6 +268,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     small.pop_front();
     return first;
   }
+  if (auto residual = residuals_.next_to_send(connection.ps)) {
+    traffic_.sent += std::ssize(residual->pieces.front());
+    return residual;
+  }
   const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
   if (!next) return std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
@@ -277,75 +283,6 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
   if (!connection.is_shared) frame.pieces = arenas_.gradient_of(next->chunk);
   for (const auto& piece : frame.pieces) traffic_.sent += std::ssize(piece);
   return frame;
-}
-
-Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const FrameHeader& header) {
-  const bool is_welcome = header.kind == FrameKind::welcome;
-  if (!is_welcome && !connection.is_welcomed && header.kind != FrameKind::refused) {
-    return invalid("a ps begins with its welcome");
-  }
-  if (header.kind != FrameKind::parameters) return std::span<std::byte>();
-  const auto& own = arenas_.chunks_of(connection.ps);
-  if (header.chunk >= own.size()) return invalid("there is no such chunk");
-  const std::int64_t chunk = own[header.chunk];
-  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk);
-  if (bytes != header.bytes) return invalid("parameters of another length");
-  if (bytes == 0) return std::span<std::byte>();
-  const std::lock_guard lock(mutex_);
-  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
-  const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
-  if (!place.empty()) return place;
-  connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
-  return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
-}
-
-Status WorkerLink::take(Connection& connection, const FrameHeader& header,
-                        std::span<const std::byte> payload) {
-  if (header.kind == FrameKind::sums) {
-    if (options_.on_sums) options_.on_sums(header.chunk, header.step, payload);
-    return ok();
-  }
-  if (header.kind == FrameKind::parameters) return take_parameters(connection, header);
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  switch (header.kind) {
-    case FrameKind::welcome: {
-      if (connection.is_welcomed || payload.size() != sizeof(std::int64_t)) {
-        return invalid("this is no welcome");
-      }
-      Welcomed welcomed{.ps = static_cast<std::int64_t>(connection.ps),
-                        .version = header.step,
-                        .snapshot = header.snapshot};
-      std::ranges::copy(payload, std::as_writable_bytes(std::span(&welcomed.rank_step, 1)).begin());
-      connection.is_welcomed = true;
-      connection.is_shared = header.flag;
-      small_[connection.ps].clear();
-      if (connection.ps == 0) tell_again();
-      step(welcomed);
-      return ok();
-    }
-    case FrameKind::turn:
-      step(TurnCame{.step = header.step,
-                    .snapshot = header.snapshot,
-                    .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
-      return ok();
-    case FrameKind::refused:
-      fail(options_.servers[connection.ps] + " says: " +
-           std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-      return ok();
-    default: return invalid("a ps does not say that");
-  }
-}
-
-Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& header) {
-  const std::int64_t chunk = arenas_.chunks_of(connection.ps)[header.chunk];
-  const ParametersCame came{.chunk = chunk, .version = header.step};
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  traffic_.received += header.bytes;
-  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
-  step(came);
-  return ok();
 }
 
 }  // namespace trainyard::runtime

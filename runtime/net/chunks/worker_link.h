@@ -23,6 +23,7 @@
 #include "runtime/net/chunks/connector.h"
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/net/chunks/worker_residuals.h"
 #include "runtime/worker/exchange.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
@@ -34,7 +35,7 @@ class WorkerLink {
  public:
   struct Options {
     std::vector<std::string> servers;  // by ps: "host:port" of its data
-    bool tries_local = true;  // Unix sockets, where the ps is on this host
+    bool tries_local = true;           // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
     std::uint64_t plan = 0;  // as in Hello
@@ -69,6 +70,8 @@ class WorkerLink {
 
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
+  // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
+  void set_residual_scale(float scale) { arenas_.set_residual_scale(scale); }
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
   // Of the step that began last, before any of it is settled.
@@ -98,9 +101,12 @@ class WorkerLink {
   std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   Result<std::span<std::byte>> place(Connection& connection, const FrameHeader& header);
+  Result<std::span<std::byte>> place_residual(Connection& connection, const FrameHeader& header);
   Status take(Connection& connection, const FrameHeader& header,
               std::span<const std::byte> payload);
   Status take_parameters(Connection& connection, const FrameHeader& header);
+  // Under the lock.
+  Status take_residual(Connection& connection, const FrameHeader& header);
   void tell_again();                      // under the lock
   void step(const ExchangeEvent& event);  // under the lock
   void fail(const std::string& why);      // under the lock
@@ -114,13 +120,14 @@ class WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Exchange exchange_;                                      // guarded by mutex_
-  std::vector<std::deque<FrameStream::Outgoing>> small_;   // by ps; guarded by mutex_
-  std::array<FrameStream::Outgoing, 2> told_;              // by step modulo 2; likewise
-  std::optional<Next> next_;                               // guarded by mutex_
-  std::optional<Error> failed_;                            // guarded by mutex_
-  Clock::time_point heard_ = Clock::now();                 // guarded by mutex_
-  Traffic traffic_;                                        // guarded by mutex_
+  Exchange exchange_;                                     // guarded by mutex_
+  WorkerResiduals residuals_;                             // guarded by mutex_
+  std::vector<std::deque<FrameStream::Outgoing>> small_;  // by ps; guarded by mutex_
+  std::array<FrameStream::Outgoing, 2> told_;             // by step modulo 2; likewise
+  std::optional<Next> next_;                              // guarded by mutex_
+  std::optional<Error> failed_;                           // guarded by mutex_
+  Clock::time_point heard_ = Clock::now();                // guarded by mutex_
+  Traffic traffic_;                                       // guarded by mutex_
 
   std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one
   std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr
