@@ -96,6 +96,16 @@ std::int64_t elements_of(std::span<const Range> ranges) {
   return elements;
 }
 
+// From where on a backward pass has made the gradient, in this order, but for the last: 0.
+std::vector<std::int64_t> settled_from(const GangScene& scene) {
+  std::vector<std::int64_t> from;
+  for (const Variable& variable : variables_of(scene)) from.push_back(variable.offset);
+  std::ranges::reverse(from);
+  if (!from.empty()) from.pop_back();
+  if (from.empty()) from = {scene.elements * 3 / 4, scene.elements * 5 / 12};
+  return from;
+}
+
 }  // namespace
 
 std::vector<Variable> variables_of(const GangScene& scene) {
@@ -303,16 +313,23 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     }
     if (!link.await_parameters(scene.elements).has_value()) throw std::runtime_error("none");
     const std::vector<float> weights(link.parameters().begin(), link.parameters().end());
-    for (std::size_t part = 0; part < nodes.size(); ++part) {
-      const auto sum = node_gradient(scene, nodes[part], next->step, weights);
-      std::ranges::copy(sum, link.gradient().subspan(part * elements, elements).begin());
-    }
+    std::vector<std::vector<float>> sums;
+    for (const Leaves node : nodes) sums.push_back(node_gradient(scene, node, next->step, weights));
     link.set_residual_scale(residual_scale_at(next->step));
-    for (std::int64_t from = scene.elements * 3 / 4; from > 0; from -= scene.elements / 3) {
+    // What is not settled yet is not there yet.
+    std::int64_t end = scene.elements;
+    const auto settle = [&](std::int64_t from) {
+      for (std::size_t part = 0; part < nodes.size(); ++part) {
+        const auto made = std::span(sums[part]).subspan(index_of(from), index_of(end - from));
+        const std::size_t at = part * elements + index_of(from);
+        std::ranges::copy(made, link.gradient().subspan(at).begin());
+      }
+      end = from;
       link.settle(from);
-    }
+    };
+    for (const std::int64_t from : settled_from(scene)) settle(from);
     if (next->step == life.dies_at) return {};
-    link.settle(0);
+    settle(0);
   }
   return {link.parameters().begin(), link.parameters().end()};
 }
