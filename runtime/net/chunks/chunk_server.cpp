@@ -59,6 +59,7 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
       sums_(by_rank_.size()),
       sums_steps_(by_rank_.size()) {
   ENSURE(store_.chunks() == options_.rules.chunks);
+  ENSURE(store_.has_residuals() == options_.rules.has_residuals);
   if (options_.turns) {
     std::vector<std::int64_t> steps = options_.start.rank_steps;
     steps.resize(by_rank_.size());

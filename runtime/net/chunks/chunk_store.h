@@ -51,6 +51,11 @@ class ChunkStore {
   // Where it goes. It is read by the update, and free again after it.
   std::span<std::byte> gradient_place(std::int64_t rank, std::int64_t chunk);
 
+  // Such a gradient has come, and lies there; null: in its place here.
+  void gradient_came(std::int64_t rank, std::int64_t chunk, SharedArenasPtr arenas);
+  // Of a rank that shares its memory.
+  [[nodiscard]] SharedLayout layout_of(std::int64_t rank) const;
+
   // What the encoding of gradients has lost: by leaf of the reduction tree, of the elements of all
   // chunks, one after another. Async: each rank has leaves of its own, in order of rank.
   using Residuals = std::map<std::int64_t, AlignedBuffer>;
@@ -64,11 +69,6 @@ class ChunkStore {
   [[nodiscard]] std::size_t residual_bytes_of(std::int64_t rank, std::int64_t chunk) const;
   // Such bytes, for the snapshot that the chunk was copied for last.
   void residual_came(const ResidualCame& residual, std::span<const std::byte> bytes);
-
-  // Such a gradient has come, and lies there; null: in its place here.
-  void gradient_came(std::int64_t rank, std::int64_t chunk, SharedArenasPtr arenas);
-  // Of a rank that shares its memory.
-  [[nodiscard]] SharedLayout layout_of(std::int64_t rank) const;
 
   struct Step {
     double learning_rate = 0;

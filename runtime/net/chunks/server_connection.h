@@ -1,4 +1,4 @@
-// A ps' connection to one worker: of chunk_server.cpp alone.
+// A ps' connection to one worker, or to a stranger until its hello: of chunk_server.cpp alone.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,6 @@
 
 namespace trainyard::runtime {
 
-// One worker's, or a stranger's until its hello.
 class ChunkServer::Connection : public FrameStream::Receiver {
  public:
   Connection(ChunkServer& server, StreamSocket socket)

@@ -92,6 +92,7 @@ Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& he
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
   traffic_.received += header.bytes;
+  // Before anybody hears of them: then the next gradient may be encoded.
   if (header.snapshot != 0 && exchange_.wants(came)) {
     if (!arenas_.has_residuals()) return invalid("a residual is asked for where none is");
     residuals_.keep(chunk, header.snapshot);
