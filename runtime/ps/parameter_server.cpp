@@ -22,7 +22,8 @@ ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules
   taken.resize(ranks, 0);
   const Chunk chunk{.version = start.version,
                     .taken = std::move(taken),
-                    .in_copy = std::vector<bool>(ranks, false)};
+                    .in_copy = std::vector<bool>(ranks, false),
+                    .owes_residual = std::vector<bool>(ranks, false)};
   chunks_.assign(index_of(rules.chunks), chunk);
   workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()),
                                 .ready = {},
@@ -92,6 +93,16 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   leave_copy(event.chunk, event.rank, effects);
 }
 
+void ParameterServer::take(const ResidualCame& event, Effects& effects) {
+  if (!workers_[index_of(event.rank)].is_there || !rules_.has_residuals) {
+    effects.push_back(RefuseWorker{event.rank, "it has no residual to send"});
+    return;
+  }
+  if (!would_take(event)) return;
+  chunks_[index_of(event.chunk)].owes_residual[index_of(event.rank)] = false;
+  save_if_whole(event.chunk, effects);
+}
+
 void ParameterServer::take(const RankEnded& event, Effects& effects) {
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
     if (event.snapshot != 0) begin_snapshot(index, event.snapshot, effects);
@@ -116,9 +127,10 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
   const std::int64_t index = *worker.ready.begin();
   worker.ready.erase(worker.ready.begin());
   const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
-  const std::int64_t version = rules_.mode == Mode::sync ? owed : version_of(index);
+  const Chunk& chunk = chunks_[index_of(index)];
+  const std::int64_t version = rules_.mode == Mode::sync ? owed : chunk.version;
   worker.sent[index_of(index)] = version;
-  return ChunkToSend{index, version};
+  return ChunkToSend{index, version, chunk.owes_residual[index_of(rank)] ? chunk.copied : 0};
 }
 
 std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
@@ -146,6 +158,12 @@ bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int6
   return step == next_step(asked, rank) && step > asked.taken.at(index_of(rank));
 }
 
+bool ParameterServer::would_take(const ResidualCame& residual) const {
+  if (residual.chunk < 0 || residual.chunk >= rules_.chunks) return false;
+  const Chunk& chunk = chunks_[index_of(residual.chunk)];
+  return chunk.copied == residual.snapshot && chunk.owes_residual.at(index_of(residual.rank));
+}
+
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
   if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
   if (event.chunk < 0 || event.chunk >= rules_.chunks) return "there is no such chunk";
@@ -159,6 +177,10 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
     return step_and_chunk(event) + " is long made";
   }
   const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
+  if (!is_known && chunk.owes_residual[index_of(event.rank)]) {
+    return step_and_chunk(event) + " comes before the residual of snapshot " +
+           std::to_string(chunk.copied);
+  }
   if (event.snapshot == 0 || is_known) return std::nullopt;
   const bool misnamed = rules_.mode == Mode::sync && event.snapshot != event.step;
   if (misnamed || event.snapshot < chunk.snapshot) {
@@ -206,7 +228,11 @@ void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks
   effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy, staleness});
   if (!is_async && chunk.snapshot == chunk.version) {
     effects.push_back(CopyChunk{index, chunk.snapshot});
-    effects.push_back(SaveCopy{index, chunk.snapshot, chunk.version, chunk.taken});
+    chunk.copied = chunk.snapshot;
+    chunk.owes_residual.assign(workers_.size(), rules_.has_residuals);
+    chunk.copy_version = chunk.version;
+    chunk.copy_steps = chunk.taken;
+    save_if_whole(index, effects);
   }
   for (Worker& worker : workers_) {
     const auto& owed = worker.owed[index_of(index)];
@@ -220,6 +246,8 @@ void ParameterServer::begin_snapshot(std::int64_t index, std::int64_t snapshot, 
   Chunk& chunk = chunks_[index_of(index)];
   if (chunk.snapshot >= snapshot) return;
   chunk.snapshot = snapshot;
+  chunk.copied = snapshot;
+  chunk.owes_residual.assign(workers_.size(), false);
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
     chunk.in_copy[rank] = !workers_[rank].has_ended;
   }
@@ -232,8 +260,17 @@ void ParameterServer::leave_copy(std::int64_t index, std::int64_t rank, Effects&
   Chunk& chunk = chunks_[index_of(index)];
   if (!chunk.in_copy[index_of(rank)]) return;
   chunk.in_copy[index_of(rank)] = false;
-  if (std::ranges::find(chunk.in_copy, true) != chunk.in_copy.end()) return;
-  effects.push_back(SaveCopy{index, chunk.snapshot, chunk.copy_version, chunk.copy_steps});
+  chunk.owes_residual[index_of(rank)] = rules_.has_residuals;
+  save_if_whole(index, effects);
+}
+
+void ParameterServer::save_if_whole(std::int64_t index, Effects& effects) const {
+  const Chunk& chunk = chunks_[index_of(index)];
+  const auto is_any = [](const std::vector<bool>& ranks) {
+    return std::ranges::find(ranks, true) != ranks.end();
+  };
+  if (is_any(chunk.in_copy) || is_any(chunk.owes_residual)) return;
+  effects.push_back(SaveCopy{index, chunk.copied, chunk.copy_version, chunk.copy_steps});
 }
 
 void ParameterServer::owe(std::int64_t rank, std::int64_t chunk, std::int64_t version) {

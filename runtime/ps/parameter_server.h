@@ -51,7 +51,7 @@ struct CopyChunk {
   std::int64_t snapshot = 0;
   bool operator==(const CopyChunk&) const = default;
 };
-// The copy is what the snapshot is to hold of the chunk.
+// The copy is what the snapshot is to hold of the chunk, and all residuals of it have come.
 struct SaveCopy {
   std::int64_t chunk = 0;
   std::int64_t snapshot = 0;
@@ -94,13 +94,21 @@ struct RankEnded {
   std::int64_t rank = 0;
   std::int64_t snapshot = 0;  // not 0: it was to mark this one with a gradient
 };
+// What the encoding of the rank's gradients has lost of this chunk, as the snapshot is to hold it:
+// the answer to parameters that asked for it.
+struct ResidualCame {
+  std::int64_t rank = 0;
+  std::int64_t chunk = 0;
+  std::int64_t snapshot = 0;
+};
 // All chunks of the share are to be sent. Sync: of just this version. Async: the newest, each as
 // soon as it is of this version or newer.
 struct ParametersAsked {
   std::int64_t rank = 0;
   std::int64_t version = 0;
 };
-using PsEvent = std::variant<WorkerJoined, WorkerLeft, GradientCame, RankEnded, ParametersAsked>;
+using PsEvent =
+    std::variant<WorkerJoined, WorkerLeft, GradientCame, ResidualCame, RankEnded, ParametersAsked>;
 
 class ParameterServer {
  public:
@@ -108,6 +116,8 @@ class ParameterServer {
     Mode mode = Mode::sync;
     std::int64_t ranks = 1;
     std::int64_t chunks = 1;  // of this server's share
+    // What gradients lose on the way is kept by their ranks, and by snapshots.
+    bool has_residuals = false;
   };
   struct Start {
     std::int64_t version = 0;
@@ -123,6 +133,9 @@ class ParameterServer {
   struct ChunkToSend {
     std::int64_t chunk = 0;
     std::int64_t version = 0;  // sync: the newest, or the one before; async: the newest
+    // Not 0: for which the rank is asked for its residual, as it is once these have come and before
+    // it sends its next gradient of the chunk.
+    std::int64_t snapshot = 0;
     bool operator==(const ChunkToSend&) const = default;
   };
   // What the worker's next forward pass reads first; it counts as sent. Nothing: it is owed nothing
@@ -140,6 +153,8 @@ class ParameterServer {
   [[nodiscard]] std::vector<std::int64_t> rank_steps() const;
   // Whether such a gradient of a worker that is there would be kept, not dropped or refused.
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const;
+  // The same of a residual.
+  [[nodiscard]] bool would_take(const ResidualCame& residual) const;
 
  private:
   struct Chunk {
@@ -148,8 +163,10 @@ class ParameterServer {
     std::int64_t came = 0;            // sync: gradients of the next version
     std::int64_t snapshot = 0;        // the newest that has begun here
     std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
-    std::int64_t copy_version = 0;    // async, of the snapshot's copy
-    std::vector<std::int64_t> copy_steps = {};  // likewise: by rank, the newest step in it
+    std::int64_t copied = 0;                    // the snapshot that its copy is for
+    std::vector<bool> owes_residual;            // to it, by rank
+    std::int64_t copy_version = 0;              // updates in the copy
+    std::vector<std::int64_t> copy_steps = {};  // by rank, the newest step in it
   };
   struct Worker {
     bool is_there = false;
@@ -163,6 +180,7 @@ class ParameterServer {
   void take(const WorkerJoined& event, Effects& effects);
   void take(const WorkerLeft& event, Effects& effects);
   void take(const GradientCame& event, Effects& effects);
+  void take(const ResidualCame& event, Effects& effects);
   void take(const RankEnded& event, Effects& effects);
   void take(const ParametersAsked& event, Effects& effects);
 
@@ -173,6 +191,7 @@ class ParameterServer {
   void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
   void begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects);
   void leave_copy(std::int64_t index, std::int64_t rank, Effects& effects);
+  void save_if_whole(std::int64_t index, Effects& effects) const;
   void owe(std::int64_t rank, std::int64_t chunk, std::int64_t version);
   void forget_debts(Worker& worker);
 

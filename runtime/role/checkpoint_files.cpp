@@ -35,6 +35,10 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
   const auto write = [&task, &plan, index](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
     for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
+    std::vector<ResidualView> residuals;
+    for (const auto& [leaf, values] : snapshot.residuals) {
+      residuals.push_back({.leaf = leaf, .values = values.span()});
+    }
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));
     TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
@@ -42,7 +46,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .share = plan.shares[index],
                                                .weights = snapshot.weights.span(),
                                                .slot_names = plan.slot_names,
-                                               .slots = slots}));
+                                               .slots = slots,
+                                               .residuals = residuals}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step,
                                       .file = file,
                                       .version = snapshot.version,

@@ -111,8 +111,9 @@ Result<std::int64_t> Chief::next_checkpoint(std::int64_t next) {
   const auto now = std::chrono::steady_clock::now();
   const bool by_time =
       saving_.every_seconds > 0 && now - saved_at_ >= std::chrono::seconds(saving_.every_seconds);
-  // The last step's checkpoint is the final one.
-  if (next >= parts_.plan.max_steps || next <= saved_) return 0;
+  if (next <= saved_) return 0;
+  // The last step's checkpoint is the final one, which needs no mark but for residuals.
+  if (next >= parts_.plan.max_steps) return marks_end() ? next : 0;
   const bool by_order = !ordered_ && order_.is_given();
   if (!by_order && !by_time && !crosses(saved_, next, saving_.every_steps)) return 0;
   if (asked_) return 0;  // it is still to be made
@@ -129,6 +130,8 @@ Result<std::int64_t> Chief::next_checkpoint(std::int64_t next) {
   saved_at_ = now;
   return next;
 }
+
+bool Chief::marks_end() const { return is_sync() && parts_.plan.push == Wire::onebit; }
 
 // Whether the parameters that are here are those of the checkpoint.
 bool Chief::is_saved_version(std::int64_t due, std::int64_t version) const {

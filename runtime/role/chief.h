@@ -63,6 +63,7 @@ class Chief {
   [[nodiscard]] bool is_sync() const { return parts_.plan.mode == Mode::sync; }
   [[nodiscard]] std::int64_t made_before(std::int64_t step);
   void take_news();
+  [[nodiscard]] bool marks_end() const;
   Result<std::int64_t> next_checkpoint(std::int64_t next);
   [[nodiscard]] std::int64_t due_checkpoint(std::int64_t version) const;
   [[nodiscard]] bool may_report() const;

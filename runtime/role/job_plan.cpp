@@ -96,10 +96,15 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
                       .owners = std::ssize(plan.shares)},
                      *rows));
   }
+  std::map<std::int64_t, AlignedBuffer> residuals;
+  for (AlignedBuffer& values : restored.residuals) {
+    residuals.emplace(std::ssize(residuals), std::move(values));
+  }
   return StartingShare{.version = version,
                        .rank_steps = manifest.worker_steps,
                        .weights = std::move(restored.weights),
                        .slots = std::move(restored.slots),
+                       .residuals = std::move(residuals),
                        .rows = std::move(rows)};
 }
 

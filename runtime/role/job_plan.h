@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ struct StartingShare {
   std::vector<std::int64_t> rank_steps = {};  // async: the newest step of each rank in it
   AlignedBuffer weights;                      // the share's ranges, one after another
   std::vector<AlignedBuffer> slots;
+  std::map<std::int64_t, AlignedBuffer> residuals = {};  // by leaf
   std::optional<RowTable> rows{};  // of the embedding table, where the model has one
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,

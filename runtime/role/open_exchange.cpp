@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/core/arena_layout.h"
 #include "runtime/core/schedule.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/local_exchange.h"
@@ -38,24 +39,26 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
   const auto holders = std::ssize(servers);
   TRY_ASSIGN(
       auto link,
-      task.cause.of(Reason::start_failed,
-                    WorkerLink::open({.servers = servers,
-                                      .tries_local = transport != Transport::tcp,
-                                      .token = context.token,
-                                      .rank = rank,
-                                      .plan = plan.hash(),
-                                      .arenas = {.chunks = plan.chunks(),
-                                                 .holders = holders,
-                                                 .parts = std::ssize(plan.nodes_of_rank(rank)),
-                                                 .push = plan.push,
-                                                 .pull = plan.pull,
-                                                 .shares = transport == Transport::shared_memory},
-                                      .mode = plan.mode,
-                                      .max_steps = plan.max_steps,
-                                      .asks_ahead = !context.spec.training.max_staleness,
-                                      .limit = std::chrono::seconds(
-                                          context.spec.run_policy.no_progress_timeout_seconds),
-                                      .stop = task.stop})));
+      task.cause.of(
+          Reason::start_failed,
+          WorkerLink::open(
+              {.servers = servers,
+               .tries_local = transport != Transport::tcp,
+               .token = context.token,
+               .rank = rank,
+               .plan = plan.hash(),
+               .arenas = {.chunks = plan.chunks(),
+                          .holders = holders,
+                          .parts = std::ssize(plan.nodes_of_rank(rank)),
+                          .push = plan.push,
+                          .pull = plan.pull,
+                          .shares = transport == Transport::shared_memory,
+                          .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements())},
+               .mode = plan.mode,
+               .max_steps = plan.max_steps,
+               .asks_ahead = !context.spec.training.max_staleness,
+               .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
+               .stop = task.stop})));
   return std::unique_ptr<StepExchange>(
       std::make_unique<RemoteExchange>(std::move(link), plan.mode));
 }

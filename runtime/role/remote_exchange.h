@@ -17,6 +17,7 @@ class RemoteExchange final : public StepExchange {
   [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
   [[nodiscard]] std::span<float> gradient() override { return link_->gradient(); }
+  void set_residual_scale(float scale) override { link_->set_residual_scale(scale); }
   void settle(std::int64_t from) override { link_->settle(from); }
   void tell_sums(std::int64_t step, const BatchSums& sums) override {
     link_->tell_sums(step, sums);

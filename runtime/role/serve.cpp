@@ -88,23 +88,25 @@ Result<std::unique_ptr<ChunkServer>> open_share(const Task& task, const JobPlan&
   }
   share.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
   ChunkStore store(store_rules(plan, index), share.weights, share.slots);
+  store.restore_residuals(share.residuals);
   const std::int64_t chunks = store.chunks();
-  TRY_ASSIGN(
-      auto server,
-      task.cause.of(
-          Reason::start_failed,
-          ChunkServer::start(
-              std::move(heard),
-              {.token = context.token,
-               .plan = plan.hash(),
-               .rules = {.mode = plan.mode, .ranks = plan.ranks, .chunks = chunks},
-               .start = {.version = share.version, .rank_steps = std::move(share.rank_steps)},
-               .turns = turns,
-               .last_step = plan.max_steps,
-               .step_at = step_rule(context, plan),
-               .files = shard_files(task, plan, index),
-               .limits = limits_of(context)},
-              std::move(store))));
+  TRY_ASSIGN(auto server, task.cause.of(Reason::start_failed,
+                                        ChunkServer::start(
+                                            std::move(heard),
+                                            {.token = context.token,
+                                             .plan = plan.hash(),
+                                             .rules = {.mode = plan.mode,
+                                                       .ranks = plan.ranks,
+                                                       .chunks = chunks,
+                                                       .has_residuals = plan.push == Wire::onebit},
+                                             .start = {.version = share.version,
+                                                       .rank_steps = std::move(share.rank_steps)},
+                                             .turns = turns,
+                                             .last_step = plan.max_steps,
+                                             .step_at = step_rule(context, plan),
+                                             .files = shard_files(task, plan, index),
+                                             .limits = limits_of(context)},
+                                            std::move(store))));
   log_info("ps serves", {{"listen", context.listen},
                          {"port", server->port()},
                          {"elements", plan.shares[index].elements()},

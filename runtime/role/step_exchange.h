@@ -38,6 +38,9 @@ class StepExchange {
   // Of the step that has begun: of each part, one after another. Not before all parameters are
   // there.
   [[nodiscard]] virtual std::span<float> gradient() = 0;
+  // Onebit: what gradients before this step's were worth in an update, beside it; before it is
+  // settled.
+  virtual void set_residual_scale(float /*scale*/) {}
   // The elements from `from` on are final, in all parts. With 0 the step is done.
   virtual void settle(std::int64_t from) = 0;
   // Of the step that has begun, before it is done.

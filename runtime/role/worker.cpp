@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/core/sampler.h"
+#include "runtime/core/schedule.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/role/chief.h"
@@ -39,6 +40,7 @@ class Training {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
     const std::int64_t version = exchange_.take_news().version;
+    residual_step_ = next->step - 1;
     log_info("training", {{"version", version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running,
                     routes_of(task_.context.spec, exchange_.transports())));
@@ -182,6 +184,11 @@ class Training {
   Status tell() {
     if (std::exchange(is_told_, true)) return ok();
     exchange_.tell_sums(step_, sums_);
+    if (plan_.push == Wire::onebit) {
+      exchange_.set_residual_scale(residual_scale(task_.context.spec.training.optimizer,
+                                                  residual_step_, step_, plan_.max_steps));
+      residual_step_ = step_;
+    }
     return chief_ == nullptr ? ok() : chief_->begin_snapshot(step_);
   }
 
@@ -209,6 +216,7 @@ class Training {
   bool is_told_ = false;
   Status told_ = ok();
   StepTimes times_;
+  std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
 };
 
 }  // namespace

@@ -52,23 +52,23 @@ std::unique_ptr<ChunkServer> serve_share(const ChunkGang& gang, std::size_t inde
   const auto step_at = [](std::int64_t, std::int64_t) {
     return ChunkStore::Step{.learning_rate = 1e-3};
   };
-  auto server = ChunkServer::start(
-      std::move(listeners),
-      {.token = token,
-       .rules = {.mode = Mode::sync, .ranks = gang.ranks, .chunks = chunks},
-       .start = {},
-       .turns = {},
-       .last_step = INT64_MAX,
-       .step_at = step_at,
-       .files = {},
-       .limits = limits},
-      std::move(store));
+  auto server =
+      ChunkServer::start(std::move(listeners),
+                         {.token = token,
+                          .rules = {.mode = Mode::sync, .ranks = gang.ranks, .chunks = chunks},
+                          .start = {},
+                          .turns = {},
+                          .last_step = INT64_MAX,
+                          .step_at = step_at,
+                          .files = {},
+                          .limits = limits},
+                         std::move(store));
   ENSURE(server.has_value());
   return *std::move(server);
 }
 
-ChunkWorker::ChunkWorker(const ChunkGang& gang, std::int64_t rank,
-                         std::vector<std::string> servers, Transport best)
+ChunkWorker::ChunkWorker(const ChunkGang& gang, std::int64_t rank, std::vector<std::string> servers,
+                         Transport best)
     : elements_(gang.elements) {
   auto link = WorkerLink::open({.servers = std::move(servers),
                                 .tries_local = best != Transport::tcp,

@@ -99,21 +99,21 @@ int run_ps(const Arguments& given) {
     return ChunkStore::Step{.learning_rate = 0.1, .gradient_scale = scale};
   };
   const std::int64_t chunks = store.chunks();
-  const auto server = ChunkServer::start(
-      std::move(listeners),
-      {.token = token,
-       .plan = plan,
-       .rules = {.mode = Mode::sync, .ranks = given.ranks, .chunks = chunks},
-       .start = {},
-       .turns = {},
-       .last_step = given.steps,
-       .step_at = step_at,
-       .files = {},
-       .limits = {.first_worker = seconds(60),
-                  .no_worker = seconds(60),
-                  .return_of_one = seconds(60),
-                  .late_worker = seconds(60)}},
-      std::move(store));
+  const auto server =
+      ChunkServer::start(std::move(listeners),
+                         {.token = token,
+                          .plan = plan,
+                          .rules = {.mode = Mode::sync, .ranks = given.ranks, .chunks = chunks},
+                          .start = {},
+                          .turns = {},
+                          .last_step = given.steps,
+                          .step_at = step_at,
+                          .files = {},
+                          .limits = {.first_worker = seconds(60),
+                                     .no_worker = seconds(60),
+                                     .return_of_one = seconds(60),
+                                     .late_worker = seconds(60)}},
+                         std::move(store));
   ENSURE(server.has_value());
   write_line(std::to_string((*server)->port()));
   for (std::string line; read_line(line);) {
@@ -155,14 +155,14 @@ int run_worker(const Arguments& given) {
     if (next->is_over) break;
     if (next->step == warm_steps + 1) start = seconds_now();
     FinalTail tail(variables);
-    const GradientNews news{
-        .on_need =
-            [&](std::size_t i) {
-              const std::int64_t end = variables[i].offset + variables[i].elements;
-              ENSURE(params.await_parameters(end).has_value());
-            },
-        .on_result = nullptr,
-        .on_final = [&](std::size_t i) { params.settle(tail.add(i)); }};
+    const GradientNews news{.on_need =
+                                [&](std::size_t i) {
+                                  const std::int64_t end =
+                                      variables[i].offset + variables[i].elements;
+                                  ENSURE(params.await_parameters(end).has_value());
+                                },
+                            .on_result = nullptr,
+                            .on_final = [&](std::size_t i) { params.settle(tail.add(i)); }};
     model.gradient(params.parameters(), batch, params.gradient(), news);
     params.settle(0);
   }

@@ -1,5 +1,6 @@
-// What a ps of the exchange by chunks is sent: by one of its two workers, or, where the first byte
-// is even, by anybody.
+// What a ps of the exchange by chunks is sent. Of the first byte: bit 0: by one of its two workers,
+// or by anybody; bit 1: sync or async; bit 2: gradients come as float32 or as signs, with
+// residuals.
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -15,12 +16,18 @@ constexpr const char* token = "the attempt's secret";
 constexpr std::int64_t elements = 40;
 const std::vector<Range> chunks{{0, 16}, {16, 40}};
 
-std::unique_ptr<ChunkServer> small_ps(Mode mode) {
+struct Scene {
+  Mode mode = Mode::sync;
+  Wire push = Wire::float32;
+};
+
+std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
+  const Mode mode = scene.mode;
   const bool is_sync = mode == Mode::sync;
   AlignedBuffer weights(elements);
   ChunkStore store({.chunks = chunks,
                     .arena_elements = elements,
-                    .push = Wire::float32,
+                    .push = scene.push,
                     .pull = Wire::float32,
                     .optimizer = {.kind = OptimizerKind::sgd},
                     .nodes = {{{0, 1}}, {is_sync ? Leaves{1, 2} : Leaves{0, 1}}},
@@ -35,7 +42,10 @@ std::unique_ptr<ChunkServer> small_ps(Mode mode) {
       std::move(listeners),
       {.token = token,
        .plan = 0,
-       .rules = {.mode = mode, .ranks = 2, .chunks = std::ssize(chunks)},
+       .rules = {.mode = mode,
+                 .ranks = 2,
+                 .chunks = std::ssize(chunks),
+                 .has_residuals = store.has_residuals()},
        .start = {},
        .turns = turns,
        .last_step = 100,
@@ -60,19 +70,19 @@ std::string hello() {
 }
 
 // The other worker is welcomed and may begin.
-void ensure_it_lives(const ChunkServer& ps, Mode mode) {
-  const auto link =
-      WorkerLink::open({.servers = {"127.0.0.1:" + std::to_string(ps.port())},
-                        .tries_local = false,
-                        .token = token,
-                        .rank = 0,
-                        .plan = 0,
-                        .arenas = {.chunks = {{chunks[0], 0}, {chunks[1], 0}}, .holders = 1},
-                        .mode = mode,
-                        .max_steps = 100,
-                        .asks_ahead = false,
-                        .limit = std::chrono::seconds(10),
-                        .stop = {}});
+void ensure_it_lives(const ChunkServer& ps, const Scene& scene) {
+  const auto link = WorkerLink::open(
+      {.servers = {"127.0.0.1:" + std::to_string(ps.port())},
+       .tries_local = false,
+       .token = token,
+       .rank = 0,
+       .plan = 0,
+       .arenas = {.chunks = {{chunks[0], 0}, {chunks[1], 0}}, .holders = 1, .push = scene.push},
+       .mode = scene.mode,
+       .max_steps = 100,
+       .asks_ahead = false,
+       .limit = std::chrono::seconds(10),
+       .stop = {}});
   ENSURE((*link)->next().has_value());
 }
 
@@ -80,8 +90,9 @@ void ensure_it_lives(const ChunkServer& ps, Mode mode) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const Mode mode = data[0] % 4 < 2 ? Mode::sync : Mode::async;
-  const auto ps = small_ps(mode);
+  const Scene scene{.mode = (data[0] & 2) == 0 ? Mode::sync : Mode::async,
+                    .push = (data[0] & 4) == 0 ? Wire::float32 : Wire::onebit};
+  const auto ps = small_ps(scene);
   const auto socket = StreamSocket::connect_tcp(
       "127.0.0.1", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
   if (!socket.has_value()) return 0;
@@ -91,6 +102,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
   socket->end_sending();
   fuzz::await_end(socket->descriptor());
-  ensure_it_lives(*ps, mode);
+  ensure_it_lives(*ps, scene);
   return 0;
 }

@@ -34,7 +34,7 @@ bool is_kind(std::uint8_t kind) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
   return between(FrameKind::hello, FrameKind::finish) ||
-         between(FrameKind::welcome, FrameKind::refused);
+         between(FrameKind::welcome, FrameKind::restored_residual);
 }
 
 }  // namespace

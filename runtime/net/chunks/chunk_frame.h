@@ -21,6 +21,8 @@ enum class FrameKind : std::uint8_t {
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
   sums,            // of the step; payload: BatchSums
+  ask_residuals,   // onebit: what the checkpoint had of this rank's, of all chunks
+  residual,        // of the chunk, for the snapshot; payload: float32, part by part
   goodbye,         // this process needs nothing any more; answered by the same
   // The chief alone.
   begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and is
@@ -29,15 +31,18 @@ enum class FrameKind : std::uint8_t {
   ask_weights,     // as they are in the newest shard, which is of the snapshot
   finish,          // training is over
   // ps to worker
-  welcome = 32,  // step: the version; snapshot; payload: Greeting
-                 // flag: gradients and parameters go by the memory that came with the hello
-  parameters,    // step: the version; of a chunk; payload: as the wire has it; flag: as float32
-  turn,          // of the step; flag: no push is left
-  applied,       // to the chief, of ps 0: payload: BatchSums of what was applied since the last
-  shard,         // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
-  weights,       // of the snapshot and a chunk; payload: float32; flag: refused, and why
-  released,      // the answer to a goodbye
-  refused        // payload: why, in words
+  welcome = 32,      // step: the version; snapshot; payload: Greeting
+                     // flag: gradients and parameters go by the memory that came with the hello
+  parameters,        // step: the version; of a chunk; payload: as the wire has it; flag: as float32
+                     // snapshot: not 0: the chunk's residual as it is now is to be sent for it
+  turn,              // of the step; flag: no push is left
+  applied,           // to the chief, of ps 0: payload: BatchSums of what was applied since the last
+  shard,             // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
+  weights,           // of the snapshot and a chunk; payload: float32; flag: refused, and why
+  released,          // the answer to a goodbye
+  refused,           // payload: why, in words
+  residual_taken,    // of the chunk, for the snapshot
+  restored_residual  // of the chunk; payload: float32, part by part; none: it is zero
 };
 
 struct FrameHeader {

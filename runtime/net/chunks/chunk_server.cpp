@@ -66,6 +66,7 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
       looked_(now()),
       writer_(options_.files) {
   ENSURE(store_.chunks() == options_.rules.chunks);
+  ENSURE(store_.has_residuals() == options_.rules.has_residuals);
   if (options_.turns) {
     std::vector<std::int64_t> steps = options_.start.rank_steps;
     steps.resize(by_rank_.size());
@@ -234,6 +235,8 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
         store_.gradient_came(rank, header.chunk, connection.arenas_);
       }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
+    case FrameKind::residual: return take_residual(connection, header, payload);
+    case FrameKind::ask_residuals: return give_back_residuals(connection);
     case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
     case FrameKind::ended: return perform(RankEnded{rank, header.snapshot});
     case FrameKind::ask_turn:
@@ -286,12 +289,37 @@ Status ChunkServer::take_of_chief(Connection& connection, const FrameHeader& hea
   }
 }
 
+Status ChunkServer::take_residual(Connection& connection, const FrameHeader& header,
+                                  std::span<const std::byte> payload) {
+  const ResidualCame came{connection.rank_, header.chunk, header.snapshot};
+  if (core_.would_take(came)) store_.residual_came(came, payload);
+  TRY(perform(came));
+  tell(connection.rank_,
+       {.kind = FrameKind::residual_taken, .chunk = header.chunk, .snapshot = header.snapshot});
+  return ok();
+}
+
+// Async goes on without what a process has lost.
+Status ChunkServer::give_back_residuals(Connection& connection) {
+  if (!store_.has_residuals()) return invalid("residuals are not kept here");
+  for (std::int64_t chunk = 0; chunk < store_.chunks(); ++chunk) {
+    const bool is_used = core_.version_of(chunk) != options_.start.version;
+    if (is_used && options_.rules.mode == Mode::sync) {
+      return invalid("what a process before it knew is lost: the gang has to begin anew");
+    }
+  }
+  connection.restored_ = 0;
+  return ok();
+}
+
 void ChunkServer::ask_shard(std::int64_t step, std::vector<std::int64_t> keep_steps) {
   if (!writer_.knows(step)) {
     if (store_.chunks() == 0) {  // which no gradient marks
       writer_.take({.step = step, .version = step, .rank_steps = {}, .weights = {}, .slots = {}});
     }
-    end_is_asked_ = step == options_.last_step;
+    // What the residuals are at the end, the gradients of the last step have to ask for.
+    const bool is_marked = store_.has_residuals() && options_.rules.mode == Mode::sync;
+    end_is_asked_ = step == options_.last_step && !is_marked;
     save_end();
   }
   writer_.when_written({.step = step, .keep_steps = std::move(keep_steps)},
@@ -343,7 +371,8 @@ Status ChunkServer::perform(const PsEvent& event) {
                       .version = save->version,
                       .rank_steps = save->rank_steps,
                       .weights = std::move(whole->weights),
-                      .slots = std::move(whole->slots)});
+                      .slots = std::move(whole->slots),
+                      .residuals = std::move(whole->residuals)});
       }
     } else if (const auto* welcome = std::get_if<WelcomeWorker>(&effect)) {
       tell(welcome->rank,
@@ -396,12 +425,14 @@ std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection
     return first;
   }
   if (connection.rank_ < 0) return std::nullopt;
+  if (connection.restored_ < store_.chunks()) return connection.next_restored(store_);
   const auto next = core_.next_to_send(connection.rank_);
   if (!next) return connection.next_weights(store_);
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
                                          .flag = store_.is_exact(*next),
                                          .chunk = static_cast<std::uint32_t>(next->chunk),
-                                         .step = next->version},
+                                         .step = next->version,
+                                         .snapshot = next->snapshot},
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas_) {

@@ -82,6 +82,9 @@ class ChunkServer {
               std::span<const std::byte> payload);
   Status take_of_chief(Connection& connection, const FrameHeader& header,
                        std::span<const std::byte> payload);
+  Status take_residual(Connection& connection, const FrameHeader& header,
+                       std::span<const std::byte> payload);
+  Status give_back_residuals(Connection& connection);
   Status perform(const PsEvent& event);
   void update(const UpdateChunk& update);
   void tell(std::int64_t rank, const FrameHeader& header, std::string payload = {});

@@ -7,11 +7,17 @@ Result<std::span<std::byte>> ChunkServer::Connection::place(const FrameHeader& h
   if (says_hello != (rank_ < 0)) return invalid("a connection begins with one hello");
   if (header.kind == FrameKind::ask_shard && rank_ == 0) {
     if (header.bytes > list_payload_bytes_max) return invalid("a list of many steps");
-    unused_.resize(header.bytes);
-    return std::span(unused_);
+    return landing(header.bytes);
   }
-  if (header.kind != FrameKind::gradient) return std::span<std::byte>();
+  const bool is_residual = header.kind == FrameKind::residual;
+  if (header.kind != FrameKind::gradient && !is_residual) return std::span<std::byte>();
   if (header.chunk >= server_.options_.rules.chunks) return invalid("there is no such chunk");
+  if (is_residual) {
+    if (!server_.store_.has_residuals()) return invalid("residuals are not kept here");
+    const std::size_t bytes = server_.store_.residual_bytes_of(rank_, header.chunk);
+    if (bytes != header.bytes) return invalid("a residual of another length");
+    return landing(bytes);
+  }
   if (arenas_) {
     if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
     return std::span<std::byte>();
@@ -19,8 +25,16 @@ Result<std::span<std::byte>> ChunkServer::Connection::place(const FrameHeader& h
   const auto place = server_.store_.gradient_place(rank_, header.chunk);
   if (place.size() != header.bytes) return invalid("a gradient of another length");
   if (server_.core_.would_take(rank_, header.step, header.chunk)) return place;
-  unused_.resize(place.size());
-  return std::span(unused_);
+  return landing(place.size());
+}
+
+FrameStream::Outgoing ChunkServer::Connection::next_restored(const ChunkStore& store) {
+  const std::int64_t chunk = restored_++;
+  ChunkStore::Bytes bytes = store.restored_residual(rank_, chunk);
+  return {
+      .header = {.kind = FrameKind::restored_residual, .chunk = static_cast<std::uint32_t>(chunk)},
+      .pieces = {bytes.bytes},
+      .owner = std::move(bytes.owner)};
 }
 
 std::optional<FrameStream::Outgoing> ChunkServer::Connection::next_weights(

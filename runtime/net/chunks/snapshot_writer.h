@@ -28,6 +28,8 @@ struct ShareSnapshot {
   std::vector<std::int64_t> rank_steps;  // by rank: its newest step in it
   AlignedBuffer weights;
   std::vector<AlignedBuffer> slots;
+  // Onebit: by leaf of the reduction tree, what the encoding of its gradients has lost.
+  std::map<std::int64_t, AlignedBuffer> residuals = {};
 };
 using ShareSnapshotPtr = std::shared_ptr<const ShareSnapshot>;
 

@@ -25,10 +25,6 @@ std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   return holders;
 }
 
-WorkerArenas::Form form_of(const FrameHeader& header) {
-  return header.flag ? WorkerArenas::Form::exact : WorkerArenas::Form::pulled;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
@@ -53,6 +49,7 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
                  .ps_of = holders_of(arenas_.chunks()),
                  .max_steps = options_.max_steps,
                  .asks_ahead = options_.asks_ahead}),
+      residuals_(arenas_),
       small_(options_.servers.size()),
       requests_(arenas_, options_.servers.size()),
       transports_(options_.servers.size(), Transport::tcp),
@@ -76,7 +73,9 @@ WorkerLink::~WorkerLink() {
 
 Result<WorkerLink::Next> WorkerLink::next() {
   std::unique_lock lock(mutex_);
-  TRY(wait(lock, [this] { return next_.has_value(); }));
+  TRY(wait(lock, [this] {
+    return next_ && (next_->is_over ? residuals_.may_leave() : residuals_.may_begin());
+  }));
   const Next next = *std::exchange(next_, std::nullopt);
   unsettled_ = std::ssize(arenas_.chunks());
   return next;
@@ -110,7 +109,7 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<
 
 void WorkerLink::settle(std::int64_t from) {
   bool is_any = false;
-  while (unsettled_ > 0 && arenas_.chunks()[index_of(unsettled_ - 1)].range.begin >= from) {
+  while (unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
     const std::int64_t chunk = --unsettled_;
     arenas_.encode(chunk);
     const std::lock_guard lock(mutex_);
@@ -284,6 +283,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     small.pop_front();
     return first;
   }
+  if (auto residual = residuals_.next_to_send(connection.ps)) {
+    news_.traffic.sent += std::ssize(residual->pieces.front());
+    return residual;
+  }
   const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
   if (!next) return std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
@@ -293,101 +296,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
                               .pieces = {},
                               .owner = nullptr};
   if (!connection.is_shared) frame.pieces = arenas_.gradient_of(next->chunk);
-  news_.traffic.sent += static_cast<std::int64_t>(arenas_.gradient_bytes(next->chunk));
+  for (const auto& piece : arenas_.gradient_of(next->chunk)) {
+    news_.traffic.sent += std::ssize(piece);
+  }
   return frame;
-}
-
-Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const FrameHeader& header) {
-  const bool is_welcome = header.kind == FrameKind::welcome;
-  if (!is_welcome && !connection.is_welcomed && header.kind != FrameKind::refused) {
-    return invalid("a ps begins with its welcome");
-  }
-  const bool is_of_request = header.kind == FrameKind::shard || header.kind == FrameKind::weights;
-  if (is_of_request) {
-    const std::lock_guard lock(mutex_);
-    return requests_.place(connection.ps, header);
-  }
-  if (header.kind != FrameKind::parameters) return std::span<std::byte>();
-  const auto& own = arenas_.chunks_of(connection.ps);
-  if (header.chunk >= own.size()) return invalid("there is no such chunk");
-  const std::int64_t chunk = own[header.chunk];
-  const auto form = form_of(header);
-  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk, form);
-  if (bytes != header.bytes) return invalid("parameters of another length");
-  if (bytes == 0) return std::span<std::byte>();
-  const std::lock_guard lock(mutex_);
-  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
-  const auto place = is_wanted ? arenas_.parameter_place(chunk, form) : std::span<std::byte>();
-  if (!place.empty()) return place;
-  connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
-  return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
-}
-
-Status WorkerLink::take(Connection& connection, const FrameHeader& header,
-                        std::span<const std::byte> payload) {
-  if (header.kind == FrameKind::parameters) return take_parameters(connection, header);
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  switch (header.kind) {
-    case FrameKind::welcome: return take_welcome(connection, header, payload);
-    case FrameKind::turn:
-      step(TurnCame{.step = header.step,
-                    .snapshot = header.snapshot,
-                    .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
-      return ok();
-    case FrameKind::applied: {
-      TRY_ASSIGN(const BatchSums sums, decode_sums(payload));
-      news_.sums += sums;
-      return ok();
-    }
-    case FrameKind::refused:
-      fail(options_.servers[connection.ps] +
-           " says: " + std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-      return ok();
-    default:
-      TRY(requests_.take(connection.ps, header, payload));
-      changed_.notify_all();
-      return ok();
-  }
-}
-
-Status WorkerLink::take_welcome(Connection& connection, const FrameHeader& header,
-                                std::span<const std::byte> payload) {
-  if (connection.is_welcomed) return invalid("it is welcome already");
-  TRY_ASSIGN(const Greeting greeting, decode_greeting(payload));
-  connection.is_welcomed = true;
-  connection.is_shared = header.flag;
-  const bool is_local = connection.stream.socket().is_unix();
-  transports_[connection.ps] = connection.is_shared ? Transport::shared_memory
-                               : is_local           ? Transport::unix_socket
-                                                    : Transport::tcp;
-  lost_.erase(connection.ps);
-  small_[connection.ps].clear();
-  if (connection.ps == 0) tell_again();
-  for (auto& frame : requests_.unanswered(connection.ps)) {
-    small_[connection.ps].push_back(std::move(frame));
-  }
-  step(Welcomed{.ps = static_cast<std::int64_t>(connection.ps),
-                .version = header.step,
-                .rank_step = greeting.rank_step,
-                .snapshot = header.snapshot});
-  return ok();
-}
-
-Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& header) {
-  const auto& own = arenas_.chunks_of(connection.ps);
-  const std::int64_t chunk = own[header.chunk];
-  const ParametersCame came{.chunk = chunk, .version = header.step};
-  const auto form = form_of(header);
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  news_.traffic.received += static_cast<std::int64_t>(arenas_.parameter_bytes(chunk, form));
-  if (!exchange_.wants(came)) return ok();
-  const bool is_rounded = form == WorkerArenas::Form::pulled;
-  if (!connection.is_shared && is_rounded) arenas_.decode(chunk, connection.landing);
-  if (connection.ps == 0 && header.chunk == 0) news_.version = header.step;
-  step(came);
-  return ok();
 }
 
 }  // namespace trainyard::runtime

@@ -26,6 +26,7 @@
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/net/chunks/link_requests.h"
 #include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/net/chunks/worker_residuals.h"
 #include "runtime/worker/exchange.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
@@ -72,6 +73,8 @@ class WorkerLink {
 
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
+  // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
+  void set_residual_scale(float scale) { arenas_.set_residual_scale(scale); }
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
   // Of the step that began last, before its last elements are settled.
@@ -122,6 +125,8 @@ class WorkerLink {
   std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   Result<std::span<std::byte>> place(Connection& connection, const FrameHeader& header);
+  Result<std::span<std::byte>> place_residual(Connection& connection, const FrameHeader& header);
+  Status take_residual(Connection& connection, const FrameHeader& header);  // under the lock
   Status take(Connection& connection, const FrameHeader& header,
               std::span<const std::byte> payload);
   Status take_parameters(Connection& connection, const FrameHeader& header);
@@ -142,6 +147,7 @@ class WorkerLink {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Exchange exchange_;                                     // guarded by mutex_
+  WorkerResiduals residuals_;                             // guarded by mutex_
   std::vector<std::deque<FrameStream::Outgoing>> small_;  // by ps; guarded by mutex_
   std::array<FrameStream::Outgoing, 2> told_;             // by step modulo 2; likewise
   std::optional<Next> next_;                              // guarded by mutex_

@@ -82,7 +82,9 @@ TEST_CASE("what is no header is refused") {
   };
   CHECK_FALSE(with(0, 0));  // another mark
   CHECK_FALSE(with(4, 0));  // no such kind
-  CHECK_FALSE(with(4, 12));
+  CHECK_FALSE(with(4, 14));
+  CHECK_FALSE(with(4, 31));
+  CHECK_FALSE(with(4, 43));
   CHECK_FALSE(with(4, 255));
   CHECK_FALSE(with(5, 2));  // no such flag
   CHECK_FALSE(with(6, 1));
@@ -138,6 +140,34 @@ TEST_CASE("a worker that makes no sense is told why, and gone") {
         "version 9 is asked for where there is 0"}}));
   const StreamSocket socket = connect_to(address);
   send_all(socket, bytes);
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
+}
+
+TEST_CASE("a residual that makes no sense ends the connection, one that nobody awaits does not") {
+  const GangScene scene{
+      .ranks = 1, .servers = 1, .leaves = 1, .elements = 16, .max_steps = 9, .push = Wire::onebit};
+  const Servers gang(scene);
+  const std::string hello = hello_of(0);
+  const std::string gradient(2 * sizeof(float) + 2, '\0');
+  const std::string residual(16 * sizeof(float), '\0');
+  const auto step = [&](std::int64_t number, std::int64_t snapshot) {
+    return frame_of({.kind = FrameKind::gradient, .step = number, .snapshot = snapshot}, gradient);
+  };
+  const auto residual_of = [&](std::int64_t snapshot) {
+    return frame_of({.kind = FrameKind::residual, .snapshot = snapshot}, residual);
+  };
+  const std::string nonsense = frame_of({.kind = FrameKind::ask_turn, .step = 1});
+  const auto [bytes, why] = GENERATE_COPY(table<std::string, std::string>(
+      {{frame_of({.kind = FrameKind::residual, .chunk = 1}, residual), "there is no such chunk"},
+       {frame_of({.kind = FrameKind::residual}, "r"), "a residual of another length"},
+       {frame_of({.kind = FrameKind::residual}), "a residual of another length"},
+       {step(1, 1) + step(2, 0), "comes before the residual of snapshot 1"},
+       {step(1, 1) + residual_of(2) + step(2, 0), "comes before the residual of snapshot 1"},
+       {step(1, 0) + frame_of({.kind = FrameKind::ask_residuals}), "the gang has to begin anew"},
+       {residual_of(7) + step(1, 1) + residual_of(1) + residual_of(1) + step(2, 0) + nonsense,
+        "turns are not given here"}}));
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  send_all(socket, hello + bytes);
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
 }
 

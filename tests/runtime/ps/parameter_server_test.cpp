@@ -182,4 +182,52 @@ TEST_CASE("what makes no sense is refused, and changes nothing", "[ps]") {
         Effects{WelcomeWorker{.rank = 0, .version = 4, .rank_step = next - 1, .snapshot = 0}});
 }
 
+TEST_CASE("a snapshot's copy is whole when every rank's residual is in", "[ps]") {
+  ParameterServer server({.mode = Mode::sync, .ranks = 2, .chunks = 1, .has_residuals = true},
+                         {.version = 4, .rank_steps = {}});
+  server.step(WorkerJoined{0});
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 0, .step = 5, .chunk = 0, .snapshot = 5});
+
+  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}) ==
+        Effects{UpdateChunk{.chunk = 0, .version = 5, .ranks = {0, 1}}, CopyChunk{0, 5}});
+  CHECK(server.next_to_send(0) == ChunkToSend{0, 5, 5});
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 4}).empty());
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5}).empty());
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5}).empty());
+  CHECK(server.step(GradientCame{.rank = 0, .step = 6, .chunk = 0}).empty());
+  CHECK(is_refused(server.step(GradientCame{.rank = 1, .step = 6, .chunk = 0})));
+
+  // By a new connection it is asked again.
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 5, 5});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 5}) == Effects{SaveCopy{0, 5}});
+  CHECK(server.step(GradientCame{.rank = 1, .step = 6, .chunk = 0}) ==
+        Effects{UpdateChunk{.chunk = 0, .version = 6, .ranks = {0, 1}}});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 6, 0});
+}
+
+TEST_CASE("async asks each rank for its residual with the answer to its last push in a snapshot",
+          "[ps]") {
+  ParameterServer server({.mode = Mode::async, .ranks = 2, .chunks = 1, .has_residuals = true}, {});
+  server.step(WorkerJoined{0});
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 0, .step = 1, .chunk = 0, .snapshot = 8});
+  server.step(GradientCame{.rank = 1, .step = 1, .chunk = 0});
+
+  CHECK(server.next_to_send(0) == ChunkToSend{0, 2, 8});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 2, 0});
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 8}).empty());
+  server.step(RankEnded{.rank = 1, .snapshot = 8});
+  server.step(ParametersAsked{.rank = 1, .version = 2});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 2, 8});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 8}) == Effects{SaveCopy{0, 8}});
+}
+
+TEST_CASE("who keeps no residuals takes none", "[ps]") {
+  ParameterServer server = a_server(Mode::sync);
+  CHECK(is_refused(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5})));
+}
+
 }  // namespace trainyard::runtime
