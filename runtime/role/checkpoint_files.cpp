@@ -31,14 +31,22 @@ bool reads_back(const JobSpec& spec) {
   return others_go_on && spec.checkpoint.keep_best > 0 && !has_embedding_table(spec);
 }
 
-SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index) {
-  const auto write = [&task, &plan, index](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
+SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index,
+                          RowsOf rows_of) {
+  const auto write = [&task, &plan, index, rows_of = std::move(rows_of)](
+                         const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
     for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
     std::vector<ResidualView> residuals;
     for (const auto& [leaf, values] : snapshot.residuals) {
       residuals.push_back({.leaf = leaf, .values = values.span()});
     }
+    std::optional<RowTable> own;
+    if (rows_of) {
+      TRY_ASSIGN(own, rows_of(snapshot.step));
+    }
+    const RowTable* rows = own ? &*own : nullptr;
+    if (snapshot.rows) rows = &*snapshot.rows;
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));
     TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
@@ -47,7 +55,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
                                                .weights = snapshot.weights.span(),
                                                .slot_names = plan.slot_names,
                                                .slots = slots,
-                                               .residuals = residuals}));
+                                               .residuals = residuals,
+                                               .rows = rows}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step,
                                       .file = file,
                                       .version = snapshot.version,

@@ -14,7 +14,10 @@ bool reads_back(const JobSpec& spec);
 
 // How the snapshots of share `index` become files in the task's folder: each is announced as a
 // ShardEvent once it is durable. `task` and `plan` must outlive what is returned.
-SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index);
+// With an embedding table `rows_of` gives the share's rows of a snapshot, unless they are in it.
+using RowsOf = std::function<Result<RowTable>(std::int64_t snapshot)>;
+SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index,
+                          RowsOf rows_of = nullptr);
 
 // Deletes the checkpoint folders of all steps but these and later ones, which may be under way, as
 // far as they lie in the task's own folder. Only by hand (TaskContext::keep_files): an agent looks

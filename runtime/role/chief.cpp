@@ -8,6 +8,7 @@
 
 #include "runtime/core/schedule.h"
 #include "runtime/files/manifest_file.h"
+#include "runtime/model/row_batch.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/holders.h"
 #include "schemas/base/log.h"
@@ -189,6 +190,7 @@ Result<Chief::Values> Chief::evaluate(Model& model, std::span<const float> param
   const std::int64_t count = parts_.dataset.size(Split::test);
   if (count == 0) return Values();
   TRY(parts_.task.cause.of(Reason::bad_data, parts_.dataset.prepare(Split::test)));
+  RowBatch rows(parts_.plan.model.rows().width());
   Batch batch;
   BatchResult sum;
   std::vector<std::int64_t> indices;
@@ -196,7 +198,14 @@ Result<Chief::Values> Chief::evaluate(Model& model, std::span<const float> param
     indices.resize(static_cast<std::size_t>(std::min(leaf_examples(training_), count - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     parts_.dataset.read(Split::test, indices, batch);
-    const BatchResult part = model.evaluate(parameters, batch, nullptr);
+    if (parts_.rows != nullptr) {
+      rows.assign(batch.sparse);
+      Status read = parts_.rows->read({}, rows.ids(), rows.rows());
+      if (!read.has_value() && parts_.task.stop.stop_requested()) return Values();
+      TRY(parts_.task.cause.of(Reason::peer_lost, std::move(read)));
+    }
+    const BatchResult part =
+        model.evaluate(parameters, batch, parts_.rows != nullptr ? &rows : nullptr);
     sum.loss_sum += part.loss_sum;
     sum.correct += part.correct;
     sum.examples += part.examples;

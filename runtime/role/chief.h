@@ -14,6 +14,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/progress.h"
+#include "runtime/role/row_exchange.h"
 #include "runtime/role/save_order.h"
 #include "runtime/role/step_exchange.h"
 #include "runtime/role/task.h"
@@ -29,6 +30,7 @@ class Chief {
     JobPlan& plan;
     const Dataset& dataset;
     StepExchange& exchange;
+    RowExchange* rows;  // none: the model has no embedding table
   };
 
   // `start`: the version that training goes on from.
@@ -47,6 +49,7 @@ class Chief {
   Status begin_snapshot(std::int64_t step);
   // Of a step of this task.
   void add(const StepTimes& times) { progress_.add(times); }
+  void add(const StepExchange::Traffic& traffic) { progress_.add(traffic); }
 
   // After the last step: evaluates, commits the final checkpoint.
   Status finish();
@@ -72,6 +75,7 @@ class Chief {
   enum class Evaluates { no, yes };
   Status report(std::int64_t version, Evaluates evaluates);
   void log_progress(std::int64_t version);
+  // With the rows of the newest version, where there are any.
   Result<Values> evaluate(Model& model, std::span<const float> parameters);
   Values test_again(std::int64_t step);
   Status hold();

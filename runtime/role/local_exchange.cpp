@@ -4,6 +4,7 @@
 #include <future>
 #include <utility>
 
+#include "runtime/role/row_exchange.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -20,12 +21,14 @@ AlignedBuffer copy_of(const AlignedBuffer& buffer) {
 
 }  // namespace
 
-LocalExchange::LocalExchange(Rules rules, Start start, SnapshotFiles files)
+LocalExchange::LocalExchange(Rules rules, Start start, std::optional<RowStore> rows,
+                             SnapshotFiles files)
     : rules_(std::move(rules)),
       version_(start.version),
       weights_(std::move(start.weights)),
       slots_(std::move(start.slots)),
       gradient_(weights_.size()),
+      rows_(std::move(rows)),
       writer_(std::move(files)) {}
 
 Result<StepExchange::Next> LocalExchange::next() {
@@ -69,6 +72,7 @@ void LocalExchange::save(std::int64_t step) {
                          .weights = copy_of(weights_),
                          .slots = {}};
   for (const AlignedBuffer& slot : slots_) snapshot.slots.push_back(copy_of(slot));
+  if (rows_) snapshot.rows = rows_->copy();
   writer_.take(std::move(snapshot));
 }
 
@@ -80,6 +84,11 @@ Result<std::vector<WrittenShard>> LocalExchange::shards(SnapshotWriter::Request 
   });
   TRY_ASSIGN(WrittenShard shard, written.get_future().get());
   return std::vector{std::move(shard)};
+}
+
+Result<std::unique_ptr<RowExchange>> LocalExchange::open_rows() {
+  if (!rows_) return invalid("the model has no embedding table");
+  return std::unique_ptr<RowExchange>(std::make_unique<LocalRows>(*rows_));
 }
 
 Result<AlignedBuffer> LocalExchange::read_snapshot(std::int64_t snapshot) {

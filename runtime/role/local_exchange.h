@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/net/rows/row_store.h"
 #include "runtime/role/step_exchange.h"
 
 namespace trainyard::runtime {
@@ -24,7 +27,8 @@ class LocalExchange final : public StepExchange {
     AlignedBuffer weights;  // of the whole arena
     std::vector<AlignedBuffer> slots;
   };
-  LocalExchange(Rules rules, Start start, SnapshotFiles files);
+  // `rows`: of the embedding table, where the model has one.
+  LocalExchange(Rules rules, Start start, std::optional<RowStore> rows, SnapshotFiles files);
 
   Result<Next> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return weights_.span(); }
@@ -34,8 +38,10 @@ class LocalExchange final : public StepExchange {
   void tell_sums(std::int64_t step, const BatchSums& sums) override;
   News take_news() override;
   void begin_snapshot(std::int64_t snapshot, Then then) override;
+  [[nodiscard]] std::int64_t marked_snapshot() const override { return snapshot_; }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override;
   Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override;
+  Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving /*who*/) override {}
 
  private:
@@ -46,6 +52,7 @@ class LocalExchange final : public StepExchange {
   AlignedBuffer weights_;
   std::vector<AlignedBuffer> slots_;
   AlignedBuffer gradient_;
+  std::optional<RowStore> rows_;
   BatchSums sums_;
   BatchSums told_;  // of the step that is computed
   std::int64_t snapshot_ = 0;

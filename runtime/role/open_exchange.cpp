@@ -20,6 +20,11 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                      max_steps = plan.max_steps](std::int64_t version) {
     return learning_rate_at(optimizer, version, max_steps);
   };
+  std::optional<RowStore> rows;
+  if (share.rows) {
+    rows.emplace(row_rules(task.context, plan), RowStore::Start{.version = share.version},
+                 *std::move(share.rows));
+  }
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .max_steps = plan.max_steps,
@@ -28,7 +33,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                                       LocalExchange::Start{.version = share.version,
                                                            .weights = std::move(share.weights),
                                                            .slots = std::move(share.slots)},
-                                      shard_files(task, plan, 0)));
+                                      std::move(rows), shard_files(task, plan, 0)));
 }
 
 Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const JobPlan& plan) {
@@ -59,8 +64,15 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .asks_ahead = !context.spec.training.max_staleness,
                .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
                .stop = task.stop})));
-  return std::unique_ptr<StepExchange>(
-      std::make_unique<RemoteExchange>(std::move(link), plan.mode));
+  return std::unique_ptr<StepExchange>(std::make_unique<RemoteExchange>(
+      std::move(link), plan.mode,
+      RemoteExchange::Rows{
+          .servers = servers,
+          .token = context.token,
+          .rank = rank,
+          .width = plan.model.rows().width(),
+          .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
+          .stop = task.stop}));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class OwnShare {
   Status finish(const std::stop_token& stop);
 
  private:
-  std::unique_ptr<ChunkServer> server_;  // none: no share
+  std::unique_ptr<ServedShare> served_;  // none: no share
 };
 
 }  // namespace trainyard::runtime

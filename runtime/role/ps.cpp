@@ -14,11 +14,11 @@ Result<TaskEnd> run_ps(const Task& task) {
                                                         DataCache(context.data_cache))));
   TRY_ASSIGN(const JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, data, 1)));
   const auto index = static_cast<std::size_t>(context.key.index);
-  TRY_ASSIGN(const auto server, open_share(task, plan, index));
+  TRY_ASSIGN(const auto served, open_share(task, plan, index));
   TRY(task.phase(PhaseEvent::Phase::running));
   TRY_ASSIGN(const ChunkServer::Ended ended,
-             task.cause.of(Reason::peer_lost, server->await_end(task.stop)));
-  log_info("ps ends", {{"version", server->version()}});
+             task.cause.of(Reason::peer_lost, served->chunks->await_end(task.stop)));
+  log_info("ps ends", {{"version", served->chunks->version()}});
   TRY(task.phase(PhaseEvent::Phase::finishing));
   return ended == ChunkServer::Ended::finished ? TaskEnd::completed : TaskEnd::stopped;
 }

@@ -1,5 +1,6 @@
 #include "runtime/role/remote_exchange.h"
 
+#include "runtime/role/row_exchange.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -23,6 +24,30 @@ void RemoteExchange::begin_snapshot(std::int64_t snapshot, Then then) {
   }
   link_->begin_snapshot(
       snapshot, then == Then::last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
+}
+
+// A later process of a rank has a greater number, unless a clock was set back; then the gang begins
+// anew.
+Result<std::unique_ptr<RowExchange>> RemoteExchange::open_rows() {
+  using std::chrono::system_clock, std::chrono::microseconds;
+  const auto now = system_clock::now().time_since_epoch();
+  RowClient::Options options{.servers = {},
+                             .token = rows_.token,
+                             .rank = rows_.rank,
+                             .process = std::chrono::duration_cast<microseconds>(now).count(),
+                             .width = rows_.width,
+                             .limit = rows_.limit,
+                             .stop = rows_.stop};
+  const std::vector<std::int64_t> ports = link_->rows_ports();
+  for (std::size_t ps = 0; ps < ports.size(); ++ps) {
+    const std::string& chunks = rows_.servers[ps];
+    const int port = static_cast<int>(ports[ps]);
+    options.servers.push_back(
+        {.address = chunks.substr(0, chunks.rfind(':') + 1) + std::to_string(port),
+         .local_socket = rows_socket_name(rows_.token, ps, port_of(chunks))});
+  }
+  TRY_ASSIGN(auto client, RowClient::connect(std::move(options)));
+  return std::unique_ptr<RowExchange>(std::make_unique<RemoteRows>(std::move(client), mode_));
 }
 
 void RemoteExchange::leave(Leaving who) {

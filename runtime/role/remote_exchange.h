@@ -1,7 +1,11 @@
 // The parameters on the job's ps, or in an all-reduce at every worker.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
 
 #include "runtime/net/chunks/worker_link.h"
 #include "runtime/role/step_exchange.h"
@@ -10,8 +14,17 @@ namespace trainyard::runtime {
 
 class RemoteExchange final : public StepExchange {
  public:
-  RemoteExchange(std::unique_ptr<WorkerLink> link, Mode mode)
-      : link_(std::move(link)), mode_(mode) {}
+  // What RowClient::Options has that the link does not know.
+  struct Rows {
+    std::vector<std::string> servers;  // "host:port" of their chunks
+    std::string token;
+    std::int64_t rank = 0;
+    std::int64_t width = 0;
+    std::chrono::milliseconds limit{};
+    std::stop_token stop;
+  };
+  RemoteExchange(std::unique_ptr<WorkerLink> link, Mode mode, Rows rows)
+      : link_(std::move(link)), mode_(mode), rows_(std::move(rows)) {}
 
   Result<Next> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
@@ -24,18 +37,21 @@ class RemoteExchange final : public StepExchange {
   }
   News take_news() override;
   void begin_snapshot(std::int64_t snapshot, Then then) override;
+  [[nodiscard]] std::int64_t marked_snapshot() const override { return link_->marked_snapshot(); }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override {
     return link_->shards(std::move(request));
   }
   Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override {
     return link_->read_snapshot(snapshot);
   }
+  Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving who) override;
   [[nodiscard]] std::vector<std::string> transports() const override;
 
  private:
   std::unique_ptr<WorkerLink> link_;
   Mode mode_;
+  Rows rows_;
 };
 
 }  // namespace trainyard::runtime

@@ -71,47 +71,110 @@ Result<std::vector<StreamSocket>> listen(const TaskContext& context, std::size_t
   return listeners;
 }
 
+template <class T>
+Result<T> with_port_cause(Result<T> result, FailureCause& cause) {
+  const bool is_taken = !result.has_value() && result.error().code == Code::conflict;
+  return cause.of(is_taken ? Reason::port_in_use : Reason::start_failed, std::move(result));
+}
+
+struct RowsPlace {
+  std::size_t index = 0;  // of the share
+  int chunks_port = 0;
+  StartingShare& share;
+  RowShelf& shelf;
+};
+
+Result<std::unique_ptr<RowServer>> open_rows(const TaskContext& context, const JobPlan& plan,
+                                             RowsPlace place) {
+  const std::string host = context.listen.substr(0, context.listen.rfind(':') + 1);
+  RowStore store(row_rules(context, plan),
+                 {.version = place.share.version, .rank_steps = place.share.rank_steps},
+                 *std::move(place.share.rows));
+  return RowServer::start(
+      {.listen = host + std::to_string(context.stream_port),
+       .local_socket = rows_socket_name(context.token, place.index, place.chunks_port),
+       .token = context.token,
+       .on_snapshot = [&shelf = place.shelf](
+                          std::int64_t snapshot,
+                          RowTable table) { shelf.put(snapshot, std::move(table)); }},
+      std::move(store));
+}
+
+// Nothing marks the last version, of which nothing changes any more.
+RowsOf rows_of(ServedShare& served, const JobPlan& plan) {
+  if (!served.rows) return nullptr;
+  return [&served, last = plan.max_steps](std::int64_t snapshot) -> Result<RowTable> {
+    if (snapshot == last) return served.rows->copy();
+    return served.shelf.take(snapshot);
+  };
+}
+
 }  // namespace
 
-Result<std::unique_ptr<ChunkServer>> open_share(const Task& task, const JobPlan& plan,
+RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan) {
+  RowStore::Rules rules{
+      .mode = plan.mode, .nodes = {}, .leaves = plan.mode == Mode::sync ? plan.leaves : 1};
+  for (std::int64_t rank = 0; rank < plan.ranks; ++rank) {
+    rules.nodes.push_back(plan.mode == Mode::sync ? plan.nodes_of_rank(rank)
+                                                  : std::vector<Leaves>{{0, 1}});
+  }
+  rules.step_at = [rule = step_rule(context, plan)](std::int64_t version) {
+    const ChunkStore::Step step = rule(version, 0);
+    return RowStore::Step{.learning_rate = step.learning_rate,
+                          .gradient_scale = step.gradient_scale};
+  };
+  return rules;
+}
+
+Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan& plan,
                                                 std::size_t index) {
   const TaskContext& context = task.context;
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(context, plan, index), task.cause));
-  auto listeners = listen(context, index);
-  const bool is_taken = !listeners.has_value() && listeners.error().code == Code::conflict;
-  TRY_ASSIGN(auto heard, task.cause.of(is_taken ? Reason::port_in_use : Reason::start_failed,
-                                       std::move(listeners)));
+  share.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
+  auto served = std::make_unique<ServedShare>();
+  TRY_ASSIGN(auto listeners, with_port_cause(listen(context, index), task.cause));
+  if (share.rows) {
+    TRY_ASSIGN(served->rows,
+               with_port_cause(open_rows(context, plan,
+                                         {index, listeners.front().port(), share, served->shelf}),
+                               task.cause));
+  }
   std::optional<PushTurns::Rules> turns;
   if (plan.mode == Mode::async && index == 0) {
     turns = {.pushes = plan.max_steps - share.version,
              .max_staleness = context.spec.training.max_staleness};
   }
-  share.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
   ChunkStore store(store_rules(plan, index), share.weights, share.slots);
   store.restore_residuals(share.residuals);
   const std::int64_t chunks = store.chunks();
-  TRY_ASSIGN(auto server, task.cause.of(Reason::start_failed,
-                                        ChunkServer::start(
-                                            std::move(heard),
-                                            {.token = context.token,
-                                             .plan = plan.hash(),
-                                             .rules = {.mode = plan.mode,
-                                                       .ranks = plan.ranks,
-                                                       .chunks = chunks,
-                                                       .has_residuals = plan.push == Wire::onebit},
-                                             .start = {.version = share.version,
-                                                       .rank_steps = std::move(share.rank_steps)},
-                                             .turns = turns,
-                                             .last_step = plan.max_steps,
-                                             .step_at = step_rule(context, plan),
-                                             .files = shard_files(task, plan, index),
-                                             .limits = limits_of(context)},
-                                            std::move(store))));
+  ChunkServer::Options options{
+      .token = context.token,
+      .plan = plan.hash(),
+      .rules = {.mode = plan.mode,
+                .ranks = plan.ranks,
+                .chunks = chunks,
+                .has_residuals = store.has_residuals()},
+      .start = {.version = share.version, .rank_steps = std::move(share.rank_steps)},
+      .turns = turns,
+      .last_step = plan.max_steps,
+      .step_at = step_rule(context, plan),
+      .files = shard_files(task, plan, index, rows_of(*served, plan)),
+      .limits = limits_of(context)};
+  if (served->rows) {
+    options.rows_port = served->rows->port();
+    options.on_ended = [rows = served->rows.get()](std::int64_t rank, std::int64_t snapshot) {
+      rows->end_rank(rank, snapshot);
+    };
+  }
+  TRY_ASSIGN(served->chunks,
+             task.cause.of(
+                 Reason::start_failed,
+                 ChunkServer::start(std::move(listeners), std::move(options), std::move(store))));
   log_info("ps serves", {{"listen", context.listen},
-                         {"port", server->port()},
+                         {"port", served->chunks->port()},
                          {"elements", plan.shares[index].elements()},
                          {"version", share.version}});
-  return server;
+  return served;
 }
 
 std::vector<std::string> share_addresses(const TaskContext& context) {

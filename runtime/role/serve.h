@@ -3,15 +3,18 @@
 
 #include <memory>
 
-#include "runtime/net/chunks/chunk_server.h"
 #include "runtime/role/job_plan.h"
+#include "runtime/role/served_share.h"
 #include "runtime/role/task.h"
 
 namespace trainyard::runtime {
 
 // Listens when this returns. `plan` and `task` outlive the server. `index` is the share's.
-Result<std::unique_ptr<ChunkServer>> open_share(const Task& task, const JobPlan& plan,
+Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan& plan,
                                                 std::size_t index);
+
+// How the rows of an embedding table are pushed and made.
+RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan);
 
 // Where the shares are served, by index: "host:port".
 std::vector<std::string> share_addresses(const TaskContext& context);

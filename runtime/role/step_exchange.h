@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
+
+class RowExchange;
 
 using Seconds = std::chrono::duration<double>;
 
@@ -70,11 +73,16 @@ class StepExchange {
   // goes on behind it.
   enum class Then { goes_on, last };
   virtual void begin_snapshot(std::int64_t snapshot, Then then) = 0;
+  // That the gradient of the step that has begun marks; 0: none. Sync: of the chief alone.
+  [[nodiscard]] virtual std::int64_t marked_snapshot() const = 0;
   // Waits until every shard of it is durable; in the order of the shares. On another thread than
   // the rest, or on the same. The last version needs no begin_snapshot().
   virtual Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) = 0;
   // The whole arena as the newest shards have it.
   virtual Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) = 0;
+
+  // Where the model has an embedding table; after the first next().
+  virtual Result<std::unique_ptr<RowExchange>> open_rows() = 0;
 
   // Nothing is needed any more. The chief says by it that training is over.
   enum class Leaving { worker, chief };

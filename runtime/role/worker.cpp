@@ -8,6 +8,7 @@
 #include "runtime/core/schedule.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
+#include "runtime/model/row_batch.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
 #include "runtime/role/finite_check.h"
@@ -17,6 +18,7 @@
 #include "runtime/role/open_exchange.h"
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
+#include "runtime/role/row_exchange.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 
@@ -34,25 +36,31 @@ class Training {
         rank_(training_rank(task.context)),
         nodes_(plan.nodes_of_rank(rank_)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
-        node_sums_(elements_, 0) {}
+        row_width_(plan.model.rows().width()),
+        row_batch_(row_width_),
+        node_sums_(elements_, row_width_) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
     const std::int64_t version = exchange_.take_news().version;
     residual_step_ = next->step - 1;
+    if (row_width_ > 0) {
+      TRY_ASSIGN(rows_, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
+    }
     log_info("training", {{"version", version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running,
                     routes_of(task_.context.spec, exchange_.transports())));
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_}, version);
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows_.get()}, version);
       chief_ = &*chief;
     }
     TRY_ASSIGN(const bool is_over, steps(*std::move(next)));
     if (!is_over) return TaskEnd::stopped;
     if (chief) TRY(chief->finish());
+    rows_.reset();
     const auto who = chief ? StepExchange::Leaving::chief : StepExchange::Leaving::worker;
     exchange_.leave(who);
     log_info("training is over");
@@ -109,18 +117,21 @@ class Training {
     is_told_ = false;
     const auto start = StepTimes::Clock::now();
     const StepTimes before = times_;
+    row_parts_.assign(nodes_.size(), {});
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto place = exchange_.gradient().subspan(i * elements_, elements_);
       const auto leaf = [&](std::int64_t leaf_number, NodeSum of) {
         is_last_leaf_ = leaf_number + 1 == nodes_.back().end;
         return next_leaf(of, batches);
       };
-      TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, no_rows_}, leaf));
+      TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, row_parts_[i]}, leaf));
       if (!done) return false;
     }
     TRY(check_loss(task_, step_, sums_.loss_sum));
     if (plan_.push == Wire::onebit) TRY(check_gradient(task_, step_, exchange_.gradient()));
     TRY(tell());
+    TRY_ASSIGN(const bool pushed, push_rows());
+    if (!pushed) return false;
     settle(0);
     const Seconds elsewhere =
         (times_.input - before.input) + (times_.pull - before.pull) + (times_.push - before.push);
@@ -139,6 +150,12 @@ class Training {
 
   // False when asked to stop while it waits for parameters.
   Result<bool> leaf_gradient(const Batch& batch, NodeSum sum) {
+    RowBatch* rows = nullptr;
+    if (rows_) {
+      rows = &row_batch_;
+      TRY_ASSIGN(const bool read, read_rows(batch));
+      if (!read) return false;
+    }
     FinalTail tail(plan_.model.variables());
     Status there = ok();
     bool streams = false;
@@ -151,8 +168,8 @@ class Training {
                                   sums_ += {.examples = result.examples,
                                             .loss_sum = result.loss_sum,
                                             .correct = result.correct};
-                                  streams = is_last_leaf_ && plan_.push != Wire::onebit &&
-                                            there.has_value() && std::isfinite(sums_.loss_sum);
+                                  streams = can_stream() && there.has_value() &&
+                                            std::isfinite(sums_.loss_sum);
                                   if (streams) told_ = tell();
                                 },
                             .on_final =
@@ -163,10 +180,53 @@ class Training {
                                   node_sums_.settle(static_cast<std::size_t>(from));
                                   settle(from);
                                 }};
-    plan_.model.gradient(exchange_.parameters(), batch, sum.dense, news, nullptr);
+    plan_.model.gradient(exchange_.parameters(), batch, sum.dense, news, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     TRY(std::exchange(told_, ok()));
+    if (rows != nullptr && !rows_->pools()) sum.rows = rows->gradients();
+    return true;
+  }
+
+  // Of a table the rows' gradients have to be there first; of one bit for each, all of them, since
+  // they are looked at before.
+  [[nodiscard]] bool can_stream() const {
+    return is_last_leaf_ && plan_.push != Wire::onebit && !rows_;
+  }
+
+  // Those of the batch. False when asked to stop.
+  Result<bool> read_rows(const Batch& batch) {
+    row_batch_.assign(batch.sparse);
+    const auto start = StepTimes::Clock::now();
+    Status read = ok();
+    if (rows_->pools()) {
+      auto pooled = rows_->read_bags(row_batch_.bags(batch.sparse));
+      read = pooled.has_value() ? ok() : Status(pooled.error());
+      if (pooled.has_value()) row_batch_.take(*std::move(pooled));
+    } else {
+      const bool is_sync = plan_.mode == Mode::sync;
+      const auto version = is_sync ? std::optional(step_ - 1) : std::nullopt;
+      read = rows_->read(version, row_batch_.ids(), row_batch_.rows());
+    }
+    times_.pull += StepTimes::Clock::now() - start;
+    return unless_stopped(std::move(read));
+  }
+
+  // Ahead of all else of the step. False when asked to stop.
+  Result<bool> push_rows() {
+    if (!rows_) return true;
+    const RowExchange::Step step{.number = step_, .snapshot = exchange_.marked_snapshot()};
+    const auto start = StepTimes::Clock::now();
+    Status pushed = rows_->pools() ? rows_->push_bags(step, row_batch_.vector_gradients())
+                                   : rows_->push(step, std::move(row_parts_));
+    times_.push += StepTimes::Clock::now() - start;
+    if (chief_ != nullptr) chief_->add(rows_->take_traffic());
+    return unless_stopped(std::move(pushed));
+  }
+
+  Result<bool> unless_stopped(Status done) {
+    if (!done.has_value() && task_.stop.stop_requested()) return false;
+    TRY(task_.cause.of(Reason::peer_lost, std::move(done)));
     return true;
   }
 
@@ -204,8 +264,11 @@ class Training {
   StepExchange& exchange_;
   const std::int64_t rank_;
   const std::vector<Leaves> nodes_;
-  const std::size_t elements_;  // of the arena
-  RowGradients no_rows_;
+  const std::size_t elements_;    // of the arena
+  const std::int64_t row_width_;  // of the embedding table; 0: the model has none
+  std::unique_ptr<RowExchange> rows_;
+  RowBatch row_batch_;                   // of the leaf that is computed
+  std::vector<RowGradients> row_parts_;  // of each node
   NodeSums node_sums_;
   Chief* chief_ = nullptr;  // none: this task is not it
 

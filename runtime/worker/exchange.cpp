@@ -68,6 +68,11 @@ std::int64_t Exchange::ask_snapshot() {
   return step;
 }
 
+std::int64_t Exchange::marked() const {
+  const std::int64_t marked = snapshots_[index_of(step_ % 2)];
+  return rules_.mode == Mode::async || marked == step_ ? marked : 0;
+}
+
 bool Exchange::wants(const ParametersCame& parameters) const {
   if (parameters.chunk < 0 || parameters.chunk >= chunks()) return false;
   const ChunkState state = states_[index_of(parameters.chunk)];

@@ -108,6 +108,9 @@ class Exchange {
   // Sync, for the chief: the next step of which nothing is sent yet makes a snapshot: this one.
   std::int64_t ask_snapshot();
 
+  // Of the step that began last: the snapshot that its gradient marks, as in GradientCame.
+  [[nodiscard]] std::int64_t marked() const;
+
   // Whether these parameters may be written to their place. Others come of no ps that is right.
   [[nodiscard]] bool wants(const ParametersCame& parameters) const;
 

@@ -9,13 +9,12 @@
 namespace trainyard {
 
 // The best first.
-enum class Transport { shared_memory, unix_socket, tcp, grpc };
+enum class Transport { shared_memory, unix_socket, tcp };
 
-inline constexpr NameTable<Transport, 4> transport_names{
+inline constexpr NameTable<Transport, 3> transport_names{
     {{Transport::shared_memory, "shared_memory"},
      {Transport::unix_socket, "unix"},
-     {Transport::tcp, "tcp"},
-     {Transport::grpc, "grpc"}}};
+     {Transport::tcp, "tcp"}}};
 
 // By which a task is told the best that it may try: the operator's choice, not the job's.
 inline constexpr char transport_variable[] = "TRAINYARD_TRANSPORT";

@@ -37,6 +37,12 @@ bool is_kind(std::uint8_t kind) {
          between(FrameKind::welcome, FrameKind::restored_residual);
 }
 
+std::string socket_name(const std::string& what, const std::string& token, std::size_t ps,
+                        int port) {
+  const std::string place = std::to_string(ps) + " at " + std::to_string(port);
+  return "trainyard-" + sha256_hex(what + " of ps " + place + ": " + token);
+}
+
 }  // namespace
 
 FrameHeaderBytes encode_header(const FrameHeader& header) {
@@ -64,8 +70,11 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
 }
 
 std::string chunk_socket_name(const std::string& token, std::size_t ps, int port) {
-  const std::string place = std::to_string(ps) + " at " + std::to_string(port);
-  return "trainyard-" + sha256_hex("chunks of ps " + place + ": " + token);
+  return socket_name("chunks", token, ps, port);
+}
+
+std::string rows_socket_name(const std::string& token, std::size_t ps, int port) {
+  return socket_name("rows", token, ps, port);
 }
 
 std::string encode_hello(const Hello& hello) {

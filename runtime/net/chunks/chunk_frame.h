@@ -80,6 +80,8 @@ struct Greeting {
 // Of the Unix socket of a ps that listens at this port, for workers of its host: nobody can guess
 // it, and no other ps of the gang has it, whatever the host.
 std::string chunk_socket_name(const std::string& token, std::size_t ps, int port);
+// Of its rows of a table: it listens to chunks at this port.
+std::string rows_socket_name(const std::string& token, std::size_t ps, int port);
 
 std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view payload);

@@ -238,7 +238,9 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
     case FrameKind::residual: return take_residual(connection, header, payload);
     case FrameKind::ask_residuals: return give_back_residuals(connection);
     case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
-    case FrameKind::ended: return perform(RankEnded{rank, header.snapshot});
+    case FrameKind::ended:
+      if (options_.on_ended) options_.on_ended(rank, header.snapshot);
+      return perform(RankEnded{rank, header.snapshot});
     case FrameKind::ask_turn:
       if (!turns_) return invalid("turns are not given here");
       tell_turns(turns_->ask(rank, header.step));

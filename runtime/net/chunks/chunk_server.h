@@ -41,6 +41,8 @@ class ChunkServer {
     SnapshotFiles files;
     Attendance::Limits limits;
     std::int64_t rows_port = 0;  // as in Greeting
+    // Async: as in RankEnded.
+    std::function<void(std::int64_t rank, std::int64_t snapshot)> on_ended = {};
   };
   // Serves the callers of all `listeners`, one or more, on a thread of its own.
   static Result<std::unique_ptr<ChunkServer>> start(std::vector<StreamSocket> listeners,

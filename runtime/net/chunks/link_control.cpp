@@ -19,6 +19,16 @@ void WorkerLink::say_unanswered() {
   ring();
 }
 
+std::int64_t WorkerLink::marked_snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return exchange_.marked();
+}
+
+std::vector<std::int64_t> WorkerLink::rows_ports() const {
+  const std::lock_guard lock(mutex_);
+  return rows_ports_;
+}
+
 void WorkerLink::begin_snapshot(std::int64_t snapshot, LinkRequests::Then then) {
   const std::lock_guard lock(mutex_);
   requests_.begin_snapshot(snapshot, then);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/rows/row_table.h"
 #include "schemas/base/result.h"
 #include "schemas/types/run_event.h"
 
@@ -30,6 +31,7 @@ struct ShareSnapshot {
   std::vector<AlignedBuffer> slots;
   // Onebit: by leaf of the reduction tree, what the encoding of its gradients has lost.
   std::map<std::int64_t, AlignedBuffer> residuals = {};
+  std::optional<RowTable> rows = {};  // of the embedding table, where there is one
 };
 using ShareSnapshotPtr = std::shared_ptr<const ShareSnapshot>;
 

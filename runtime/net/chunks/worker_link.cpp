@@ -52,6 +52,7 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       residuals_(arenas_),
       small_(options_.servers.size()),
       requests_(arenas_, options_.servers.size()),
+      rows_ports_(options_.servers.size()),
       transports_(options_.servers.size(), Transport::tcp),
       connections_(options_.servers.size()) {
   std::vector<Connector::Target> targets;

@@ -80,6 +80,8 @@ class WorkerLink {
   // Of the step that began last, before its last elements are settled.
   void tell_sums(std::int64_t step, const BatchSums& sums);
 
+  // By ps, where rows of a table are to be had; after the first next().
+  [[nodiscard]] std::vector<std::int64_t> rows_ports() const;
   // By ps, how it is reached.
   [[nodiscard]] std::vector<Transport> transports() const;
   struct Traffic {
@@ -97,6 +99,8 @@ class WorkerLink {
 
   // For the chief. Sync: as Exchange::ask_snapshot().
   std::int64_t ask_snapshot();
+  // Of the step that has begun: as Exchange::marked().
+  [[nodiscard]] std::int64_t marked_snapshot() const;
   // Async: the next gradient of every rank marks it, and is its last.
   void begin_snapshot(std::int64_t snapshot, LinkRequests::Then then);
   // Waits until every ps' shard of the snapshot is durable; in the order of the ps. From any
@@ -155,6 +159,7 @@ class WorkerLink {
   Clock::time_point heard_ = Clock::now();                // guarded by mutex_
   LinkRequests requests_;                                 // guarded by mutex_
   News news_;                                             // guarded by mutex_
+  std::vector<std::int64_t> rows_ports_;                  // by ps; guarded by mutex_
   std::vector<Transport> transports_;                     // by ps; guarded by mutex_
   std::map<std::size_t, Clock::time_point> lost_;         // ps, since when; guarded by mutex_
 

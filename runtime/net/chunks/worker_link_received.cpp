@@ -97,6 +97,7 @@ Status WorkerLink::take_welcome(Connection& connection, const FrameHeader& heade
                                : is_local           ? Transport::unix_socket
                                                     : Transport::tcp;
   lost_.erase(connection.ps);
+  rows_ports_[connection.ps] = greeting.rows_port;
   small_[connection.ps].clear();
   if (connection.ps == 0) tell_again();
   if (residuals_.welcomed(connection.ps)) {

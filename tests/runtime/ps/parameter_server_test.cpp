@@ -202,7 +202,8 @@ TEST_CASE("a snapshot's copy is whole when every rank's residual is in", "[ps]")
   server.step(WorkerJoined{1});
   server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0});
   CHECK(server.next_to_send(1) == ChunkToSend{0, 5, 5});
-  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 5}) == Effects{SaveCopy{0, 5}});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 5}) ==
+        Effects{SaveCopy{0, 5, 5, {5, 5}}});
   CHECK(server.step(GradientCame{.rank = 1, .step = 6, .chunk = 0}) ==
         Effects{UpdateChunk{.chunk = 0, .version = 6, .ranks = {0, 1}}});
   CHECK(server.next_to_send(1) == ChunkToSend{0, 6, 0});
@@ -222,7 +223,8 @@ TEST_CASE("async asks each rank for its residual with the answer to its last pus
   server.step(RankEnded{.rank = 1, .snapshot = 8});
   server.step(ParametersAsked{.rank = 1, .version = 2});
   CHECK(server.next_to_send(1) == ChunkToSend{0, 2, 8});
-  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 8}) == Effects{SaveCopy{0, 8}});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 8}) ==
+        Effects{SaveCopy{0, 8, 2, {1, 1}}});
 }
 
 TEST_CASE("who keeps no residuals takes none", "[ps]") {

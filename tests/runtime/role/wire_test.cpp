@@ -107,7 +107,7 @@ TEST_CASE("residuals go on on other ps and workers, where the micro-batches are 
   CHECK(said(other_leaves, "ps/1", zero_residuals));
 }
 
-TEST_CASE("a checkpoint at every step but the first of a job of one bit", "[job][wire]") {
+TEST_CASE("a checkpoint at every step of a job of one bit", "[job][wire]") {
   JobSpec spec = with_onebit(small_job());
   spec.training.max_steps = 8;
   spec.checkpoint.every_steps = 1;
@@ -115,7 +115,7 @@ TEST_CASE("a checkpoint at every step but the first of a job of one bit", "[job]
   run(job);
   std::vector<std::int64_t> steps;
   for (const auto& each : all_of<ManifestEvent>(job, "worker/0")) steps.push_back(each.step);
-  CHECK(steps == std::vector<std::int64_t>{2, 3, 4, 5, 6, 7, 8});
+  CHECK(steps == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
 TEST_CASE("a lossy wire's bytes are among the metrics: half, and a twenty-fifth of the pushes",
@@ -134,7 +134,10 @@ TEST_CASE("a lossy wire's bytes are among the metrics: half, and a twenty-fifth 
   CHECK(sent > 4 * 16 * 64);
   CHECK(value_of(*whole, "wire_bytes_received_per_step") == sent);
   CHECK(value_of(*halves, "wire_bytes_sent_per_step") == sent / 2);
-  CHECK(value_of(*halves, "wire_bytes_received_per_step") == sent / 2);
+  // The last parameters of all come whole, so that what is tested is what is saved.
+  const auto first = all_of<MetricEvent>(*halves, "worker/0").front();
+  CHECK(first.values.at("wire_bytes_received_per_step") == sent / 2);
+  CHECK(value_of(*halves, "wire_bytes_received_per_step") > sent / 2);
   CHECK(value_of(*bits, "wire_bytes_received_per_step") == sent);
   const auto metrics = all_of<MetricEvent>(*bits, "worker/0");
   CHECK(metrics.front().values.at("wire_bytes_sent_per_step") * 25 < sent);  // no checkpoint yet
@@ -166,7 +169,7 @@ TEST_CASE("an async job of one bit saves, and resumes with the residuals of the 
   CHECK_FALSE(said(resumed, "ps/0", zero_residuals));
 }
 
-TEST_CASE("a gradient that is no number is never encoded, though its loss is one", "[job][wire]") {
+TEST_CASE("a gradient that is no number ends a job, though its loss is one", "[job][wire]") {
   const TempFolder folder;
   std::string rows = "x,y\n";
   for (int i = 0; i < 40; ++i) rows += "1e25,1e15\n";  // the loss is 1e30, the gradient -2e40
@@ -188,8 +191,10 @@ TEST_CASE("a gradient that is no number is never encoded, though its loss is one
     job.wait_all();
     const auto failure = last_of<FailureEvent>(job, "worker/0");
     CHECK(failure.reason == "NAN_LOSS");
-    CHECK(failure.message.find("the gradient of step 1 is not a finite number") !=
-          std::string::npos);
+    // A sign would hide it; what is rounded shows in the next loss.
+    const std::string why = wire == Wire::onebit ? "the gradient of step 1 is not a finite number"
+                                                 : "the loss of step 2 is not a finite number";
+    CHECK(failure.message.find(why) != std::string::npos);
   }
 }
 
