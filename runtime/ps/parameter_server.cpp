@@ -71,7 +71,7 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   }
   Chunk& chunk = chunks_[index_of(event.chunk)];
   std::int64_t& taken = chunk.taken[index_of(event.rank)];
-  const bool is_new = event.step > taken && !leaves_out(chunk, event.rank, event.step);
+  const bool is_new = event.step > taken && !is_late(chunk, event.step);
   if (is_new) {
     taken = event.step;
     if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.snapshot = event.snapshot;
@@ -141,8 +141,7 @@ std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
 
 bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const {
   const Chunk& asked = chunks_.at(index_of(chunk));
-  return step == next_step(asked, rank) && step > asked.taken.at(index_of(rank)) &&
-         !leaves_out(asked, rank, step);
+  return step == next_step(asked, rank) && step > asked.taken.at(index_of(rank));
 }
 
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
@@ -206,10 +205,8 @@ std::optional<std::string> ParameterServer::fault_of(const StepNamed& event) con
   return std::nullopt;
 }
 
-// With backup workers: this gradient is in no version, and will not be.
-bool ParameterServer::leaves_out(const Chunk& chunk, std::int64_t rank, std::int64_t step) const {
-  if (!has_backups()) return false;
-  return step <= chunk.version || (step == named_.step && !named_.has(rank));
+bool ParameterServer::is_late(const Chunk& chunk, std::int64_t step) const {
+  return has_backups() && step <= chunk.version;
 }
 
 std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) const {

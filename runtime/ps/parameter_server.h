@@ -10,7 +10,7 @@
 //   async  its own count. Each gradient makes a version, in the order of arrival at this chunk.
 //
 // Sync with backup workers: version s is made of the gradients of the ranks that ps 0 has named for
-// step s (StepNames). Others of that step are dropped. A worker may be late by any number of steps:
+// step s (StepNames). Others are dropped. A worker may be late by any number of steps:
 // where the version that it asks for is gone, it is sent the newest.
 //
 // A gradient asks for the parameters that it, and in sync those of all others, have made. So a
@@ -172,7 +172,7 @@ class ParameterServer {
   [[nodiscard]] std::optional<std::string> fault_of(const ParametersAsked& event) const;
   [[nodiscard]] std::optional<std::string> fault_of(const StepNamed& event) const;
   [[nodiscard]] bool has_backups() const { return rules_.aggregate > 0; }
-  [[nodiscard]] bool leaves_out(const Chunk& chunk, std::int64_t rank, std::int64_t step) const;
+  [[nodiscard]] bool is_late(const Chunk& chunk, std::int64_t step) const;
   [[nodiscard]] std::int64_t next_step(const Chunk& chunk, std::int64_t rank) const;
   [[nodiscard]] std::vector<std::int64_t> all_ranks() const;
   void update_if_named_are_in(std::int64_t index, Effects& effects);

@@ -48,8 +48,7 @@ Status StepNames::check(const Report& report) const {
 
 std::optional<NamedStep> StepNames::name_next() {
   if (holds_ && newest_.snapshot >= wanted_) return std::nullopt;
-  NamedStep next{
-      .step = newest_.step + 1, .ranks = {}, .snapshot = newest_.snapshot};
+  NamedStep next{.step = newest_.step + 1, .ranks = {}, .snapshot = newest_.snapshot};
   for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) {
     if (reported_[index_of(rank)] == next.step) next.ranks.push_back(rank);
   }

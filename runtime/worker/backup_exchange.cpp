@@ -39,7 +39,11 @@ void BackupExchange::want_snapshot(Then then) {
   holds_ = holds_ || then == Then::holds;
 }
 
-void BackupExchange::take(const Welcomed& event, Effects& effects) {
+void BackupExchange::take(const Welcomed& welcome, Effects& effects) {
+  Welcomed event = welcome;
+  // A ps without chunks, which has no version, is never behind.
+  const bool has_chunks = std::ranges::find(rules_.ps_of, event.ps) != rules_.ps_of.end();
+  if (!has_chunks) event.version = rules_.max_steps;
   welcomes_.at(index_of(event.ps)) = event;
   hand_names(event.ps, effects);
   if (phase_ != Phase::joins) return welcome_again(event, effects);
@@ -129,9 +133,7 @@ void BackupExchange::welcome_again(const Welcomed& event, Effects& effects) {
 }
 
 // By a connection that has not welcomed it nothing is sent.
-bool BackupExchange::is_there(std::int64_t ps) const {
-  return welcomes_[index_of(ps)].has_value();
-}
+bool BackupExchange::is_there(std::int64_t ps) const { return welcomes_[index_of(ps)].has_value(); }
 
 std::int64_t BackupExchange::wanted() const { return std::max({useful_, seen_, step_}); }
 

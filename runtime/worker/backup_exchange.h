@@ -82,7 +82,7 @@ class BackupExchange final : public WorkerExchange {
   };
   using Effects = std::vector<ExchangeEffect>;
 
-  void take(const Welcomed& event, Effects& effects);
+  void take(const Welcomed& welcome, Effects& effects);
   void take(const ConnectionLost& event, Effects& effects);
   void take(const GradientFinal& event, Effects& effects);
   void take(const ParametersCame& event, Effects& effects);

@@ -1,13 +1,14 @@
 #include "tests/runtime/exchange_sim/sim_server.h"
-#include "schemas/base/index.h"
 
 #include <variant>
+
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime::exchange_sim {
 SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks)
     : server_(server),
       chunks_(std::move(chunks)),
-      core_({scene.mode, scene.ranks, std::ssize(chunks_)}, {}),
+      core_({scene.mode, scene.ranks, std::ssize(chunks_), scene.aggregate}, {}),
       copies_(chunks_.size()) {
   for (const std::int64_t chunk : chunks_) {
     now_.push_back({first_weights(chunk), std::vector<std::int64_t>(index_of(scene.ranks))});
