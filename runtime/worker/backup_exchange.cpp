@@ -137,8 +137,8 @@ bool BackupExchange::is_there(std::int64_t ps) const { return welcomes_[index_of
 
 std::int64_t BackupExchange::wanted() const { return std::max({useful_, seen_, step_}); }
 
-// A version after the one that its gradient was for has been made, or will be without it.
-bool BackupExchange::has_given_up() const { return useful_ >= step_ || seen_ > step_; }
+// Its step is made without it.
+bool BackupExchange::has_given_up() const { return useful_ >= step_; }
 
 bool BackupExchange::is_sent() const {
   return std::ranges::all_of(to_send_, [](const auto& waiting) { return waiting.empty(); });

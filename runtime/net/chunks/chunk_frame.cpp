@@ -33,7 +33,7 @@ bool is_kind(std::uint8_t kind) {
   const auto between = [kind](FrameKind first, FrameKind last) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
-  return between(FrameKind::hello, FrameKind::sums) ||
+  return between(FrameKind::hello, FrameKind::named) ||
          between(FrameKind::welcome, FrameKind::refused);
 }
 

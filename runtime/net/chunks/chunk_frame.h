@@ -17,15 +17,19 @@ enum class FrameKind : std::uint8_t {
   // worker to ps
   hello = 1,       // payload: Hello
   gradient,        // of a step and a chunk; payload: as the wire has it
-  ask_parameters,  // step: the version
+  ask_parameters,  // step: the version; flag: of this chunk alone
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
   sums,            // of the step; payload: BatchSums. From ps 0 to the chief: chunk is the rank
+  // With backup workers. From and to workers: `named`; the others are of ps 0.
+  whole,  // to ps 0: of the step; snapshot: wanted; flag: no step after it
+  named,  // of the step; snapshot: the newest; payload: as encode_ranks() has it
   // ps to worker
   welcome = 16,  // step: the version; snapshot; payload: the rank's step
                  // flag: gradients and parameters go by the memory that came with the hello
   parameters,    // step: the version; of a chunk; payload: as the wire has it
   turn,          // of the step; flag: no push is left
+  late,          // to the chief: chunk is the rank, step how many of its gradients were left out
   refused        // payload: why, in words
 };
 

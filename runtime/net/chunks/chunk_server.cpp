@@ -101,6 +101,10 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
     steps.resize(by_rank_.size());
     turns_.emplace(*options_.turns, std::move(steps));
   }
+  if (options_.names_steps) {
+    names_.emplace(StepNames::Rules{options_.rules.ranks, options_.rules.aggregate},
+                   options_.start.version);
+  }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -207,6 +211,7 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
         std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
   }
   TRY(perform(WorkerJoined{hello.rank}));
+  tell_what_is_named(hello.rank);
   if (hello.rank != 0) return ok();
   for (std::size_t rank = 0; rank < sums_.size(); ++rank) {
     for (std::size_t i = 0; i < sums_[rank].size(); ++i) {
@@ -232,7 +237,13 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
         store_.gradient_came(rank, header.chunk, connection.arenas_);
       }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
-    case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
+    case FrameKind::ask_parameters: {
+      ParametersAsked asked{rank, header.step};
+      if (header.flag) asked.chunk = header.chunk;
+      return perform(asked);
+    }
+    case FrameKind::whole: return take_report(rank, header);
+    case FrameKind::named: return take_names(rank, header, payload);
     case FrameKind::ended: return perform(RankEnded{rank, header.snapshot});
     case FrameKind::ask_turn:
       if (!turns_) return invalid("turns are not given here");
@@ -249,6 +260,7 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
     case FrameKind::welcome:
     case FrameKind::parameters:
     case FrameKind::turn:
+    case FrameKind::late:
     case FrameKind::refused: break;
   }
   return invalid("a worker does not say that");
@@ -278,6 +290,16 @@ Status ChunkServer::do_each(const std::vector<PsEffect>& effects) {
     }
   }
   return ok();
+}
+
+// Before any parameters. Nobody, where the rank is not there.
+void ChunkServer::tell(std::int64_t rank, const FrameHeader& header,
+                       std::vector<std::byte> payload) {
+  Connection* const connection = by_rank_[index_of(rank)];
+  if (connection == nullptr) return;
+  const auto kept = std::make_shared<std::vector<std::byte>>(std::move(payload));
+  connection->small_.push_back(
+      {.header = header, .pieces = {std::span<const std::byte>(*kept)}, .owner = kept});
 }
 
 void ChunkServer::tell_turns(const std::vector<Turn>& turns) {

@@ -18,6 +18,7 @@
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/ps/parameter_server.h"
 #include "runtime/ps/push_turns.h"
+#include "runtime/ps/step_names.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
 
@@ -31,6 +32,8 @@ class ChunkServer {
     ParameterServer::Rules rules;
     ParameterServer::Start start;
     std::optional<PushTurns::Rules> turns;  // async, of ps 0
+    // Sync with backup workers, which `rules` and `store` have, too: of ps 0.
+    bool names_steps = false;
     std::function<ChunkStore::Step(std::int64_t version)> step_at;
     // On the server's thread: a snapshot is whole. By rank: the newest step that is in it.
     std::function<void(std::int64_t snapshot, ChunkStore::Copy copy)> on_snapshot;
@@ -65,6 +68,14 @@ class ChunkServer {
               std::span<const std::byte> payload);
   Status perform(const PsEvent& event);
   Status do_each(const std::vector<PsEffect>& effects);
+  // With backup workers.
+  Status take_report(std::int64_t rank, const FrameHeader& header);
+  Status take_names(std::int64_t rank, const FrameHeader& header,
+                    std::span<const std::byte> payload);
+  void tell_names(std::int64_t rank);
+  void tell_late(std::int64_t rank);
+  void tell_what_is_named(std::int64_t rank);
+  void tell(std::int64_t rank, const FrameHeader& header, std::vector<std::byte> payload = {});
   void tell_turns(const std::vector<Turn>& turns);
   void forward_sums(std::int64_t rank, const FrameHeader& header,
                     std::span<const std::byte> payload);
@@ -79,6 +90,7 @@ class ChunkServer {
   ParameterServer core_;
   ChunkStore store_;
   std::optional<PushTurns> turns_;
+  std::optional<StepNames> names_;
   std::map<int, std::unique_ptr<Connection>> connections_;  // by descriptor
   std::vector<Connection*> by_rank_;                        // the newest of each; none: nullptr
   // By rank, what it has told of its newest two steps: a chief that was cut off hears it again.

@@ -24,6 +24,22 @@ std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   return holders;
 }
 
+std::unique_ptr<WorkerExchange> exchange_of(const WorkerLink::Options& options,
+                                            const std::vector<ArenaChunk>& chunks) {
+  if (options.backups) {
+    return std::make_unique<BackupExchange>(
+        BackupExchange::Rules{.rank = options.rank,
+                              .servers = std::ssize(options.servers),
+                              .ps_of = holders_of(chunks),
+                              .max_steps = options.max_steps});
+  }
+  return std::make_unique<Exchange>(Exchange::Rules{.mode = options.mode,
+                                                    .servers = std::ssize(options.servers),
+                                                    .ps_of = holders_of(chunks),
+                                                    .max_steps = options.max_steps,
+                                                    .asks_ahead = options.asks_ahead});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
@@ -43,11 +59,9 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       arenas_(options_.arenas),
       poll_(std::move(poll)),
       bell_(std::move(bell)),
-      exchange_({.mode = options_.mode,
-                 .servers = std::ssize(options_.servers),
-                 .ps_of = holders_of(arenas_.chunks()),
-                 .max_steps = options_.max_steps,
-                 .asks_ahead = options_.asks_ahead}),
+      exchange_(exchange_of(options_, arenas_.chunks())),
+      backup_(dynamic_cast<BackupExchange*>(exchange_.get())),
+      left_out_(options_.backups ? index_of(options_.backups->ranks) : 0),
       small_(options_.servers.size()),
       connections_(options_.servers.size()) {
   std::vector<Connector::Target> targets;
@@ -78,7 +92,7 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   const auto last = std::ranges::partition_point(arenas_.chunks(), before);
   const std::int64_t wanted = last - arenas_.chunks().begin();
   std::unique_lock lock(mutex_);
-  return wait(lock, [&] { return exchange_.readable() >= wanted; });
+  return wait(lock, [&] { return exchange_->readable() >= wanted; });
 }
 
 Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
@@ -130,7 +144,9 @@ void WorkerLink::tell_again() {
 
 std::int64_t WorkerLink::ask_snapshot() {
   const std::lock_guard lock(mutex_);
-  return exchange_.ask_snapshot();
+  auto* const exchange = dynamic_cast<Exchange*>(exchange_.get());
+  ENSURE(exchange != nullptr);
+  return exchange->ask_snapshot();
 }
 
 WorkerLink::Traffic WorkerLink::traffic() const {
@@ -138,17 +154,24 @@ WorkerLink::Traffic WorkerLink::traffic() const {
   return traffic_;
 }
 
-void WorkerLink::step(const ExchangeEvent& event) {
+void WorkerLink::step(const ExchangeEvent& event) { perform(exchange_->step(event)); }
+
+void WorkerLink::perform(const std::vector<ExchangeEffect>& effects) {
   const auto say = [this](std::int64_t ps, const FrameHeader& header) {
     small_[index_of(ps)].push_back({.header = header, .pieces = {}, .owner = nullptr});
   };
-  for (const ExchangeEffect& effect : exchange_.step(event)) {
+  for (const ExchangeEffect& effect : effects) {
     if (const auto* ask = std::get_if<AskParameters>(&effect)) {
-      say(ask->ps, {.kind = FrameKind::ask_parameters, .step = ask->version});
+      say(ask->ps, {.kind = FrameKind::ask_parameters,
+                    .flag = ask->chunk.has_value(),
+                    .chunk = ask->chunk ? arenas_.number_in_share(*ask->chunk) : 0,
+                    .step = ask->version});
     } else if (const auto* turn = std::get_if<AskTurn>(&effect)) {
       say(0, {.kind = FrameKind::ask_turn, .step = turn->step});
     } else if (const auto* ended = std::get_if<SayEnded>(&effect)) {
       say(ended->ps, {.kind = FrameKind::ended, .snapshot = ended->snapshot});
+    } else if (const auto* names = std::get_if<HandNames>(&effect)) {
+      hand_names(names->ps);
     } else if (const auto* begin = std::get_if<BeginStep>(&effect)) {
       next_ = Next{.step = begin->step};
     } else if (const auto* over = std::get_if<TrainingOver>(&effect)) {
@@ -234,8 +257,9 @@ void WorkerLink::lose(std::size_t ps, const std::string& why) {
   if (was_welcomed) step(ConnectionLost{static_cast<std::int64_t>(ps)});
 }
 
+// ps 0 last: what is reported to it is that all has left to all.
 void WorkerLink::send_all() {
-  for (std::size_t ps = 0; ps < connections_.size(); ++ps) {
+  for (std::size_t ps = connections_.size(); ps-- > 0;) {
     if (!connections_[ps] || connections_[ps]->waits_for_room) continue;
     if (!send(*connections_[ps])) lose(ps, "it cannot be sent to");
   }
@@ -266,8 +290,8 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     small.pop_front();
     return first;
   }
-  const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
-  if (!next) return std::nullopt;
+  const auto next = exchange_->next_to_send(static_cast<std::int64_t>(connection.ps));
+  if (!next) return connection.ps == 0 ? next_report() : std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
                                          .chunk = arenas_.number_in_share(next->chunk),
                                          .step = next->step,
@@ -292,7 +316,7 @@ Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const Fra
   if (bytes != header.bytes) return invalid("parameters of another length");
   if (bytes == 0) return std::span<std::byte>();
   const std::lock_guard lock(mutex_);
-  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
+  const bool is_wanted = exchange_->wants({.chunk = chunk, .version = header.step});
   const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
   if (!place.empty()) return place;
   connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
@@ -329,6 +353,8 @@ Status WorkerLink::take(Connection& connection, const FrameHeader& header,
                     .snapshot = header.snapshot,
                     .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
       return ok();
+    case FrameKind::named: return take_names(connection, header, payload);
+    case FrameKind::late: return take_late(connection, header);
     case FrameKind::refused:
       fail(options_.servers[connection.ps] + " says: " +
            std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
@@ -343,7 +369,7 @@ Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& he
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
   traffic_.received += header.bytes;
-  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
+  if (!connection.is_shared && exchange_->wants(came)) arenas_.decode(chunk, connection.landing);
   step(came);
   return ok();
 }

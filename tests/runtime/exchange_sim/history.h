@@ -60,6 +60,7 @@ class Yard {
     std::int64_t step = 0;              // that is computed; 0: none
     std::int64_t read = 0;              // chunks that its forward pass has read
     std::int64_t finals = 0;            // chunks whose gradient is final
+    std::set<std::int64_t> sent;        // with backup workers: chunks of the step
     Number forward = 0;
     bool is_over = false;
   };
@@ -83,8 +84,11 @@ class Yard {
   void send_from_server(std::int64_t rank, std::int64_t server);
   void report(std::int64_t rank, const BackupExchange::Report& report);
   void tell_names(std::int64_t rank);
+  void check_use(std::int64_t rank, std::int64_t step) const;
+  void check_report(std::int64_t rank, std::int64_t step) const;
+  [[nodiscard]] bool is_left_out(std::int64_t rank, std::int64_t step) const;
   void write(std::int64_t rank, const Parameters& parameters);
-  [[nodiscard]] bool is_idle(std::int64_t rank);
+  [[nodiscard]] bool is_away(std::int64_t rank) const;
   void finish(Outcome& outcome);
   void check_staleness(std::int64_t server, const GradientCame& gradient) const;
   void give(const std::vector<Turn>& turns);
@@ -105,6 +109,7 @@ class Yard {
   std::map<std::int64_t, NamedStep> named_;               // by step
   std::set<std::pair<std::int64_t, std::int64_t>> made_;  // by rank and step: whole gradients
   std::int64_t snapshot_ = 0;
+  std::int64_t wished_ = 0;  // with backup workers: the newest that the chief has asked for
 };
 
 }  // namespace trainyard::runtime::exchange_sim

@@ -16,7 +16,11 @@ void Yard::perform(std::int64_t rank, const std::vector<ExchangeEffect>& effects
   for (const ExchangeEffect& effect : effects) {
     if (const auto* give_up = std::get_if<GiveUp>(&effect)) throw Fault(give_up->why);
     if (std::holds_alternative<TrainingOver>(effect)) worker.is_over = true;
-    if (const auto* begin = std::get_if<BeginStep>(&effect)) worker.to_begin.push_back(begin->step);
+    if (const auto* begin = std::get_if<BeginStep>(&effect)) {
+      worker.to_begin.push_back(begin->step);
+      worker.sent.clear();
+      if (worker.backup != nullptr) check_use(rank, begin->step);
+    }
     if (const auto* ask = std::get_if<AskParameters>(&effect)) {
       Link* const there = link(rank, ask->ps);
       std::optional<std::int64_t> chunk;
@@ -64,7 +68,9 @@ void Yard::arrive_at_server(std::int64_t rank, std::int64_t server) {
 void Yard::report(std::int64_t rank, const BackupExchange::Report& report) {
   const auto named = names_->report({rank, report.step, report.snapshot, report.holds});
   if (!named.has_value()) throw Fault(named.error().message);
+  wished_ = std::max(wished_, report.snapshot);
   if (!*named) return;
+  if ((*named)->snapshot < wished_) throw Fault("no snapshot, where the chief has asked for one");
   named_.emplace((*named)->step, **named);
   tell_server(0, StepNamed{rank, **named});
   for (std::int64_t each = 0; each < scene_.ranks; ++each) tell_names(each);
@@ -105,6 +111,23 @@ void Yard::arrive_at_worker(std::int64_t rank, std::int64_t server) {
   }
 }
 
+// A worker knows better than to make a gradient that is left out.
+void Yard::check_use(std::int64_t rank, std::int64_t step) const {
+  if (is_left_out(rank, step)) throw Fault("a step that has been named without this rank");
+}
+
+void Yard::check_report(std::int64_t rank, std::int64_t step) const {
+  const bool is_whole = std::ssize(workers_[index_of(rank)].sent) == scene_.chunks;
+  if (!is_whole && !is_left_out(rank, step)) throw Fault("a gradient is reported, and not sent");
+}
+
+// As far as the worker knows.
+bool Yard::is_left_out(std::int64_t rank, std::int64_t step) const {
+  const auto& [named, ranks, snapshot] = workers_[index_of(rank)].backup->named();
+  const bool is_in = step == named && std::ranges::binary_search(ranks, rank);
+  return step <= named && !is_in;
+}
+
 // What a pass reads must stay as it is.
 void Yard::write(std::int64_t rank, const Parameters& parameters) {
   Worker& worker = workers_[index_of(rank)];
@@ -121,11 +144,15 @@ void Yard::send_from_worker(std::int64_t rank, std::int64_t server) {
   Worker& worker = workers_[index_of(rank)];
   Link& there = *link(rank, server);
   if (worker.backup != nullptr && server == 0) {
-    if (const auto report = worker.backup->next_report()) there.up.push_back(*report);
+    const auto report = worker.backup->next_report();
+    if (report) check_report(rank, report->step);
+    if (report) there.up.push_back(*report);
   }
   if (there.up.size() > 2 || random_() % 3 == 0) return;
   const auto next = worker.core->next_to_send(server);
   if (!next) return;
+  if (worker.backup != nullptr) check_use(rank, next->step);
+  worker.sent.insert(next->chunk);
   there.up.push_back(Gradient{{rank, next->step, at_[index_of(next->chunk)], next->snapshot},
                               worker.gradient[index_of(next->chunk)]});
 }

@@ -87,9 +87,7 @@ void Yard::finish(Outcome& outcome) {
   }
 }
 
-// It does nothing just now.
-bool Yard::is_idle(std::int64_t rank) {
-  if (rank == scene_.slow) return random_() % 8 != 0;
+bool Yard::is_away(std::int64_t rank) const {
   if (rank != scene_.absent) return false;
   const auto is_over = [&](const Worker& worker) {
     return worker.is_over || &worker == &workers_[index_of(rank)];
@@ -104,8 +102,9 @@ std::vector<Yard::Action> Yard::possible() {
     send_from_server(ends.first, ends.second);
   }
   for (std::int64_t rank = 0; rank < scene_.ranks; ++rank) {
-    if (rank != scene_.absent || !is_idle(rank)) add_links_of(rank, actions);
-    if (!is_idle(rank)) add_steps_of(rank, actions);
+    if (is_away(rank)) continue;
+    add_links_of(rank, actions);
+    if (rank != scene_.slow || random_() % 8 == 0) add_steps_of(rank, actions);
   }
   if (!actions.empty() && random_() % 20 == 0) add_mishaps(actions);
   return actions;
@@ -123,7 +122,8 @@ void Yard::add_links_of(std::int64_t rank, std::vector<Action>& actions) {
     if (!there->up.empty()) {
       actions.push_back([this, rank, server] { arrive_at_server(rank, server); });
     }
-    if (!there->down.empty()) {
+    const bool is_slow = rank == scene_.slow && server == scene_.slow_way;
+    if (!there->down.empty() && (!is_slow || random_() % 16 == 0)) {
       actions.push_back([this, rank, server] { arrive_at_worker(rank, server); });
     }
   }
