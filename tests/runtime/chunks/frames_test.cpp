@@ -82,7 +82,7 @@ TEST_CASE("what is no header is refused") {
   };
   CHECK_FALSE(with(0, 0));      // another mark
   CHECK_FALSE(with(4, 0));      // no such kind
-  CHECK_FALSE(with(4, 7));
+  CHECK_FALSE(with(4, 15));
   CHECK_FALSE(with(4, 255));
   CHECK_FALSE(with(5, 2));      // no such flag
   CHECK_FALSE(with(6, 1));

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/wire/bfloat16.h"
@@ -51,8 +52,9 @@ std::vector<ArenaChunk> chunks_of(const GangScene& scene) {
 std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene) {
   std::vector<std::vector<Leaves>> nodes;
   for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
-    if (scene.mode == Mode::async) {
-      nodes.push_back({{0, 1}});
+    if (scene.mode == Mode::async || scene.aggregate > 0) {
+      const std::int64_t leaf = scene.mode == Mode::async ? 0 : rank;
+      nodes.push_back({{leaf, leaf + 1}});
       continue;
     }
     const Leaves owned = leaves_of(rank, scene.ranks, scene.leaves);
@@ -83,7 +85,8 @@ std::vector<float> node_gradient(Leaves node, std::int64_t step, std::span<const
 }
 
 ChunkStore::Step step_at(const GangScene& scene) {
-  const auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
+  auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
+  if (scene.aggregate > 0) leaves = scene.aggregate;
   return {.learning_rate = rate, .gradient_scale = 1.0F / static_cast<float>(leaves)};
 }
 
@@ -98,7 +101,8 @@ Servers::Servers(const GangScene& scene) {
                             .optimizer = {.kind = scene.optimizer},
                             .nodes = nodes_of(scene),
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
-                            .mode = scene.mode};
+                            .mode = scene.mode,
+                            .aggregate = scene.aggregate};
     std::vector<float> first;
     for (const std::int64_t chunk : by_holder[index_of(ps)]) {
       const Range& range = chunks[index_of(chunk)].range;
@@ -131,9 +135,11 @@ Servers::Servers(const GangScene& scene) {
          .plan = gang_plan,
          .rules = {.mode = scene.mode,
                    .ranks = scene.ranks,
-                   .chunks = own_chunks},
+                   .chunks = own_chunks,
+                   .aggregate = scene.aggregate},
          .start = {},
          .turns = turns,
+         .names_steps = scene.aggregate > 0 && ps == 0,
          .step_at = [step = step_at(scene)](std::int64_t) { return step; },
          .on_snapshot =
              [this](std::int64_t step, ChunkStore::Copy copy) {
@@ -156,6 +162,8 @@ std::vector<std::string> Servers::addresses() const {
 
 WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                                  std::vector<std::string> addresses) {
+  std::optional<StepMembers> backups;
+  if (scene.aggregate > 0) backups = {.ranks = scene.ranks, .aggregate = scene.aggregate};
   return {.servers = std::move(addresses),
           .tries_local = scene.local,
           .token = gang_token,
@@ -170,6 +178,7 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
+          .backups = backups,
           .limit = patience,
           .stop = {},
           .on_sums = nullptr};
@@ -186,6 +195,7 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     const auto next = link.next();
     if (!next.has_value()) throw std::runtime_error(next.error().message);
     if (next->is_over) break;
+    if (life.at_step) life.at_step(link, next->step);
     if (next->step == life.snapshot_at) {
       if (link.ask_snapshot() != next->step) throw std::runtime_error("another snapshot");
     }
@@ -207,7 +217,8 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
   return {link.parameters().begin(), link.parameters().end()};
 }
 
-std::vector<float> expected(const GangScene& scene, std::int64_t steps) {
+std::vector<float> expected(const GangScene& scene, std::int64_t steps,
+                            const StepRanks& made_by) {
   const auto elements = index_of(scene.elements);
   std::vector<float> weights;
   for (std::int64_t i = 0; i < scene.elements; ++i) weights.push_back(first_weight(i));
@@ -220,14 +231,16 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps) {
     if (scene.pull == Wire::bfloat16) through_bfloat16(pulled);
   };
   pull();
+  std::vector<std::int64_t> all(index_of(scene.leaves));
+  std::iota(all.begin(), all.end(), 0);
   for (std::int64_t step = 1; step <= steps; ++step) {
     // What is rounded, is so by leaf; the tree adds what is left.
     std::vector<std::vector<float>> leaves;
-    for (std::int64_t leaf = 0; leaf < scene.leaves; ++leaf) {
+    for (const std::int64_t leaf : scene.aggregate > 0 ? made_by.at(step) : all) {
       leaves.push_back(node_gradient({leaf, leaf + 1}, step, pulled));
       if (scene.push == Wire::bfloat16) through_bfloat16(leaves.back());
     }
-    const std::vector<float> sum = sum_of({0, scene.leaves}, leaves);
+    const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
     const ChunkStore::Step how = step_at(scene);
     apply_update({.kind = scene.optimizer}, how.learning_rate, step, how.gradient_scale, sum,
                  weights, weights, views);

@@ -67,7 +67,8 @@ Scene scene_with_backups(std::uint64_t seed) {
   scene.ranks = 2 + up_to(2);
   scene.aggregate = 1 + up_to(scene.ranks - 2);
   if (up_to(1) == 0) scene.slow = up_to(scene.ranks - 1);
-  if (up_to(1) == 0) scene.slow_way = up_to(scene.servers - 1);
+  scene.slow_ways = up_to(1) == 0;
+  if (scene.slow_ways) scene.max_steps += 10;  // it is late by many
   if (up_to(3) == 0) scene.absent = up_to(scene.ranks - 1);
   if (up_to(2) == 0) scene.deaths = scene.cuts = 0;
   if (up_to(3) == 0) scene.chunks = 1;

@@ -85,6 +85,7 @@ class Yard {
   void report(std::int64_t rank, const BackupExchange::Report& report);
   void tell_names(std::int64_t rank);
   void check_use(std::int64_t rank, std::int64_t step) const;
+  void check_arena(std::int64_t rank, std::int64_t version) const;
   void check_report(std::int64_t rank, std::int64_t step) const;
   [[nodiscard]] bool is_left_out(std::int64_t rank, std::int64_t step) const;
   void write(std::int64_t rank, const Parameters& parameters);

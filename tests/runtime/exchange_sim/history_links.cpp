@@ -15,11 +15,15 @@ void Yard::perform(std::int64_t rank, const std::vector<ExchangeEffect>& effects
   Worker& worker = workers_[index_of(rank)];
   for (const ExchangeEffect& effect : effects) {
     if (const auto* give_up = std::get_if<GiveUp>(&effect)) throw Fault(give_up->why);
-    if (std::holds_alternative<TrainingOver>(effect)) worker.is_over = true;
+    if (const auto* over = std::get_if<TrainingOver>(&effect)) {
+      worker.is_over = true;
+      if (worker.backup != nullptr) check_arena(rank, over->step);
+    }
     if (const auto* begin = std::get_if<BeginStep>(&effect)) {
       worker.to_begin.push_back(begin->step);
       worker.sent.clear();
       if (worker.backup != nullptr) check_use(rank, begin->step);
+      if (worker.backup != nullptr) check_arena(rank, begin->step - 1);
     }
     if (const auto* ask = std::get_if<AskParameters>(&effect)) {
       Link* const there = link(rank, ask->ps);
@@ -114,6 +118,15 @@ void Yard::arrive_at_worker(std::int64_t rank, std::int64_t server) {
 // A worker knows better than to make a gradient that is left out.
 void Yard::check_use(std::int64_t rank, std::int64_t step) const {
   if (is_left_out(rank, step)) throw Fault("a step that has been named without this rank");
+}
+
+void Yard::check_arena(std::int64_t rank, std::int64_t version) const {
+  for (std::int64_t chunk = 0; chunk < scene_.chunks; ++chunk) {
+    const SimServer& server = servers_[index_of(ps_of_[index_of(chunk)])];
+    const Number wanted = server.weights_of(at_[index_of(chunk)], version);
+    const bool is_right = workers_[index_of(rank)].arena[index_of(chunk)] == wanted;
+    if (!is_right) throw Fault("an arena that is not of one version");
+  }
 }
 
 void Yard::check_report(std::int64_t rank, std::int64_t step) const {

@@ -14,6 +14,11 @@ SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::i
     now_.push_back({first_weights(chunk), std::vector<std::int64_t>(index_of(scene.ranks))});
   }
   before_ = now_;
+  for (const Value& value : now_) made_.push_back({value.weights});
+}
+
+Number SimServer::weights_of(std::int64_t chunk, std::int64_t version) const {
+  return made_.at(index_of(chunk)).at(index_of(version));
 }
 
 std::optional<Welcomed> SimServer::tell(const PsEvent& event, Number value) {
@@ -60,6 +65,7 @@ void SimServer::update(const UpdateChunk& effect) {
   };
   before_[chunk] = now_[chunk];
   add(now_[chunk]);
+  made_[chunk].push_back(now_[chunk].weights);
   if (effect.updates_copy) add(copies_[chunk].second);
   for (const std::int64_t rank : effect.ranks) held_.erase({effect.chunk, rank});
 }

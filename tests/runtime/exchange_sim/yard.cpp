@@ -50,7 +50,7 @@ Outcome Yard::run() {
     for (int steps = 0; !all_over(); ++steps) {
       std::vector<Action> actions = possible();
       // Links take what there is by chance, but not never.
-      for (int tries = 0; tries < 500 && actions.empty(); ++tries) actions = possible();
+      for (int tries = 0; tries < 2000 && actions.empty(); ++tries) actions = possible();
       if (actions.empty()) throw Fault("nothing can happen any more");
       if (steps > 1'000'000) throw Fault("it does not end");
       actions[random_() % actions.size()]();
@@ -119,11 +119,11 @@ void Yard::add_links_of(std::int64_t rank, std::vector<Action>& actions) {
       }
       continue;
     }
+    if (rank == scene_.slow && scene_.slow_ways && random_() % 32 != 0) continue;
     if (!there->up.empty()) {
       actions.push_back([this, rank, server] { arrive_at_server(rank, server); });
     }
-    const bool is_slow = rank == scene_.slow && server == scene_.slow_way;
-    if (!there->down.empty() && (!is_slow || random_() % 16 == 0)) {
+    if (!there->down.empty()) {
       actions.push_back([this, rank, server] { arrive_at_worker(rank, server); });
     }
   }

@@ -28,7 +28,7 @@ struct Scene {
   std::optional<std::int64_t> max_staleness = {};
   std::int64_t aggregate = 0;  // with backup workers: so many make a step
   std::int64_t slow = -1;      // this rank does little
-  std::int64_t slow_way = -1;  // from this server to that rank all takes long
+  bool slow_ways = false;      // between that rank and all servers all takes long
   std::int64_t absent = -1;    // this rank comes when all others have ended
   bool shares = false;         // servers write to where workers read, before they say so
   int cuts = 3;                // at most
