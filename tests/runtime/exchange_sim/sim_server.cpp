@@ -40,6 +40,7 @@ std::optional<Parameters> SimServer::next_to_send(std::int64_t rank) {
   const auto next = core_.next_to_send(rank);
   if (!next) return std::nullopt;
   const std::size_t chunk = index_of(next->chunk);
+  if (next->version + 1 < core_.version_of(next->chunk)) throw Fault("a version that is gone");
   const auto& values = next->version == core_.version_of(next->chunk) ? now_ : before_;
   return Parameters{{chunks_[chunk], next->version}, values[chunk].weights};
 }
