@@ -24,20 +24,24 @@ std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   return holders;
 }
 
-std::unique_ptr<WorkerExchange> exchange_of(const WorkerLink::Options& options,
-                                            const std::vector<ArenaChunk>& chunks) {
-  if (options.backups) {
-    return std::make_unique<BackupExchange>(
-        BackupExchange::Rules{.rank = options.rank,
-                              .servers = std::ssize(options.servers),
-                              .ps_of = holders_of(chunks),
-                              .max_steps = options.max_steps});
-  }
+std::unique_ptr<Exchange> plain_exchange(const WorkerLink::Options& options,
+                                         const std::vector<ArenaChunk>& chunks) {
+  if (options.backups) return nullptr;
   return std::make_unique<Exchange>(Exchange::Rules{.mode = options.mode,
                                                     .servers = std::ssize(options.servers),
                                                     .ps_of = holders_of(chunks),
                                                     .max_steps = options.max_steps,
                                                     .asks_ahead = options.asks_ahead});
+}
+
+std::unique_ptr<BackupExchange> backup_exchange(const WorkerLink::Options& options,
+                                                const std::vector<ArenaChunk>& chunks) {
+  if (!options.backups) return nullptr;
+  return std::make_unique<BackupExchange>(
+      BackupExchange::Rules{.rank = options.rank,
+                            .servers = std::ssize(options.servers),
+                            .ps_of = holders_of(chunks),
+                            .max_steps = options.max_steps});
 }
 
 }  // namespace
@@ -59,8 +63,9 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       arenas_(options_.arenas),
       poll_(std::move(poll)),
       bell_(std::move(bell)),
-      exchange_(exchange_of(options_, arenas_.chunks())),
-      backup_(dynamic_cast<BackupExchange*>(exchange_.get())),
+      plain_(plain_exchange(options_, arenas_.chunks())),
+      backup_(backup_exchange(options_, arenas_.chunks())),
+      exchange_(backup_ ? static_cast<WorkerExchange&>(*backup_) : *plain_),
       left_out_(options_.backups ? index_of(options_.backups->ranks) : 0),
       small_(options_.servers.size()),
       connections_(options_.servers.size()) {
@@ -92,7 +97,7 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   const auto last = std::ranges::partition_point(arenas_.chunks(), before);
   const std::int64_t wanted = last - arenas_.chunks().begin();
   std::unique_lock lock(mutex_);
-  return wait(lock, [&] { return exchange_->readable() >= wanted; });
+  return wait(lock, [&] { return exchange_.readable() >= wanted; });
 }
 
 Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
@@ -144,9 +149,8 @@ void WorkerLink::tell_again() {
 
 std::int64_t WorkerLink::ask_snapshot() {
   const std::lock_guard lock(mutex_);
-  auto* const exchange = dynamic_cast<Exchange*>(exchange_.get());
-  ENSURE(exchange != nullptr);
-  return exchange->ask_snapshot();
+  ENSURE(plain_ != nullptr);
+  return plain_->ask_snapshot();
 }
 
 WorkerLink::Traffic WorkerLink::traffic() const {
@@ -154,7 +158,7 @@ WorkerLink::Traffic WorkerLink::traffic() const {
   return traffic_;
 }
 
-void WorkerLink::step(const ExchangeEvent& event) { perform(exchange_->step(event)); }
+void WorkerLink::step(const ExchangeEvent& event) { perform(exchange_.step(event)); }
 
 void WorkerLink::perform(const std::vector<ExchangeEffect>& effects) {
   const auto say = [this](std::int64_t ps, const FrameHeader& header) {
@@ -290,7 +294,7 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     small.pop_front();
     return first;
   }
-  const auto next = exchange_->next_to_send(static_cast<std::int64_t>(connection.ps));
+  const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
   if (!next) return connection.ps == 0 ? next_report() : std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
                                          .chunk = arenas_.number_in_share(next->chunk),
@@ -316,7 +320,7 @@ Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const Fra
   if (bytes != header.bytes) return invalid("parameters of another length");
   if (bytes == 0) return std::span<std::byte>();
   const std::lock_guard lock(mutex_);
-  const bool is_wanted = exchange_->wants({.chunk = chunk, .version = header.step});
+  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
   const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
   if (!place.empty()) return place;
   connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
@@ -369,7 +373,7 @@ Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& he
   const std::lock_guard lock(mutex_);
   heard_ = Clock::now();
   traffic_.received += header.bytes;
-  if (!connection.is_shared && exchange_->wants(came)) arenas_.decode(chunk, connection.landing);
+  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
   step(came);
   return ok();
 }

@@ -133,8 +133,9 @@ class WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  const std::unique_ptr<WorkerExchange> exchange_;         // what it points to: guarded by mutex_
-  BackupExchange* const backup_;                           // the same, or nullptr
+  const std::unique_ptr<Exchange> plain_;                  // this or the next: guarded by mutex_
+  const std::unique_ptr<BackupExchange> backup_;
+  WorkerExchange& exchange_;                               // whichever there is
   std::vector<std::int64_t> left_out_;                     // by rank; guarded by mutex_
   std::vector<std::deque<FrameStream::Outgoing>> small_;   // by ps; guarded by mutex_
   std::array<FrameStream::Outgoing, 2> told_;              // by step modulo 2; likewise
