@@ -176,7 +176,7 @@ std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& even
   for (const Chunk& chunk : chunks_) {
     // A late worker may ask for what is gone, and for what is still made here, but elsewhere ready.
     if (has_backups() && event.version >= 0 && event.version <= chunk.version + 1) continue;
-    if (event.version == chunk.version || event.version + 1 == chunk.version) continue;
+    if (event.version == chunk.version || event.version == chunk.version - 1) continue;
     return "version " + std::to_string(event.version) + " is asked for where there is " +
            std::to_string(chunk.version);
   }

@@ -116,7 +116,7 @@ void BackupExchange::join() {
 }
 
 void BackupExchange::welcome_again(const Welcomed& event, Effects& effects) {
-  if (event.version + 1 < step_) {
+  if (event.version < step_ - 1) {
     effects.push_back(GiveUp{"ps " + std::to_string(event.ps) + " has version " +
                              std::to_string(event.version) + " in step " + std::to_string(step_)});
     return;

@@ -1,5 +1,5 @@
 // What a ps of the exchange by chunks is sent: by one of its two workers, or, where the first byte
-// is even, by anybody.
+// is even, by anybody. From 128 on, the other one is a backup worker.
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -15,7 +15,7 @@ constexpr const char* token = "the attempt's secret";
 constexpr std::int64_t elements = 40;
 const std::vector<Range> chunks{{0, 16}, {16, 40}};
 
-std::unique_ptr<ChunkServer> small_ps(Mode mode) {
+std::unique_ptr<ChunkServer> small_ps(Mode mode, std::int64_t aggregate) {
   const bool is_sync = mode == Mode::sync;
   AlignedBuffer weights(elements);
   ChunkStore store({.chunks = chunks,
@@ -25,7 +25,8 @@ std::unique_ptr<ChunkServer> small_ps(Mode mode) {
                     .optimizer = {.kind = OptimizerKind::sgd},
                     .nodes = {{{0, 1}}, {is_sync ? Leaves{1, 2} : Leaves{0, 1}}},
                     .leaves = is_sync ? 2 : 1,
-                    .mode = mode},
+                    .mode = mode,
+                    .aggregate = aggregate},
                    weights, {});
   std::optional<PushTurns::Rules> turns;
   if (mode == Mode::async) turns = PushTurns::Rules{.pushes = 100, .max_staleness = {}};
@@ -35,16 +36,20 @@ std::unique_ptr<ChunkServer> small_ps(Mode mode) {
       std::move(listeners),
       {.token = token,
        .plan = 0,
-       .rules = {.mode = mode, .ranks = 2, .chunks = std::ssize(chunks)},
+       .rules = {.mode = mode,
+                 .ranks = 2,
+                 .chunks = std::ssize(chunks),
+                 .aggregate = aggregate},
        .start = {},
        .turns = turns,
+       .names_steps = aggregate > 0,
        .step_at = [](std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
        .on_snapshot = [](std::int64_t, const ChunkStore::Copy&) {}},
       std::move(store));
 }
 
-std::string hello() {
-  const std::string payload = encode_hello({.rank = 1, .plan = 0, .token = token});
+std::string hello(std::int64_t rank) {
+  const std::string payload = encode_hello({.rank = rank, .plan = 0, .token = token});
   const FrameHeaderBytes head = encode_header(
       {.kind = FrameKind::hello, .bytes = static_cast<std::uint32_t>(payload.size())});
   return std::string(reinterpret_cast<const char*>(head.data()), head.size()) + payload;
@@ -68,21 +73,43 @@ void ensure_it_lives(const ChunkServer& ps, Mode mode) {
   ENSURE((*link)->next().has_value());
 }
 
+// A worker that is named and sends nothing is waited for, so the other one may wait, too.
+void ensure_it_welcomes(const ChunkServer& ps) {
+  constexpr int patience_millis = 20'000;
+  const auto socket = StreamSocket::connect_tcp(
+      "127.0.0.1:0", ps.port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
+  ENSURE(socket.has_value());
+  std::string bytes = hello(0);
+  const iovec piece{bytes.data(), bytes.size()};
+  ENSURE(socket->send({&piece, 1}).has_value());
+  FrameHeaderBytes head{};
+  for (std::size_t come = 0; come < head.size();) {
+    pollfd waiting{.fd = socket->descriptor(), .events = POLLIN, .revents = 0};
+    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
+    const iovec place{head.data() + come, head.size() - come};
+    const auto more = socket->receive({&place, 1});
+    ENSURE(more.has_value());
+    come += *more;
+  }
+  ENSURE(decode_header(head)->kind == FrameKind::welcome);
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const Mode mode = data[0] % 4 < 2 ? Mode::sync : Mode::async;
-  const auto ps = small_ps(mode);
+  const bool has_backups = data[0] >= 128;
+  const Mode mode = data[0] % 4 < 2 || has_backups ? Mode::sync : Mode::async;
+  const auto ps = small_ps(mode, has_backups ? 1 : 0);
   const auto socket = StreamSocket::connect_tcp(
-      "127.0.0.1", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
-  if (!socket.has_value()) return 0;
+      "127.0.0.1:0", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
+  ENSURE(socket.has_value());
   const std::string bytes =
-      (data[0] % 2 == 1 ? hello() : std::string()).append(fuzz::text_of(data, size).substr(1));
+      (data[0] % 2 == 1 ? hello(1) : std::string()).append(fuzz::text_of(data, size).substr(1));
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
   socket->end_sending();
   fuzz::await_end(socket->descriptor());
-  ensure_it_lives(*ps, mode);
+  has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, mode);
   return 0;
 }
