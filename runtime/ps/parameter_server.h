@@ -10,8 +10,8 @@
 //   async  its own count. Each gradient makes a version, in the order of arrival at this chunk.
 //
 // Sync with backup workers: version s is made of the gradients of the ranks that ps 0 has named for
-// step s (StepNames). Others are dropped. A worker may be late by any number of steps:
-// where the version that it asks for is gone, it is sent the newest.
+// step s (StepNames). Those of other ranks are dropped. A worker may be late by any number of
+// steps: where the version that it asks for is gone, it is sent the newest.
 //
 // A gradient asks for the parameters that it, and in sync those of all others, have made. So a
 // worker that is not sure what has arrived sends again: what was taken is dropped, and answered.
