@@ -113,6 +113,7 @@ TEST_CASE("while it waits it goes after the newest that is named without it", "[
   exchange.step(ParametersCame{0, 1});
   CHECK(exchange.name({.step = 3, .ranks = {0, 2}}) ==
         Effects{HandNames{1}, AskParameters{0, 3, 0}});
+  CHECK(exchange.name({.step = 3, .ranks = {0, 2}}).empty());
   CHECK(exchange.name({.step = 2, .ranks = {0, 2}}).empty());
 }
 
