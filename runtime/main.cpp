@@ -17,7 +17,6 @@
 #include <thread>
 
 #include "runtime/math/cpu.h"
-#include "runtime/net/channel_options.h"
 #include "runtime/net/pin_malloc.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
@@ -149,7 +148,6 @@ int main(int argc, char** argv) {
     log_error("bad task.json", {{"file", argv[1]}, {"message", context.error().message}});
     return kBadTask;
   }
-  keep_grpc();  // after the signals are blocked: its threads take over what is blocked
   const int code = runtime::run(*context, signals.token());
   std::fflush(nullptr);
   std::_Exit(code);  // all is said and stored: nothing is gained by taking libraries down

@@ -49,6 +49,7 @@ trainyard_test(runtime/data APART DEPS runtime/data)
 # Under the thread sanitizer: without simulations, which have one thread; of jobs, some that together have all threads.
 trainyard_test(runtime/net GRPC APART DEPS runtime/net TIMEOUT 1800 COST 300 THREADS ~[protocol]~[backup_simulation])
 trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600)
+trainyard_test(runtime/rows GRPC APART DEPS runtime/net/rows TIMEOUT 600)
 trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes
 trainyard_test(api/http DEPS api/http TIMEOUT 900)

@@ -84,38 +84,21 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {
-    // What is final may leave while the rest of the same op is computed.
-    const bool splits = has_targets(step, Targets::variables) && has_targets(step, Targets::values);
-    run_backward(step, splits ? Targets::variables : Targets::all, feed, gradients);
+    // Who is told that a gradient is final may overwrite the variable: nothing reads it any more.
+    run_backward(step, feed, gradients);
     for (const std::size_t variable : step.final_variables) {
       if (on_final) on_final(variable);
     }
-    if (splits) run_backward(step, Targets::values, feed, gradients);
   }
 }
 
-bool Executor::is_target(const BackwardStep& step, std::size_t input, Targets targets) const {
-  if (!step.inputs[input]) return false;
-  const NodeId id = graph_.nodes()[step.node].inputs[input];
-  const bool is_variable = std::holds_alternative<VariableOp>(graph_.nodes()[id].op);
-  return targets == Targets::all || is_variable == (targets == Targets::variables);
-}
-
-bool Executor::has_targets(const BackwardStep& step, Targets targets) const {
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    if (is_target(step, i, targets)) return true;
-  }
-  return false;
-}
-
-void Executor::run_backward(const BackwardStep& step, Targets targets, const Feed& feed,
+void Executor::run_backward(const BackwardStep& step, const Feed& feed,
                             std::span<float> gradients) {
   const Node& node = graph_.nodes()[step.node];
   targets_.clear();
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    targets_.push_back(is_target(step, i, targets)
-                           ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
-                           : GradientTarget{});
+    targets_.push_back(step.inputs[i] ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
+                                      : GradientTarget{});
   }
   const Place& workspace = plan_.workspaces[step.node];
   kernels_.backward(

@@ -27,7 +27,7 @@ class Executor {
 
   // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the
   // whole arena, padding included). `on_final`, if any, is called with the number of each variable
-  // whose gradient is final.
+  // whose gradient is final, and which nothing reads any more.
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final);
 
@@ -39,12 +39,7 @@ class Executor {
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   std::span<const ConstTensor> gather_inputs(const Node& node);
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
-  // Which of a step's inputs receive their gradients.
-  enum class Targets { all, variables, values };
-  [[nodiscard]] bool is_target(const BackwardStep& step, std::size_t input, Targets targets) const;
-  [[nodiscard]] bool has_targets(const BackwardStep& step, Targets targets) const;
-  void run_backward(const BackwardStep& step, Targets targets, const Feed& feed,
-                    std::span<float> gradients);
+  void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients);
 
   Graph graph_;
   NodeId loss_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/core/backup_steps.h"
+#include "runtime/core/batch_sums.h"
 #include "runtime/core/heirs.h"
 #include "runtime/core/staleness.h"
 #include "runtime/core/told_clocks.h"
@@ -26,24 +27,6 @@
 namespace trainyard::runtime {
 
 // Of one batch or of several together.
-struct BatchSums {
-  std::int64_t examples = 0;
-  double loss_sum = 0;
-  std::int64_t correct = 0;
-  std::int64_t staleness = 0;  // async: updates between a push's base version and itself
-  StalenessCounts stale = {};  // async: the same of each push
-
-  BatchSums& operator+=(const BatchSums& more) {
-    examples += more.examples;
-    loss_sum += more.loss_sum;
-    correct += more.correct;
-    staleness += more.staleness;
-    stale += more.stale;
-    return *this;
-  }
-  bool operator==(const BatchSums&) const = default;
-};
-
 struct Push {
   std::int64_t rank = 0;
   std::int64_t step = 0;          // as VersionGate numbers them

@@ -3,9 +3,11 @@
 // The answer may be given later and on another thread.
 #pragma once
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -27,6 +29,10 @@ class GatedCall {
     // What to do with the message of a call, or nothing and why not.
     std::function<std::pair<const Handle*, grpc::Status>(const grpc::GenericServerContext&)> route;
     std::function<bool()> may_go_on;  // the queue still takes operations
+    // With a limit: a call whose message is not whole by then ends. The queue that its events are
+    // on.
+    grpc::CompletionQueue* queue = nullptr;
+    std::chrono::milliseconds message_limit{0};  // 0: none
   };
 
   // Waits for a call, and for the next when it has come, until no more are taken. `rules` outlive
@@ -49,9 +55,19 @@ class GatedCall {
     if (!rules_.may_go_on()) return end();
     if (handle_ == nullptr) return stream_.Finish(refusal, &done_);
     stream_.Read(&request_, &read_);
+    if (rules_.message_limit == rules_.message_limit.zero()) return;
+    alarm_is_set_ = true;
+    alarm_.Set(rules_.queue, std::chrono::system_clock::now() + rules_.message_limit, &late_);
+  }
+
+  void late(bool is_late) {
+    alarm_is_set_ = false;
+    if (has_ended_) return end();
+    if (is_late) context_.TryCancel();
   }
 
   void message_read(bool good) {
+    if (alarm_is_set_) alarm_.Cancel();
     if (!rules_.may_go_on()) return end();
     if (!good) return stream_.Finish(to_grpc(invalid("the call has no message")), &done_);
     (*handle_)(request_, [this](Result<grpc::ByteBuffer> reply) { answer(std::move(reply)); });
@@ -63,15 +79,23 @@ class GatedCall {
     stream_.WriteAndFinish(*reply, grpc::WriteOptions(), grpc::Status::OK, &done_);
   }
 
-  void end() { delete this; }
+  // The queue hands the alarm back, too.
+  void end() {
+    has_ended_ = true;
+    if (!alarm_is_set_) delete this;
+  }
 
   const Rules& rules_;
   const Handle* handle_ = nullptr;
   grpc::GenericServerContext context_;
   Stream stream_{&context_};
   grpc::ByteBuffer request_;
+  grpc::Alarm alarm_;
+  bool alarm_is_set_ = false;  // and has not come back
+  bool has_ended_ = false;
   Completion arrived_{[this](bool good) { arrived(good); }};
   Completion read_{[this](bool good) { message_read(good); }};
+  Completion late_{[this](bool good) { late(good); }};
   Completion done_{[this](bool) { end(); }};
 };
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/math/rows/bag_shares.h"
 #include "runtime/math/rows/row_gradients.h"
-#include "runtime/net/bag_shares.h"
 #include "runtime/net/params_channel.h"
 #include "runtime/net/raw_calls.h"
 #include "runtime/net/row_frame.h"

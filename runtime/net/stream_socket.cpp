@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <system_error>
@@ -159,6 +160,14 @@ class BesideBytes {
 bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
+
+int port_of(const std::string& address) {
+  int port = 0;
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return 0;
+  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  return port;
+}
 
 Result<StreamSocket> StreamSocket::listen_unix(const std::string& name) {
   TRY_ASSIGN(Descriptor socket, new_socket(AF_UNIX));

@@ -20,6 +20,9 @@ namespace trainyard::runtime {
 // At most so many pieces go into one call.
 constexpr std::size_t stream_pieces_max = 64;
 
+// Of "host:port"; 0, at which nobody listens, where there is none.
+int port_of(const std::string& address);
+
 class StreamSocket {
  public:
   using Clock = std::chrono::steady_clock;

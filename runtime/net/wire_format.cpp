@@ -26,9 +26,9 @@ std::int64_t sign_end(std::int64_t end) { return sign_byte(end - 1) + 1; }
 
 // The pieces of one encoded gradient that make the share, in the order of its ranges.
 void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& share,
-                Payload& payload) {
+                std::vector<std::span<const std::byte>>& pieces) {
   const auto add = [&](std::int64_t begin, std::int64_t end) {
-    payload.pieces.push_back(
+    pieces.push_back(
         encoded.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   };
   for (const Range& range : share.ranges) {
@@ -72,6 +72,18 @@ std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements) {
   return divide_up(arena_elements, onebit_block_elements) * onebit_block_bytes;
 }
 
+std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
+                                                       std::span<const std::byte> encoded,
+                                                       std::int64_t arena_elements,
+                                                       const Share& share, std::int64_t parts) {
+  std::vector<std::span<const std::byte>> pieces;
+  const auto each = static_cast<std::size_t>(encoded_bytes(wire, arena_elements));
+  for (std::int64_t part = 0; part < parts; ++part) {
+    add_pieces(wire, encoded.subspan(static_cast<std::size_t>(part) * each, each), share, pieces);
+  }
+  return pieces;
+}
+
 std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int64_t parts) {
   const std::int64_t encoded = divide_up(parts * encoded_bytes(wire, arena_elements), float_bytes);
   return wire == Wire::onebit ? encoded + parts * arena_elements : encoded;
@@ -79,13 +91,9 @@ std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int
 
 Payload push_payload(Wire wire, std::span<const float> memory, std::int64_t arena_elements,
                      const Share& share, std::int64_t parts, WithResiduals residuals) {
-  Payload payload;
-  const auto encoded = static_cast<std::size_t>(encoded_bytes(wire, arena_elements));
-  const auto bytes = std::as_bytes(memory);
-  for (std::int64_t part = 0; part < parts; ++part) {
-    add_pieces(wire, bytes.subspan(static_cast<std::size_t>(part) * encoded, encoded), share,
-               payload);
-  }
+  Payload payload{
+      .pieces = encoded_pieces(wire, std::as_bytes(memory), arena_elements, share, parts),
+      .owner = nullptr};
   if (residuals == WithResiduals::no) return payload;
   ENSURE(wire == Wire::onebit);
   const Payload behind = payload_of(memory.last(static_cast<std::size_t>(parts * arena_elements)),

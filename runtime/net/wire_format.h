@@ -27,6 +27,14 @@ std::int64_t gradient_bytes(Wire wire, const Share& share);
 // Bytes of one gradient of a whole arena, of which a share's payload is made.
 std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements);
 
+// Of `parts` such gradients that lie one after another, the pieces of each that make a share. With
+// onebit ranges begin at a multiple of 8, and of a block that a border cuts both sides have the
+// means.
+std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
+                                                       std::span<const std::byte> encoded,
+                                                       std::int64_t arena_elements,
+                                                       const Share& share, std::int64_t parts);
+
 // Floats that a worker's memory must have for its pushes: `parts` encoded gradients one after
 // another, then for onebit as many residuals.
 std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int64_t parts);

@@ -22,9 +22,12 @@ ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules
   taken.resize(ranks, 0);
   const Chunk chunk{.version = start.version,
                     .taken = std::move(taken),
-                    .in_copy = std::vector<bool>(ranks, false)};
+                    .in_copy = std::vector<bool>(ranks, false),
+                    .owes_residual = std::vector<bool>(ranks, false)};
   chunks_.assign(index_of(rules.chunks), chunk);
-  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()), .ready = {}});
+  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()),
+                                .ready = {},
+                                .sent = std::vector<std::int64_t>(chunks_.size(), start.version)});
   named_.step = start.version;
 }
 
@@ -92,6 +95,16 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   leave_copy(event.chunk, event.rank, effects);
 }
 
+void ParameterServer::take(const ResidualCame& event, Effects& effects) {
+  if (!workers_[index_of(event.rank)].is_there || !rules_.has_residuals) {
+    effects.push_back(RefuseWorker{event.rank, "it has no residual to send"});
+    return;
+  }
+  if (!would_take(event)) return;
+  chunks_[index_of(event.chunk)].owes_residual[index_of(event.rank)] = false;
+  save_if_whole(event.chunk, effects);
+}
+
 void ParameterServer::take(const RankEnded& event, Effects& effects) {
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
     if (event.snapshot != 0) begin_snapshot(index, event.snapshot, effects);
@@ -130,18 +143,42 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
   const std::int64_t index = *worker.ready.begin();
   worker.ready.erase(worker.ready.begin());
   const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
-  const std::int64_t newest = version_of(index);
-  const bool is_kept = rules_.mode == Mode::sync && owed + 1 >= newest;
-  return ChunkToSend{index, is_kept ? owed : newest};
+  const Chunk& chunk = chunks_[index_of(index)];
+  const bool is_kept = rules_.mode == Mode::sync && owed >= chunk.version - 1;
+  const std::int64_t version = is_kept ? owed : chunk.version;
+  worker.sent[index_of(index)] = version;
+  return ChunkToSend{index, version, chunk.owes_residual[index_of(rank)] ? chunk.copied : 0};
 }
 
 std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
   return chunks_.at(index_of(chunk)).version;
 }
 
+std::int64_t ParameterServer::version() const {
+  if (chunks_.empty()) return 0;
+  return std::ranges::min_element(chunks_, {}, &Chunk::version)->version;
+}
+
+std::vector<std::int64_t> ParameterServer::rank_steps() const {
+  if (chunks_.empty()) return {};
+  std::vector<std::int64_t> steps = chunks_.front().taken;
+  for (const Chunk& chunk : chunks_) {
+    for (std::size_t rank = 0; rank < steps.size(); ++rank) {
+      steps[rank] = std::min(steps[rank], chunk.taken[rank]);
+    }
+  }
+  return steps;
+}
+
 bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const {
   const Chunk& asked = chunks_.at(index_of(chunk));
   return step == next_step(asked, rank) && step > asked.taken.at(index_of(rank));
+}
+
+bool ParameterServer::would_take(const ResidualCame& residual) const {
+  if (residual.chunk < 0 || residual.chunk >= rules_.chunks) return false;
+  const Chunk& chunk = chunks_[index_of(residual.chunk)];
+  return chunk.copied == residual.snapshot && chunk.owes_residual.at(index_of(residual.rank));
 }
 
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
@@ -157,6 +194,10 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
     return step_and_chunk(event) + " is long made";
   }
   const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
+  if (!is_known && chunk.owes_residual[index_of(event.rank)]) {
+    return step_and_chunk(event) + " comes before the residual of snapshot " +
+           std::to_string(chunk.copied);
+  }
   if (event.snapshot == 0 || is_known) return std::nullopt;
   const bool misnamed =
       rules_.mode == Mode::sync && (event.snapshot != event.step || has_backups());
@@ -229,13 +270,25 @@ void ParameterServer::update_if_named_are_in(std::int64_t index, Effects& effect
 void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks,
                              Effects& effects) {
   Chunk& chunk = chunks_[index_of(index)];
+  const std::size_t first = index_of(ranks.front());
+  const bool is_async = rules_.mode == Mode::async;
+  const bool updates_copy = is_async && chunk.in_copy[first];
+  if (updates_copy) {
+    ++chunk.copy_version;
+    chunk.copy_steps[first] = chunk.taken[first];
+  }
+  const std::int64_t staleness =
+      is_async ? chunk.version - workers_[first].sent[index_of(index)] : 0;
   ++chunk.version;
   chunk.came = 0;
-  const bool updates_copy = rules_.mode == Mode::async && chunk.in_copy[index_of(ranks.front())];
-  effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy});
-  if (rules_.mode == Mode::sync && chunk.snapshot == chunk.version) {
+  effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy, staleness});
+  if (!is_async && chunk.snapshot == chunk.version) {
     effects.push_back(CopyChunk{index, chunk.snapshot});
-    effects.push_back(SaveCopy{index, chunk.snapshot});
+    chunk.copied = chunk.snapshot;
+    chunk.owes_residual.assign(workers_.size(), rules_.has_residuals);
+    chunk.copy_version = chunk.version;
+    chunk.copy_steps = chunk.taken;
+    save_if_whole(index, effects);
   }
   for (Worker& worker : workers_) {
     const auto& owed = worker.owed[index_of(index)];
@@ -249,9 +302,13 @@ void ParameterServer::begin_snapshot(std::int64_t index, std::int64_t snapshot, 
   Chunk& chunk = chunks_[index_of(index)];
   if (chunk.snapshot >= snapshot) return;
   chunk.snapshot = snapshot;
+  chunk.copied = snapshot;
+  chunk.owes_residual.assign(workers_.size(), false);
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
     chunk.in_copy[rank] = !workers_[rank].has_ended;
   }
+  chunk.copy_version = chunk.version;
+  chunk.copy_steps = chunk.taken;
   effects.push_back(CopyChunk{index, snapshot});
 }
 
@@ -259,8 +316,17 @@ void ParameterServer::leave_copy(std::int64_t index, std::int64_t rank, Effects&
   Chunk& chunk = chunks_[index_of(index)];
   if (!chunk.in_copy[index_of(rank)]) return;
   chunk.in_copy[index_of(rank)] = false;
-  if (std::ranges::find(chunk.in_copy, true) != chunk.in_copy.end()) return;
-  effects.push_back(SaveCopy{index, chunk.snapshot});
+  chunk.owes_residual[index_of(rank)] = rules_.has_residuals;
+  save_if_whole(index, effects);
+}
+
+void ParameterServer::save_if_whole(std::int64_t index, Effects& effects) const {
+  const Chunk& chunk = chunks_[index_of(index)];
+  const auto is_any = [](const std::vector<bool>& ranks) {
+    return std::ranges::find(ranks, true) != ranks.end();
+  };
+  if (is_any(chunk.in_copy) || is_any(chunk.owes_residual)) return;
+  effects.push_back(SaveCopy{index, chunk.copied, chunk.copy_version, chunk.copy_steps});
 }
 
 void ParameterServer::owe(std::int64_t rank, std::int64_t chunk, std::int64_t version) {

@@ -45,6 +45,8 @@ struct UpdateChunk {
   std::int64_t version = 0;
   std::vector<std::int64_t> ranks;  // ascending
   bool updates_copy = false;        // and the copy that CopyChunk made, with the same gradient
+  // Async: versions that were made of the chunk since the one that the gradient was computed from.
+  std::int64_t staleness = 0;
   bool operator==(const UpdateChunk&) const = default;
 };
 // Weights and slots as they are now are the chunk's copy for the snapshot. Nothing needs to be
@@ -54,10 +56,12 @@ struct CopyChunk {
   std::int64_t snapshot = 0;
   bool operator==(const CopyChunk&) const = default;
 };
-// The copy is what the snapshot is to hold of the chunk.
+// The copy is what the snapshot is to hold of the chunk, and all residuals of it have come.
 struct SaveCopy {
   std::int64_t chunk = 0;
   std::int64_t snapshot = 0;
+  std::int64_t version = 0;                   // of the copy: the updates in it
+  std::vector<std::int64_t> rank_steps = {};  // by rank: its newest step in it
   bool operator==(const SaveCopy&) const = default;
 };
 // The gradient that has just come is not needed.
@@ -95,6 +99,13 @@ struct RankEnded {
   std::int64_t rank = 0;
   std::int64_t snapshot = 0;  // not 0: it was to mark this one with a gradient
 };
+// What the encoding of the rank's gradients has lost of this chunk, as the snapshot is to hold it:
+// the answer to parameters that asked for it.
+struct ResidualCame {
+  std::int64_t rank = 0;
+  std::int64_t chunk = 0;
+  std::int64_t snapshot = 0;
+};
 // All chunks of the share are to be sent. Sync: of just this version. Async: the newest, each as
 // soon as it is of this version or newer. With backup workers: of this version, or the newest where
 // it is gone.
@@ -109,8 +120,8 @@ struct StepNamed {
   std::int64_t rank = 0;
   NamedStep named;
 };
-using PsEvent =
-    std::variant<WorkerJoined, WorkerLeft, GradientCame, RankEnded, ParametersAsked, StepNamed>;
+using PsEvent = std::variant<WorkerJoined, WorkerLeft, GradientCame, ResidualCame, RankEnded,
+                             ParametersAsked, StepNamed>;
 
 class ParameterServer {
  public:
@@ -118,6 +129,8 @@ class ParameterServer {
     Mode mode = Mode::sync;
     std::int64_t ranks = 1;
     std::int64_t chunks = 1;  // of this server's share
+    // What gradients lose on the way is kept by their ranks, and by snapshots.
+    bool has_residuals = false;
     // Sync with backup workers: so many named ranks make a step. 0: all do, and nobody is named.
     std::int64_t aggregate = 0;
   };
@@ -135,6 +148,9 @@ class ParameterServer {
   struct ChunkToSend {
     std::int64_t chunk = 0;
     std::int64_t version = 0;  // sync: the newest, or the one before; async: the newest
+    // Not 0: for which the rank is asked for its residual, as it is once these have come and before
+    // it sends its next gradient of the chunk.
+    std::int64_t snapshot = 0;
     bool operator==(const ChunkToSend&) const = default;
   };
   // What the worker's next forward pass reads first; it counts as sent. Nothing: it is owed nothing
@@ -142,8 +158,18 @@ class ParameterServer {
   std::optional<ChunkToSend> next_to_send(std::int64_t rank);
 
   [[nodiscard]] std::int64_t version_of(std::int64_t chunk) const;
+  // The newest step of the rank whose gradient the chunk has taken.
+  [[nodiscard]] std::int64_t taken(std::int64_t rank, std::int64_t chunk) const {
+    return chunks_.at(static_cast<std::size_t>(chunk)).taken.at(static_cast<std::size_t>(rank));
+  }
+  // Of the chunk that is furthest behind.
+  [[nodiscard]] std::int64_t version() const;
+  // By rank: the newest step whose gradient every chunk has taken.
+  [[nodiscard]] std::vector<std::int64_t> rank_steps() const;
   // Whether such a gradient of a worker that is there would be kept, not dropped or refused.
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const;
+  // The same of a residual.
+  [[nodiscard]] bool would_take(const ResidualCame& residual) const;
 
  private:
   struct Chunk {
@@ -152,18 +178,24 @@ class ParameterServer {
     std::int64_t came = 0;            // sync: gradients of the next version
     std::int64_t snapshot = 0;        // the newest that has begun here
     std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
+    std::int64_t copied = 0;                    // the snapshot that its copy is for
+    std::vector<bool> owes_residual;            // to it, by rank
+    std::int64_t copy_version = 0;              // updates in the copy
+    std::vector<std::int64_t> copy_steps = {};  // by rank, the newest step in it
   };
   struct Worker {
     bool is_there = false;
     bool has_ended = false;
     std::vector<std::optional<std::int64_t>> owed;  // by chunk: this version (async: or newer)
     std::set<std::int64_t> ready;                   // chunks that are owed, and made
+    std::vector<std::int64_t> sent;                 // by chunk: the version that it has had last
   };
   using Effects = std::vector<PsEffect>;
 
   void take(const WorkerJoined& event, Effects& effects);
   void take(const WorkerLeft& event, Effects& effects);
   void take(const GradientCame& event, Effects& effects);
+  void take(const ResidualCame& event, Effects& effects);
   void take(const RankEnded& event, Effects& effects);
   void take(const ParametersAsked& event, Effects& effects);
   void take(const StepNamed& event, Effects& effects);
@@ -179,6 +211,7 @@ class ParameterServer {
   void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
   void begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects);
   void leave_copy(std::int64_t index, std::int64_t rank, Effects& effects);
+  void save_if_whole(std::int64_t index, Effects& effects) const;
   void owe(std::int64_t rank, std::int64_t chunk, std::int64_t version);
   void forget_debts(Worker& worker);
 

@@ -40,6 +40,7 @@ std::vector<Turn> PushTurns::ask(std::int64_t rank, std::int64_t step) {
 }
 
 bool PushTurns::may_push(const Rank& rank) const {
+  if (is_last_ && rank.marked >= snapshot_) return false;
   if (!rules_.max_staleness) return true;
   const auto pushed = [](const Rank& one) {
     return std::max(one.asked - 1, one.first) - one.first;

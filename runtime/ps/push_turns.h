@@ -38,8 +38,14 @@ class PushTurns {
   // Whom to tell what now. Nobody, where the step cannot be the rank's next, nor its newest.
   std::vector<Turn> ask(std::int64_t rank, std::int64_t step);
 
-  // The next turn of every rank marks this snapshot, which is newer than those before.
-  void begin_snapshot(std::int64_t snapshot) { snapshot_ = snapshot; }
+  // The next turn of every rank marks this snapshot, which is newer than those before. `last`: who
+  // has marked it gets no turn any more; not where staleness is bounded, since who waits for a
+  // slower one could not mark it.
+  enum class Then { goes_on, last };
+  void begin_snapshot(std::int64_t snapshot, Then then = Then::goes_on) {
+    snapshot_ = snapshot;
+    is_last_ = then == Then::last && !rules_.max_staleness;
+  }
 
  private:
   // A process that takes another's place asks again from where that one's pushes are everywhere: it
@@ -60,6 +66,7 @@ class PushTurns {
   Rules rules_;
   std::vector<Rank> ranks_;
   std::int64_t snapshot_ = 0;
+  bool is_last_ = false;
 };
 
 }  // namespace trainyard::runtime

@@ -28,40 +28,37 @@ std::optional<std::int64_t> step_of(std::string_view folder) {
 
 bool reads_back(const JobSpec& spec) {
   const bool others_go_on = step_mode(spec) == Mode::async || has_backup_workers(spec);
-  return others_go_on && training_replicas(spec) > 1 && spec.checkpoint.keep_best > 0 &&
-         !has_embedding_table(spec);
+  return others_go_on && spec.checkpoint.keep_best > 0 && !has_embedding_table(spec);
 }
 
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index) {
-  const auto write = [&task, &plan, index](const Snapshot& snapshot) -> Result<ArtifactFile> {
+  const auto write = [&task, &plan, index](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
     std::vector<std::span<const float>> slots;
-    for (const AlignedBuffer& slot : *snapshot.slots) slots.push_back(slot.span());
+    for (const AlignedBuffer& slot : snapshot.slots) slots.push_back(slot.span());
     std::vector<ResidualView> residuals;
-    for (const auto& each : snapshot.residuals) {
-      residuals.push_back({.leaf = each->leaf, .values = each->values.span()});
+    for (const auto& [leaf, values] : snapshot.residuals) {
+      residuals.push_back({.leaf = leaf, .values = values.span()});
     }
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));
     TRY_ASSIGN(ArtifactFile file, write_shard(task.context.folder, name,
                                               {.variables = plan.model.variables(),
                                                .share = plan.shares[index],
-                                               .weights = snapshot.weights->span(),
+                                               .weights = snapshot.weights.span(),
                                                .slot_names = plan.slot_names,
                                                .slots = slots,
-                                               .residuals = residuals,
-                                               .rows = snapshot.rows ? &*snapshot.rows : nullptr}));
+                                               .residuals = residuals}));
     TRY(task.events.append(ShardEvent{.step = snapshot.step,
                                       .file = file,
                                       .version = snapshot.version,
-                                      .rank_steps = snapshot.rank_steps,
-                                      .lost_updates = snapshot.lost}));
+                                      .rank_steps = snapshot.rank_steps}));
     log_info("shard saved", {{"step", snapshot.step}, {"bytes", file.bytes}});
     return file;
   };
   const auto keep_only = [&task](const std::vector<std::int64_t>& steps) {
     keep_only_steps(task.context, steps);
   };
-  return {.write = write, .keep_only = keep_only, .keeps_weights = reads_back(task.context.spec)};
+  return {.write = write, .keep_only = keep_only, .keeps_newest = reads_back(task.context.spec)};
 }
 
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps) {

@@ -1,7 +1,7 @@
 // The checkpoint files of one task: its shard of each step, and which of them stay.
 #pragma once
 
-#include "runtime/net/snapshot_desk.h"
+#include "runtime/net/chunks/snapshot_writer.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/task.h"
 

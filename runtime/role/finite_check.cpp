@@ -6,17 +6,21 @@
 #include "runtime/math/wire/onebit.h"
 
 namespace trainyard::runtime {
+namespace {
 
-Status check_finite(const Task& task, const Contribution& contribution) {
-  const auto refuse = [&](const std::string& what) {
-    return task.cause.of(Reason::nan_loss, Status(invalid("the " + what + " of step " +
-                                                          std::to_string(contribution.step) +
-                                                          " is not a finite number")));
-  };
-  if (!std::isfinite(contribution.sums.loss_sum)) return refuse("loss");
-  const bool exact = task.context.spec.training.wire == Wire::float32;
-  if (!exact && !all_finite(contribution.gradient->span())) return refuse("gradient");
-  return ok();
+Status refuse(const Task& task, const std::string& what, std::int64_t step) {
+  const std::string of = "the " + what + " of step " + std::to_string(step);
+  return task.cause.of(Reason::nan_loss, Status(invalid(of + " is not a finite number")));
+}
+
+}  // namespace
+
+Status check_loss(const Task& task, std::int64_t step, double loss_sum) {
+  return std::isfinite(loss_sum) ? ok() : refuse(task, "loss", step);
+}
+
+Status check_gradient(const Task& task, std::int64_t step, std::span<const float> gradient) {
+  return all_finite(gradient) ? ok() : refuse(task, "gradient", step);
 }
 
 }  // namespace trainyard::runtime

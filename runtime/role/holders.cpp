@@ -39,9 +39,8 @@ std::string routes_of(const JobSpec& spec, const std::vector<std::string>& trans
   for (std::size_t i = 0; i < transports.size(); ++i) {
     words += (i == 0 ? "" : ", ") + names.at(i) + " by " + transports[i];
   }
-  if (spec.training.wire != Wire::float32) {
-    words += ", in " + std::string(find_name(wire_names, spec.training.wire));
-  }
+  const WireSpec& wire = spec.training.wire;
+  if (wire != WireSpec{}) words += (word_of(wire) ? ", in " : ", ") + wire_in_words(wire);
   return words;
 }
 

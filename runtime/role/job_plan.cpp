@@ -10,12 +10,18 @@
 #include "runtime/files/row_tensors.h"
 #include "runtime/files/shard_file.h"
 #include "runtime/net/payload.h"
+#include "runtime/net/wire_format.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
+#include "schemas/files/sha256.h"
 #include "schemas/types/task_context.h"
 
 namespace trainyard::runtime {
 namespace {
+
+// Small enough that both ways of a slow line are busy at once, and that a sum stays in the cache;
+// bits do not depend on it.
+constexpr std::int64_t chunk_elements_max = 64 << 10;
 
 OptimizerKind kind_of(OptimizerName name) {
   switch (name) {
@@ -81,11 +87,6 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
                  {"leaves", plan.leaves},
                  {"message", "the checkpoint has none of just these gradients"}});
   }
-  LeafResiduals residuals;
-  for (AlignedBuffer& values : restored.residuals) {
-    residuals.push_back(std::make_shared<const LeafResidual>(
-        LeafResidual{.leaf = std::ssize(residuals), .values = std::move(values)}));
-  }
   auto rows = empty_table(context.spec.training.seed, plan);
   if (rows) {
     TRY(restore_rows({.folder = restore.folder,
@@ -95,11 +96,15 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
                       .owners = std::ssize(plan.shares)},
                      *rows));
   }
-  return StartingShare{.shard = ParameterShard(plan.optimizer, std::move(restored.weights),
-                                               std::move(restored.slots)),
-                       .start = {.version = version,
-                                 .rank_steps = manifest.worker_steps,
-                                 .residuals = std::move(residuals)},
+  std::map<std::int64_t, AlignedBuffer> residuals;
+  for (AlignedBuffer& values : restored.residuals) {
+    residuals.emplace(std::ssize(residuals), std::move(values));
+  }
+  return StartingShare{.version = version,
+                       .rank_steps = manifest.worker_steps,
+                       .weights = std::move(restored.weights),
+                       .slots = std::move(restored.slots),
+                       .residuals = std::move(residuals),
                        .rows = std::move(rows)};
 }
 
@@ -111,32 +116,44 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
   PayloadReader(payload_of(arena.span(), share)).read(weights.span());
   std::vector<AlignedBuffer> slots;
   for (std::size_t i = 0; i < plan.slot_names.size(); ++i) slots.emplace_back(weights.size());
-  return {.shard = ParameterShard(plan.optimizer, std::move(weights), std::move(slots)),
-          .start = {},
-          .rows = empty_table(seed, plan)};
+  return {
+      .weights = std::move(weights), .slots = std::move(slots), .rows = empty_table(seed, plan)};
 }
 
 }  // namespace
 
-Aggregator::Rules JobPlan::rules(const JobSpec& spec, std::size_t index) const {
-  using enum BackupSteps::Part;
-  std::optional<BackupSteps::Rules> backups;
-  if (has_backups()) {
-    backups = {.part = shares.size() == 1 ? alone
-                       : index == 0       ? leads
-                                          : follows,
-               .ranks = ranks,
-               .aggregate = aggregate,
-               .max_steps = max_steps};
+std::vector<ArenaChunk> JobPlan::chunks() const { return cut_chunks(shares, chunk_elements_max); }
+
+Leaves JobPlan::leaves_of_rank(std::int64_t rank) const {
+  if (mode == Mode::async) return {rank, rank + 1};
+  return leaves_of(rank, ranks, leaves);
+}
+
+std::vector<Leaves> JobPlan::nodes_of_rank(std::int64_t rank) const {
+  const Leaves owned = leaves_of_rank(rank);
+  if (mode == Mode::async) return {owned};
+  return sent_nodes(push, owned, leaves);
+}
+
+float JobPlan::gradient_scale() const {
+  const std::int64_t gradients = mode == Mode::async ? 1 : has_backups() ? aggregate : leaves;
+  return 1.0F / static_cast<float>(leaf_examples * gradients);
+}
+
+std::uint64_t JobPlan::hash() const {
+  std::string text;
+  const auto add = [&text](std::int64_t number) { text += std::to_string(number) + ","; };
+  for (const std::int64_t number :
+       {static_cast<std::int64_t>(mode), static_cast<std::int64_t>(push),
+        static_cast<std::int64_t>(pull), ranks, leaves, max_steps}) {
+    add(number);
   }
-  return {.gate = {.mode = step_mode(spec), .ranks = ranks, .max_steps = max_steps},
-          .leaves = step_mode(spec) == Mode::sync ? leaves : 0,
-          .max_staleness = spec.training.max_staleness,
-          .staleness_scaling = spec.training.staleness_scaling,
-          .optimizer = spec.training.optimizer,
-          .wire = wire,
-          .share = {},
-          .backups = backups};
+  for (const ArenaChunk& chunk : chunks()) {
+    add(chunk.range.begin);
+    add(chunk.holder);
+  }
+  add(model.arena_elements());
+  return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size) {
@@ -145,12 +162,15 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),
                .slot_names = {},
+               .mode = step_mode(spec),
                .ranks = training_replicas(spec),
                .aggregate = has_backup_workers(spec) ? spec.training.replicas_to_aggregate
                                                      : training_replicas(spec),
                .leaves = step_leaves(spec),
+               .leaf_examples = leaf_examples(spec.training),
                .max_steps = step_count(spec, data.train_examples),
-               .wire = spec.training.wire};
+               .push = spec.training.wire.push,
+               .pull = spec.training.wire.pull};
   ENSURE((plan.model.rows().width() > 0) == has_embedding_table(spec));
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));
@@ -158,16 +178,6 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
     plan.slot_names.emplace_back(name);
   }
   return plan;
-}
-
-Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan) {
-  std::vector<std::int64_t> steps;
-  if (context.restore) {
-    TRY_ASSIGN(const Manifest manifest, read_manifest(*context.restore));
-    steps = manifest.worker_steps;
-  }
-  steps.resize(static_cast<std::size_t>(plan.ranks));
-  return steps;
 }
 
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,

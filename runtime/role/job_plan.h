@@ -3,16 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/core/arena_layout.h"
+#include "runtime/core/reduction_tree.h"
 #include "runtime/data/dataset.h"
+#include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/math/rows/row_table.h"
 #include "runtime/model/model.h"
-#include "runtime/net/aggregator.h"
 #include "runtime/role/failure_cause.h"
 #include "schemas/types/task_context.h"
 
@@ -23,17 +27,27 @@ struct JobPlan {
   std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
   std::vector<std::string> slot_names;
+  Mode mode = Mode::sync;
   std::int64_t ranks = 1;      // tasks that compute gradients
   std::int64_t aggregate = 1;  // contributions of ranks that a sync step waits for
   std::int64_t leaves = 1;     // gradients that a sync step adds up; async: one for each rank
+  std::int64_t leaf_examples = 1;
   std::int64_t max_steps = 1;
-  Wire wire = Wire::float32;
+  Wire push = Wire::float32;
+  Wire pull = Wire::float32;
 
   // Leaves whose encoding has a residual; 0 where none has.
-  [[nodiscard]] std::int64_t residual_leaves() const { return wire == Wire::onebit ? leaves : 0; }
+  [[nodiscard]] std::int64_t residual_leaves() const { return push == Wire::onebit ? leaves : 0; }
   [[nodiscard]] bool has_backups() const { return aggregate < ranks; }
-  // Of the task that holds share `index`.
-  [[nodiscard]] Aggregator::Rules rules(const JobSpec& spec, std::size_t index) const;
+  // The pieces in which the arena travels.
+  [[nodiscard]] std::vector<ArenaChunk> chunks() const;
+  // The leaves of the reduction tree whose gradients a rank computes, and the nodes that it sends.
+  [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
+  [[nodiscard]] std::vector<Leaves> nodes_of_rank(std::int64_t rank) const;
+  // What the sum of a step is multiplied by to be the mean of its examples.
+  [[nodiscard]] float gradient_scale() const;
+  // Of all that tasks have to agree on to understand each other's bytes.
+  [[nodiscard]] std::uint64_t hash() const;
 };
 
 // `batch_size` is the largest batch that the model is to be given.
@@ -42,8 +56,11 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
 // A share of the parameters to start with: from the checkpoint where there is one, else from the
 // seed.
 struct StartingShare {
-  ParameterShard shard;
-  Aggregator::Start start;
+  std::int64_t version = 0;
+  std::vector<std::int64_t> rank_steps = {};  // async: the newest step of each rank in it
+  AlignedBuffer weights;                      // the share's ranges, one after another
+  std::vector<AlignedBuffer> slots;
+  std::map<std::int64_t, AlignedBuffer> residuals = {};  // by leaf
   std::optional<RowTable> rows{};  // of the embedding table, where the model has one
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
@@ -51,11 +68,5 @@ Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& 
 // The same, and why a task fails without it: its checkpoint is lost, or of another model or
 // optimizer, which it will always be.
 Result<StartingShare> with_cause(Result<StartingShare> share, FailureCause& cause);
-// Async: its rank_steps alone, one for each rank.
-Result<std::vector<std::int64_t>> starting_steps(const TaskContext& context, const JobPlan& plan);
-// The same of a ps whose process died and was started again alone: from the newest shard that it
-// has itself made durable, where there is one that is whole.
-Result<StartingShare> returned_share(const TaskContext& context, const JobPlan& plan,
-                                     std::size_t index);
 
 }  // namespace trainyard::runtime

@@ -7,12 +7,9 @@
 
 namespace trainyard::runtime {
 
-void Progress::add(const Pulled& pulled) {
-  sums_ += pulled.sums;
-  lost_ = std::max(lost_, pulled.lost_updates);
-  if (pulled.traffic.sent == 0) return;
-  traffic_ += pulled.traffic;
-  ++pushes_;
+void Progress::add(const StepExchange::News& news) {
+  sums_ += news.sums;
+  traffic_ += news.traffic;
 }
 
 std::map<std::string, double> Progress::take(std::int64_t version) {
@@ -32,12 +29,12 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   stale_ += sums_.stale;
   if (kind_.staleness) add_staleness(values, version - version_);
 
-  if (pushes_ > 0) {
-    const auto pushes = static_cast<double>(pushes_);
-    values["wire_bytes_sent_per_step"] = static_cast<double>(traffic_.sent) / pushes;
-    values["wire_bytes_received_per_step"] = static_cast<double>(traffic_.received) / pushes;
+  if (own_steps_ > 0 && traffic_.sent > 0) {
+    const auto steps = static_cast<double>(own_steps_);
+    values["wire_bytes_sent_per_step"] = static_cast<double>(traffic_.sent) / steps;
+    values["wire_bytes_received_per_step"] = static_cast<double>(traffic_.received) / steps;
     if (traffic_.pooled > 0) {
-      values["pooled_lookups_per_step"] = static_cast<double>(traffic_.pooled) / pushes;
+      values["pooled_lookups_per_step"] = static_cast<double>(traffic_.pooled) / steps;
     }
   }
   if (own_steps_ > 0) {
@@ -47,18 +44,13 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["push_seconds"] = mean(times_.push);
     values["wait_seconds"] = mean(times_.wait);
     values["pull_seconds"] = mean(times_.pull);
-    values["apply_seconds"] = mean(times_.apply);
   }
 
   if (!kind_.trainers.empty()) add_dropped(values);
 
-  const std::int64_t lost = lost_;
-  if (lost > 0) values["lost_updates"] = static_cast<double>(lost);
-
   const StalenessCounts stale = stale_;
   std::vector<std::int64_t> dropped = std::move(dropped_);
   *this = Progress(kind_, version);
-  lost_ = lost;
   dropped_ = std::move(dropped);
   stale_ = stale;
   return values;

@@ -26,7 +26,7 @@ class Progress {
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
-  void add(const Pulled& pulled);
+  void add(const StepExchange::News& news);
   // Contributions that came too late, by rank, in all; empty: not known now.
   void set_dropped(std::vector<std::int64_t> dropped) {
     if (!dropped.empty()) dropped_ = std::move(dropped);
@@ -48,9 +48,7 @@ class Progress {
   StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
   std::vector<std::int64_t> dropped_;  // by rank
-  std::int64_t lost_ = 0;              // updates, with ps that died
-  Traffic traffic_;                    // of this worker's own pushes
-  std::int64_t pushes_ = 0;
+  StepExchange::Traffic traffic_;      // of this worker's own steps
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_
   std::int64_t version_;

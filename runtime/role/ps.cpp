@@ -6,8 +6,7 @@ namespace trainyard::runtime {
 
 Result<TaskEnd> run_ps(const Task& task) {
   const TaskContext& context = task.context;
-  TRY(task.phase(PhaseEvent::Phase::starting,
-                 is_started_again(task) ? "its process died and was started again" : ""));
+  TRY(task.phase(PhaseEvent::Phase::starting));
   const JobSpec& spec = context.spec;
   const auto examples = spec.training.epochs ? ExampleCount::needed : ExampleCount::unneeded;
   TRY_ASSIGN(const DatasetShape data,
@@ -17,15 +16,11 @@ Result<TaskEnd> run_ps(const Task& task) {
   const auto index = static_cast<std::size_t>(context.key.index);
   TRY_ASSIGN(const auto server, open_share(task, plan, index));
   TRY(task.phase(PhaseEvent::Phase::running));
-  TRY_ASSIGN(const PsServer::Ended ended,
-             task.cause.of(Reason::peer_lost, server->serve(task.stop)));
-  const std::vector<std::int64_t> dropped = server->dropped();
-  std::int64_t rank = 0;
-  for (const std::int64_t count : dropped) {
-    log_info("contributions dropped", {{"rank", rank++}, {"count", count}});
-  }
+  TRY_ASSIGN(const ChunkServer::Ended ended,
+             task.cause.of(Reason::peer_lost, server->await_end(task.stop)));
+  log_info("ps ends", {{"version", server->version()}});
   TRY(task.phase(PhaseEvent::Phase::finishing));
-  return ended == PsServer::Ended::finished ? TaskEnd::completed : TaskEnd::stopped;
+  return ended == ChunkServer::Ended::finished ? TaskEnd::completed : TaskEnd::stopped;
 }
 
 }  // namespace trainyard::runtime

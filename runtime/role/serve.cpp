@@ -1,93 +1,116 @@
 #include "runtime/role/serve.h"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "runtime/net/channel_options.h"
-#include "runtime/net/wire_format.h"
+#include "runtime/core/schedule.h"
+#include "runtime/core/staleness.h"
 #include "runtime/role/checkpoint_files.h"
-#include "runtime/role/heir.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
 
-// While a ps of a sync job updates, its workers wait: what they compute on is free where they are
-// on its host. In async, and where workers update their own shares, it is not.
-void share_out(ParameterShard& shard, const JobSpec& spec) {
-  constexpr std::int64_t kElementsMin = 1 << 20;
-  constexpr unsigned kThreadsMax = 4;  // memory's speed is reached with fewer
-  const bool workers_wait =
-      step_mode(spec) == Mode::sync && spec.training.strategy == Strategy::parameter_server;
-  if (!workers_wait || shard.elements() < kElementsMin) return;
-  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kThreadsMax);
-  shard.share_out(std::make_unique<ThreadTeam>(static_cast<int>(threads)));
+// A connection that is cut is made again at once; of a process that is started again the peers hear
+// later.
+constexpr Millis reconnect_limit = seconds(10);
+constexpr Millis no_worker_limit = seconds(30);
+// In async the last step may be made before a slow starter has connected.
+constexpr Millis late_worker_limit = seconds(60);
+
+Attendance::Limits limits_of(const TaskContext& context) {
+  // A worker reads or draws its data before it calls: that may take as long as the job allows.
+  const Millis patience = seconds(context.spec.run_policy.no_progress_timeout_seconds);
+  const bool waits = comes_back(context, Role::worker);
+  return {.first_worker = patience,
+          .no_worker = no_worker_limit,
+          .return_of_one = waits ? patience : reconnect_limit,
+          .late_worker = late_worker_limit};
 }
 
-// An heir gives a rank's gradients in one message, whatever the transport.
-bool fits_message(const JobSpec& spec, const JobPlan& plan, const Share& share) {
-  std::int64_t parts = 0;
-  for (std::int64_t rank = 0; rank < plan.ranks; ++rank) {
-    parts = std::max<std::int64_t>(parts, std::ssize(nodes_of_rank(spec, plan, rank)));
+ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index) {
+  ChunkStore::Rules rules{.chunks = {},
+                          .arena_elements = plan.model.arena_elements(),
+                          .push = plan.push,
+                          .pull = plan.pull,
+                          .exact_from = plan.max_steps,
+                          .optimizer = plan.optimizer,
+                          .nodes = {},
+                          .leaves = plan.mode == Mode::sync ? plan.leaves : 1,
+                          .mode = plan.mode};
+  for (const ArenaChunk& chunk : plan.chunks()) {
+    if (chunk.holder == static_cast<std::int64_t>(index)) rules.chunks.push_back(chunk.range);
   }
-  return parts * gradient_bytes(plan.wire, share) <= message_tensor_bytes_max;
+  for (std::int64_t rank = 0; rank < plan.ranks; ++rank) {
+    rules.nodes.push_back(plan.mode == Mode::sync ? plan.nodes_of_rank(rank)
+                                                  : std::vector<Leaves>{{0, 1}});
+  }
+  return rules;
+}
+
+auto step_rule(const TaskContext& context, const JobPlan& plan) {
+  return [&training = context.spec.training, max_steps = plan.max_steps,
+          scale = plan.gradient_scale()](std::int64_t version, std::int64_t staleness) {
+    return ChunkStore::Step{
+        .learning_rate = learning_rate_at(training.optimizer, version, max_steps) *
+                         staleness_factor(training.staleness_scaling, staleness),
+        .gradient_scale = scale};
+  };
+}
+
+// At the address of the task, and for those on its host.
+Result<std::vector<StreamSocket>> listen(const TaskContext& context, std::size_t index) {
+  std::vector<StreamSocket> listeners;
+  TRY_ASSIGN(StreamSocket tcp, StreamSocket::listen_tcp(context.listen, port_of(context.listen)));
+  auto local = StreamSocket::listen_unix(chunk_socket_name(context.token, index, tcp.port()));
+  listeners.push_back(std::move(tcp));
+  if (local.has_value()) {
+    listeners.push_back(*std::move(local));
+  } else {
+    log_warning("no Unix socket", {{"message", local.error().message}});
+  }
+  return listeners;
 }
 
 }  // namespace
 
-bool is_started_again(const Task& task) {
-  const bool is_ps = task.context.key.role == Role::ps;
-  return is_ps && task.events.goes_on() && comes_back(task.context, Role::ps);
-}
-
-Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& plan,
-                                             std::size_t index) {
+Result<std::unique_ptr<ChunkServer>> open_share(const Task& task, const JobPlan& plan,
+                                                std::size_t index) {
   const TaskContext& context = task.context;
-  const bool is_back = is_started_again(task);
-  TRY_ASSIGN(StartingShare share, with_cause(is_back ? returned_share(context, plan, index)
-                                                     : starting_share(context, plan, index),
-                                             task.cause));
-  const std::int64_t version = share.start.version;
-  share_out(share.shard, context.spec);
-  // A worker reads or draws its data before it calls: that may take as long as the job allows.
-  const auto first_caller_limit =
-      std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds);
-  // The agent starts a worker again that died, and the server ends the gang where that is no use.
-  const bool waits = comes_back(context, Role::worker);
-  // Of a worker that had gone home a ps that is back never hears, and where other ps were lost too
-  // nobody may know that training is over: it goes on without before the server finds that the job
-  // does not.
-  const auto return_limit = is_back ? first_caller_limit / 2
-                            : waits ? first_caller_limit
-                                    : std::chrono::seconds(0);
-  Aggregator::Rules rules = plan.rules(context.spec, index);
-  rules.gives_turns = index == 0;
-  // Rows are updated in place: of a table there is no version before. With backup workers nobody is
-  // waited for, and every ps has what made the newest of another.
-  rules.names_heirs = waits && rules.gate.mode == Mode::sync && !plan.has_backups() &&
-                      plan.model.rows().width() == 0 &&
-                      fits_message(context.spec, plan, plan.shares[index]);
-  rules.keeps_previous = rules.names_heirs && plan.shares.size() > 1;
-  auto started = PsServer::start({.listen = context.listen,
-                                  .stream_port = context.stream_port,
-                                  .token = context.token,
-                                  .first_caller_limit = first_caller_limit,
-                                  .return_limit = return_limit},
-                                 {.rules = std::move(rules),
-                                  .share = plan.shares[index],
-                                  .arena_elements = plan.model.arena_elements(),
-                                  .shard = std::move(share.shard),
-                                  .start = std::move(share.start),
-                                  .files = shard_files(task, plan, index),
-                                  .rows = std::move(share.rows)});
-  const bool is_taken = !started.has_value() && started.error().code == Code::conflict;
-  TRY_ASSIGN(auto server, task.cause.of(is_taken ? Reason::port_in_use : Reason::start_failed,
-                                        std::move(started)));
+  TRY_ASSIGN(StartingShare share, with_cause(starting_share(context, plan, index), task.cause));
+  auto listeners = listen(context, index);
+  const bool is_taken = !listeners.has_value() && listeners.error().code == Code::conflict;
+  TRY_ASSIGN(auto heard, task.cause.of(is_taken ? Reason::port_in_use : Reason::start_failed,
+                                       std::move(listeners)));
+  std::optional<PushTurns::Rules> turns;
+  if (plan.mode == Mode::async && index == 0) {
+    turns = {.pushes = plan.max_steps - share.version,
+             .max_staleness = context.spec.training.max_staleness};
+  }
+  share.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
+  ChunkStore store(store_rules(plan, index), share.weights, share.slots);
+  store.restore_residuals(share.residuals);
+  const std::int64_t chunks = store.chunks();
+  TRY_ASSIGN(auto server, task.cause.of(Reason::start_failed,
+                                        ChunkServer::start(
+                                            std::move(heard),
+                                            {.token = context.token,
+                                             .plan = plan.hash(),
+                                             .rules = {.mode = plan.mode,
+                                                       .ranks = plan.ranks,
+                                                       .chunks = chunks,
+                                                       .has_residuals = plan.push == Wire::onebit},
+                                             .start = {.version = share.version,
+                                                       .rank_steps = std::move(share.rank_steps)},
+                                             .turns = turns,
+                                             .last_step = plan.max_steps,
+                                             .step_at = step_rule(context, plan),
+                                             .files = shard_files(task, plan, index),
+                                             .limits = limits_of(context)},
+                                            std::move(store))));
   log_info("ps serves", {{"listen", context.listen},
                          {"port", server->port()},
                          {"elements", plan.shares[index].elements()},
-                         {"version", version}});
+                         {"version", share.version}});
   return server;
 }
 

@@ -3,19 +3,15 @@
 
 #include <memory>
 
-#include "runtime/net/ps_server.h"
+#include "runtime/net/chunks/chunk_server.h"
 #include "runtime/role/job_plan.h"
 #include "runtime/role/task.h"
 
 namespace trainyard::runtime {
 
-// Whether this is a ps whose earlier process died beside a gang that lives: it goes on from its own
-// shard, and from what the workers tell.
-bool is_started_again(const Task& task);
-
 // Listens when this returns. `plan` and `task` outlive the server. `index` is the share's.
-Result<std::unique_ptr<PsServer>> open_share(const Task& task, const JobPlan& plan,
-                                             std::size_t index);
+Result<std::unique_ptr<ChunkServer>> open_share(const Task& task, const JobPlan& plan,
+                                                std::size_t index);
 
 // Where the shares are served, by index: "host:port".
 std::vector<std::string> share_addresses(const TaskContext& context);

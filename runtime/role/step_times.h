@@ -1,10 +1,9 @@
 // Where the time of a step goes, as a task that computes gradients sees it.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 
-#include "runtime/net/params_channel.h"
+#include "runtime/role/step_exchange.h"
 
 namespace trainyard::runtime {
 
@@ -13,18 +12,9 @@ struct StepTimes {
 
   Seconds input{};    // waiting for batches
   Seconds compute{};  // gradients and their sums
-  Seconds push{};     // handing the gradient to the transport
-  Seconds wait{};     // for other tasks, and for the network
-  Seconds pull{};     // taking in the parameters
-  Seconds apply{};    // of the ps' sum and update what was not done ahead, of the slowest ps
-
-  // `lasted` is the whole of a push_pull(), which tells of its parts.
-  void add_exchange(Seconds lasted, const ExchangeTimes& parts) {
-    push += parts.push;
-    pull += parts.pull;
-    apply += parts.apply;
-    wait += std::max(lasted - parts.push - parts.pull - parts.apply, Seconds{});
-  }
+  Seconds push{};     // encoding the gradient, and handing it on
+  Seconds wait{};     // until the step may begin
+  Seconds pull{};     // until the parameters of the layer that is next are there
 
   StepTimes& operator+=(const StepTimes& more) {
     input += more.input;
@@ -32,7 +22,6 @@ struct StepTimes {
     push += more.push;
     wait += more.wait;
     pull += more.pull;
-    apply += more.apply;
     return *this;
   }
 };

@@ -19,6 +19,8 @@ Exchange::Exchange(Rules rules) : rules_(std::move(rules)) {
   welcomes_.resize(index_of(rules_.servers));
   to_send_.resize(index_of(rules_.servers));
   states_.assign(rules_.ps_of.size(), ChunkState::awaited);
+  holds_.assign(index_of(rules_.servers), false);
+  for (const std::int64_t ps : rules_.ps_of) holds_.at(index_of(ps)) = true;
 }
 
 std::vector<ExchangeEffect> Exchange::step(const ExchangeEvent& event) {
@@ -91,20 +93,22 @@ std::optional<Exchange::ChunkToSend> Exchange::next_to_send(std::int64_t ps) {
 std::int64_t Exchange::step_of_sends() const { return finals_ > 0 ? step_ : step_ - 1; }
 
 void Exchange::join(Effects& effects) {
-  const auto less = [](const auto& a, const auto& b) { return a->version < b->version; };
-  const auto [oldest, newest] = std::ranges::minmax_element(welcomes_, less);
-  if (rules_.mode == Mode::sync && (*newest)->version > (*oldest)->version + 1) {
-    effects.push_back(GiveUp{version_of_ps(**oldest) + ", and " + version_of_ps(**newest)});
+  std::vector<Welcomed> holders;  // a ps without a chunk has no version
+  for (const auto& welcome : welcomes_) {
+    if (holds_[index_of(welcome->ps)]) holders.push_back(*welcome);
+  }
+  const auto [oldest, newest] = std::ranges::minmax_element(holders, {}, &Welcomed::version);
+  if (rules_.mode == Mode::sync && newest->version > oldest->version + 1) {
+    effects.push_back(GiveUp{version_of_ps(*oldest) + ", and " + version_of_ps(*newest)});
     return;
   }
-  step_ = (*oldest)->version;
+  step_ = oldest->version;
   if (rules_.mode == Mode::async) {
-    const auto by_step = [](const auto& welcome) { return welcome->rank_step; };
-    step_ = (*std::ranges::min_element(welcomes_, {}, by_step))->rank_step;
+    step_ = std::ranges::min_element(holders, {}, &Welcomed::rank_step)->rank_step;
   }
-  for (const auto& welcome : welcomes_) {
-    if (rules_.mode == Mode::sync && welcome->snapshot == step_ + 1) {
-      snapshots_[index_of(welcome->snapshot % 2)] = welcome->snapshot;
+  for (const Welcomed& welcome : holders) {
+    if (rules_.mode == Mode::sync && welcome.snapshot == step_ + 1) {
+      snapshots_[index_of(welcome.snapshot % 2)] = welcome.snapshot;
     }
   }
   phase_ = Phase::reads;
@@ -117,7 +121,8 @@ void Exchange::join(Effects& effects) {
 void Exchange::welcome_again(const Welcomed& event, Effects& effects) {
   // Before the first step of this process others may make one to which the process before it added.
   const std::int64_t newest = phase_ == Phase::reads ? step_ + 1 : step_;
-  const bool fits = event.version <= newest && event.version >= step_ - 2;
+  const bool is_near = event.version <= newest && event.version >= step_ - 2;
+  const bool fits = is_near || !holds_[index_of(event.ps)];
   if (rules_.mode == Mode::sync && !fits) {
     effects.push_back(GiveUp{version_of_ps(event) + " in step " + std::to_string(step_)});
     return;

@@ -177,6 +177,7 @@ class Exchange final : public WorkerExchange {
   Rules rules_;
   Phase phase_ = Phase::joins;
   std::vector<std::optional<Welcomed>> welcomes_;  // by ps: of a connection that is there
+  std::vector<bool> holds_;                        // by ps: a chunk
   std::vector<ChunkState> states_;                 // by chunk
   std::vector<std::set<std::int64_t>> to_send_;    // by ps: chunks that are final
   std::int64_t step_ = 0;      // began last; before the first one of all: the one before it

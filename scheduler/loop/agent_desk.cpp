@@ -88,18 +88,14 @@ Result<ReadArtifact> AgentDesk::open(const ArtifactWish& wish) {
 
 Result<Upload> AgentDesk::begin_upload(const UploadStart& start) {
   TRY(rights_.check_upload(start.task, start.file, start.offset));
-  TRY_ASSIGN(ArtifactUpload resumed, artifacts_.resume(start.task.job, start.file, start.offset));
   // Shared by the two functions of the Upload.
-  const auto upload = std::make_shared<ArtifactUpload>(std::move(resumed));
+  TRY_ASSIGN(const std::shared_ptr<OpenUpload> upload, uploads_.begin(start));
   return Upload{.append = [upload](std::string_view data) { return upload->append(data); },
                 .finish = [this, upload, job = start.task.job,
-                           file = start.file]() -> Result<ArtifactProgress> {
-                  if (upload->stored().bytes == file.bytes) {
-                    TRY(upload->finish());
-                    TRY(announce(job, file.sha256));
-                  }
-                  return ArtifactProgress{.bytes = upload->stored().bytes,
-                                          .complete = upload->stored().complete};
+                           sha256 = start.file.sha256]() -> Result<ArtifactProgress> {
+                  TRY_ASSIGN(const StoredPart stored, upload->finish());
+                  if (stored.complete) TRY(announce(job, sha256));
+                  return ArtifactProgress{.bytes = stored.bytes, .complete = stored.complete};
                 }};
 }
 

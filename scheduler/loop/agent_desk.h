@@ -11,6 +11,7 @@
 #include "scheduler/link/agent_server.h"
 #include "scheduler/loop/loop.h"
 #include "scheduler/loop/task_rights.h"
+#include "scheduler/loop/uploads.h"
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/logs.h"
 
@@ -20,7 +21,12 @@ class AgentDesk {
  public:
   AgentDesk(Loop& loop, TaskRights& rights, Artifacts& artifacts, Logs& logs,
             const RegistrationLimits& limits)
-      : loop_(loop), rights_(rights), artifacts_(artifacts), logs_(logs), registrations_(limits) {}
+      : loop_(loop),
+        rights_(rights),
+        artifacts_(artifacts),
+        uploads_(artifacts),
+        logs_(logs),
+        registrations_(limits) {}
 
   // For AgentServer, which must not outlive this.
   AgentHandlers handlers();
@@ -47,6 +53,7 @@ class AgentDesk {
   Loop& loop_;
   TaskRights& rights_;
   Artifacts& artifacts_;
+  Uploads uploads_;
   Logs& logs_;
   std::atomic<std::int64_t> waiting_bytes_ = 0;  // of reports that the loop has not taken yet
   Registrations registrations_;                  // of the loop's thread

@@ -15,11 +15,11 @@ namespace trainyard {
 
 enum class Mode { sync, async };
 enum class Strategy { parameter_server, all_reduce, local };
-// How gradients and parameters travel between workers and ps.
+// How numbers travel in one direction between workers and ps.
 enum class Wire {
   float32,
-  bfloat16,  // both ways, rounded
-  onebit,    // gradients: a sign each, with error feedback; parameters: float32
+  bfloat16,  // rounded
+  onebit,    // gradients alone: a sign each, with error feedback
 };
 enum class PlacementPolicy { spread, pack };
 enum class Activation { sigmoid, tanh, relu };
@@ -93,9 +93,26 @@ struct OptimizerSpec {
 // one more than the updates that came between.
 enum class StalenessScaling { none, inverse };
 
+struct WireSpec {
+  Wire push = Wire::float32;  // gradients
+  Wire pull = Wire::float32;  // parameters: float32 or bfloat16
+  bool operator==(const WireSpec&) const = default;
+};
+
+// What one word says of both directions: bfloat16 is for both, onebit leaves parameters in float32.
+constexpr WireSpec wire_by_word(Wire word) {
+  return {.push = word, .pull = word == Wire::bfloat16 ? Wire::bfloat16 : Wire::float32};
+}
+
+// The word that says all of it; nothing where each direction needs its own.
+constexpr std::optional<Wire> word_of(const WireSpec& wire) {
+  if (wire != wire_by_word(wire.push)) return std::nullopt;
+  return wire.push;
+}
+
 struct TrainingSpec {
   Strategy strategy = Strategy::parameter_server;
-  Wire wire = Wire::float32;
+  WireSpec wire;
   Partitioning partitioning = Partitioning::chunks;
   std::int64_t batch_size = 100;  // examples per worker and step
   // Sync: instead of batch_size, the examples of a whole step, in micro-batches that any number of

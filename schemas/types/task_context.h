@@ -89,7 +89,7 @@ inline bool has_embedding_table(const JobSpec& spec) { return spec.model.name ==
 // these have not said yet: in sync the step would no longer be exact.
 inline bool returns_alone(const JobSpec& spec, const TaskKey& task) {
   const bool async = step_mode(spec) == Mode::async;
-  const bool keeps_residuals = spec.training.wire == Wire::onebit;
+  const bool keeps_residuals = spec.training.wire.push == Wire::onebit;
   if (spec.training.strategy != Strategy::parameter_server) return false;
   if (task.role == Role::ps) return async && !keeps_residuals && !has_embedding_table(spec);
   return task.role == Role::worker && !is_chief(spec, task) && (async || !keeps_residuals);

@@ -81,10 +81,16 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
   return object;
 }
 
+// The word where one says it, so that specs and hashes of before there was another form stay.
+json wire_to_json(const WireSpec& wire) {
+  if (const auto word = word_of(wire)) return find_name(wire_names, *word);
+  return {{"push", find_name(wire_names, wire.push)}, {"pull", find_name(wire_names, wire.pull)}};
+}
+
 json training_to_json(const TrainingSpec& training) {
   json object = {
       {"strategy", find_name(strategy_names, training.strategy)},
-      {"wire", find_name(wire_names, training.wire)},
+      {"wire", wire_to_json(training.wire)},
       {"partitioning", find_name(partitioning_names, training.partitioning)},
       {"epochs", or_null(training.epochs)},
       {"max_steps", or_null(training.max_steps)},

@@ -103,7 +103,7 @@ void check_backup_workers(const JobSpec& spec, const JsonPlace& place) {
   if (training.global_batch_size) {
     fault("with global_batch_size, where a step is of all its micro-batches");
   }
-  if (training.wire == Wire::onebit) {
+  if (training.wire.push == Wire::onebit) {
     fault("with wire onebit, where what a gradient leaves out is counted on to come with the next");
   }
 }
@@ -119,10 +119,10 @@ void check_staleness(const JobSpec& spec, const JsonPlace& place) {
 
 // Within one process nothing travels.
 void check_wire(const JobSpec& spec, const JsonPlace& place) {
-  if (spec.training.wire == Wire::float32 || spec.training.strategy != Strategy::local) return;
+  if (spec.training.wire == WireSpec{} || spec.training.strategy != Strategy::local) return;
   note(place, "/training/wire",
        "must be float32 with strategy local, where no gradient travels, got " +
-           std::string(find_name(wire_names, spec.training.wire)));
+           wire_in_words(spec.training.wire));
 }
 
 // A step of equal micro-batches, in place of a batch for each worker.

@@ -1,6 +1,8 @@
 // The names of the job spec's choices, as users write them.
 #pragma once
 
+#include <string>
+
 #include "schemas/types/job_spec.h"
 #include "schemas/types/names.h"
 
@@ -13,6 +15,8 @@ inline constexpr NameTable<Strategy, 3> strategy_names{
      {Strategy::local, "local"}}};
 inline constexpr NameTable<Wire, 3> wire_names{
     {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}, {Wire::onebit, "onebit"}}};
+inline constexpr NameTable<Wire, 2> pull_wire_names{
+    {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}}};
 inline constexpr NameTable<Partitioning, 3> partitioning_names{
     {{Partitioning::chunks, "chunks"},
      {Partitioning::round_robin, "round_robin"},
@@ -59,6 +63,13 @@ inline bool has_hidden_layers(const ModelSpec& model) {
 }
 constexpr bool uses_stddev(Initializer name) {
   return name == Initializer::normal || name == Initializer::uniform;
+}
+
+// For people: "bfloat16", or "gradients in onebit, parameters in bfloat16".
+inline std::string wire_in_words(const WireSpec& wire) {
+  if (const auto word = word_of(wire)) return std::string(find_name(wire_names, *word));
+  return "gradients in " + std::string(find_name(wire_names, wire.push)) + ", parameters in " +
+         std::string(find_name(wire_names, wire.pull));
 }
 
 }  // namespace trainyard

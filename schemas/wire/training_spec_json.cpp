@@ -77,6 +77,23 @@ OptimizerSpec read_optimizer(const JsonPlace& place) {
   return optimizer;
 }
 
+// One word for both directions, or an object with a word for each.
+WireSpec read_wire(Fields& training) {
+  const auto place = training.find("wire");
+  if (!place) return {};
+  if (!place->value.is_object()) {
+    Wire word = Wire::float32;
+    training.choice("wire", word, wire_names);
+    return wire_by_word(word);
+  }
+  WireSpec wire;
+  Fields fields(*place);
+  fields.choice("push", wire.push, wire_names);
+  fields.choice("pull", wire.pull, pull_wire_names);
+  fields.refuse_others();
+  return wire;
+}
+
 void read_length(Fields& fields, TrainingSpec& training) {
   training.epochs.reset();
   fields.optional_integer("epochs", training.epochs, {1, 1'000'000});
@@ -98,7 +115,7 @@ TrainingSpec read_training(const JsonPlace& place) {
   TrainingSpec training = default_training();
   Fields fields(place);
   fields.choice("strategy", training.strategy, strategy_names);
-  fields.choice("wire", training.wire, wire_names);
+  training.wire = read_wire(fields);
   fields.choice("partitioning", training.partitioning, partitioning_names);
   fields.integer("batch_size", training.batch_size, {1, 1'000'000});
   if (const auto global = fields.find("global_batch_size")) {

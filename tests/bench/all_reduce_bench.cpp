@@ -3,85 +3,32 @@
 #include <algorithm>
 #include <memory>
 #include <sstream>
-#include <stop_token>
-#include <thread>
 
-#include "runtime/net/ps_server.h"
-#include "runtime/net/remote_params.h"
 #include "schemas/base/check.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/chunk_gang.h"
 #include "tests/bench/self_process.h"
 #include "tests/support/temp_folder.h"
 
 namespace trainyard::bench {
 namespace {
 
-using namespace trainyard::runtime;  // NOLINT: this file is about it
-
 constexpr int kRuns = 9;
 constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 20;
 constexpr std::int64_t kTimesMax = 2000;
 
-// A worker of an all-reduce: it holds the share of its rank.
-class Worker {
- public:
-  Worker(std::int64_t rank, std::int64_t elements) : rank_(rank), elements_(elements) {
-    const Share share = plan_shares(elements, 2)[static_cast<std::size_t>(rank)];
-    const auto size = static_cast<std::size_t>(share.elements());
-    auto server =
-        PsServer::start({.listen = "127.0.0.1:0", .token = "bench"},
-                        {.rules = {.gate = {.mode = Mode::sync, .ranks = 2, .max_steps = INT64_MAX},
-                                   .optimizer = {}},
-                         .share = share,
-                         .arena_elements = elements,
-                         .shard = ParameterShard({}, AlignedBuffer(size), {}),
-                         .start = {},
-                         .files = {}});
-    ENSURE(server.has_value());
-    server_ = std::move(*server);
-    thread_ = std::jthread([ps = server_.get()](const std::stop_token& stop) {
-      static_cast<void>(ps->serve(stop));  // the other rank may be gone before
-    });
-  }
-
-  [[nodiscard]] int port() const { return server_->port(); }
-
-  void connect(std::vector<std::string> addresses) {
-    auto params = RemoteParams::connect({.ps = std::move(addresses),
-                                         .token = "bench",
-                                         .rank = rank_,
-                                         .arena_elements = elements_,
-                                         .stop = {}});
-    ENSURE(params.has_value());
-    params_ = std::move(*params);
-    gradient_ = params_->gradient_buffer(static_cast<std::size_t>(elements_));
-    ENSURE(params_->pull(0).has_value());
-  }
-
-  void step() {
-    const auto pulled =
-        params_->push_pull({.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_});
-    ENSURE(pulled.has_value());
-  }
-
- private:
-  std::int64_t rank_;
-  std::int64_t elements_;
-  std::int64_t step_ = 0;
-  std::unique_ptr<PsServer> server_;
-  std::jthread thread_;
-  std::shared_ptr<AlignedBuffer> gradient_;
-  std::unique_ptr<RemoteParams> params_;
-};
-
+// Each rank holds a share of the parameters.
 std::function<void()> connect_ours(std::int64_t rank, std::int64_t elements) {
-  const auto worker = std::make_shared<Worker>(rank, elements);
-  write_line(std::to_string(worker->port()));
+  const ChunkGang gang{.elements = elements, .ranks = 2, .servers = 2};
+  const std::shared_ptr<runtime::ChunkServer> share =
+      serve_share(gang, static_cast<std::size_t>(rank));
+  write_line(std::to_string(share->port()));
   std::vector<std::string> addresses(2);
   for (std::string& address : addresses) ENSURE(read_line(address));
-  worker->connect(addresses);
-  return [worker] { worker->step(); };
+  const auto worker =
+      std::make_shared<ChunkWorker>(gang, rank, std::move(addresses), Transport::shared_memory);
+  return [share, worker] { worker->exchange(); };
 }
 
 // Both processes of one kind.

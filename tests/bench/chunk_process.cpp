@@ -88,26 +88,32 @@ int run_ps(const Arguments& given) {
   for (std::int64_t rank = 0; rank < given.ranks; ++rank) rules.nodes.push_back({{rank, rank + 1}});
   ChunkStore store(std::move(rules), weights, {});
   auto listener = StreamSocket::listen_tcp(given.address + ":0");
-  auto local = StreamSocket::listen_unix(chunk_socket_name(token, 0));
-  ENSURE(listener.has_value() && local.has_value());
+  ENSURE(listener.has_value());
+  auto local = StreamSocket::listen_unix(chunk_socket_name(token, 0, listener->port()));
+  ENSURE(local.has_value());
   std::vector<StreamSocket> listeners;
   listeners.push_back(*std::move(listener));
   listeners.push_back(*std::move(local));
   const float scale = 1.0F / static_cast<float>(given.batch_size * given.ranks);
-  const auto step_at = [scale](std::int64_t) {
+  const auto step_at = [scale](std::int64_t, std::int64_t) {
     return ChunkStore::Step{.learning_rate = 0.1, .gradient_scale = scale};
   };
   const std::int64_t chunks = store.chunks();
-  const auto server = ChunkServer::start(
-      std::move(listeners),
-      {.token = token,
-       .plan = plan,
-       .rules = {.mode = Mode::sync, .ranks = given.ranks, .chunks = chunks},
-       .start = {},
-       .turns = {},
-       .step_at = step_at,
-       .on_snapshot = nullptr},
-      std::move(store));
+  const auto server =
+      ChunkServer::start(std::move(listeners),
+                         {.token = token,
+                          .plan = plan,
+                          .rules = {.mode = Mode::sync, .ranks = given.ranks, .chunks = chunks},
+                          .start = {},
+                          .turns = {},
+                          .last_step = given.steps,
+                          .step_at = step_at,
+                          .files = {},
+                          .limits = {.first_worker = seconds(60),
+                                     .no_worker = seconds(60),
+                                     .return_of_one = seconds(60),
+                                     .late_worker = seconds(60)}},
+                         std::move(store));
   ENSURE(server.has_value());
   write_line(std::to_string((*server)->port()));
   for (std::string line; read_line(line);) {
@@ -138,8 +144,7 @@ int run_worker(const Arguments& given) {
                                       .max_steps = given.steps,
                                       .asks_ahead = false,
                                       .limit = std::chrono::seconds(60),
-                                      .stop = {},
-                                      .on_sums = nullptr});
+                                      .stop = {}});
   ENSURE(link.has_value());
   WorkerLink& params = **link;
   const auto variables = model.variables();
@@ -150,14 +155,14 @@ int run_worker(const Arguments& given) {
     if (next->is_over) break;
     if (next->step == warm_steps + 1) start = seconds_now();
     FinalTail tail(variables);
-    const GradientNews news{
-        .on_need =
-            [&](std::size_t i) {
-              const std::int64_t end = variables[i].offset + variables[i].elements;
-              ENSURE(params.await_parameters(end).has_value());
-            },
-        .on_result = nullptr,
-        .on_final = [&](std::size_t i) { params.settle(tail.add(i)); }};
+    const GradientNews news{.on_need =
+                                [&](std::size_t i) {
+                                  const std::int64_t end =
+                                      variables[i].offset + variables[i].elements;
+                                  ENSURE(params.await_parameters(end).has_value());
+                                },
+                            .on_result = nullptr,
+                            .on_final = [&](std::size_t i) { params.settle(tail.add(i)); }};
     model.gradient(params.parameters(), batch, params.gradient(), news);
     params.settle(0);
   }

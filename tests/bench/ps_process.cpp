@@ -1,11 +1,7 @@
 #include "tests/bench/ps_process.h"
 
-#include <stop_token>
-#include <thread>
-
-#include "runtime/net/ps_server.h"
-#include "schemas/base/check.h"
 #include "schemas/wire/spec_names.h"
+#include "tests/bench/chunk_gang.h"
 
 namespace trainyard::bench {
 
@@ -14,27 +10,12 @@ PsProcess::PsProcess(std::int64_t elements, Wire wire)
       address_("127.0.0.1:" + process_.read_line()) {}
 
 int run_ps_process(std::int64_t elements, std::string_view wire) {
-  using namespace trainyard::runtime;  // NOLINT: this function is about it
-  auto server = PsServer::start(
-      {.listen = "127.0.0.1:0", .token = "bench"},
-      {.rules = {.gate = {.mode = Mode::sync, .ranks = 1, .max_steps = INT64_MAX},
-                 .optimizer = {},
-                 .wire = find_value(wire_names, wire).value(),
-                 .share = {}},
-       .share = plan_shares(elements, 1).front(),
-       .arena_elements = elements,
-       .shard = ParameterShard({}, AlignedBuffer(static_cast<std::size_t>(elements)), {}),
-       .start = {},
-       .files = {}});
-  ENSURE(server.has_value());
-  write_line(std::to_string((*server)->port()));
-  std::stop_source over;
-  std::thread([over]() mutable {
-    for (std::string line; read_line(line);) {
-    }
-    over.request_stop();
-  }).detach();
-  return (*server)->serve(over.get_token()).has_value() ? 0 : 1;
+  const WireSpec spec = wire_by_word(find_value(wire_names, wire).value());
+  const auto server = serve_share({.elements = elements, .wire = spec}, 0);
+  write_line(std::to_string(server->port()));
+  for (std::string line; read_line(line);) {
+  }
+  return 0;
 }
 
 }  // namespace trainyard::bench

@@ -1,5 +1,4 @@
-// A ps in a process of its own, as it is in a job: gRPC's threads of both ends would share their
-// polling in one process, and be slower than they are.
+// A ps in a process of its own, as it is in a job.
 #pragma once
 
 #include <cstdint>

@@ -5,16 +5,13 @@
 #include <cstring>
 #include <functional>
 
-#include "runtime/net/remote_params.h"
-#include "schemas/base/check.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/chunk_gang.h"
 #include "tests/bench/echo_socket.h"
 #include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
 namespace {
-
-using namespace trainyard::runtime;  // NOLINT: this file is about it
 
 constexpr int kRuns = 7;
 constexpr std::size_t kBytesPerRun = std::size_t{48} << 20;
@@ -22,38 +19,19 @@ constexpr std::size_t kBytesPerRun = std::size_t{48} << 20;
 // A ps and a worker that is connected to it.
 class PushPull {
  public:
-  PushPull(std::size_t bytes, RemoteOptions::Transport transport, Wire wire = Wire::float32)
-      : elements_(static_cast<std::int64_t>(bytes / sizeof(float))), ps_(elements_, wire) {
-    RemoteOptions options;
-    options.ps = {ps_.address()};
-    options.token = "bench";
-    options.arena_elements = elements_;
-    options.transport = transport;
-    options.wire = wire;
-    options.summed_early = true;
-    auto params = RemoteParams::connect(std::move(options));
-    ENSURE(params.has_value());
-    params_ = std::move(*params);
-    gradient_ = params_->gradient_buffer(static_cast<std::size_t>(elements_));
-    for (std::size_t i = 0; i < gradient_->size(); ++i) {
-      gradient_->span()[i] = static_cast<float>(i % 7) - 3.0F;
-    }
-    ENSURE(params_->pull(0).has_value());
-  }
+  PushPull(std::size_t bytes, Transport transport, Wire wire = Wire::float32)
+      : elements_(static_cast<std::int64_t>(bytes / sizeof(float))),
+        ps_(elements_, wire),
+        worker_({.elements = elements_, .wire = wire_by_word(wire)}, 0, {ps_.address()},
+                transport) {}
 
-  void exchange() {
-    const auto pulled =
-        params_->push_pull({.step = ++step_, .sums = {.examples = 1}, .gradient = gradient_});
-    ENSURE(pulled.has_value());
-  }
+  void exchange() { worker_.exchange(); }
   [[nodiscard]] double ps_cpu_seconds() const { return ps_.cpu_seconds(); }
 
  private:
   std::int64_t elements_;
-  std::int64_t step_ = 0;
   PsProcess ps_;
-  std::shared_ptr<AlignedBuffer> gradient_;
-  std::unique_ptr<RemoteParams> params_;
+  ChunkWorker worker_;
 };
 
 struct Case {
@@ -88,12 +66,10 @@ std::string size_name(std::size_t bytes) {
 }
 
 std::vector<BenchResult> bench_size(std::size_t bytes) {
-  using Transport = RemoteOptions::Transport;
   EchoSocket tcp(EchoSocket::Kind::tcp, bytes);
   EchoSocket unix_pair(EchoSocket::Kind::unix_pair, bytes);
   PushPull over_tcp(bytes, Transport::tcp);
   PushPull over_unix(bytes, Transport::unix_socket);
-  PushPull over_grpc(bytes, Transport::grpc);
   PushPull over_memory(bytes, Transport::shared_memory);
   PushPull tcp_halves(bytes, Transport::tcp, Wire::bfloat16);
   PushPull tcp_bits(bytes, Transport::tcp, Wire::onebit);
@@ -115,8 +91,7 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
                           case_of("push-pull TCP, bfloat16", tcp_halves),
                           case_of("push-pull TCP, onebit", tcp_bits),
                           case_of("push-pull shared memory, bfloat16", memory_halves),
-                          case_of("push-pull shared memory, onebit", memory_bits),
-                          case_of("push-pull gRPC over TCP", over_grpc)};
+                          case_of("push-pull shared memory, onebit", memory_bits)};
   for (Case& one : cases) one.exchange();  // memory and sockets as they will be
   for (int i = 0; i < kRuns; ++i) {
     for (Case& one : cases) run(one, bytes);
@@ -140,8 +115,6 @@ std::vector<BenchResult> bench_size(std::size_t bytes) {
     results[of + 2].limit = results[of].value;
     results[of + 2].limit_of = cases[of].name;
   }
-  results[10].limit = results[1].value;
-  results[10].limit_of = cases[1].name;
   results[5].limit = results[0].value / 2;  // what is written once is read once
   results[5].limit_of = "half of memcpy";
   return results;

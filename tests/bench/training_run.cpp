@@ -40,7 +40,7 @@ double longest_part_of(const MetricEvent& metric) {
   const auto seconds = [&metric](const char* part) {
     return metric.values.at(part + std::string("_seconds"));
   };
-  const double exchange = seconds("push") + seconds("wait") + seconds("pull") + seconds("apply");
+  const double exchange = seconds("push") + seconds("wait") + seconds("pull");
   const double compute = seconds("input") + seconds("compute");
   return std::max(compute, exchange) / (compute + exchange);
 }

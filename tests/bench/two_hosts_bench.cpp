@@ -43,7 +43,7 @@ JobSpec job_of(const Case& setting, std::int64_t steps) {
   JobSpec spec = std::get<JobSpec>(parsed);
   spec.model = large_mlp();
   spec.training.strategy = setting.strategy;
-  spec.training.wire = setting.wire;
+  spec.training.wire = wire_by_word(setting.wire);
   spec.training.batch_size = batch_size;
   spec.training.epochs.reset();
   spec.training.max_steps = steps;

@@ -32,8 +32,10 @@ int free_port_range(int count, int start) {
 
 }  // namespace
 
-Yard::Yard(std::vector<std::string> server_flags)
-    : server_flags_(std::move(server_flags)), next_port_(21000 + (::getpid() % 400) * 20) {
+Yard::Yard(std::vector<std::string> server_flags, std::string agent_address)
+    : server_flags_(std::move(server_flags)),
+      agent_address_(std::move(agent_address)),
+      next_port_(21000 + (::getpid() % 400) * 20) {
   start_server();
 }
 

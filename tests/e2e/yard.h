@@ -1,4 +1,5 @@
-// A whole Trainyard for one test: a server, agents, jobs; all on loopback with ports from the OS.
+// A whole Trainyard for one test: a server, agents, jobs; all on loopback, unless told otherwise,
+// with ports from the OS.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,8 @@ namespace trainyard::e2e {
 
 class Yard {
  public:
-  explicit Yard(std::vector<std::string> server_flags = {});
+  explicit Yard(std::vector<std::string> server_flags = {},
+                std::string agent_address = "127.0.0.1:0");
 
   [[nodiscard]] std::string url(const std::string& path) const { return base_url_ + path; }
   [[nodiscard]] const std::string& agent_address() const { return agent_address_; }
@@ -62,7 +64,7 @@ class Yard {
   TempFolder folder_;
   std::vector<std::string> server_flags_;
   std::string http_address_ = "127.0.0.1:0";
-  std::string agent_address_ = "127.0.0.1:0";
+  std::string agent_address_;
   std::string base_url_;
   std::unique_ptr<Program> server_;
   std::map<std::string, std::unique_ptr<Program>> agents_;

@@ -1,5 +1,6 @@
-// What a ps of the exchange by chunks is sent: by one of its two workers, or, where the first byte
-// is even, by anybody. From 128 on, the other one is a backup worker.
+// What a ps of the exchange by chunks is sent. Of the first byte: bit 0: by one of its two workers,
+// or by anybody; bit 1: sync or async; bit 2: gradients come as float32 or as signs, with
+// residuals; bit 7: sync, and the other worker is a backup worker.
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -15,18 +16,25 @@ constexpr const char* token = "the attempt's secret";
 constexpr std::int64_t elements = 40;
 const std::vector<Range> chunks{{0, 16}, {16, 40}};
 
-std::unique_ptr<ChunkServer> small_ps(Mode mode, std::int64_t aggregate) {
+struct Scene {
+  Mode mode = Mode::sync;
+  Wire push = Wire::float32;
+  std::int64_t aggregate = 0;
+};
+
+std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
+  const Mode mode = scene.mode;
   const bool is_sync = mode == Mode::sync;
   AlignedBuffer weights(elements);
   ChunkStore store({.chunks = chunks,
                     .arena_elements = elements,
-                    .push = Wire::float32,
+                    .push = scene.push,
                     .pull = Wire::float32,
                     .optimizer = {.kind = OptimizerKind::sgd},
                     .nodes = {{{0, 1}}, {is_sync ? Leaves{1, 2} : Leaves{0, 1}}},
                     .leaves = is_sync ? 2 : 1,
                     .mode = mode,
-                    .aggregate = aggregate},
+                    .aggregate = scene.aggregate},
                    weights, {});
   std::optional<PushTurns::Rules> turns;
   if (mode == Mode::async) turns = PushTurns::Rules{.pushes = 100, .max_staleness = {}};
@@ -39,12 +47,21 @@ std::unique_ptr<ChunkServer> small_ps(Mode mode, std::int64_t aggregate) {
        .rules = {.mode = mode,
                  .ranks = 2,
                  .chunks = std::ssize(chunks),
-                 .aggregate = aggregate},
+                 .has_residuals = store.has_residuals(),
+                 .aggregate = scene.aggregate},
        .start = {},
        .turns = turns,
-       .names_steps = aggregate > 0,
-       .step_at = [](std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
-       .on_snapshot = [](std::int64_t, const ChunkStore::Copy&) {}},
+       .names_steps = scene.aggregate > 0,
+       .last_step = 100,
+       .step_at = [](std::int64_t, std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
+       .files = {.write = [](const ShareSnapshot&) -> Result<ArtifactFile> {
+                   return ArtifactFile{.name = "shard", .bytes = 1, .sha256 = {}};
+                 },
+                 .keep_only = [](const std::vector<std::int64_t>&) {}},
+       .limits = {.first_worker = seconds(60),
+                  .no_worker = seconds(60),
+                  .return_of_one = seconds(60),
+                  .late_worker = seconds(60)}},
       std::move(store));
 }
 
@@ -56,20 +73,19 @@ std::string hello(std::int64_t rank) {
 }
 
 // The other worker is welcomed and may begin.
-void ensure_it_lives(const ChunkServer& ps, Mode mode) {
-  const auto link =
-      WorkerLink::open({.servers = {"127.0.0.1:" + std::to_string(ps.port())},
-                        .tries_local = false,
-                        .token = token,
-                        .rank = 0,
-                        .plan = 0,
-                        .arenas = {.chunks = {{chunks[0], 0}, {chunks[1], 0}}, .holders = 1},
-                        .mode = mode,
-                        .max_steps = 100,
-                        .asks_ahead = false,
-                        .limit = std::chrono::seconds(10),
-                        .stop = {},
-                        .on_sums = nullptr});
+void ensure_it_lives(const ChunkServer& ps, const Scene& scene) {
+  const auto link = WorkerLink::open(
+      {.servers = {"127.0.0.1:" + std::to_string(ps.port())},
+       .tries_local = false,
+       .token = token,
+       .rank = 0,
+       .plan = 0,
+       .arenas = {.chunks = {{chunks[0], 0}, {chunks[1], 0}}, .holders = 1, .push = scene.push},
+       .mode = scene.mode,
+       .max_steps = 100,
+       .asks_ahead = false,
+       .limit = std::chrono::seconds(10),
+       .stop = {}});
   ENSURE((*link)->next().has_value());
 }
 
@@ -98,9 +114,11 @@ void ensure_it_welcomes(const ChunkServer& ps) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const bool has_backups = data[0] >= 128;
-  const Mode mode = data[0] % 4 < 2 || has_backups ? Mode::sync : Mode::async;
-  const auto ps = small_ps(mode, has_backups ? 1 : 0);
+  Scene scene{.mode = (data[0] & 2) == 0 ? Mode::sync : Mode::async,
+              .push = (data[0] & 4) == 0 ? Wire::float32 : Wire::onebit};
+  const bool has_backups = (data[0] & 128) != 0;
+  if (has_backups) scene = {.aggregate = 1};
+  const auto ps = small_ps(scene);
   const auto socket = StreamSocket::connect_tcp(
       "127.0.0.1:0", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
   ENSURE(socket.has_value());
@@ -110,6 +128,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
   socket->end_sending();
   fuzz::await_end(socket->descriptor());
-  has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, mode);
+  has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, scene);
   return 0;
 }

@@ -1,12 +1,19 @@
 #include "tests/support/two_hosts.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <sstream>
 
 #include "schemas/base/check.h"
+#include "tests/support/process_state.h"
 
 namespace trainyard {
 namespace {
@@ -17,14 +24,39 @@ bool run(const std::string& command) {
   return std::system((command + " 2>/dev/null").c_str()) == 0;
 }
 
-// Those of a program that was killed.
+// What the command prints.
+std::string printed_by(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  ENSURE(pipe);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) {
+    text.append(buffer.data(), count);
+  }
+  return text;
+}
+
+std::string token_bucket(const std::string& rate) {
+  return " root tbf rate " + rate + " burst 256kb latency 50ms";
+}
+
+// Programs in it would train on, for nobody.
+void remove_with_programs(const std::string& name) {
+  std::istringstream programs(printed_by("ip netns pids " + name + " 2>/dev/null"));
+  for (pid_t pid = 0; programs >> pid;) {
+    if (pid != ::getpid()) ::kill(pid, SIGKILL);
+  }
+  run("ip netns del " + name);
+}
+
+// Those of a program that was killed; of a number that is this one's now, too.
 void remove_leftovers() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/run/netns", error)) {
     const std::string name = entry.path().filename();
     if (!name.starts_with(prefix)) continue;
     const int owner = std::atoi(name.c_str() + std::string_view(prefix).size());
-    if (owner > 0 && ::kill(owner, 0) != 0) run("ip netns del " + name);
+    if (owner == ::getpid() || (owner > 0 && !is_alive(owner))) remove_with_programs(name);
   }
 }
 
@@ -36,9 +68,14 @@ std::optional<std::string> TwoHosts::missing() {
     return "two hosts are network namespaces, which iproute2 makes: it is not installed";
   }
   const std::string trial = prefix + std::to_string(::getpid()) + "-trial";
-  const bool made = run("ip netns add " + trial) && run("ip netns del " + trial);
-  if (made) return std::nullopt;
-  return "two hosts are network namespaces, which cannot be made here";
+  run("ip netns del " + trial);  // of a program that was killed
+  const bool is_made = run("ip netns add " + trial) &&
+                       run("ip -n " + trial + " link add one type veth peer name other") &&
+                       run("tc -n " + trial + " qdisc add dev one" + token_bucket("1gbit"));
+  run("ip netns del " + trial);
+  if (is_made) return std::nullopt;
+  return "two hosts are network namespaces, a veth pair and a token bucket, which cannot be made "
+         "here";
 }
 
 TwoHosts::TwoHosts(const std::string& rate) {
@@ -53,8 +90,7 @@ TwoHosts::TwoHosts(const std::string& rate) {
     const std::string here = " -n " + name(host) + " ";
     ENSURE(run("ip" + here + "addr add " + address(host) + "/24 dev " + interface(host)));
     ENSURE(run("ip" + here + "link set " + interface(host) + " up"));
-    ENSURE(run("tc" + here + "qdisc add dev " + interface(host) + " root tbf rate " + rate +
-               " burst 256kb latency 50ms"));
+    ENSURE(run("tc" + here + "qdisc add dev " + interface(host) + token_bucket(rate)));
   }
 }
 
@@ -76,8 +112,26 @@ std::vector<std::string> TwoHosts::at(int host, int core) const {
   return words;
 }
 
-void TwoHosts::set_link(bool up) const {
-  ENSURE(run("ip -n " + name(0) + " link set " + interface(0) + (up ? " up" : " down")));
+void TwoHosts::set_link(Link link) const {
+  ENSURE(run("ip -n " + name(0) + " link set " + interface(0) +
+             (link == Link::joined ? " up" : " down")));
 }
+
+std::int64_t TwoHosts::bytes_waiting(int host) const {
+  const std::string text =
+      printed_by("tc -n " + name(host) + " -s -j qdisc show dev " + interface(host));
+  const std::string_view key = "\"backlog\":";
+  const std::size_t at = text.find(key);
+  ENSURE(at != std::string::npos);
+  return std::atoll(text.c_str() + at + key.size());
+}
+
+OnHost::OnHost(const TwoHosts& hosts, int host)
+    : before_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
+  const Descriptor there(::open(("/run/netns/" + hosts.name(host)).c_str(), O_RDONLY | O_CLOEXEC));
+  ENSURE(before_ && there && ::setns(there.get(), CLONE_NEWNET) == 0);
+}
+
+OnHost::~OnHost() { ENSURE(::setns(before_.get(), CLONE_NEWNET) == 0); }
 
 }  // namespace trainyard

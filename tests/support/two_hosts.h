@@ -2,11 +2,16 @@
 // and iproute2.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "schemas/base/descriptor.h"
+
 namespace trainyard {
+
+enum class Link { joined, cut };
 
 class TwoHosts {
  public:
@@ -24,11 +29,25 @@ class TwoHosts {
   [[nodiscard]] static std::string interface(int host);
   // What is put before a command so that it runs there, on this core alone; -1: on any.
   [[nodiscard]] std::vector<std::string> at(int host, int core = -1) const;
-  // Cuts the link, or joins it again.
-  void set_link(bool up) const;
+  // Cuts the link, as when a cable is pulled at host 0, or joins it again.
+  void set_link(Link link) const;
+  // Of what this host sends: bytes that wait for the link, since it is slower than their senders.
+  [[nodiscard]] std::int64_t bytes_waiting(int host) const;
+  // Of the namespace, as ip-netns(8) knows it.
+  [[nodiscard]] std::string name(int host) const;
+};
+
+// While it lives, the thread that made it is on that host, with all that it starts meanwhile,
+// threads and programs.
+class OnHost {
+ public:
+  OnHost(const TwoHosts& hosts, int host);
+  ~OnHost();
+  OnHost(const OnHost&) = delete;
+  OnHost& operator=(const OnHost&) = delete;
 
  private:
-  [[nodiscard]] std::string name(int host) const;
+  Descriptor before_;  // the namespace that the thread goes back to
 };
 
 }  // namespace trainyard

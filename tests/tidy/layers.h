@@ -59,6 +59,10 @@ inline constexpr std::array layers{
           "schemas/base schemas/types schemas/files runtime/core runtime/math runtime/ps "
           "runtime/worker runtime/net",
           "posix"},
+    Layer{"runtime/net/rows",
+          "schemas/base schemas/types schemas/wire schemas/proto runtime/core runtime/math "
+          "runtime/net",
+          "grpc protobuf posix"},
     Layer{"runtime/files",
           "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "posix"},

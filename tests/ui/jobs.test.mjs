@@ -92,6 +92,43 @@ test('the list is live, filtered, and several jobs are cancelled at once', async
   await close();
 });
 
+test('what is a word or an object of words is written as either', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/submit`, {
+    expected: [/422/],
+  });
+  const json = page.getByRole('textbox', {name: 'The same as JSON'});
+  const select = (name) => page.locator(`.field[data-pointer="/training/${name}"] select`);
+  const wire = async () => JSON.parse(await json.inputValue()).training.wire;
+  await page.getByText('More of training').click();
+  assert.deepEqual(await select('wire').locator('option').allInnerTexts(), [
+    'float32 (default)',
+    'float32',
+    'bfloat16',
+    'onebit',
+    'push and pull apart',
+  ]);
+
+  await select('wire').selectOption('onebit');
+  assert.equal(await wire(), 'onebit');
+  assert.equal(await select('wire/push').count(), 0);
+  await select('wire').selectOption('push and pull apart');
+  assert.deepEqual(await wire(), {push: 'onebit'});
+  await select('wire/pull').selectOption('bfloat16');
+  assert.deepEqual(await wire(), {push: 'onebit', pull: 'bfloat16'});
+  await sees(page.locator('.check-panel'), 'It could start now');
+
+  const spec = aJob();
+  const training = {...spec.training, wire: {pull: 'onebit'}};
+  await json.fill(JSON.stringify({...spec, training}));
+  const pull = page.locator('.field[data-pointer="/training/wire/pull"]');
+  await sees(pull.locator('.fault'), /must be one of float32, bfloat16/);
+  await pull.locator('select').selectOption('bfloat16');
+  assert.equal(await select('wire').inputValue(), 'push and pull apart');
+  await select('wire').selectOption('bfloat16');
+  assert.equal(await wire(), 'bfloat16');
+  await close();
+});
+
 test('curves grow while a job runs; it is suspended, resumed and cancelled', async () => {
   const job = await yard.submit(aLongJob());
   const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}`);

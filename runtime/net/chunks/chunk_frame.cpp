@@ -34,7 +34,7 @@ bool is_kind(std::uint8_t kind) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
   return between(FrameKind::hello, FrameKind::named) ||
-         between(FrameKind::welcome, FrameKind::refused);
+         between(FrameKind::welcome, FrameKind::late);
 }
 
 }  // namespace
@@ -63,8 +63,9 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
                      .snapshot = laid.snapshot};
 }
 
-std::string chunk_socket_name(const std::string& token, std::size_t ps) {
-  return "trainyard-" + sha256_hex("chunks of ps " + std::to_string(ps) + ": " + token);
+std::string chunk_socket_name(const std::string& token, std::size_t ps, int port) {
+  const std::string place = std::to_string(ps) + " at " + std::to_string(port);
+  return "trainyard-" + sha256_hex("chunks of ps " + place + ": " + token);
 }
 
 std::string encode_hello(const Hello& hello) {

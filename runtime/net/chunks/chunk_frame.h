@@ -20,17 +20,33 @@ enum class FrameKind : std::uint8_t {
   ask_parameters,  // step: the version; flag: of this chunk alone
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
-  sums,            // of the step; payload: BatchSums. From ps 0 to the chief: chunk is the rank
-  // With backup workers. From and to workers: `named`; the others are of ps 0.
+  sums,            // of the step; payload: BatchSums
+  ask_residuals,   // onebit: what the checkpoint had of this rank's, of all chunks
+  residual,        // of the chunk, for the snapshot; payload: float32, part by part
+  goodbye,         // this process needs nothing any more; answered by the same
+  // The chief alone.
+  begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and is
+                   // its last
+  ask_shard,       // of the snapshot; payload: the steps whose shards may stay, by hand; none: all
+  ask_weights,     // as they are in the newest shard, which is of the snapshot
+  finish,          // training is over
+  // With backup workers. Both sides say `named`: ps 0 to workers, and they to the other ps.
   whole,  // to ps 0: of the step; snapshot: wanted; flag: no step after it
   named,  // of the step; snapshot: the newest; payload: as encode_ranks() has it
   // ps to worker
-  welcome = 16,  // step: the version; snapshot; payload: the rank's step
-                 // flag: gradients and parameters go by the memory that came with the hello
-  parameters,    // step: the version; of a chunk; payload: as the wire has it
-  turn,          // of the step; flag: no push is left
-  late,          // to the chief: chunk is the rank, step how many of its gradients were left out
-  refused        // payload: why, in words
+  welcome = 32,      // step: the version; snapshot; payload: Greeting
+                     // flag: gradients and parameters go by the memory that came with the hello
+  parameters,        // step: the version; of a chunk; payload: as the wire has it; flag: as float32
+                     // snapshot: not 0: the chunk's residual as it is now is to be sent for it
+  turn,              // of the step; flag: no push is left
+  applied,           // to the chief, of ps 0: payload: BatchSums of what was applied since the last
+  shard,             // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
+  weights,           // of the snapshot and a chunk; payload: float32; flag: refused, and why
+  released,          // the answer to a goodbye
+  refused,           // payload: why, in words
+  residual_taken,    // of the chunk, for the snapshot
+  restored_residual,  // of the chunk; payload: float32, part by part; none: it is zero
+  late  // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
 };
 
 struct FrameHeader {
@@ -52,15 +68,22 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
 
 // What is not as long as a chunk: a stranger can have us keep no more.
 constexpr std::size_t small_payload_bytes_max = 512;
+// Of the gang: what has an entry for each rank, or for each checkpoint.
+constexpr std::size_t list_payload_bytes_max = 64 << 10;
 
 struct Hello {
   std::int64_t rank = 0;
   std::uint64_t plan = 0;  // ExchangePlan's hash: both sides cut the arena alike
   std::string token;
 };
-// Of the Unix socket of a ps, for workers of its host: nobody can guess it, and it is of this ps
-// alone, whatever its port.
-std::string chunk_socket_name(const std::string& token, std::size_t ps);
+struct Greeting {
+  std::int64_t rank_step = 0;  // as in WelcomeWorker
+  std::int64_t rows_port = 0;  // where rows of a table are to be had; 0: nowhere
+};
+
+// Of the Unix socket of a ps that listens at this port, for workers of its host: nobody can guess
+// it, and no other ps of the gang has it, whatever the host.
+std::string chunk_socket_name(const std::string& token, std::size_t ps, int port);
 
 std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view payload);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "runtime/net/call_failed.h"
+#include "runtime/net/chunks/control_payload.h"
+#include "runtime/net/chunks/server_connection.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
@@ -20,49 +22,15 @@ namespace trainyard::runtime {
 namespace {
 
 // Who has not said who it is by then is closed; there are never more of them.
-constexpr std::chrono::seconds hello_limit{10};
+constexpr Millis hello_limit = seconds(10);
 constexpr std::size_t strangers_max = 64;
-// Of what leaves before parameters; a worker that reads none of it is not a good one.
-constexpr std::size_t small_frames_max = 4096;
+
+Time now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
 
 }  // namespace
-
-// One worker's, or a stranger's until its hello.
-class ChunkServer::Connection : public FrameStream::Receiver {
- public:
-  Connection(ChunkServer& server, StreamSocket socket)
-      : server_(server), stream_(std::move(socket)) {}
-
-  Result<std::span<std::byte>> place(const FrameHeader& header) override {
-    const bool says_hello = header.kind == FrameKind::hello;
-    if (says_hello != (rank_ < 0)) return invalid("a connection begins with one hello");
-    if (header.kind != FrameKind::gradient) return std::span<std::byte>();
-    if (header.chunk >= server_.options_.rules.chunks) return invalid("there is no such chunk");
-    if (arenas_) {
-      if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
-      return std::span<std::byte>();
-    }
-    const auto place = server_.store_.gradient_place(rank_, header.chunk);
-    if (place.size() != header.bytes) return invalid("a gradient of another length");
-    if (server_.core_.would_take(rank_, header.step, header.chunk)) return place;
-    unused_.resize(place.size());
-    return std::span(unused_);
-  }
-  Status take(const FrameHeader& header, std::span<const std::byte> payload) override {
-    return server_.take(*this, header, payload);
-  }
-
-  ChunkServer& server_;
-  FrameStream stream_;
-  bool has_token_ = false;
-  std::int64_t rank_ = -1;                   // -1: it has not said
-  SharedArenasPtr arenas_;                   // of a worker of this host
-  std::deque<FrameStream::Outgoing> small_;  // that leave before any parameters
-  std::vector<std::byte> unused_;            // where a gradient goes that is not needed
-  bool waits_for_room_ = false;              // to send
-  bool watches_room_ = false;                // the poll tells of it
-  Clock::time_point since_ = Clock::now();
-};
 
 Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket> listeners,
                                                         Options options, ChunkStore store) {
@@ -79,9 +47,9 @@ Result<std::unique_ptr<ChunkServer>> ChunkServer::start(std::vector<StreamSocket
       return call_failed("cannot wait for callers");
     }
   }
-  return std::unique_ptr<ChunkServer>(new ChunkServer(
-      std::move(poll), std::move(bell), std::move(listeners), std::move(options),
-      std::move(store)));
+  return std::unique_ptr<ChunkServer>(new ChunkServer(std::move(poll), std::move(bell),
+                                                      std::move(listeners), std::move(options),
+                                                      std::move(store)));
 }
 
 ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSocket> listeners,
@@ -93,9 +61,12 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
       core_(options_.rules, options_.start),
       store_(std::move(store)),
       by_rank_(index_of(options_.rules.ranks)),
-      sums_(by_rank_.size()),
-      sums_steps_(by_rank_.size()) {
+      sums_(options_.rules.ranks),
+      attendance_(options_.limits, options_.rules.ranks, now()),
+      looked_(now()),
+      writer_(options_.files) {
   ENSURE(store_.chunks() == options_.rules.chunks);
+  ENSURE(store_.has_residuals() == options_.rules.has_residuals);
   if (options_.turns) {
     std::vector<std::int64_t> steps = options_.start.rank_steps;
     steps.resize(by_rank_.size());
@@ -108,10 +79,28 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-ChunkServer::~ChunkServer() {
+ChunkServer::~ChunkServer() { stop_serving(); }
+
+void ChunkServer::stop_serving() {
   thread_.request_stop();
+  ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ChunkServer::ring() const {
   const std::uint64_t one = 1;
   static_cast<void>(::write(bell_.get(), &one, sizeof one) != 0);  // one that is full has rung
+}
+
+Result<ChunkServer::Ended> ChunkServer::await_end(const std::stop_token& stop) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return end_.has_value(); });
+  }
+  stop_serving();
+  if (!end_) return Ended::stopped;
+  if (!end_->is_good) return unavailable(end_->why);
+  return Ended::finished;
 }
 
 void ChunkServer::run(const std::stop_token& stop) {
@@ -120,7 +109,11 @@ void ChunkServer::run(const std::stop_token& stop) {
     const int count = ::epoll_wait(poll_.get(), events.data(), std::ssize(events), look_up_millis);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (!accept(event.data.fd)) serve(event.data.fd, event.events);
+      if (event.data.fd == bell_.get()) {
+        tell_shards();
+      } else if (!accept(event.data.fd)) {
+        serve(event.data.fd, event.events);
+      }
       send_all();
     }
     drop_silent();
@@ -140,7 +133,7 @@ bool ChunkServer::accept(int listening) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
     if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) continue;
     connections_.insert_or_assign(descriptor,
-                                  std::make_unique<Connection>(*this, *std::move(socket)));
+                                  std::make_unique<Connection>(*this, *std::move(socket), now()));
   }
   return true;
 }
@@ -153,7 +146,9 @@ void ChunkServer::serve(int descriptor, std::uint32_t events) {
   if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) == 0) return;
   const Result<bool> received = connection.stream_.receive(connection);
   if (received.has_value()) return;
-  if (connection.has_token_) refuse(connection, received.error().message);
+  if (connection.has_token_ && !connection.said_goodbye_) {
+    refuse(connection, received.error().message);
+  }
   close(descriptor);
 }
 
@@ -176,22 +171,38 @@ void ChunkServer::close(int descriptor) {
   const std::int64_t rank = found->second->rank_;
   if (rank >= 0 && by_rank_[index_of(rank)] == found->second.get()) {
     by_rank_[index_of(rank)] = nullptr;
+    attendance_.left(rank, now());
     static_cast<void>(core_.step(WorkerLeft{rank}));
   }
   connections_.erase(found);  // its socket leaves the poll as it closes
 }
 
 void ChunkServer::drop_silent() {
-  const auto now = Clock::now();
-  if (now - looked_ < std::chrono::milliseconds(look_up_millis)) return;
-  looked_ = now;
+  const Time at = now();
+  if (at - looked_ < Millis{look_up_millis}) return;
+  looked_ = at;
   std::vector<int> silent;
   for (const auto& [descriptor, connection] : connections_) {
-    if (connection->rank_ < 0 && now - connection->since_ > hello_limit) {
+    if (connection->rank_ < 0 && at - connection->since_ > hello_limit) {
       silent.push_back(descriptor);
     }
   }
   for (const int descriptor : silent) close(descriptor);
+  look_for_end();
+}
+
+// Those who are there are told why it ends, where that is no good end.
+void ChunkServer::look_for_end() {
+  const auto end = attendance_.end(now());
+  if (!end) return;
+  const std::lock_guard lock(mutex_);
+  if (end_) return;
+  end_ = *end;
+  changed_.notify_all();
+  if (end->is_good) return;
+  for (Connection* const connection : by_rank_) {
+    if (connection != nullptr) refuse(*connection, end->why);
+  }
 }
 
 Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
@@ -203,23 +214,16 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
   if (newest != nullptr) close(newest->stream_.socket().descriptor());
   newest = &connection;
   connection.rank_ = hello.rank;
-  if (Descriptor memory = connection.stream_.take_passed()) {
+  Descriptor memory = connection.stream_.take_passed();
+  if (memory && store_.chunks() > 0) {
     const SharedLayout layout = store_.layout_of(hello.rank);
-    TRY_ASSIGN(const auto shared, SharedFloats::open(std::move(memory), layout.floats(),
-                                                     SharedFloats::Access::write));
-    connection.arenas_ =
-        std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
+    TRY_ASSIGN(const auto shared,
+               SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write));
+    connection.arenas_ = std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
   }
+  attendance_.joined(hello.rank);
   TRY(perform(WorkerJoined{hello.rank}));
   tell_what_is_named(hello.rank);
-  if (hello.rank != 0) return ok();
-  for (std::size_t rank = 0; rank < sums_.size(); ++rank) {
-    for (std::size_t i = 0; i < sums_[rank].size(); ++i) {
-      if (sums_steps_[rank][i] == 0) continue;
-      forward_sums(static_cast<std::int64_t>(rank), {.step = sums_steps_[rank][i]},
-                   std::as_bytes(std::span(sums_[rank][i])));
-    }
-  }
   return ok();
 }
 
@@ -237,6 +241,8 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
         store_.gradient_came(rank, header.chunk, connection.arenas_);
       }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
+    case FrameKind::residual: return take_residual(connection, header, payload);
+    case FrameKind::ask_residuals: return give_back_residuals(connection);
     case FrameKind::ask_parameters: {
       ParametersAsked asked{rank, header.step};
       if (header.flag) asked.chunk = header.chunk;
@@ -250,41 +256,143 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
       tell_turns(turns_->ask(rank, header.step));
       return ok();
     case FrameKind::sums: {
-      const std::size_t slot = index_of(header.step % 2);
-      sums_[index_of(rank)][slot].assign(reinterpret_cast<const char*>(payload.data()),
-                                         payload.size());
-      sums_steps_[index_of(rank)][slot] = header.step;
-      forward_sums(rank, header, payload);
+      TRY_ASSIGN(const BatchSums sums, decode_sums(payload));
+      TRY(check_sums(sums));
+      sums_.tell(rank, header.step, sums);
       return ok();
     }
-    case FrameKind::welcome:
-    case FrameKind::parameters:
-    case FrameKind::turn:
-    case FrameKind::late:
-    case FrameKind::refused: break;
+    case FrameKind::goodbye:
+      connection.said_goodbye_ = true;
+      attendance_.said_goodbye(rank);
+      tell(rank, {.kind = FrameKind::released});
+      look_for_end();
+      return ok();
+    default: return take_of_chief(connection, header, payload);
   }
-  return invalid("a worker does not say that");
 }
 
-Status ChunkServer::perform(const PsEvent& event) { return do_each(core_.step(event)); }
+Status ChunkServer::take_of_chief(Connection& connection, const FrameHeader& header,
+                                  std::span<const std::byte> payload) {
+  if (connection.rank_ != 0) return invalid("only the chief says that");
+  switch (header.kind) {
+    case FrameKind::begin_snapshot:
+      if (!turns_) return invalid("turns are not given here");
+      turns_->begin_snapshot(header.snapshot,
+                             header.flag ? PushTurns::Then::last : PushTurns::Then::goes_on);
+      return ok();
+    case FrameKind::ask_shard: {
+      TRY_ASSIGN(auto keep_steps, decode_numbers(payload));
+      ask_shard(header.snapshot, std::move(keep_steps));
+      return ok();
+    }
+    case FrameKind::ask_weights: {
+      auto snapshot = writer_.newest(header.snapshot);
+      if (snapshot.has_value()) {
+        connection.weights_ = *std::move(snapshot);
+        connection.next_weights_ = 0;
+      } else {
+        tell(0, {.kind = FrameKind::weights, .flag = true, .snapshot = header.snapshot},
+             encode_error(snapshot.error()));
+      }
+      return ok();
+    }
+    case FrameKind::finish: attendance_.finished(now()); return ok();
+    default: return invalid("a worker does not say that");
+  }
+}
 
-Status ChunkServer::do_each(const std::vector<PsEffect>& effects) {
-  for (const PsEffect& effect : effects) {
-    if (const auto* update = std::get_if<UpdateChunk>(&effect)) {
-      store_.update(*update, options_.step_at(update->version));
+Status ChunkServer::take_residual(Connection& connection, const FrameHeader& header,
+                                  std::span<const std::byte> payload) {
+  const ResidualCame came{connection.rank_, header.chunk, header.snapshot};
+  if (core_.would_take(came)) store_.residual_came(came, payload);
+  TRY(perform(came));
+  tell(connection.rank_,
+       {.kind = FrameKind::residual_taken, .chunk = header.chunk, .snapshot = header.snapshot});
+  return ok();
+}
+
+// Async goes on without what a process has lost.
+Status ChunkServer::give_back_residuals(Connection& connection) {
+  if (!store_.has_residuals()) return invalid("residuals are not kept here");
+  for (std::int64_t chunk = 0; chunk < store_.chunks(); ++chunk) {
+    const bool is_used = core_.version_of(chunk) != options_.start.version;
+    if (is_used && options_.rules.mode == Mode::sync) {
+      return invalid("what a process before it knew is lost: the gang has to begin anew");
+    }
+  }
+  connection.restored_ = 0;
+  return ok();
+}
+
+void ChunkServer::ask_shard(std::int64_t step, std::vector<std::int64_t> keep_steps) {
+  if (!writer_.knows(step)) {
+    if (store_.chunks() == 0) {  // which no gradient marks
+      writer_.take({.step = step, .version = step, .rank_steps = {}, .weights = {}, .slots = {}});
+    }
+    // What the residuals are at the end, the gradients of the last step have to ask for.
+    const bool is_marked = store_.has_residuals() && options_.rules.mode == Mode::sync;
+    end_is_asked_ = step == options_.last_step && !is_marked;
+    save_end();
+  }
+  writer_.when_written({.step = step, .keep_steps = std::move(keep_steps)},
+                       [this, step](Result<WrittenShard> shard) {
+                         const std::lock_guard lock(mutex_);
+                         written_.emplace_back(step, std::move(shard));
+                         ring();
+                       });
+}
+
+// The last version of all chunks is never updated: it needs no copy on the way.
+void ChunkServer::save_end() {
+  const std::int64_t step = options_.last_step;
+  if (!end_is_asked_ || store_.chunks() == 0 || core_.version() < step) return;
+  end_is_asked_ = false;
+  if (writer_.knows(step)) return;
+  ChunkStore::Copy copy = store_.copy_all();
+  writer_.take({.step = step,
+                .version = core_.version(),
+                .rank_steps = core_.rank_steps(),
+                .weights = std::move(copy.weights),
+                .slots = std::move(copy.slots)});
+}
+
+void ChunkServer::tell_shards() {
+  std::uint64_t rung = 0;
+  static_cast<void>(::read(bell_.get(), &rung, sizeof rung) != 0);
+  decltype(written_) written;
+  {
+    const std::lock_guard lock(mutex_);
+    written.swap(written_);
+  }
+  for (const auto& [step, shard] : written) {
+    const FrameHeader header{
+        .kind = FrameKind::shard, .flag = !shard.has_value(), .snapshot = step};
+    tell(0, header, shard.has_value() ? encode_shard(*shard) : encode_error(shard.error()));
+  }
+}
+
+Status ChunkServer::perform(const PsEvent& event) {
+  for (const PsEffect& effect : core_.step(event)) {
+    if (const auto* made = std::get_if<UpdateChunk>(&effect)) {
+      update(*made);
     } else if (const auto* copy = std::get_if<CopyChunk>(&effect)) {
       store_.copy(*copy);
     } else if (const auto* save = std::get_if<SaveCopy>(&effect)) {
-      if (auto whole = store_.save(*save)) options_.on_snapshot(save->snapshot, *std::move(whole));
+      if (auto whole = store_.save(*save)) {
+        writer_.take({.step = save->snapshot,
+                      .version = save->version,
+                      .rank_steps = save->rank_steps,
+                      .weights = std::move(whole->weights),
+                      .slots = std::move(whole->slots),
+                      .residuals = std::move(whole->residuals)});
+      }
     } else if (const auto* welcome = std::get_if<WelcomeWorker>(&effect)) {
-      const auto rank_step = std::make_shared<std::int64_t>(welcome->rank_step);
-      by_rank_[index_of(welcome->rank)]->small_.push_back(
-          {.header = {.kind = FrameKind::welcome,
-                      .flag = by_rank_[index_of(welcome->rank)]->arenas_ != nullptr,
-                      .step = welcome->version,
-                      .snapshot = welcome->snapshot},
-           .pieces = {std::as_bytes(std::span(rank_step.get(), 1))},
-           .owner = rank_step});
+      tell(welcome->rank,
+           {.kind = FrameKind::welcome,
+            .flag = by_rank_[index_of(welcome->rank)]->arenas_ != nullptr,
+            .step = welcome->version,
+            .snapshot = welcome->snapshot},
+           encode_greeting({.rank_step = welcome->rank_step, .rows_port = options_.rows_port}));
     } else if (const auto* refuse = std::get_if<RefuseWorker>(&effect)) {
       return invalid(refuse->why);  // only who has just spoken is refused
     }
@@ -292,52 +400,51 @@ Status ChunkServer::do_each(const std::vector<PsEffect>& effects) {
   return ok();
 }
 
-// Before any parameters. Nobody, where the rank is not there.
-void ChunkServer::tell(std::int64_t rank, const FrameHeader& header,
-                       std::vector<std::byte> payload) {
+// What its first chunk tells of a gradient counts for all of it.
+void ChunkServer::update(const UpdateChunk& update) {
+  store_.update(update, options_.step_at(update.version, update.staleness));
+  if (end_is_asked_) save_end();
+  if (update.chunk != 0) return;
+  for (const std::int64_t rank : update.ranks) {
+    sums_.apply(rank, core_.taken(rank, update.chunk), update.staleness);
+  }
+}
+
+void ChunkServer::tell(std::int64_t rank, const FrameHeader& header, std::string payload) {
   Connection* const connection = by_rank_[index_of(rank)];
-  if (connection == nullptr) return;
-  const auto kept = std::make_shared<std::vector<std::byte>>(std::move(payload));
+  if (connection == nullptr) return;  // it asks again
+  const auto kept = std::make_shared<const std::string>(std::move(payload));
   connection->small_.push_back(
-      {.header = header, .pieces = {std::span<const std::byte>(*kept)}, .owner = kept});
+      {.header = header, .pieces = {std::as_bytes(std::span(*kept))}, .owner = kept});
 }
 
 void ChunkServer::tell_turns(const std::vector<Turn>& turns) {
   for (const Turn& turn : turns) {
-    Connection* const connection = by_rank_[index_of(turn.rank)];
-    if (connection == nullptr) continue;  // it asks again
-    connection->small_.push_back({.header = {.kind = FrameKind::turn,
-                                             .flag = turn.says == Turn::Says::over,
-                                             .step = turn.step,
-                                             .snapshot = turn.snapshot},
-                                  .pieces = {},
-                                  .owner = nullptr});
+    tell(turn.rank, {.kind = FrameKind::turn,
+                     .flag = turn.says == Turn::Says::over,
+                     .step = turn.step,
+                     .snapshot = turn.snapshot});
   }
 }
 
-void ChunkServer::forward_sums(std::int64_t rank, const FrameHeader& header,
-                               std::span<const std::byte> payload) {
-  Connection* const chief = by_rank_.front();
-  if (chief == nullptr) return;
-  const auto text = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
-  chief->small_.push_back({.header = {.kind = FrameKind::sums,
-                                      .chunk = static_cast<std::uint32_t>(rank),
-                                      .step = header.step},
-                           .pieces = {std::span<const std::byte>(*text)},
-                           .owner = text});
-}
-
 std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection) {
+  if (connection.rank_ == 0 && sums_.has_any()) {  // before the parameters that they are of
+    tell(0, {.kind = FrameKind::applied}, encode_sums(sums_.take()));
+  }
   if (!connection.small_.empty()) {
     FrameStream::Outgoing first = std::move(connection.small_.front());
     connection.small_.pop_front();
     return first;
   }
+  if (connection.rank_ < 0) return std::nullopt;
+  if (connection.restored_ < store_.chunks()) return connection.next_restored(store_);
   const auto next = core_.next_to_send(connection.rank_);
-  if (!next) return std::nullopt;
+  if (!next) return connection.next_weights(store_);
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
+                                         .flag = store_.is_exact(*next),
                                          .chunk = static_cast<std::uint32_t>(next->chunk),
-                                         .step = next->version},
+                                         .step = next->version,
+                                         .snapshot = next->snapshot},
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas_) {

@@ -22,8 +22,8 @@ Status ChunkServer::take_report(std::int64_t rank, const FrameHeader& header) {
 
 Status ChunkServer::take_names(std::int64_t rank, const FrameHeader& header,
                                std::span<const std::byte> payload) {
-  const auto& [mode, ranks, chunks, aggregate] = options_.rules;
-  TRY_ASSIGN(auto named, decode_ranks(payload, {.ranks = ranks, .aggregate = aggregate}));
+  const StepMembers members{.ranks = options_.rules.ranks, .aggregate = options_.rules.aggregate};
+  TRY_ASSIGN(auto named, decode_ranks(payload, members));
   return perform(StepNamed{
       rank, {.step = header.step, .ranks = std::move(named), .snapshot = header.snapshot}});
 }

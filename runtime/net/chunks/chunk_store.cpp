@@ -70,6 +70,7 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
     }
     gradients_.emplace_back(index_of(bytes / float_bytes));
     lent_.emplace_back(chunks_.size());
+    restored_.emplace_back(chunks_.size());
   }
   if (rules_.mode == Mode::sync) {
     order_ = rules_.aggregate > 0 ? order_of_leaves(rules_.aggregate)
@@ -98,18 +99,67 @@ SharedLayout ChunkStore::layout_of(std::int64_t rank) const {
           .push = rules_.push};
 }
 
+std::int64_t ChunkStore::leaf_of(std::int64_t rank, std::size_t part) const {
+  const std::int64_t own = rules_.nodes[index_of(rank)][part].begin;
+  return rules_.mode == Mode::sync ? own : rank * rules_.leaves + own;
+}
+
+void ChunkStore::restore_residuals(const Residuals& residuals) {
+  for (std::size_t rank = 0; rank < restored_.size(); ++rank) {
+    std::vector<std::span<const float>> parts;
+    for (std::size_t part = 0; part < rules_.nodes[rank].size(); ++part) {
+      const auto found = residuals.find(leaf_of(static_cast<std::int64_t>(rank), part));
+      if (found == residuals.end()) break;
+      ENSURE(std::ssize(found->second.span()) == elements_);
+      parts.push_back(found->second.span());
+    }
+    if (!has_residuals() || parts.size() < rules_.nodes[rank].size()) continue;
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      const auto count = index_of(chunks_[i].share.elements());
+      const auto kept = std::make_shared<AlignedBuffer>(count * parts.size());
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        std::ranges::copy(parts[part].subspan(index_of(chunks_[i].offset), count),
+                          kept->data() + part * count);
+      }
+      restored_[rank][i] = kept;
+    }
+  }
+}
+
+ChunkStore::Bytes ChunkStore::restored_residual(std::int64_t rank, std::int64_t chunk) const {
+  const FloatsPtr& kept = restored_.at(index_of(rank)).at(index_of(chunk));
+  if (!kept) return {};
+  return {std::as_bytes(kept->span()), kept};
+}
+
+std::size_t ChunkStore::residual_bytes_of(std::int64_t rank, std::int64_t chunk) const {
+  const std::size_t parts = rules_.nodes.at(index_of(rank)).size();
+  return parts * index_of(chunks_.at(index_of(chunk)).share.elements()) * sizeof(float);
+}
+
+void ChunkStore::residual_came(const ResidualCame& residual, std::span<const std::byte> bytes) {
+  ENSURE(bytes.size() == residual_bytes_of(residual.rank, residual.chunk));
+  const Chunk& chunk = chunks_[index_of(residual.chunk)];
+  Residuals& residuals = copies_.at(residual.snapshot).copy.residuals;
+  const std::size_t count = index_of(chunk.share.elements());
+  const std::size_t parts = rules_.nodes[index_of(residual.rank)].size();
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto [leaf, is_new] = residuals.try_emplace(leaf_of(residual.rank, part));
+    if (is_new) leaf->second = AlignedBuffer(index_of(elements_));
+    const auto to = leaf->second.span().subspan(index_of(chunk.offset), count);
+    const std::size_t each = count * sizeof(float);
+    std::ranges::copy(bytes.subspan(part * each, each), std::as_writable_bytes(to).begin());
+  }
+}
+
 Payload ChunkStore::payload_of_gradient(std::int64_t rank, std::int64_t chunk) {
   const SharedArenasPtr& lent = lent_[index_of(rank)][index_of(chunk)];
   if (!lent) return {.pieces = {gradient_place(rank, chunk)}, .owner = nullptr};
   const SharedLayout& layout = lent->layout;
-  const Range& range = chunks_[index_of(chunk)].share.ranges.front();
   const auto sent = std::as_bytes(lent->memory.span().subspan(layout.sent_begin()));
-  Payload payload{.pieces = {}, .owner = lent};
-  for (std::int64_t part = 0; part < layout.parts; ++part) {
-    const auto begin = index_of(part * layout.elements + range.begin) * layout.element_bytes();
-    payload.pieces.push_back(sent.subspan(begin, index_of(range.size()) * layout.element_bytes()));
-  }
-  return payload;
+  return {.pieces = encoded_pieces(layout.push, sent, layout.elements,
+                                   chunks_[index_of(chunk)].share, layout.parts),
+          .owner = lent};
 }
 
 TreeSum ChunkStore::sum_of(const Chunk& chunk, std::int64_t index,
@@ -143,7 +193,10 @@ void ChunkStore::update(const UpdateChunk& what, const Step& step) {
   Chunk& chunk = chunks_.at(index_of(what.chunk));
   WeightsPtr next = spare(chunk);
   apply(chunk, sum_of(chunk, what.chunk, what.ranks), what, step, *next);
-  for (const std::int64_t rank : what.ranks) gradient_came(rank, what.chunk, nullptr);
+  for (const std::int64_t rank : what.ranks) {
+    gradient_came(rank, what.chunk, nullptr);
+    restored_[index_of(rank)][index_of(what.chunk)].reset();
+  }
   chunk.previous = std::exchange(chunk.newest, std::move(next));
   chunk.version = what.version;
 }
@@ -181,7 +234,7 @@ ChunkStore::Bytes ChunkStore::parameters(const ParameterServer::ChunkToSend& wha
   const WeightsPtr& weights = what.version < chunk.version ? chunk.previous : chunk.newest;
   ENSURE(weights != nullptr);
   const auto count = index_of(chunk.share.elements());
-  const bool rounds = rules_.pull == Wire::bfloat16;
+  const bool rounds = this->rounds(what);
   const auto bytes = std::as_bytes(rounds ? weights->rounded.span() : weights->master.span());
   const std::size_t size = rounds ? sizeof(std::uint16_t) : sizeof(float);
   return {bytes.first(count * size), weights};
@@ -194,7 +247,7 @@ void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
   const auto count = index_of(range.size());
   const auto place = arena.subspan(index_of(range.begin), count);
   const Bytes bytes = parameters(what);
-  if (rules_.pull == Wire::bfloat16) {
+  if (rounds(what)) {
     decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);
   } else {
     std::ranges::copy(bytes.bytes, std::as_writable_bytes(place).begin());
@@ -202,20 +255,37 @@ void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
 }
 
 void ChunkStore::copy(const CopyChunk& what) {
-  PendingCopy& pending = copies_[what.snapshot];
-  Copy& copy = pending.copy;
-  if (copy.weights.size() == 0) {
-    copy.weights = AlignedBuffer(index_of(elements_));
-    for (const AlignedBuffer& slot : slots_) copy.slots.emplace_back(slot.size());
-  }
+  Copy& copy = copies_[what.snapshot].copy;
+  if (copy.weights.size() == 0) copy = empty_copy();
   Chunk& chunk = chunks_.at(index_of(what.chunk));
   chunk.snapshot = what.snapshot;
+  copy_chunk(chunk, copy);
+}
+
+ChunkStore::Copy ChunkStore::empty_copy() const {
+  Copy copy{.weights = AlignedBuffer(index_of(elements_)), .slots = {}, .residuals = {}};
+  for (const AlignedBuffer& slot : slots_) copy.slots.emplace_back(slot.size());
+  return copy;
+}
+
+void ChunkStore::copy_chunk(const Chunk& chunk, Copy& copy) const {
   const auto begin = index_of(chunk.offset);
   const auto count = index_of(chunk.share.elements());
   std::ranges::copy(chunk.newest->master.span().first(count), copy.weights.data() + begin);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::ranges::copy(slots_[i].span().subspan(begin, count), copy.slots[i].data() + begin);
   }
+}
+
+ChunkStore::Copy ChunkStore::copy_all() const {
+  Copy copy = empty_copy();
+  for (const Chunk& chunk : chunks_) copy_chunk(chunk, copy);
+  return copy;
+}
+
+Range ChunkStore::place_of(std::int64_t chunk) const {
+  const Chunk& asked = chunks_.at(index_of(chunk));
+  return {asked.offset, asked.offset + asked.share.elements()};
 }
 
 std::optional<ChunkStore::Copy> ChunkStore::save(const SaveCopy& what) {

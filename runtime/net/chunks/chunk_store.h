@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ class ChunkStore {
     std::int64_t arena_elements = 0;
     Wire push = Wire::float32;
     Wire pull = Wire::float32;  // float32 or bfloat16
+    // Parameters of this version, the last, and newer ones are not rounded, whatever the pull.
+    std::int64_t exact_from = std::numeric_limits<std::int64_t>::max();
     OptimizerConfig optimizer;
     // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together
     // they are the whole tree of `leaves`. Async: each rank's own are.
@@ -44,6 +47,11 @@ class ChunkStore {
   // Of all chunks, one after another: the weights, and the slots in the order of slot_names().
   ChunkStore(Rules rules, const AlignedBuffer& weights, const std::vector<AlignedBuffer>& slots);
 
+  struct Bytes {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+
   // Bytes of a rank's gradient of a chunk, as the wire has it.
   [[nodiscard]] std::size_t gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const;
   // Where it goes. It is read by the update, and free again after it.
@@ -54,6 +62,20 @@ class ChunkStore {
   // Of a rank that shares its memory.
   [[nodiscard]] SharedLayout layout_of(std::int64_t rank) const;
 
+  // What the encoding of gradients has lost: by leaf of the reduction tree, of the elements of all
+  // chunks, one after another. Async: each rank has leaves of its own, in order of rank.
+  using Residuals = std::map<std::int64_t, AlignedBuffer>;
+  // Of the checkpoint that training begins with, before anything is updated. Of a rank of which a
+  // leaf is missing it is zero.
+  void restore_residuals(const Residuals& residuals);
+  // Of a rank and chunk, part by part, until the chunk is updated with the rank's gradient; of
+  // which there is none, nothing.
+  [[nodiscard]] Bytes restored_residual(std::int64_t rank, std::int64_t chunk) const;
+  [[nodiscard]] bool has_residuals() const { return rules_.push == Wire::onebit; }
+  [[nodiscard]] std::size_t residual_bytes_of(std::int64_t rank, std::int64_t chunk) const;
+  // Such bytes, for the snapshot that the chunk was copied for last.
+  void residual_came(const ResidualCame& residual, std::span<const std::byte> bytes);
+
   struct Step {
     double learning_rate = 0;
     float gradient_scale = 1;
@@ -61,10 +83,10 @@ class ChunkStore {
   // Bits depend on the order of nodes in the tree alone.
   void update(const UpdateChunk& what, const Step& step);
 
-  struct Bytes {
-    std::span<const std::byte> bytes;
-    std::shared_ptr<const void> owner;
-  };
+  // Where the pull rounds: but not these.
+  [[nodiscard]] bool is_exact(const ParameterServer::ChunkToSend& what) const {
+    return rules_.pull != Wire::float32 && what.version >= rules_.exact_from;
+  }
   // A chunk's weights as the wire has them: of its newest version, or the one before.
   [[nodiscard]] Bytes parameters(const ParameterServer::ChunkToSend& what) const;
 
@@ -75,10 +97,15 @@ class ChunkStore {
   struct Copy {
     AlignedBuffer weights;
     std::vector<AlignedBuffer> slots;
+    Residuals residuals;  // onebit: of all leaves whose ranks had not ended before
   };
   void copy(const CopyChunk& what);
   // What the snapshot holds, with its last chunk.
   std::optional<Copy> save(const SaveCopy& what);
+  // Of all chunks as they are now.
+  [[nodiscard]] Copy copy_all() const;
+  // Of a chunk, in such a copy.
+  [[nodiscard]] Range place_of(std::int64_t chunk) const;
 
   [[nodiscard]] std::int64_t chunks() const { return std::ssize(chunks_); }
 
@@ -96,6 +123,7 @@ class ChunkStore {
     WeightsPtr newest;
     WeightsPtr previous;
   };
+  using FloatsPtr = std::shared_ptr<const AlignedBuffer>;
   struct PendingCopy {
     Copy copy;
     std::int64_t saved = 0;  // chunks
@@ -105,8 +133,14 @@ class ChunkStore {
                                const std::vector<std::int64_t>& ranks);
   void apply(const Chunk& chunk, TreeSum sum, const UpdateChunk& what, const Step& step,
              Weights& next);
+  [[nodiscard]] Copy empty_copy() const;
+  void copy_chunk(const Chunk& chunk, Copy& copy) const;
+  [[nodiscard]] bool rounds(const ParameterServer::ChunkToSend& what) const {
+    return rules_.pull == Wire::bfloat16 && !is_exact(what);
+  }
   [[nodiscard]] WeightsPtr spare(const Chunk& chunk);
   void round(Weights& weights, std::size_t count) const;
+  [[nodiscard]] std::int64_t leaf_of(std::int64_t rank, std::size_t part) const;
   [[nodiscard]] Payload payload_of_gradient(std::int64_t rank, std::int64_t chunk);
 
   Rules rules_;
@@ -117,6 +151,7 @@ class ChunkStore {
   std::vector<std::vector<std::int64_t>> places_;      // by rank and chunk: byte in gradients_
   std::vector<AlignedBuffer> gradients_;               // by rank
   std::vector<std::vector<SharedArenasPtr>> lent_;     // by rank and chunk: where it lies instead
+  std::vector<std::vector<FloatsPtr>> restored_;       // by rank and chunk; onebit; none: nullptr
   std::shared_ptr<Pool<Weights>> pool_;                // of the largest chunk
   std::vector<Payload> payloads_;                      // of the sum that is made
   std::map<std::int64_t, PendingCopy> copies_;         // by snapshot

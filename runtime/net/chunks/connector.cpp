@@ -1,22 +1,12 @@
 #include "runtime/net/chunks/connector.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace trainyard::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds answer_limit{3000};
 constexpr std::chrono::milliseconds pause{50};
-
-// 0, which nobody listens at, where there is none.
-int port_of(const std::string& address) {
-  int port = 0;
-  const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return 0;
-  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
-  return port;
-}
 
 Result<StreamSocket> connect(const Connector::Target& target, const std::stop_token& stop) {
   if (!target.local.empty()) {

@@ -40,9 +40,9 @@ class Connector {
   const std::function<void()> on_connected_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<bool> wanted_;                                    // guarded by mutex_
+  std::vector<bool> wanted_;                                     // guarded by mutex_
   std::vector<std::pair<std::size_t, StreamSocket>> connected_;  // guarded by mutex_
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;                                          // last: it uses all of the above
 };
 
 }  // namespace trainyard::runtime

@@ -1,4 +1,4 @@
-// A worker's connection to one ps: of worker_link.cpp alone.
+// A worker's connection to one ps: of WorkerLink's files alone.
 #pragma once
 
 #include <cstddef>

@@ -13,9 +13,10 @@ std::byte bit_of(std::int64_t rank) { return std::byte{1} << (index_of(rank) % C
 
 }  // namespace
 
-std::vector<std::byte> encode_ranks(std::span<const std::int64_t> named, std::int64_t ranks) {
-  std::vector<std::byte> payload(bytes_of(ranks));
-  for (const std::int64_t rank : named) payload.at(index_of(rank) / CHAR_BIT) |= bit_of(rank);
+std::string encode_ranks(std::span<const std::int64_t> named, std::int64_t ranks) {
+  std::string payload(bytes_of(ranks), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(payload));
+  for (const std::int64_t rank : named) bytes[index_of(rank) / CHAR_BIT] |= bit_of(rank);
   return payload;
 }
 

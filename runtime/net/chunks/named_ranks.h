@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schemas/base/result.h"
@@ -17,7 +18,7 @@ struct StepMembers {
 };
 
 // `named`: ascending.
-std::vector<std::byte> encode_ranks(std::span<const std::int64_t> named, std::int64_t ranks);
+std::string encode_ranks(std::span<const std::int64_t> named, std::int64_t ranks);
 // Ascending. `invalid` where these are not just so many ranks of the gang.
 Result<std::vector<std::int64_t>> decode_ranks(std::span<const std::byte> payload,
                                                const StepMembers& members);

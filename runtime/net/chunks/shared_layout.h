@@ -8,6 +8,7 @@
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/shared_floats.h"
+#include "runtime/net/wire_format.h"
 #include "schemas/base/index.h"
 #include "schemas/types/job_spec.h"
 
@@ -16,16 +17,13 @@ namespace trainyard::runtime {
 struct SharedLayout {
   std::int64_t elements = 0;  // of the arena
   std::int64_t parts = 1;     // gradients of a step
-  Wire push = Wire::float32;  // as they lie there: float32 or bfloat16
+  Wire push = Wire::float32;  // as they lie there
 
-  [[nodiscard]] std::size_t element_bytes() const {
-    return push == Wire::bfloat16 ? sizeof(std::uint16_t) : sizeof(float);
-  }
   // In floats.
   [[nodiscard]] std::size_t sent_begin() const { return round_up_to_alignment(index_of(elements)); }
   [[nodiscard]] std::size_t floats() const {
-    const std::size_t bytes = index_of(elements * parts) * element_bytes();
-    return sent_begin() + (bytes + sizeof(float) - 1) / sizeof(float);
+    const std::int64_t bytes = parts * encoded_bytes(push, elements);
+    return sent_begin() + index_of((bytes + float_bytes - 1) / float_bytes);
   }
 };
 

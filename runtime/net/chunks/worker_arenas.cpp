@@ -1,5 +1,6 @@
 #include "runtime/net/chunks/worker_arenas.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/math/wire/bfloat16.h"
@@ -17,7 +18,7 @@ WorkerArenas::WorkerArenas(Rules rules)
       shared_(share()) {
   ENSURE(!rules_.chunks.empty());
   const auto gradient = index_of(elements_ * rules_.parts);
-  const bool encodes = rules_.push == Wire::bfloat16;
+  const bool encodes = rules_.push != Wire::float32;
   const SharedLayout layout = this->layout();
   const auto piece = [&](std::size_t begin, std::size_t elements) {
     if (!shared_) return AlignedBuffer(elements);
@@ -28,7 +29,11 @@ WorkerArenas::WorkerArenas(Rules rules)
   parameters_ = piece(0, index_of(elements_));
   (encodes ? encoded_ : gradient_) = piece(layout.sent_begin(), sent);
   if (encodes) gradient_ = AlignedBuffer(gradient);
-  ENSURE(rules_.push != Wire::onebit && rules_.pull != Wire::onebit);
+  ENSURE(rules_.pull != Wire::onebit);
+  if (rules_.push == Wire::onebit) {
+    encoder_.emplace(
+        OneBitEncoder::Shape{.elements = elements_, .parts = rules_.parts, .gaps = rules_.gaps});
+  }
   for (const auto& chunks : chunks_of_) {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       number_in_share_[index_of(chunks[i])] = static_cast<std::uint32_t>(i);
@@ -48,8 +53,8 @@ std::optional<SharedFloats> WorkerArenas::share() const {
   return std::nullopt;
 }
 
-std::uint16_t* WorkerArenas::encoded() {
-  return reinterpret_cast<std::uint16_t*>(encoded_.data());
+std::span<std::byte> WorkerArenas::sent() {
+  return std::as_writable_bytes((rules_.push == Wire::float32 ? gradient_ : encoded_).span());
 }
 
 std::uint32_t WorkerArenas::number_in_share(std::int64_t chunk) const {
@@ -60,37 +65,63 @@ const Range& WorkerArenas::range_of(std::int64_t chunk) const {
   return rules_.chunks.at(index_of(chunk)).range;
 }
 
-void WorkerArenas::encode(std::int64_t chunk) {
-  if (rules_.push != Wire::bfloat16) return;
+std::int64_t WorkerArenas::final_from(std::int64_t chunk) const {
   const Range& range = range_of(chunk);
+  return encoder_ ? OneBitEncoder::final_from(range) : range.begin;
+}
+
+void WorkerArenas::encode(std::int64_t chunk) {
+  const Range& range = range_of(chunk);
+  if (encoder_) return encoder_->encode(range, gradient_.span(), sent());
+  if (rules_.push != Wire::bfloat16) return;
+  auto* const halves = reinterpret_cast<std::uint16_t*>(encoded_.data());
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
     const auto begin = index_of(part * elements_ + range.begin);
     const auto count = index_of(range.size());
-    encode_bfloat16(gradient_.span().subspan(begin, count),
-                    {encoded() + begin, count});
+    encode_bfloat16(gradient_.span().subspan(begin, count), {halves + begin, count});
   }
 }
 
 std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) {
+  return encoded_pieces(rules_.push, sent(), elements_, {.ranges = {range_of(chunk)}},
+                        rules_.parts);
+}
+
+void WorkerArenas::set_residual_scale(float scale) {
+  if (encoder_) encoder_->set_residual_scale(scale);
+}
+
+std::int64_t WorkerArenas::residual_floats(std::int64_t chunk) const {
+  return encoder_ ? rules_.parts * range_of(chunk).size() : 0;
+}
+
+void WorkerArenas::copy_residual(std::int64_t chunk, std::span<float> out) {
+  ENSURE(encoder_ && std::ssize(out) == residual_floats(chunk));
   const Range& range = range_of(chunk);
-  std::vector<std::span<const std::byte>> pieces;
+  const auto count = index_of(range.size());
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
-    const auto begin = index_of(part * elements_ + range.begin);
-    const auto count = index_of(range.size());
-    pieces.push_back(rules_.push == Wire::bfloat16
-                         ? std::as_bytes(std::span(encoded() + begin, count))
-                         : std::as_bytes(gradient_.span().subspan(begin, count)));
+    std::ranges::copy(encoder_->residual(part).subspan(index_of(range.begin), count),
+                      out.subspan(index_of(part) * count).begin());
   }
-  return pieces;
 }
 
-std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk) const {
-  const std::size_t each = rules_.pull == Wire::bfloat16 ? sizeof(std::uint16_t) : sizeof(float);
-  return index_of(range_of(chunk).size()) * each;
+void WorkerArenas::restore_residual(std::int64_t chunk, std::span<const float> values) {
+  ENSURE(encoder_ && std::ssize(values) == residual_floats(chunk));
+  const Range& range = range_of(chunk);
+  const auto count = index_of(range.size());
+  for (std::int64_t part = 0; part < rules_.parts; ++part) {
+    std::ranges::copy(values.subspan(index_of(part) * count, count),
+                      encoder_->residual(part).subspan(index_of(range.begin)).begin());
+  }
 }
 
-std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk) {
-  if (rules_.pull == Wire::bfloat16) return {};
+std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
+  const bool halves = rules_.pull == Wire::bfloat16 && form == Form::pulled;
+  return index_of(range_of(chunk).size()) * (halves ? sizeof(std::uint16_t) : sizeof(float));
+}
+
+std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, Form form) {
+  if (rules_.pull == Wire::bfloat16 && form == Form::pulled) return {};
   const Range& range = range_of(chunk);
   return std::as_writable_bytes(
       parameters_.span().subspan(index_of(range.begin), index_of(range.size())));

@@ -10,6 +10,7 @@
 
 #include "runtime/core/arena_chunks.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/net/chunks/onebit_encoder.h"
 #include "runtime/net/chunks/shared_layout.h"
 #include "runtime/net/shared_floats.h"
 #include "schemas/types/job_spec.h"
@@ -21,10 +22,11 @@ class WorkerArenas {
   struct Rules {
     std::vector<ArenaChunk> chunks;
     std::int64_t holders = 1;
-    std::int64_t parts = 1;     // gradients that a step sends: nodes of the reduction tree
-    Wire push = Wire::float32;  // float32 or bfloat16
-    Wire pull = Wire::float32;  // likewise
-    bool shares = false;        // with a ps of this host, where the system has such memory
+    std::int64_t parts = 1;  // gradients that a step sends: nodes of the reduction tree
+    Wire push = Wire::float32;
+    Wire pull = Wire::float32;     // float32 or bfloat16
+    bool shares = false;           // with a ps of this host, where the system has such memory
+    std::vector<Range> gaps = {};  // onebit: as in OneBitEncoder::Shape
   };
   explicit WorkerArenas(Rules rules);
 
@@ -41,19 +43,31 @@ class WorkerArenas {
   [[nodiscard]] std::span<const float> parameters() const { return parameters_.span(); }
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
 
-  // The gradients of a chunk are final: as they are sent from now on.
+  // Elements of the gradients from here on have to be final before the chunk is encoded.
+  [[nodiscard]] std::int64_t final_from(std::int64_t chunk) const;
+  // They are: so they are sent from now on. From the last chunk to the first.
   void encode(std::int64_t chunk);
   [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk);
 
-  [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk) const;
+  // Onebit: as OneBitEncoder has it; before the first chunk of a step is encoded.
+  void set_residual_scale(float scale);
+  // Of a chunk, of all parts one after another. The chunk may not be encoded meanwhile.
+  [[nodiscard]] bool has_residuals() const { return encoder_.has_value(); }
+  [[nodiscard]] std::int64_t residual_floats(std::int64_t chunk) const;
+  void copy_residual(std::int64_t chunk, std::span<float> out);
+  void restore_residual(std::int64_t chunk, std::span<const float> values);
+
+  // Parameters come as the pull has them, or, the last, as float32.
+  enum class Form { pulled, exact };
+  [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk, Form form) const;
   // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
-  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk);
-  // They came into this landing.
+  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, Form form);
+  // They came into this landing, as the pull has them.
   void decode(std::int64_t chunk, std::span<const float> landing);
 
  private:
   [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
-  [[nodiscard]] std::uint16_t* encoded();
+  [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;
   [[nodiscard]] std::optional<SharedFloats> share() const;
 
@@ -64,7 +78,8 @@ class WorkerArenas {
   std::optional<SharedFloats> shared_;  // all that a ps reads or writes
   AlignedBuffer parameters_;
   AlignedBuffer gradient_;  // of each part, one after another
-  AlignedBuffer encoded_;   // bfloat16: of the gradient, two to a float
+  AlignedBuffer encoded_;   // of the gradient, where the wire is not float32
+  std::optional<OneBitEncoder> encoder_;
 };
 
 }  // namespace trainyard::runtime

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/net/call_failed.h"
+#include "runtime/net/chunks/control_payload.h"
 #include "runtime/net/chunks/link_connection.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
@@ -67,12 +68,17 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       backup_(backup_exchange(options_, arenas_.chunks())),
       exchange_(backup_ ? static_cast<WorkerExchange&>(*backup_) : *plain_),
       left_out_(options_.backups ? index_of(options_.backups->ranks) : 0),
+      residuals_(arenas_),
       small_(options_.servers.size()),
+      requests_(arenas_, options_.servers.size()),
+      transports_(options_.servers.size(), Transport::tcp),
       connections_(options_.servers.size()) {
   std::vector<Connector::Target> targets;
   for (std::size_t ps = 0; ps < options_.servers.size(); ++ps) {
     targets.push_back(
-        {.local = options_.tries_local ? chunk_socket_name(options_.token, ps) : std::string(),
+        {.local = options_.tries_local
+                      ? chunk_socket_name(options_.token, ps, port_of(options_.servers[ps]))
+                      : std::string(),
          .address = options_.servers[ps]});
   }
   connector_.emplace(std::move(targets), [this] { ring(); });
@@ -86,7 +92,9 @@ WorkerLink::~WorkerLink() {
 
 Result<WorkerLink::Next> WorkerLink::next() {
   std::unique_lock lock(mutex_);
-  TRY(wait(lock, [this] { return next_.has_value(); }));
+  TRY(wait(lock, [this] {
+    return next_ && (next_->is_over ? residuals_.may_leave() : residuals_.may_begin());
+  }));
   const Next next = *std::exchange(next_, std::nullopt);
   unsettled_ = std::ssize(arenas_.chunks());
   return next;
@@ -100,14 +108,18 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   return wait(lock, [&] { return exchange_.readable() >= wanted; });
 }
 
-Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
-                        const std::function<bool()>& is_there) {
+Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
   while (!is_there()) {
     if (failed_) return *failed_;
     if (options_.stop.stop_requested()) return unavailable("asked to stop");
     if (Clock::now() - heard_ > options_.limit) {
       return unavailable("no parameter server has answered for " +
                          std::to_string(options_.limit.count() / 1000) + " s");
+    }
+    for (const auto& [ps, since] : lost_) {
+      if (Clock::now() - since > options_.return_limit) {
+        return unavailable("ps " + options_.servers[ps] + " is gone");
+      }
     }
     changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
   }
@@ -116,7 +128,7 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock,
 
 void WorkerLink::settle(std::int64_t from) {
   bool is_any = false;
-  while (unsettled_ > 0 && arenas_.chunks()[index_of(unsettled_ - 1)].range.begin >= from) {
+  while (unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
     const std::int64_t chunk = --unsettled_;
     arenas_.encode(chunk);
     const std::lock_guard lock(mutex_);
@@ -126,18 +138,14 @@ void WorkerLink::settle(std::int64_t from) {
   if (is_any) ring();
 }
 
-void WorkerLink::tell_sums(std::int64_t step, std::span<const std::byte> sums) {
-  ENSURE(sums.size() <= small_payload_bytes_max);
-  const auto kept = std::make_shared<std::vector<std::byte>>(sums.begin(), sums.end());
-  {
-    const std::lock_guard lock(mutex_);
-    FrameStream::Outgoing& told = told_[index_of(step % 2)];
-    told = {.header = {.kind = FrameKind::sums, .step = step},
-            .pieces = {std::span<const std::byte>(*kept)},
-            .owner = kept};
-    small_.front().push_back(told);
-  }
-  ring();
+void WorkerLink::tell_sums(std::int64_t step, const BatchSums& sums) {
+  const auto kept = std::make_shared<const PayloadBytes>(encode_sums(sums));
+  const std::lock_guard lock(mutex_);
+  FrameStream::Outgoing& told = told_[index_of(step % 2)];
+  told = {.header = {.kind = FrameKind::sums, .step = step},
+          .pieces = {std::as_bytes(std::span(*kept))},
+          .owner = kept};
+  small_.front().push_back(told);  // and leaves with the gradient
 }
 
 // By a new connection: the one before may have lost it.
@@ -153,9 +161,16 @@ std::int64_t WorkerLink::ask_snapshot() {
   return plain_->ask_snapshot();
 }
 
-WorkerLink::Traffic WorkerLink::traffic() const {
+WorkerLink::News WorkerLink::take_news() {
   const std::lock_guard lock(mutex_);
-  return traffic_;
+  const News news = news_;
+  news_ = {.version = news.version, .sums = {}, .traffic = {}};
+  return news;
+}
+
+std::vector<Transport> WorkerLink::transports() const {
+  const std::lock_guard lock(mutex_);
+  return transports_;
 }
 
 void WorkerLink::step(const ExchangeEvent& event) { perform(exchange_.step(event)); }
@@ -252,10 +267,12 @@ void WorkerLink::serve(std::size_t ps, std::uint32_t events) {
 }
 
 void WorkerLink::lose(std::size_t ps, const std::string& why) {
-  log_warning("connection lost", {{"ps", options_.servers[ps]}, {"why", why}});
   const bool was_welcomed = connections_[ps] && connections_[ps]->is_welcomed;
   connections_[ps].reset();
   const std::lock_guard lock(mutex_);
+  if (requests_.is_released(ps)) return;  // it may be gone
+  log_warning("connection lost", {{"ps", options_.servers[ps]}, {"why", why}});
+  if (was_welcomed) lost_.try_emplace(ps, Clock::now());
   small_[ps].clear();
   connector_->want(ps);
   if (was_welcomed) step(ConnectionLost{static_cast<std::int64_t>(ps)});
@@ -294,6 +311,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     small.pop_front();
     return first;
   }
+  if (auto residual = residuals_.next_to_send(connection.ps)) {
+    news_.traffic.sent += std::ssize(residual->pieces.front());
+    return residual;
+  }
   const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
   if (!next) return connection.ps == 0 ? next_report() : std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
@@ -303,79 +324,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
                               .pieces = {},
                               .owner = nullptr};
   if (!connection.is_shared) frame.pieces = arenas_.gradient_of(next->chunk);
-  for (const auto& piece : frame.pieces) traffic_.sent += std::ssize(piece);
+  for (const auto& piece : arenas_.gradient_of(next->chunk)) {
+    news_.traffic.sent += std::ssize(piece);
+  }
   return frame;
-}
-
-Result<std::span<std::byte>> WorkerLink::place(Connection& connection, const FrameHeader& header) {
-  const bool is_welcome = header.kind == FrameKind::welcome;
-  if (!is_welcome && !connection.is_welcomed && header.kind != FrameKind::refused) {
-    return invalid("a ps begins with its welcome");
-  }
-  if (header.kind != FrameKind::parameters) return std::span<std::byte>();
-  const auto& own = arenas_.chunks_of(connection.ps);
-  if (header.chunk >= own.size()) return invalid("there is no such chunk");
-  const std::int64_t chunk = own[header.chunk];
-  const std::size_t bytes = connection.is_shared ? 0 : arenas_.parameter_bytes(chunk);
-  if (bytes != header.bytes) return invalid("parameters of another length");
-  if (bytes == 0) return std::span<std::byte>();
-  const std::lock_guard lock(mutex_);
-  const bool is_wanted = exchange_.wants({.chunk = chunk, .version = header.step});
-  const auto place = is_wanted ? arenas_.parameter_place(chunk) : std::span<std::byte>();
-  if (!place.empty()) return place;
-  connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
-  return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
-}
-
-Status WorkerLink::take(Connection& connection, const FrameHeader& header,
-                        std::span<const std::byte> payload) {
-  if (header.kind == FrameKind::sums) {
-    if (options_.on_sums) options_.on_sums(header.chunk, header.step, payload);
-    return ok();
-  }
-  if (header.kind == FrameKind::parameters) return take_parameters(connection, header);
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  switch (header.kind) {
-    case FrameKind::welcome: {
-      if (connection.is_welcomed || payload.size() != sizeof(std::int64_t)) {
-        return invalid("this is no welcome");
-      }
-      Welcomed welcomed{.ps = static_cast<std::int64_t>(connection.ps),
-                        .version = header.step,
-                        .snapshot = header.snapshot};
-      std::ranges::copy(payload, std::as_writable_bytes(std::span(&welcomed.rank_step, 1)).begin());
-      connection.is_welcomed = true;
-      connection.is_shared = header.flag;
-      small_[connection.ps].clear();
-      if (connection.ps == 0) tell_again();
-      step(welcomed);
-      return ok();
-    }
-    case FrameKind::turn:
-      step(TurnCame{.step = header.step,
-                    .snapshot = header.snapshot,
-                    .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
-      return ok();
-    case FrameKind::named: return take_names(connection, header, payload);
-    case FrameKind::late: return take_late(connection, header);
-    case FrameKind::refused:
-      fail(options_.servers[connection.ps] + " says: " +
-           std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-      return ok();
-    default: return invalid("a ps does not say that");
-  }
-}
-
-Status WorkerLink::take_parameters(Connection& connection, const FrameHeader& header) {
-  const std::int64_t chunk = arenas_.chunks_of(connection.ps)[header.chunk];
-  const ParametersCame came{.chunk = chunk, .version = header.step};
-  const std::lock_guard lock(mutex_);
-  heard_ = Clock::now();
-  traffic_.received += header.bytes;
-  if (!connection.is_shared && exchange_.wants(came)) arenas_.decode(chunk, connection.landing);
-  step(came);
-  return ok();
 }
 
 }  // namespace trainyard::runtime

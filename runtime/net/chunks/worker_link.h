@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,15 +21,19 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/core/batch_sums.h"
 #include "runtime/net/chunks/connector.h"
 #include "runtime/net/chunks/frame_stream.h"
+#include "runtime/net/chunks/link_requests.h"
 #include "runtime/net/chunks/named_ranks.h"
 #include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/net/chunks/worker_residuals.h"
 #include "runtime/worker/backup_exchange.h"
 #include "runtime/worker/exchange.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
+#include "schemas/types/transport.h"
 
 namespace trainyard::runtime {
 
@@ -36,21 +41,20 @@ class WorkerLink {
  public:
   struct Options {
     std::vector<std::string> servers;  // by ps: "host:port" of its data
-    bool tries_local = true;  // Unix sockets, where the ps is on this host
+    bool tries_local = true;           // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
     std::uint64_t plan = 0;  // as in Hello
     WorkerArenas::Rules arenas;
     Mode mode = Mode::sync;
     std::int64_t max_steps = 1;
-    bool asks_ahead = false;  // as in Exchange::Rules
+    bool asks_ahead = false;                  // as in Exchange::Rules
     std::optional<StepMembers> backups = {};  // sync with backup workers
     // How long nothing may come of any ps before the gang is given up.
     std::chrono::milliseconds limit{300'000};
+    // How long one may be away that was there.
+    std::chrono::milliseconds return_limit{10'000};
     std::stop_token stop;
-    // Of ps 0, for the chief, on the link's thread: what a rank told of a step, perhaps twice.
-    std::function<void(std::int64_t rank, std::int64_t step, std::span<const std::byte> sums)>
-        on_sums;
   };
   static Result<std::unique_ptr<WorkerLink>> open(Options options);
   ~WorkerLink();
@@ -74,12 +78,12 @@ class WorkerLink {
 
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
+  // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
+  void set_residual_scale(float scale) { arenas_.set_residual_scale(scale); }
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
-  // Of the step that began last, before any of it is settled.
-  void tell_sums(std::int64_t step, std::span<const std::byte> sums);
-  // Sync, for the chief: as Exchange::ask_snapshot().
-  std::int64_t ask_snapshot();
+  // Of the step that began last, before its last elements are settled.
+  void tell_sums(std::int64_t step, const BatchSums& sums);
 
   // With backup workers, for the chief: as BackupExchange::want_snapshot(). Known with next(), or
   // later, by named_snapshot().
@@ -89,11 +93,34 @@ class WorkerLink {
   // Of the chief: by rank, how many of its gradients were left out since the ps began.
   [[nodiscard]] std::vector<std::int64_t> left_out() const;
 
+  // By ps, how it is reached.
+  [[nodiscard]] std::vector<Transport> transports() const;
   struct Traffic {
-    std::int64_t sent = 0;  // bytes of tensors
+    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
     std::int64_t received = 0;
   };
-  [[nodiscard]] Traffic traffic() const;
+  // Of what has come: what was applied (told to the chief alone), bytes, and the version of the
+  // first of ps 0's chunks.
+  struct News {
+    std::int64_t version = 0;
+    BatchSums sums;   // since the last call
+    Traffic traffic;  // likewise
+  };
+  News take_news();
+
+  // For the chief. Sync: as Exchange::ask_snapshot().
+  std::int64_t ask_snapshot();
+  // Async: the next gradient of every rank marks it, and is its last.
+  void begin_snapshot(std::int64_t snapshot, LinkRequests::Then then);
+  // Waits until every ps' shard of the snapshot is durable; in the order of the ps. From any
+  // thread, one at a time, as the next.
+  Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request);
+  // The whole arena as the newest shards have it.
+  Result<AlignedBuffer> read_snapshot(std::int64_t snapshot);
+
+  // Nothing is needed any more; the chief says by it that training is over. Waits until all ps know
+  // it, but not for long.
+  void leave(LinkRequests::Leaving who);
 
  private:
   class Connection;
@@ -111,18 +138,23 @@ class WorkerLink {
   std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   Result<std::span<std::byte>> place(Connection& connection, const FrameHeader& header);
+  Result<std::span<std::byte>> place_residual(Connection& connection, const FrameHeader& header);
+  Status take_residual(Connection& connection, const FrameHeader& header);  // under the lock
   Status take(Connection& connection, const FrameHeader& header,
               std::span<const std::byte> payload);
   Status take_parameters(Connection& connection, const FrameHeader& header);
-  void tell_again();                      // under the lock
-  void step(const ExchangeEvent& event);  // under the lock
+  Status take_welcome(Connection& connection, const FrameHeader& header,
+                      std::span<const std::byte> payload);
+  void say_unanswered();                                     // under the lock
+  void tell_again();                                         // under the lock
+  void step(const ExchangeEvent& event);                     // under the lock
   void perform(const std::vector<ExchangeEffect>& effects);  // under the lock
   std::optional<FrameStream::Outgoing> next_report();        // under the lock
   void hand_names(std::int64_t ps);                          // under the lock
   Status take_names(const Connection& connection, const FrameHeader& header,
-                    std::span<const std::byte> payload);  // under the lock
+                    std::span<const std::byte> payload);                      // under the lock
   Status take_late(const Connection& connection, const FrameHeader& header);  // under the lock
-  void fail(const std::string& why);      // under the lock
+  void fail(const std::string& why);                                          // under the lock
   void ring() const;
   Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there);
 
@@ -133,16 +165,20 @@ class WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  const std::unique_ptr<Exchange> plain_;                  // this or the next: guarded by mutex_
+  const std::unique_ptr<Exchange> plain_;  // this or the next: guarded by mutex_
   const std::unique_ptr<BackupExchange> backup_;
-  WorkerExchange& exchange_;                               // whichever there is
-  std::vector<std::int64_t> left_out_;                     // by rank; guarded by mutex_
-  std::vector<std::deque<FrameStream::Outgoing>> small_;   // by ps; guarded by mutex_
-  std::array<FrameStream::Outgoing, 2> told_;              // by step modulo 2; likewise
-  std::optional<Next> next_;                               // guarded by mutex_
-  std::optional<Error> failed_;                            // guarded by mutex_
-  Clock::time_point heard_ = Clock::now();                 // guarded by mutex_
-  Traffic traffic_;                                        // guarded by mutex_
+  WorkerExchange& exchange_;                              // whichever there is
+  std::vector<std::int64_t> left_out_;                    // by rank; guarded by mutex_
+  WorkerResiduals residuals_;                             // guarded by mutex_
+  std::vector<std::deque<FrameStream::Outgoing>> small_;  // by ps; guarded by mutex_
+  std::array<FrameStream::Outgoing, 2> told_;             // by step modulo 2; likewise
+  std::optional<Next> next_;                              // guarded by mutex_
+  std::optional<Error> failed_;                           // guarded by mutex_
+  Clock::time_point heard_ = Clock::now();                // guarded by mutex_
+  LinkRequests requests_;                                 // guarded by mutex_
+  News news_;                                             // guarded by mutex_
+  std::vector<Transport> transports_;                     // by ps; guarded by mutex_
+  std::map<std::size_t, Clock::time_point> lost_;         // ps, since when; guarded by mutex_
 
   std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one
   std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr

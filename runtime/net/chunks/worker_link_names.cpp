@@ -38,10 +38,10 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_report() {
 void WorkerLink::hand_names(std::int64_t ps) {
   const auto& [step, ranks, snapshot] = backup_->named();
   const auto payload =
-      std::make_shared<std::vector<std::byte>>(encode_ranks(ranks, options_.backups->ranks));
+      std::make_shared<const std::string>(encode_ranks(ranks, options_.backups->ranks));
   small_[index_of(ps)].push_back(
       {.header = {.kind = FrameKind::named, .step = step, .snapshot = snapshot},
-       .pieces = {std::span<const std::byte>(*payload)},
+       .pieces = {std::as_bytes(std::span(*payload))},
        .owner = payload});
 }
 

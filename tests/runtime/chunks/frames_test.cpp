@@ -80,11 +80,13 @@ TEST_CASE("what is no header is refused") {
     bytes[at] = static_cast<std::byte>(value);
     return decode_header(bytes).has_value();
   };
-  CHECK_FALSE(with(0, 0));      // another mark
-  CHECK_FALSE(with(4, 0));      // no such kind
-  CHECK_FALSE(with(4, 15));
+  CHECK_FALSE(with(0, 0));  // another mark
+  CHECK_FALSE(with(4, 0));  // no such kind
+  CHECK_FALSE(with(4, 16));
+  CHECK_FALSE(with(4, 31));
+  CHECK_FALSE(with(4, 43));
   CHECK_FALSE(with(4, 255));
-  CHECK_FALSE(with(5, 2));      // no such flag
+  CHECK_FALSE(with(5, 2));  // no such flag
   CHECK_FALSE(with(6, 1));
   CHECK_FALSE(with(23, 0x80));  // a step below 0
   CHECK_FALSE(with(31, 0x80));  // a snapshot below 0
@@ -133,12 +135,39 @@ TEST_CASE("a worker that makes no sense is told why, and gone") {
        {hello + frame_of({.kind = FrameKind::gradient, .step = 1}, "x"),
         "a gradient of another length"},
        {hello + frame_of({.kind = FrameKind::ask_turn, .step = 1}), "turns are not given here"},
-       {hello + frame_of({.kind = FrameKind::parameters, .step = 1}),
-        "a worker does not say that"},
+       {hello + frame_of({.kind = FrameKind::parameters, .step = 1}), "a worker does not say that"},
        {hello + frame_of({.kind = FrameKind::ask_parameters, .step = 9}),
         "version 9 is asked for where there is 0"}}));
   const StreamSocket socket = connect_to(address);
   send_all(socket, bytes);
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
+}
+
+TEST_CASE("a residual that makes no sense ends the connection, one that nobody awaits does not") {
+  const GangScene scene{
+      .ranks = 1, .servers = 1, .leaves = 1, .elements = 16, .max_steps = 9, .push = Wire::onebit};
+  const Servers gang(scene);
+  const std::string hello = hello_of(0);
+  const std::string gradient(2 * sizeof(float) + 2, '\0');
+  const std::string residual(16 * sizeof(float), '\0');
+  const auto step = [&](std::int64_t number, std::int64_t snapshot) {
+    return frame_of({.kind = FrameKind::gradient, .step = number, .snapshot = snapshot}, gradient);
+  };
+  const auto residual_of = [&](std::int64_t snapshot) {
+    return frame_of({.kind = FrameKind::residual, .snapshot = snapshot}, residual);
+  };
+  const std::string nonsense = frame_of({.kind = FrameKind::ask_turn, .step = 1});
+  const auto [bytes, why] = GENERATE_COPY(table<std::string, std::string>(
+      {{frame_of({.kind = FrameKind::residual, .chunk = 1}, residual), "there is no such chunk"},
+       {frame_of({.kind = FrameKind::residual}, "r"), "a residual of another length"},
+       {frame_of({.kind = FrameKind::residual}), "a residual of another length"},
+       {step(1, 1) + step(2, 0), "comes before the residual of snapshot 1"},
+       {step(1, 1) + residual_of(2) + step(2, 0), "comes before the residual of snapshot 1"},
+       {step(1, 0) + frame_of({.kind = FrameKind::ask_residuals}), "the gang has to begin anew"},
+       {residual_of(7) + step(1, 1) + residual_of(1) + residual_of(1) + step(2, 0) + nonsense,
+        "turns are not given here"}}));
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  send_all(socket, hello + bytes);
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
 }
 
@@ -149,7 +178,8 @@ TEST_CASE("memory that is too small, or may shrink, is not shared") {
       {{100, "shared memory of 100 bytes"}, {10'000'000, "shared memory that may shrink"}}));
   const Descriptor file(::memfd_create("test", MFD_CLOEXEC));
   REQUIRE(::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0);
-  const auto socket = StreamSocket::connect_unix(chunk_socket_name(gang_token, 0));
+  const auto socket = StreamSocket::connect_unix(
+      chunk_socket_name(gang_token, 0, port_of(gang.addresses().front())));
   REQUIRE(socket.has_value());
   const std::string hello = hello_of(0);
   const iovec piece{const_cast<char*>(hello.data()), hello.size()};

@@ -2,10 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <future>
 #include <numeric>
 
-#include "runtime/core/counter_rng.h"
+#include "runtime/core/arena_layout.h"
+#include "runtime/core/partition.h"
 #include "runtime/math/wire/bfloat16.h"
+#include "runtime/math/wire/onebit.h"
 #include "schemas/base/index.h"
 #include "tests/support/waiting.h"
 
@@ -13,11 +16,15 @@ namespace trainyard::runtime::test {
 namespace {
 
 constexpr double rate = 0.01;
+constexpr Attendance::Limits patient_limits{.first_worker = seconds(60),
+                                            .no_worker = seconds(60),
+                                            .return_of_one = seconds(60),
+                                            .late_worker = seconds(60)};
 
 // Bits that nothing else has, as a float between -1 and 1.
 float noise(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  std::uint64_t bits = (a * 0x9E3779B97F4A7C15ULL) ^ (b * 0xC2B2AE3D27D4EB4FULL) ^
-                       (c * 0x165667B19E3779F9ULL);
+  std::uint64_t bits =
+      (a * 0x9E3779B97F4A7C15ULL) ^ (b * 0xC2B2AE3D27D4EB4FULL) ^ (c * 0x165667B19E3779F9ULL);
   bits ^= bits >> 29;
   bits *= 0xBF58476D1CE4E5B9ULL;
   bits ^= bits >> 32;
@@ -39,10 +46,93 @@ void through_bfloat16(std::span<float> values) {
   decode_bfloat16(halves, values);
 }
 
+// By blocks of the arena, whole: nothing here knows of chunks or ps.
+void through_onebit(const GangScene& scene, float residual_scale, std::span<float> values,
+                    std::span<float> residual) {
+  std::vector<bool> is_gap(values.size(), false);
+  for (const Range& gap : gaps_of(scene)) {
+    for (std::int64_t i = gap.begin; i < gap.end; ++i) is_gap[index_of(i)] = true;
+  }
+  for (std::size_t begin = 0; begin < values.size(); begin += onebit_block) {
+    const std::size_t count = std::min(onebit_block, values.size() - begin);
+    std::vector<std::uint8_t> signs(onebit_sign_bytes(count));
+    const auto first = is_gap.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto padding = std::count(first, first + static_cast<std::ptrdiff_t>(count), true);
+    const OneBitMeans means =
+        encode_onebit(values.subspan(begin, count), residual_scale, residual.subspan(begin, count),
+                      signs, static_cast<std::size_t>(padding));
+    decode_onebit(signs, means, values.subspan(begin, count));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_gap[i]) residual[i] = 0;
+  }
+}
+
+// The elements of a ps' chunks, one after another, between an arena and a share.
+void gather(std::span<const float> arena, std::span<const Range> chunks, AlignedBuffer& share) {
+  std::int64_t at = 0;
+  for (const Range& range : chunks) {
+    std::ranges::copy(arena.subspan(index_of(range.begin), index_of(range.size())),
+                      share.span().subspan(index_of(at)).begin());
+    at += range.size();
+  }
+}
+
+void scatter(const AlignedBuffer& share, std::span<const Range> chunks, std::span<float> arena) {
+  std::int64_t at = 0;
+  for (const Range& range : chunks) {
+    std::ranges::copy(share.span().subspan(index_of(at), index_of(range.size())),
+                      arena.subspan(index_of(range.begin)).begin());
+    at += range.size();
+  }
+}
+
+std::vector<Range> ranges_of(const GangScene& scene, std::int64_t ps) {
+  std::vector<Range> ranges;
+  for (const ArenaChunk& chunk : chunks_of(scene)) {
+    if (chunk.holder == ps) ranges.push_back(chunk.range);
+  }
+  return ranges;
+}
+
+std::int64_t elements_of(std::span<const Range> ranges) {
+  std::int64_t elements = 0;
+  for (const Range& range : ranges) elements += range.size();
+  return elements;
+}
+
+// From where on a backward pass has made the gradient, in this order, but for the last: 0.
+std::vector<std::int64_t> settled_from(const GangScene& scene) {
+  std::vector<std::int64_t> from;
+  for (const Variable& variable : variables_of(scene)) from.push_back(variable.offset);
+  std::ranges::reverse(from);
+  if (!from.empty()) from.pop_back();
+  if (from.empty()) from = {scene.elements * 3 / 4, scene.elements * 5 / 12};
+  return from;
+}
+
 }  // namespace
 
+std::vector<Variable> variables_of(const GangScene& scene) {
+  std::vector<Variable> variables;
+  std::int64_t offset = 0;
+  for (const std::int64_t elements : scene.variables) {
+    variables.push_back({.name = "v" + std::to_string(variables.size()),
+                         .shape = {elements},
+                         .offset = offset,
+                         .elements = elements});
+    offset += round_up_to_alignment(elements);
+  }
+  return variables;
+}
+
+std::vector<Range> gaps_of(const GangScene& scene) {
+  if (scene.variables.empty()) return {};
+  return runtime::gaps_of(variables_of(scene), scene.elements);
+}
+
 std::vector<Share> shares_of(const GangScene& scene) {
-  return plan_shares(scene.elements, scene.servers);
+  return partition_arena(scene.partitioning, variables_of(scene), scene.elements, scene.servers);
 }
 
 std::vector<ArenaChunk> chunks_of(const GangScene& scene) {
@@ -73,15 +163,29 @@ float leaf_gradient(std::int64_t leaf, std::int64_t step, std::int64_t element, 
   return weight * 0.25F + own;
 }
 
-std::vector<float> node_gradient(Leaves node, std::int64_t step, std::span<const float> weights) {
+std::vector<float> node_gradient(const GangScene& scene, Leaves node, std::int64_t step,
+                                 std::span<const float> weights) {
   std::vector<std::vector<float>> leaves(index_of(node.end));
   for (std::int64_t leaf = node.begin; leaf < node.end; ++leaf) {
+    std::vector<float>& own = leaves[index_of(leaf)];
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      leaves[index_of(leaf)].push_back(
-          leaf_gradient(leaf, step, static_cast<std::int64_t>(i), weights[i]));
+      own.push_back(leaf_gradient(leaf, step, static_cast<std::int64_t>(i), weights[i]));
+    }
+    for (const Range& gap : gaps_of(scene)) {
+      std::fill_n(own.begin() + gap.begin, gap.size(), 0.0F);
     }
   }
   return sum_of(node, leaves);
+}
+
+float residual_scale_at(std::int64_t step) { return 1.0F - 0.25F / static_cast<float>(step); }
+
+GangState first_state(const GangScene& scene) {
+  GangState state;
+  for (std::int64_t i = 0; i < scene.elements; ++i) state.weights.push_back(first_weight(i));
+  state.slots.assign(slot_names(scene.optimizer).size(),
+                     std::vector<float>(index_of(scene.elements)));
+  return state;
 }
 
 ChunkStore::Step step_at(const GangScene& scene) {
@@ -90,11 +194,9 @@ ChunkStore::Step step_at(const GangScene& scene) {
   return {.learning_rate = rate, .gradient_scale = 1.0F / static_cast<float>(leaves)};
 }
 
-Servers::Servers(const GangScene& scene) {
-  const std::vector<ArenaChunk> chunks = chunks_of(scene);
-  const auto by_holder = chunks_by_holder(chunks, scene.servers);
+Servers::Servers(const GangScene& scene, const GangState& state) {
   for (std::int64_t ps = 0; ps < scene.servers; ++ps) {
-    ChunkStore::Rules rules{.chunks = {},
+    ChunkStore::Rules rules{.chunks = ranges_of(scene, ps),
                             .arena_elements = scene.elements,
                             .push = scene.push,
                             .pull = scene.pull,
@@ -103,28 +205,26 @@ Servers::Servers(const GangScene& scene) {
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
                             .mode = scene.mode,
                             .aggregate = scene.aggregate};
-    std::vector<float> first;
-    for (const std::int64_t chunk : by_holder[index_of(ps)]) {
-      const Range& range = chunks[index_of(chunk)].range;
-      rules.chunks.push_back(range);
-      for (std::int64_t i = range.begin; i < range.end; ++i) first.push_back(first_weight(i));
-    }
-    AlignedBuffer weights(first.size());
-    std::ranges::copy(first, weights.data());
+    const std::vector<Range> ranges = rules.chunks;
+    const auto share_of = [&](std::span<const float> arena) {
+      AlignedBuffer share(index_of(elements_of(ranges)));
+      gather(arena, ranges, share);
+      return share;
+    };
     std::vector<AlignedBuffer> slots;
-    for (std::size_t i = 0; i < slot_names(scene.optimizer).size(); ++i) {
-      slots.emplace_back(first.size());
-    }
+    for (const auto& slot : state.slots) slots.push_back(share_of(slot));
     std::optional<PushTurns::Rules> turns;
     if (scene.mode == Mode::async && ps == 0) {
       turns = {.pushes = scene.max_steps, .max_staleness = {}};
     }
-    const std::int64_t own_chunks = std::ssize(rules.chunks);
-    ChunkStore store(std::move(rules), weights, slots);
+    ChunkStore store(std::move(rules), share_of(state.weights), slots);
+    ChunkStore::Residuals residuals;
+    for (const auto& [leaf, arena] : state.residuals) residuals[leaf] = share_of(arena);
+    store.restore_residuals(residuals);
     auto listener = StreamSocket::listen_tcp("127.0.0.1:0");
     REQUIRE(listener.has_value());
-    auto local = StreamSocket::listen_unix(
-        chunk_socket_name(gang_token, static_cast<std::size_t>(ps)));
+    auto local =
+        StreamSocket::listen_unix(chunk_socket_name(gang_token, index_of(ps), listener->port()));
     REQUIRE(local.has_value());
     std::vector<StreamSocket> listeners;
     listeners.push_back(*std::move(listener));
@@ -135,21 +235,66 @@ Servers::Servers(const GangScene& scene) {
          .plan = gang_plan,
          .rules = {.mode = scene.mode,
                    .ranks = scene.ranks,
-                   .chunks = own_chunks,
+                   .chunks = std::ssize(ranges),
+                   .has_residuals = scene.push == Wire::onebit,
                    .aggregate = scene.aggregate},
-         .start = {},
+         .start = {.version = state.version, .rank_steps = {}},
          .turns = turns,
          .names_steps = scene.aggregate > 0 && ps == 0,
-         .step_at = [step = step_at(scene)](std::int64_t) { return step; },
-         .on_snapshot =
-             [this](std::int64_t step, ChunkStore::Copy copy) {
-               const std::lock_guard lock(snapshots_.mutex);
-               snapshots_.by_step[step].push_back(std::move(copy));
-             }},
+         .last_step = scene.max_steps,
+         .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
+         .files = files(ps),
+         .limits = patient_limits},
         std::move(store));
     REQUIRE(server.has_value());
     servers_.push_back(*std::move(server));
   }
+}
+
+SnapshotFiles Servers::files(std::int64_t ps) {
+  const auto copy_of = [](const AlignedBuffer& buffer) {
+    AlignedBuffer copy(buffer.size());
+    std::ranges::copy(buffer.span(), copy.data());
+    return copy;
+  };
+  const auto write = [this, ps, copy_of](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
+    ShareSnapshot copy{.step = snapshot.step,
+                       .version = snapshot.version,
+                       .rank_steps = snapshot.rank_steps,
+                       .weights = copy_of(snapshot.weights),
+                       .slots = {}};
+    for (const AlignedBuffer& slot : snapshot.slots) copy.slots.push_back(copy_of(slot));
+    for (const auto& [leaf, values] : snapshot.residuals) copy.residuals[leaf] = copy_of(values);
+    const std::lock_guard lock(snapshots_.mutex);
+    snapshots_.by_step[snapshot.step][ps] = std::move(copy);
+    return ArtifactFile{
+        .name = "shard " + std::to_string(ps), .bytes = 1, .sha256 = std::string(64, 'a')};
+  };
+  return {.write = write, .keep_only = nullptr, .keeps_newest = true};
+}
+
+GangState Servers::state_at(const GangScene& scene, std::int64_t step) {
+  GangState state = first_state(scene);
+  state.version = step;
+  REQUIRE(eventually([&] {
+    const std::lock_guard lock(snapshots_.mutex);
+    return std::ssize(snapshots_.by_step[step]) == scene.servers;
+  }));
+  const std::lock_guard lock(snapshots_.mutex);
+  const auto& copies = snapshots_.by_step.at(step);
+  for (const auto& [ps, copy] : copies) {
+    const std::vector<Range> ranges = ranges_of(scene, ps);
+    scatter(copy.weights, ranges, state.weights);
+    for (std::size_t i = 0; i < copy.slots.size(); ++i) {
+      scatter(copy.slots[i], ranges, state.slots[i]);
+    }
+    for (const auto& [leaf, share] : copy.residuals) {
+      auto& arena = state.residuals[leaf];
+      arena.resize(state.weights.size());
+      scatter(share, ranges, arena);
+    }
+  }
+  return state;
 }
 
 std::vector<std::string> Servers::addresses() const {
@@ -174,14 +319,14 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                      .parts = std::ssize(nodes_of(scene)[index_of(rank)]),
                      .push = scene.push,
                      .pull = scene.pull,
-                     .shares = scene.shares},
+                     .shares = scene.shares,
+                     .gaps = gaps_of(scene)},
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
           .backups = backups,
           .limit = patience,
-          .stop = {},
-          .on_sums = nullptr};
+          .stop = {}};
 }
 
 std::vector<float> work(const GangScene& scene, std::int64_t rank,
@@ -204,26 +349,44 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     }
     if (!link.await_parameters(scene.elements).has_value()) throw std::runtime_error("none");
     const std::vector<float> weights(link.parameters().begin(), link.parameters().end());
-    for (std::size_t part = 0; part < nodes.size(); ++part) {
-      const auto sum = node_gradient(nodes[part], next->step, weights);
-      std::ranges::copy(sum, link.gradient().subspan(part * elements, elements).begin());
-    }
-    for (std::int64_t from = scene.elements * 3 / 4; from > 0; from -= scene.elements / 3) {
+    std::vector<std::vector<float>> sums;
+    for (const Leaves node : nodes) sums.push_back(node_gradient(scene, node, next->step, weights));
+    link.set_residual_scale(residual_scale_at(next->step));
+    // What is not settled yet is not there yet.
+    std::int64_t end = scene.elements;
+    const auto settle = [&](std::int64_t from) {
+      for (std::size_t part = 0; part < nodes.size(); ++part) {
+        const auto made = std::span(sums[part]).subspan(index_of(from), index_of(end - from));
+        const std::size_t at = part * elements + index_of(from);
+        std::ranges::copy(made, link.gradient().subspan(at).begin());
+      }
+      end = from;
       link.settle(from);
-    }
+    };
+    for (const std::int64_t from : settled_from(scene)) settle(from);
     if (next->step == life.dies_at) return {};
-    link.settle(0);
+    settle(0);
   }
   return {link.parameters().begin(), link.parameters().end()};
 }
 
-std::vector<float> expected(const GangScene& scene, std::int64_t steps,
-                            const StepRanks& made_by) {
-  const auto elements = index_of(scene.elements);
-  std::vector<float> weights;
-  for (std::int64_t i = 0; i < scene.elements; ++i) weights.push_back(first_weight(i));
-  std::vector<std::vector<float>> slots(slot_names(scene.optimizer).size(),
-                                        std::vector<float>(elements));
+std::vector<std::vector<float>> work_all(const GangScene& scene,
+                                         const std::vector<std::string>& addresses,
+                                         std::int64_t snapshot_at) {
+  std::vector<std::future<std::vector<float>>> lives;
+  for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
+    const WorkerLife life{.snapshot_at = rank == 0 ? snapshot_at : 0};
+    lives.push_back(std::async(std::launch::async,
+                               [&, rank, life] { return work(scene, rank, addresses, life); }));
+  }
+  std::vector<std::vector<float>> ends;
+  for (auto& life : lives) ends.push_back(life.get());
+  return ends;
+}
+
+std::vector<float> expected(const GangScene& scene, std::int64_t steps, const StepRanks& made_by) {
+  auto [version, weights, slots, residuals] = first_state(scene);
+  residuals.clear();
   std::vector<std::span<float>> views(slots.begin(), slots.end());
   std::vector<float> pulled = weights;
   const auto pull = [&] {
@@ -237,8 +400,11 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps,
     // What is rounded, is so by leaf; the tree adds what is left.
     std::vector<std::vector<float>> leaves;
     for (const std::int64_t leaf : scene.aggregate > 0 ? made_by.at(step) : all) {
-      leaves.push_back(node_gradient({leaf, leaf + 1}, step, pulled));
+      leaves.push_back(node_gradient(scene, {leaf, leaf + 1}, step, pulled));
       if (scene.push == Wire::bfloat16) through_bfloat16(leaves.back());
+      if (scene.push != Wire::onebit) continue;
+      residuals[leaf].resize(weights.size());
+      through_onebit(scene, residual_scale_at(step), leaves.back(), residuals[leaf]);
     }
     const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
     const ChunkStore::Step how = step_at(scene);

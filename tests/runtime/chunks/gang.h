@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
+#include "runtime/core/variable.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/net/chunks/chunk_server.h"
 #include "runtime/net/chunks/worker_link.h"
@@ -31,6 +32,10 @@ struct GangScene {
   OptimizerKind optimizer = OptimizerKind::adam;
   bool local = false;   // by Unix sockets
   bool shares = false;  // and memory
+  // Where there are any: variables of so many elements, each at a cache line's border, which the
+  // policy gives to the ps.
+  std::vector<std::int64_t> variables = {};
+  Partitioning partitioning = Partitioning::chunks;
   // Sync with backup workers: so many ranks make a step, each with one leaf. 0: all do.
   std::int64_t aggregate = 0;
 };
@@ -46,24 +51,45 @@ std::vector<ArenaChunk> chunks_of(const GangScene& scene);
 // By rank, as ChunkStore::Rules wants them.
 std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene);
 
+std::vector<Variable> variables_of(const GangScene& scene);
+std::vector<Range> gaps_of(const GangScene& scene);
+
 float first_weight(std::int64_t element);
 // Of one leaf; a node's is the sum in the order of the tree.
 float leaf_gradient(std::int64_t leaf, std::int64_t step, std::int64_t element, float weight);
-std::vector<float> node_gradient(Leaves node, std::int64_t step, std::span<const float> weights);
+// Zero in gaps.
+std::vector<float> node_gradient(const GangScene& scene, Leaves node, std::int64_t step,
+                                 std::span<const float> weights);
 ChunkStore::Step step_at(const GangScene& scene);
+float residual_scale_at(std::int64_t step);
+
+// What a gang begins with: whole arenas, so that another number of ps and ranks can go on.
+struct GangState {
+  std::int64_t version = 0;
+  std::vector<float> weights;
+  std::vector<std::vector<float>> slots;
+  std::map<std::int64_t, std::vector<float>> residuals = {};  // by leaf
+};
+GangState first_state(const GangScene& scene);
 
 struct Snapshots {
   std::mutex mutex;
-  std::map<std::int64_t, std::vector<ChunkStore::Copy>> by_step;  // by ps; guarded by mutex
+  // By step and ps; guarded by mutex.
+  std::map<std::int64_t, std::map<std::int64_t, ShareSnapshot>> by_step;
 };
 
 class Servers {
  public:
-  explicit Servers(const GangScene& scene);
+  explicit Servers(const GangScene& scene) : Servers(scene, first_state(scene)) {}
+  Servers(const GangScene& scene, const GangState& state);
   [[nodiscard]] std::vector<std::string> addresses() const;
   Snapshots& snapshots() { return snapshots_; }
+  // Of a snapshot that all ps have made.
+  [[nodiscard]] GangState state_at(const GangScene& scene, std::int64_t step);
 
  private:
+  SnapshotFiles files(std::int64_t ps);
+
   Snapshots snapshots_;
   std::vector<std::unique_ptr<ChunkServer>> servers_;
 };
@@ -82,6 +108,10 @@ struct WorkerLife {
 };
 std::vector<float> work(const GangScene& scene, std::int64_t rank,
                         const std::vector<std::string>& addresses, const WorkerLife& life = {});
+// All ranks' ends; the first asks for a snapshot of this step.
+std::vector<std::vector<float>> work_all(const GangScene& scene,
+                                         const std::vector<std::string>& addresses,
+                                         std::int64_t snapshot_at = 0);
 
 // Sync: the parameters after so many steps, made by one thread; as the pull has them. With backup
 // workers: of the ranks in `made_by`.

@@ -53,9 +53,8 @@ class Shears {
       auto far = StreamSocket::connect_tcp(to_, port, deadline, stop);
       if (!near || !far.has_value()) continue;
       const long limit = 1 + static_cast<long>(random() % static_cast<unsigned>(rules_.bytes_max));
-      pairs.emplace_back(
-          [this, limit, near = *std::move(near), far = *std::move(far)](
-              const std::stop_token& over) { pass(near, far, limit, over); });
+      pairs.emplace_back([this, limit, near = *std::move(near), far = *std::move(far)](
+                             const std::stop_token& over) { pass(near, far, limit, over); });
     }
   }
 

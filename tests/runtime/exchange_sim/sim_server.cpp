@@ -8,7 +8,11 @@ namespace trainyard::runtime::exchange_sim {
 SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks)
     : server_(server),
       chunks_(std::move(chunks)),
-      core_({scene.mode, scene.ranks, std::ssize(chunks_), scene.aggregate}, {}),
+      core_({.mode = scene.mode,
+             .ranks = scene.ranks,
+             .chunks = std::ssize(chunks_),
+             .aggregate = scene.aggregate},
+            {}),
       copies_(chunks_.size()) {
   for (const std::int64_t chunk : chunks_) {
     now_.push_back({first_weights(chunk), std::vector<std::int64_t>(index_of(scene.ranks))});

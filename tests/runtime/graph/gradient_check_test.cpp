@@ -197,6 +197,27 @@ TEST_CASE("gradients of a value that a product and an activation both read agree
   require_gradients_right(std::move(small), 5);
 }
 
+TEST_CASE("a variable whose gradient is final is read no more", "[gradient]") {
+  // New parameters come to where the old ones lie, while the rest is computed.
+  SmallGraph small = shared_weights_graph(Nonlinearity::tanh);
+  const NodeId loss = small.loss;
+  Executor executor(std::move(small.graph), {.examples = 4, .loss = loss, .outputs = {loss}});
+  const auto elements = static_cast<std::size_t>(executor.graph().arena_elements());
+  const OwnedFeed owned = random_feed(4, 5);
+  std::vector<float> parameters = random_values(elements, 1);
+  std::vector<float> undisturbed(elements);
+  std::vector<float> gradients(elements);
+  executor.forward(parameters, owned.feed(4));
+  executor.backward(parameters, owned.feed(4), undisturbed, {});
+
+  executor.forward(parameters, owned.feed(4));
+  executor.backward(parameters, owned.feed(4), gradients, [&](std::size_t number) {
+    const Variable& variable = executor.graph().variables()[number];
+    std::fill_n(parameters.begin() + variable.offset, variable.elements, 1e6F);
+  });
+  CHECK(gradients == undisturbed);
+}
+
 TEST_CASE("gradients fill the whole arena, with zeros in the padding", "[gradient]") {
   SmallGraph small = shared_weights_graph(Nonlinearity::relu);
   const NodeId loss = small.loss;

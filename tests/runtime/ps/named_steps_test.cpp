@@ -97,7 +97,7 @@ TEST_CASE("the version that was named a snapshot is copied, whoever is in it", "
   }
   CHECK(server.step(names_of(5, {1, 2}, 5)) ==
         Effects{UpdateChunk{.chunk = 1, .version = 5, .ranks = {1, 2}}, CopyChunk{1, 5},
-                SaveCopy{1, 5}});
+                SaveCopy{1, 5, 5, {4, 5, 5}}});
   for (const std::int64_t rank : {1, 2}) {
     server.step(GradientCame{.rank = rank, .step = 5, .chunk = 0});
     server.step(GradientCame{.rank = rank, .step = 6, .chunk = 1});

@@ -44,7 +44,7 @@ TEST_CASE("async updates a chunk of each gradient, and answers its rank with the
   CHECK(server.step(GradientCame{.rank = 1, .step = 2, .chunk = 0}) ==
         Effects{UpdateChunk{.chunk = 0, .version = 5, .ranks = {1}}});
   CHECK(server.step(GradientCame{.rank = 0, .step = 4, .chunk = 0}) ==
-        Effects{UpdateChunk{.chunk = 0, .version = 6, .ranks = {0}}});
+        Effects{UpdateChunk{.chunk = 0, .version = 6, .ranks = {0}, .staleness = 1}});
 
   CHECK(server.next_to_send(1) == ChunkToSend{0, 6});
   CHECK(server.next_to_send(0) == ChunkToSend{0, 6});
@@ -106,7 +106,8 @@ TEST_CASE("a sync snapshot is what the chunk is when the marked step is made", "
   server.step(GradientCame{.rank = 0, .step = 5, .chunk = 1, .snapshot = 5});
   CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 1}) ==
         Effects{UpdateChunk{.chunk = 1, .version = 5, .ranks = {0, 1}},
-                CopyChunk{.chunk = 1, .snapshot = 5}, SaveCopy{.chunk = 1, .snapshot = 5}});
+                CopyChunk{.chunk = 1, .snapshot = 5},
+                SaveCopy{.chunk = 1, .snapshot = 5, .version = 5, .rank_steps = {5, 5}}});
 }
 
 TEST_CASE("an async snapshot has what each rank pushed up to its mark", "[ps]") {
@@ -116,12 +117,14 @@ TEST_CASE("an async snapshot has what each rank pushed up to its mark", "[ps]") 
                 CopyChunk{.chunk = 1, .snapshot = 7}});
   // Past its mark; up to it; and the mark.
   CHECK(server.step(GradientCame{.rank = 0, .step = 5, .chunk = 1}) ==
-        Effects{UpdateChunk{.chunk = 1, .version = 6, .ranks = {0}}});
+        Effects{UpdateChunk{.chunk = 1, .version = 6, .ranks = {0}, .staleness = 1}});
   CHECK(server.step(GradientCame{.rank = 1, .step = 2, .chunk = 1}) ==
-        Effects{UpdateChunk{.chunk = 1, .version = 7, .ranks = {1}, .updates_copy = true}});
+        Effects{UpdateChunk{
+            .chunk = 1, .version = 7, .ranks = {1}, .updates_copy = true, .staleness = 2}});
   CHECK(server.step(GradientCame{.rank = 1, .step = 3, .chunk = 1, .snapshot = 7}) ==
-        Effects{UpdateChunk{.chunk = 1, .version = 8, .ranks = {1}, .updates_copy = true},
-                SaveCopy{.chunk = 1, .snapshot = 7}});
+        Effects{UpdateChunk{
+                    .chunk = 1, .version = 8, .ranks = {1}, .updates_copy = true, .staleness = 3},
+                SaveCopy{.chunk = 1, .snapshot = 7, .version = 7, .rank_steps = {4, 3}}});
 }
 
 TEST_CASE("nobody waits for the mark of a rank that has ended", "[ps]") {
@@ -133,18 +136,20 @@ TEST_CASE("nobody waits for the mark of a rank that has ended", "[ps]") {
     CHECK(server.step(RankEnded{.rank = 1}).empty());
     CHECK(server.step(GradientCame{.rank = 0, .step = 1, .chunk = 0, .snapshot = 1}) ==
           Effects{UpdateChunk{.chunk = 0, .version = 1, .ranks = {0}},
-                  CopyChunk{.chunk = 0, .snapshot = 1}, SaveCopy{.chunk = 0, .snapshot = 1}});
+                  CopyChunk{.chunk = 0, .snapshot = 1},
+                  SaveCopy{.chunk = 0, .snapshot = 1, .version = 1, .rank_steps = {1, 0}}});
   }
   SECTION("after it") {
     server.step(GradientCame{.rank = 0, .step = 1, .chunk = 0, .snapshot = 1});
-    CHECK(server.step(RankEnded{.rank = 1}) == Effects{SaveCopy{.chunk = 0, .snapshot = 1}});
+    CHECK(server.step(RankEnded{.rank = 1}) ==
+          Effects{SaveCopy{.chunk = 0, .snapshot = 1, .version = 1, .rank_steps = {1, 0}}});
     CHECK(server.step(RankEnded{.rank = 1}).empty());
   }
   SECTION("it is the first to mark") {
     CHECK(server.step(RankEnded{.rank = 1, .snapshot = 1}) ==
           Effects{CopyChunk{.chunk = 0, .snapshot = 1}});
     CHECK(server.step(RankEnded{.rank = 0, .snapshot = 1}) ==
-          Effects{SaveCopy{.chunk = 0, .snapshot = 1}});
+          Effects{SaveCopy{.chunk = 0, .snapshot = 1, .version = 0, .rank_steps = {0, 0}}});
   }
 }
 
@@ -175,6 +180,56 @@ TEST_CASE("what makes no sense is refused, and changes nothing", "[ps]") {
   for (const std::int64_t chunk : {0, 1, 2}) CHECK(server.version_of(chunk) == 4);
   CHECK(server.step(WorkerJoined{0}) ==
         Effects{WelcomeWorker{.rank = 0, .version = 4, .rank_step = next - 1, .snapshot = 0}});
+}
+
+TEST_CASE("a snapshot's copy is whole when every rank's residual is in", "[ps]") {
+  ParameterServer server({.mode = Mode::sync, .ranks = 2, .chunks = 1, .has_residuals = true},
+                         {.version = 4, .rank_steps = {}});
+  server.step(WorkerJoined{0});
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 0, .step = 5, .chunk = 0, .snapshot = 5});
+
+  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}) ==
+        Effects{UpdateChunk{.chunk = 0, .version = 5, .ranks = {0, 1}}, CopyChunk{0, 5}});
+  CHECK(server.next_to_send(0) == ChunkToSend{0, 5, 5});
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 4}).empty());
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5}).empty());
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5}).empty());
+  CHECK(server.step(GradientCame{.rank = 0, .step = 6, .chunk = 0}).empty());
+  CHECK(is_refused(server.step(GradientCame{.rank = 1, .step = 6, .chunk = 0})));
+
+  // By a new connection it is asked again.
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 5, 5});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 5}) ==
+        Effects{SaveCopy{0, 5, 5, {5, 5}}});
+  CHECK(server.step(GradientCame{.rank = 1, .step = 6, .chunk = 0}) ==
+        Effects{UpdateChunk{.chunk = 0, .version = 6, .ranks = {0, 1}}});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 6, 0});
+}
+
+TEST_CASE("async asks each rank for its residual with the answer to its last push in a snapshot",
+          "[ps]") {
+  ParameterServer server({.mode = Mode::async, .ranks = 2, .chunks = 1, .has_residuals = true}, {});
+  server.step(WorkerJoined{0});
+  server.step(WorkerJoined{1});
+  server.step(GradientCame{.rank = 0, .step = 1, .chunk = 0, .snapshot = 8});
+  server.step(GradientCame{.rank = 1, .step = 1, .chunk = 0});
+
+  CHECK(server.next_to_send(0) == ChunkToSend{0, 2, 8});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 2, 0});
+  CHECK(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 8}).empty());
+  server.step(RankEnded{.rank = 1, .snapshot = 8});
+  server.step(ParametersAsked{.rank = 1, .version = 2});
+  CHECK(server.next_to_send(1) == ChunkToSend{0, 2, 8});
+  CHECK(server.step(ResidualCame{.rank = 1, .chunk = 0, .snapshot = 8}) ==
+        Effects{SaveCopy{0, 8, 2, {1, 1}}});
+}
+
+TEST_CASE("who keeps no residuals takes none", "[ps]") {
+  ParameterServer server = a_server(Mode::sync);
+  CHECK(is_refused(server.step(ResidualCame{.rank = 0, .chunk = 0, .snapshot = 5})));
 }
 
 }  // namespace trainyard::runtime

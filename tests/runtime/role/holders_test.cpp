@@ -29,8 +29,13 @@ TEST_CASE("ps hold the parameters, and with all-reduce the workers do", "[holder
 TEST_CASE("a route to each holder is told, and what goes over it", "[holders]") {
   JobSpec spec = spec_of(Strategy::parameter_server);
   CHECK(routes_of(spec, {"tcp", "unix"}) == "ps/0 by tcp, ps/1 by unix");
-  spec.training.wire = Wire::bfloat16;
+  spec.training.wire = wire_by_word(Wire::bfloat16);
   CHECK(routes_of(spec, {"tcp", "unix"}) == "ps/0 by tcp, ps/1 by unix, in bfloat16");
+  spec.training.wire = wire_by_word(Wire::onebit);
+  CHECK(routes_of(spec, {"tcp", "unix"}) == "ps/0 by tcp, ps/1 by unix, in onebit");
+  spec.training.wire = {.push = Wire::onebit, .pull = Wire::bfloat16};
+  CHECK(routes_of(spec, {"tcp", "unix"}) ==
+        "ps/0 by tcp, ps/1 by unix, gradients in onebit, parameters in bfloat16");
   CHECK(routes_of(spec_of(Strategy::all_reduce), {"tcp", "shared memory"}) ==
         "worker/0 by tcp, worker/1 by shared memory");
   CHECK(routes_of(spec, {}).empty());

@@ -1,7 +1,6 @@
 // Writes task.json files and starts what they say.
 #include "tests/runtime/role/job.h"
 
-#include <grpcpp/grpcpp.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/shard_file.h"
-#include "runtime/net/control_calls.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/run_event_json.h"
@@ -68,14 +66,6 @@ Job& Job::aggregate(std::int64_t contributions) {
 Job& Job::with_returns() {
   returns_ = true;
   return *this;
-}
-
-void Job::kill_and_return(std::int64_t ps,
-                          const std::function<void(const std::string& folder)>& between) {
-  const std::string task = task_of(Role::ps, ps);
-  children_.erase(task);  // SIGKILL
-  if (between) between(folder(task));
-  children_.emplace(task, launch(Role::ps, ps));
 }
 
 std::string Job::folder(const std::string& task) const {
@@ -142,17 +132,6 @@ void Job::start() {
   for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
     children_.emplace(task_of(Role::worker, i), launch(Role::worker, i));
   }
-}
-
-std::int64_t Job::version_of(std::int64_t ps) const {
-  const std::string& address = cluster_.ps[static_cast<std::size_t>(ps)];
-  const auto stub =
-      proto::Params::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
-  proto::Caller caller;
-  caller.set_token("token");
-  const auto status = describe_ps(*stub, caller, std::chrono::seconds(30), {});
-  REQUIRE(status.has_value());
-  return status->version();
 }
 
 std::map<std::string, int> Job::stop_all() {

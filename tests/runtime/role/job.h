@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,14 +27,6 @@ class Job {
   Job& with_returns();
   void start();  // ps first, to learn their ports, then the workers
   Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
-
-  // Kills a ps, and starts another process in its folder, at its port; `between` is given the
-  // folder before that.
-  void kill_and_return(std::int64_t ps,
-                       const std::function<void(const std::string& folder)>& between = {});
-
-  // What a ps that lives has made.
-  [[nodiscard]] std::int64_t version_of(std::int64_t ps) const;
 
   // Asks all tasks to stop; their exit codes.
   std::map<std::string, int> stop_all();

@@ -47,7 +47,7 @@ TEST_CASE("however the parameters are divided, and over whatever wire, the model
       for (const std::int64_t ps : either<Counts>({1, 2, 6}, {6})) {
         INFO("wire " << int(wire) << " policy " << int(policy) << " ps " << ps);
         JobSpec spec = job_by(policy, ps);
-        spec.training.wire = wire;
+        spec.training.wire = wire_by_word(wire);
         Job job(spec);
         run(job);
         if (expected.empty()) expected = job.final_weights();
@@ -75,7 +75,7 @@ TEST_CASE("workers of an all-reduce hold whole variables too, to the same model"
 TEST_CASE("a checkpoint made by one policy is restored by another", "[job]") {
   for (const Wire wire : {Wire::float32, Wire::onebit}) {
     JobSpec spec = job_by(Partitioning::chunks, 2);
-    spec.training.wire = wire;
+    spec.training.wire = wire_by_word(wire);
     Job whole(spec);
     run(whole);
     for (const auto& [before, after] : {std::pair{Partitioning::chunks, Partitioning::round_robin},

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/role/job_plan.h"
+#include "schemas/wire/spec_names.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
 
@@ -17,7 +19,7 @@ constexpr const char* zero_residuals = "residuals start at zero";
 
 // Its gradients are worth less and less, and residuals with them.
 JobSpec with_onebit(JobSpec spec) {
-  spec.training.wire = Wire::onebit;
+  spec.training.wire = wire_by_word(Wire::onebit);
   spec.training.optimizer.name = OptimizerName::momentum;
   spec.training.optimizer.schedule = {.name = ScheduleName::step, .step_size = 25, .gamma = 0.9};
   return spec;
@@ -43,7 +45,7 @@ TEST_CASE("workers, ps and strategies change no bit of what a lossy wire makes",
         INFO("wire " << static_cast<int>(wire) << ", " << workers << " workers, " << ps << " ps");
         JobSpec spec = micro_batch_job(workers, ps);
         if (wire == Wire::onebit) spec = with_onebit(spec);
-        spec.training.wire = wire;
+        spec.training.wire = wire_by_word(wire);
         Job job(spec);
         run(job);
         if (expected.empty()) expected = job.final_weights();
@@ -120,7 +122,7 @@ TEST_CASE("a lossy wire's bytes are among the metrics: half, and a twenty-fifth 
           "[job][wire]") {
   const auto trained = [](Wire wire) {
     JobSpec spec = small_job();
-    spec.training.wire = wire;
+    spec.training.wire = wire_by_word(wire);
     auto job = std::make_unique<Job>(spec);
     run(*job);
     return job;
@@ -178,7 +180,7 @@ TEST_CASE("a gradient that is no number is never encoded, though its loss is one
                   .test_fraction = 0.2};
   spec.worker.replicas = 1;
   for (const Wire wire : {Wire::bfloat16, Wire::onebit}) {
-    spec.training.wire = wire;
+    spec.training.wire = wire_by_word(wire);
     Job job(spec);
     job.start();
     CHECK(job.task("worker/0").wait() == 1);

@@ -59,9 +59,11 @@ TEST_CASE("a worker returns alone unless it takes something along that is nowher
   CHECK(returns_alone(spec, worker));
   CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::worker, 0}));  // the chief
   CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::ps, 1}));
-  spec.training.wire = Wire::bfloat16;
+  spec.training.wire = wire_by_word(Wire::bfloat16);
   CHECK(returns_alone(spec, worker));
-  spec.training.wire = Wire::onebit;
+  spec.training.wire = {.push = Wire::float32, .pull = Wire::bfloat16};
+  CHECK(returns_alone(spec, worker));
+  spec.training.wire = {.push = Wire::onebit, .pull = Wire::bfloat16};
   CHECK_FALSE(returns_alone(spec, worker));
   spec.mode = Mode::async;  // it loses a little, as async does
   CHECK(returns_alone(spec, worker));
@@ -78,11 +80,11 @@ TEST_CASE("a ps returns alone in async, unless it has more than its shards say",
   spec.training.max_staleness = 0;  // which is sync
   CHECK_FALSE(returns_alone(spec, ps));
   spec.training.max_staleness.reset();
-  spec.training.wire = Wire::bfloat16;
+  spec.training.wire = wire_by_word(Wire::bfloat16);
   CHECK(returns_alone(spec, ps));
-  spec.training.wire = Wire::onebit;
+  spec.training.wire = wire_by_word(Wire::onebit);
   CHECK_FALSE(returns_alone(spec, ps));
-  spec.training.wire = Wire::float32;
+  spec.training.wire = wire_by_word(Wire::float32);
   spec.model.name = "wide_and_deep";
   CHECK_FALSE(returns_alone(spec, ps));
 }

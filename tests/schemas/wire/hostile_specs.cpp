@@ -53,7 +53,8 @@ json micro_batches() {
          {"weight_init", {{"name", "normal"}, {"stddev", 0.1}}}}},
        {"dataset", {{"name", "synthetic_digits"}, {"train_examples", 100}, {"test_examples", 10}}},
        {"training",
-        {{"global_batch_size", 96},
+        {{"wire", {{"push", "onebit"}, {"pull", "bfloat16"}}},
+         {"global_batch_size", 96},
          {"micro_batch_size", 8},
          {"epochs", 2},
          {"max_steps", 100},
@@ -98,11 +99,11 @@ json backup_workers() {
        {"roles", {{"ps", 1}, {"worker", 3}}}});
 }
 
-std::vector<std::string> numbers_of(const json& spec) {
+std::vector<std::string> fields_of(const json& spec) {
   std::vector<std::string> pointers;
   const json flat = spec.flatten();
   for (const auto& [pointer, leaf] : flat.items()) {
-    if (leaf.is_number()) pointers.push_back(pointer);
+    if (leaf.is_number() || pointer.starts_with("/training/wire/")) pointers.push_back(pointer);
   }
   return pointers;
 }
@@ -123,7 +124,7 @@ std::string replaced(json spec, const std::vector<std::pair<std::string, const c
 std::vector<HostileSpec> specs_with_one_changed() {
   std::vector<HostileSpec> specs;
   for (const json& spec : {micro_batches(), async_and_sparse(), backup_workers()}) {
-    for (const std::string& pointer : numbers_of(spec)) {
+    for (const std::string& pointer : fields_of(spec)) {
       for (const Value& value : values) {
         // A label's column may be named by a text.
         const bool is_refused = value.is_refused && !(pointer == "/dataset/label_column" &&
@@ -138,7 +139,7 @@ std::vector<HostileSpec> specs_with_one_changed() {
 std::vector<HostileSpec> specs_with_two_changed() {
   std::vector<HostileSpec> specs;
   for (const json& spec : {micro_batches(), async_and_sparse(), backup_workers()}) {
-    const std::vector<std::string> pointers = numbers_of(spec);
+    const std::vector<std::string> pointers = fields_of(spec);
     for (std::size_t first = 0; first < pointers.size(); ++first) {
       for (std::size_t second = first + 1; second < pointers.size(); ++second) {
         for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,4 +1,4 @@
-// Specs in which numbers are replaced by what no number may be.
+// Specs in which numbers, and the words of training.wire, are replaced by what neither may be.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ struct HostileSpec {
   bool is_refused = false;           // whatever the field: a text, an array, 2^63, ...
 };
 
-// Every number of three long specs, each value of the list in its place.
+// Every such field of three long specs, each value of the list in its place.
 std::vector<HostileSpec> specs_with_one_changed();
-// Every pair of numbers, each value of the list in the first one's place.
+// Every pair of them, each value of the list in the first one's place.
 std::vector<HostileSpec> specs_with_two_changed();
 
 }  // namespace trainyard

@@ -126,7 +126,8 @@ TrainingSpec RandomValues::training() {
   TrainingSpec training;
   training.strategy = coin() ? Strategy::parameter_server : Strategy::local;
   if (training.strategy != Strategy::local) {
-    training.wire = wire_names[static_cast<std::size_t>(integer(0, 2))].first;
+    training.wire = {.push = wire_names[static_cast<std::size_t>(integer(0, 2))].first,
+                     .pull = pull_wire_names[static_cast<std::size_t>(integer(0, 1))].first};
   }
   training.partitioning = partitioning_names[static_cast<std::size_t>(integer(0, 2))].first;
   training.batch_size = integer(1, 1'000'000);
@@ -171,7 +172,7 @@ JobSpec RandomValues::job_spec() {
     }
   }
   spec.training.replicas_to_aggregate = training_replicas(spec);
-  if (spec.mode == Mode::sync && spec.training.wire != Wire::onebit) {
+  if (spec.mode == Mode::sync && spec.training.wire.push != Wire::onebit) {
     spec.training.replicas_to_aggregate = integer(1, training_replicas(spec));
   }
   const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;

@@ -147,9 +147,23 @@ std::vector<SpecCase> bad_trainings() {
        {"/training/staleness_scaling"}},
       {with(R"("training": {"wire": "float16"})"), {"/training/wire"}},
       {with(R"("training": {"wire": 1})"), {"/training/wire"}},
+      {with(R"("training": {"wire": ["bfloat16"]})"), {"/training/wire"}},
+      {with(R"("training": {"wire": {"pull": "onebit"}})"), {"/training/wire/pull"}},
+      {with(R"("training": {"wire": {"push": null, "pull": 1, "both": "bfloat16"}})"),
+       {"/training/wire/push", "/training/wire/pull", "/training/wire/both"}},
       {with(R"("training": {"partitioning": "by_luck"})"), {"/training/partitioning"}},
       {with(R"("roles": {"worker": 1}, "training": {"strategy": "local", "wire": "onebit"})"),
        {"/training/wire"}},
+      {with(R"("roles": {"worker": 1},
+               "training": {"strategy": "local", "wire": {"pull": "bfloat16"}})"),
+       {"/training/wire"}},
+      {with(R"("roles": {"ps": 1, "worker": 3}, "training":
+               {"wire": {"push": "onebit", "pull": "bfloat16"}, "replicas_to_aggregate": 2})"),
+       {"/training/replicas_to_aggregate"},
+       cannot_say},
+      {with(R"("roles": {"ps": 1, "worker": 3}, "training":
+               {"wire": {"push": "onebit", "pull": "onebit"}, "replicas_to_aggregate": 2})"),
+       {"/training/wire/pull"}},
   };
 }
 
@@ -268,6 +282,12 @@ std::vector<SpecCase> good_dense_specs() {
       {with(R"("training": {"wire": "onebit", "strategy": "all_reduce"}, "roles": {"worker": 2})"),
        {}},
       {with(R"("training": {"wire": "float32", "strategy": "local"}, "roles": {"worker": 1})"), {}},
+      {with(R"("training": {"wire": {"push": "onebit", "pull": "bfloat16"}})"), {}},
+      {with(R"("training": {"wire": {"pull": "bfloat16"}}, "mode": "async")"), {}},
+      {with(R"("training": {"wire": {}, "strategy": "local"}, "roles": {"worker": 1})"), {}},
+      {with(R"("training": {"wire": {"push": "bfloat16"}, "replicas_to_aggregate": 2},
+               "roles": {"ps": 1, "worker": 3})"),
+       {}},
       {with(R"("training": {"global_batch_size": 96, "micro_batch_size": 8},
                "roles": {"ps": 1, "worker": {"replicas": 12, "min_replicas": 4}})"),
        {}},

@@ -13,6 +13,7 @@ export type FieldKind =
   | {kind: 'group'; schema: Schema; short: ShortForm | null} // an object
   | {kind: 'map'} // names that the user gives
   | {kind: 'choice'; values: string[]}
+  | {kind: 'word or parts'; words: string[]; parts: Schema} // a word for all of them, or each
   | {kind: 'number'; schema: Schema; isWhole: boolean}
   | {kind: 'flag'}
   | {kind: 'numbers'} // a list of them
@@ -44,7 +45,8 @@ function kindOfAlternatives(alternatives: Schema[]): FieldKind {
   const offers = alternatives
     .flatMap((one) => (one.properties ? [] : (one.enum ?? [])))
     .map(String);
-  const property = whole.properties?.['replicas'] ? 'replicas' : 'name';
+  const property = ['replicas', 'name'].find((name) => whole.properties?.[name]);
+  if (!property) return {kind: 'word or parts', words: offers, parts: whole};
   return {kind: 'group', schema: whole, short: {property, offers}};
 }
 
@@ -52,6 +54,13 @@ function kindOfAlternatives(alternatives: Schema[]): FieldKind {
 export function longForm(value: Json | undefined, short: ShortForm | null): JsonObject {
   if (isObject(value)) return value;
   return value === undefined || value === null || !short ? {} : {[short.property]: value};
+}
+
+// The parts for which the word stands: all that may be it.
+export function partsOf(word: Json | undefined, parts: Schema, root: Schema): JsonObject {
+  if (word === undefined) return {};
+  const those = Object.entries(parts.properties ?? {}).filter(([, one]) => fits(one, word, root));
+  return Object.fromEntries(those.map(([name]) => [name, word]));
 }
 
 // The properties that apply to what the object holds now, in the schema's order. What is there

@@ -4,7 +4,7 @@ import {useContext, useState} from 'preact/hooks';
 
 import {Field} from './fields';
 import {Faults, Form, type FormState} from './form_state';
-import {fieldsOf, kindOf, longForm, type ShortForm} from './field_kind';
+import {type FieldKind, fieldsOf, kindOf, longForm, partsOf, type ShortForm} from './field_kind';
 import {isObject, type Json, resolve, type Schema} from './json_schema';
 import {isEssential, SECTIONS} from './sections';
 import {pointerOf, valueAt} from './spec_edits';
@@ -34,6 +34,8 @@ export function SpecForm({state}: {state: FormState}): JSX.Element {
 export function Node({path, schema}: {path: string[]; schema: Schema}): JSX.Element {
   const {root} = useContext(Form);
   const kind = kindOf(schema, root);
+  if (kind.kind === 'word or parts')
+    return <WordOrParts path={path} schema={resolve(schema, root)} kind={kind} />;
   if (kind.kind !== 'group')
     return <Field path={path} schema={resolve(schema, root)} kind={kind} />;
   return (
@@ -92,6 +94,33 @@ function Group({path, schema, short, description}: GroupProps): JSX.Element {
         </details>
       )}
     </div>
+  );
+}
+
+// A word for the whole; below it its parts, where the spec has them apart.
+function WordOrParts(props: {
+  path: string[];
+  schema: Schema;
+  kind: Extract<FieldKind, {kind: 'word or parts'}>;
+}): JSX.Element {
+  const {path, schema, kind} = props;
+  const {root, spec, set} = useContext(Form);
+  const value = valueAt(spec, path);
+  const apart = `${Object.keys(kind.parts.properties ?? {}).join(' and ')} apart`;
+  return (
+    <>
+      <Field
+        path={path}
+        schema={schema}
+        kind={{kind: 'choice', values: [...kind.words, apart]}}
+        value={isObject(value) ? apart : value}
+        onWrite={(next) => set(path, next === apart ? partsOf(value, kind.parts, root) : next)}
+      />
+      {isObject(value) &&
+        fieldsOf(kind.parts, value, root).map(([name, one]) => (
+          <Node key={name} path={[...path, name]} schema={one} />
+        ))}
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/net/bag_shares.h"
+#include "runtime/math/rows/bag_shares.h"
 
 #include <algorithm>
 #include <cstddef>

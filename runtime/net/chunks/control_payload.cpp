@@ -1,0 +1,126 @@
+#include "runtime/net/chunks/control_payload.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "schemas/base/index.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t examples_max = std::int64_t{1} << 40;  // of one batch
+constexpr std::size_t sha256_digits = 64;
+
+void append(PayloadBytes& payload, std::int64_t number) {
+  payload.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+// The first `count` numbers; what is left behind them stays in `payload`.
+Result<std::vector<std::int64_t>> take_numbers(PayloadView& payload, std::size_t count) {
+  if (payload.size() / sizeof(std::int64_t) < count) return invalid("a payload is cut short");
+  std::vector<std::int64_t> numbers(count);
+  std::memcpy(numbers.data(), payload.data(), count * sizeof(std::int64_t));
+  payload = payload.subspan(count * sizeof(std::int64_t));
+  return numbers;
+}
+
+std::string text_of(PayloadView payload) {
+  return {reinterpret_cast<const char*>(payload.data()), payload.size()};
+}
+
+}  // namespace
+
+PayloadBytes encode_sums(const BatchSums& sums) {
+  PayloadBytes payload;
+  for (const std::int64_t number : {sums.examples, std::bit_cast<std::int64_t>(sums.loss_sum),
+                                    sums.correct, sums.staleness, sums.stale.largest()}) {
+    append(payload, number);
+  }
+  for (const std::int64_t updates : sums.stale.updates()) append(payload, updates);
+  return payload;
+}
+
+Result<BatchSums> decode_sums(PayloadView payload) {
+  TRY_ASSIGN(const auto numbers, take_numbers(payload, 5));
+  StalenessCounts::Updates updates;
+  TRY_ASSIGN(const auto counts, take_numbers(payload, updates.size()));
+  if (!payload.empty()) return invalid("sums of another length");
+  std::ranges::copy(counts, updates.begin());
+  return BatchSums{.examples = numbers[0],
+                   .loss_sum = std::bit_cast<double>(numbers[1]),
+                   .correct = numbers[2],
+                   .staleness = numbers[3],
+                   .stale = StalenessCounts(updates, numbers[4])};
+}
+
+Status check_sums(const BatchSums& sums) {
+  if (sums.examples < 1 || sums.examples > examples_max) {
+    return invalid("examples must be 1 to " + std::to_string(examples_max));
+  }
+  if (sums.correct < 0 || sums.correct > sums.examples) {
+    return invalid("correct must be 0 to the examples");
+  }
+  return ok();
+}
+
+PayloadBytes encode_greeting(const Greeting& greeting) {
+  return encode_numbers(std::array{greeting.rank_step, greeting.rows_port});
+}
+
+Result<Greeting> decode_greeting(PayloadView payload) {
+  TRY_ASSIGN(const auto numbers, take_numbers(payload, 2));
+  if (!payload.empty()) return invalid("this is no welcome");
+  return Greeting{.rank_step = numbers[0], .rows_port = numbers[1]};
+}
+
+PayloadBytes encode_numbers(std::span<const std::int64_t> numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
+}
+
+Result<std::vector<std::int64_t>> decode_numbers(PayloadView payload) {
+  if (payload.size() % sizeof(std::int64_t) != 0) return invalid("these are no numbers");
+  return take_numbers(payload, payload.size() / sizeof(std::int64_t));
+}
+
+PayloadBytes encode_shard(const WrittenShard& shard) {
+  PayloadBytes payload;
+  append(payload, shard.version);
+  append(payload, shard.file.bytes);
+  append(payload, std::ssize(shard.rank_steps));
+  for (const std::int64_t step : shard.rank_steps) append(payload, step);
+  return payload + shard.file.sha256 + shard.file.name;
+}
+
+Result<WrittenShard> decode_shard(PayloadView payload) {
+  TRY_ASSIGN(const auto numbers, take_numbers(payload, 3));
+  const std::size_t count = index_of(numbers[2]);
+  if (numbers[2] < 0 || count > list_payload_bytes_max) return invalid("a shard of many ranks");
+  TRY_ASSIGN(auto rank_steps, take_numbers(payload, count));
+  if (payload.size() < sha256_digits) return invalid("a shard without a hash");
+  return WrittenShard{.file = {.name = text_of(payload.subspan(sha256_digits)),
+                               .bytes = numbers[1],
+                               .sha256 = text_of(payload.first(sha256_digits))},
+                      .version = numbers[0],
+                      .rank_steps = std::move(rank_steps)};
+}
+
+PayloadBytes encode_error(const Error& error) {
+  PayloadBytes payload;
+  append(payload, static_cast<std::int64_t>(error.code));
+  return payload + error.message;
+}
+
+// Of the codes that a ps has reasons for; any other is `unavailable`.
+Error decode_error(PayloadView payload) {
+  const auto number = take_numbers(payload, 1);
+  const std::string message = text_of(payload);
+  if (!number.has_value()) return unavailable("a ps refuses");
+  for (const Error& error : {invalid(message), not_found(message), internal(message)}) {
+    if (static_cast<std::int64_t>(error.code) == number->front()) return error;
+  }
+  return unavailable(message);
+}
+
+}  // namespace trainyard::runtime

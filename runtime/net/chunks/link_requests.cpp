@@ -1,0 +1,142 @@
+#include "runtime/net/chunks/link_requests.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/net/chunks/control_payload.h"
+#include "schemas/base/index.h"
+
+namespace trainyard::runtime {
+namespace {
+
+FrameStream::Outgoing frame_of(const FrameHeader& header, PayloadBytes payload = {}) {
+  const auto kept = std::make_shared<const PayloadBytes>(std::move(payload));
+  return {.header = header, .pieces = {std::as_bytes(std::span(*kept))}, .owner = kept};
+}
+
+}  // namespace
+
+LinkRequests::LinkRequests(const WorkerArenas& arenas, std::size_t servers)
+    : arenas_(arenas), released_(servers) {}
+
+void LinkRequests::begin_snapshot(std::int64_t snapshot, Then then) {
+  begun_ = Begun{snapshot, then};
+}
+
+void LinkRequests::ask_shards(SnapshotWriter::Request request) {
+  shards_ = Shards{.request = std::move(request), .of_ps = {}};
+  shards_->of_ps.resize(released_.size());
+}
+
+void LinkRequests::ask_weights(std::int64_t snapshot) {
+  const auto& chunks = arenas_.chunks();
+  weights_ = Weights{.snapshot = snapshot,
+                     .arena = AlignedBuffer(arenas_.parameters().size()),
+                     .missing = std::vector<bool>(chunks.size(), true),
+                     .error = {}};
+}
+
+void LinkRequests::leave(Leaving who) { leaving_ = who; }
+
+std::vector<LinkRequests::Frame> LinkRequests::unanswered(std::size_t ps) const {
+  std::vector<Frame> frames;
+  if (begun_ && ps == 0) {
+    frames.push_back(frame_of({.kind = FrameKind::begin_snapshot,
+                               .flag = begun_->then == Then::last,
+                               .snapshot = begun_->snapshot}));
+  }
+  if (shards_ && !shards_->of_ps[ps]) {
+    frames.push_back(frame_of({.kind = FrameKind::ask_shard, .snapshot = shards_->request.step},
+                              encode_numbers(shards_->request.keep_steps)));
+  }
+  if (weights_ && !arenas_.chunks_of(ps).empty()) {
+    frames.push_back(frame_of({.kind = FrameKind::ask_weights, .snapshot = weights_->snapshot}));
+  }
+  if (!leaving_ || released_[ps]) return frames;
+  if (leaving_ == Leaving::chief) frames.push_back(frame_of({.kind = FrameKind::finish}));
+  frames.push_back(frame_of({.kind = FrameKind::goodbye}));
+  return frames;
+}
+
+Result<std::span<std::byte>> LinkRequests::place(std::size_t ps, const FrameHeader& header) {
+  if (header.kind == FrameKind::shard || header.flag) {
+    if (header.bytes > list_payload_bytes_max) return invalid("a shard of many ranks");
+    list_.resize(header.bytes);
+    return std::span(list_);
+  }
+  const auto& own = arenas_.chunks_of(ps);
+  if (header.chunk >= own.size()) return invalid("there is no such chunk");
+  const Range& range = arenas_.chunks()[index_of(own[header.chunk])].range;
+  if (header.bytes != index_of(range.size()) * sizeof(float)) {
+    return invalid("weights of another length");
+  }
+  if (!weights_ || weights_->snapshot != header.snapshot)
+    return invalid("nobody asked for weights");
+  return std::as_writable_bytes(
+      weights_->arena.span().subspan(index_of(range.begin), index_of(range.size())));
+}
+
+Status LinkRequests::take(std::size_t ps, const FrameHeader& header,
+                          std::span<const std::byte> payload) {
+  switch (header.kind) {
+    case FrameKind::shard: return take_shard(ps, header, payload);
+    case FrameKind::weights: return take_weights_of(ps, header, payload);
+    case FrameKind::released: released_[ps] = true; return ok();
+    default: return invalid("a ps does not say that");
+  }
+}
+
+Status LinkRequests::take_shard(std::size_t ps, const FrameHeader& header,
+                                std::span<const std::byte> payload) {
+  if (!shards_ || shards_->request.step != header.snapshot) return ok();  // asked for twice
+  if (header.flag) {
+    shards_->of_ps[ps] = decode_error(payload);
+    return ok();
+  }
+  TRY_ASSIGN(shards_->of_ps[ps], decode_shard(payload));
+  return ok();
+}
+
+Status LinkRequests::take_weights_of(std::size_t ps, const FrameHeader& header,
+                                     std::span<const std::byte> payload) {
+  if (!weights_ || weights_->snapshot != header.snapshot) return ok();
+  if (header.flag) {
+    weights_->error = decode_error(payload);
+    return ok();
+  }
+  weights_->missing[index_of(arenas_.chunks_of(ps)[header.chunk])] = false;
+  return ok();
+}
+
+bool LinkRequests::has_shards() const {
+  const auto is_there = [](const auto& shard) { return shard.has_value(); };
+  return shards_ && std::ranges::all_of(shards_->of_ps, is_there);
+}
+
+Result<std::vector<WrittenShard>> LinkRequests::take_shards() {
+  begun_.reset();
+  const Shards told = *std::exchange(shards_, std::nullopt);
+  std::vector<WrittenShard> shards;
+  for (const auto& shard : told.of_ps) {
+    TRY_ASSIGN(const WrittenShard written, *shard);
+    shards.push_back(written);
+  }
+  return shards;
+}
+
+bool LinkRequests::has_weights() const {
+  if (!weights_) return false;
+  return weights_->error || std::ranges::find(weights_->missing, true) == weights_->missing.end();
+}
+
+Result<AlignedBuffer> LinkRequests::take_weights() {
+  Weights told = *std::exchange(weights_, std::nullopt);
+  if (told.error) return *told.error;
+  return std::move(told.arena);
+}
+
+bool LinkRequests::is_released() const {
+  return std::ranges::find(released_, false) == released_.end();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,79 @@
+#include "runtime/net/chunks/onebit_encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "runtime/net/wire_format.h"
+#include "schemas/base/check.h"
+#include "schemas/base/index.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t block_elements = onebit_block_elements;
+
+}  // namespace
+
+OneBitEncoder::OneBitEncoder(Shape shape)
+    : shape_(std::move(shape)),
+      padding_(index_of(shape_.elements / block_elements + 1)),
+      residuals_(index_of(shape_.elements * shape_.parts)) {
+  for (const Range& gap : shape_.gaps) {
+    ENSURE(gap.begin >= 0 && gap.end <= shape_.elements);
+    for (std::int64_t i = gap.begin; i < gap.end; ++i) ++padding_[index_of(i / block_elements)];
+  }
+}
+
+std::int64_t OneBitEncoder::final_from(const Range& range) {
+  return range.begin / block_elements * block_elements;
+}
+
+void OneBitEncoder::encode(const Range& range, std::span<const float> gradients,
+                           std::span<std::byte> encoded) {
+  const bool ends_arena = range.end == shape_.elements;
+  const std::int64_t first = range.begin / block_elements;
+  const std::int64_t last = (range.end + (ends_arena ? block_elements - 1 : 0)) / block_elements;
+  if (first >= last) return;
+  const Range whole{first * block_elements, std::min(last * block_elements, shape_.elements)};
+  for (std::int64_t part = 0; part < shape_.parts; ++part) {
+    for (std::int64_t block = first; block < last; ++block) {
+      encode_block(part, block, gradients, encoded);
+    }
+    clear_gaps(part, whole);
+  }
+}
+
+void OneBitEncoder::encode_block(std::int64_t part, std::int64_t block,
+                                 std::span<const float> gradients, std::span<std::byte> encoded) {
+  const std::int64_t begin = block * block_elements;
+  const std::size_t count = index_of(std::min(block_elements, shape_.elements - begin));
+  const std::size_t at = index_of(part * shape_.elements + begin);
+  const std::int64_t part_bytes = encoded_bytes(Wire::onebit, shape_.elements);
+  const auto to = encoded.subspan(index_of(part * part_bytes + block * onebit_block_bytes));
+  auto* const signs = reinterpret_cast<std::uint8_t*>(to.data()) + 2 * float_bytes;
+  const OneBitMeans means = encode_onebit(
+      gradients.subspan(at, count), residual_scale_, residuals_.span().subspan(at, count),
+      {signs, onebit_sign_bytes(count)}, padding_[index_of(block)]);
+  const std::array<float, 2> head{means.positive, means.negative};
+  std::memcpy(to.data(), head.data(), sizeof head);
+}
+
+void OneBitEncoder::clear_gaps(std::int64_t part, const Range& range) {
+  const std::span<float> residual = this->residual(part);
+  auto gap = std::ranges::partition_point(
+      shape_.gaps, [&](const Range& each) { return each.end <= range.begin; });
+  for (; gap != shape_.gaps.end() && gap->begin < range.end; ++gap) {
+    const std::int64_t begin = std::max(gap->begin, range.begin);
+    const std::int64_t end = std::min(gap->end, range.end);
+    std::ranges::fill(residual.subspan(index_of(begin), index_of(end - begin)), 0.0F);
+  }
+}
+
+std::span<float> OneBitEncoder::residual(std::int64_t part) {
+  ENSURE(part < shape_.parts);
+  return residuals_.span().subspan(index_of(part * shape_.elements), index_of(shape_.elements));
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,90 @@
+#include "runtime/role/local_exchange.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// So much of the weights, slots and gradient stays in the cache together.
+constexpr std::size_t block = 4096;
+
+AlignedBuffer copy_of(const AlignedBuffer& buffer) {
+  AlignedBuffer copy(buffer.size());
+  std::ranges::copy(buffer.span(), copy.data());
+  return copy;
+}
+
+}  // namespace
+
+LocalExchange::LocalExchange(Rules rules, Start start, SnapshotFiles files)
+    : rules_(std::move(rules)),
+      version_(start.version),
+      weights_(std::move(start.weights)),
+      slots_(std::move(start.slots)),
+      gradient_(weights_.size()),
+      writer_(std::move(files)) {}
+
+Result<StepExchange::Next> LocalExchange::next() {
+  if (version_ >= rules_.max_steps) return Next{.step = version_, .is_over = true};
+  return Next{.step = version_ + 1};
+}
+
+// A gradient's first elements are final last: nothing reads the parameters any more.
+void LocalExchange::settle(std::int64_t from) {
+  if (from > 0) return;
+  ++version_;
+  const double rate = rules_.learning_rate_at(version_);
+  std::vector<std::span<float>> slots(slots_.size());
+  for (std::size_t begin = 0; begin < weights_.size(); begin += block) {
+    const std::size_t count = std::min(block, weights_.size() - begin);
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      slots[i] = slots_[i].span().subspan(begin, count);
+    const auto weights = weights_.span().subspan(begin, count);
+    apply_update(rules_.optimizer, rate, version_, rules_.gradient_scale,
+                 gradient_.span().subspan(begin, count), weights, weights, slots);
+  }
+  sums_ += std::exchange(told_, {});
+  if (std::exchange(snapshot_, 0) == version_) save(version_);
+}
+
+void LocalExchange::tell_sums(std::int64_t step, const BatchSums& sums) {
+  ENSURE(step == version_ + 1);
+  told_ = sums;
+}
+
+StepExchange::News LocalExchange::take_news() {
+  return {.version = version_, .sums = std::exchange(sums_, {}), .traffic = {}};
+}
+
+void LocalExchange::begin_snapshot(std::int64_t snapshot, Then /*then*/) { snapshot_ = snapshot; }
+
+void LocalExchange::save(std::int64_t step) {
+  ShareSnapshot snapshot{.step = step,
+                         .version = version_,
+                         .rank_steps = {version_},
+                         .weights = copy_of(weights_),
+                         .slots = {}};
+  for (const AlignedBuffer& slot : slots_) snapshot.slots.push_back(copy_of(slot));
+  writer_.take(std::move(snapshot));
+}
+
+Result<std::vector<WrittenShard>> LocalExchange::shards(SnapshotWriter::Request request) {
+  if (!writer_.knows(request.step) && request.step == rules_.max_steps) save(request.step);
+  std::promise<Result<WrittenShard>> written;
+  writer_.when_written(std::move(request), [&written](Result<WrittenShard> shard) {
+    written.set_value(std::move(shard));
+  });
+  TRY_ASSIGN(WrittenShard shard, written.get_future().get());
+  return std::vector{std::move(shard)};
+}
+
+Result<AlignedBuffer> LocalExchange::read_snapshot(std::int64_t snapshot) {
+  TRY_ASSIGN(const ShareSnapshotPtr newest, writer_.newest(snapshot));
+  return copy_of(newest->weights);
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,55 @@
+// The parameters in the worker's own process: strategy `local`, and the reference in tests. Updated
+// where they lie.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/math/optim/optimizer.h"
+#include "runtime/role/step_exchange.h"
+
+namespace trainyard::runtime {
+
+class LocalExchange final : public StepExchange {
+ public:
+  struct Rules {
+    OptimizerConfig optimizer;
+    std::int64_t max_steps = 1;
+    float gradient_scale = 1;
+    std::function<double(std::int64_t version)> learning_rate_at;
+  };
+  struct Start {
+    std::int64_t version = 0;
+    AlignedBuffer weights;  // of the whole arena
+    std::vector<AlignedBuffer> slots;
+  };
+  LocalExchange(Rules rules, Start start, SnapshotFiles files);
+
+  Result<Next> next() override;
+  [[nodiscard]] std::span<const float> parameters() const override { return weights_.span(); }
+  Status await_parameters(std::int64_t /*end*/) override { return ok(); }
+  [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }
+  void settle(std::int64_t from) override;
+  void tell_sums(std::int64_t step, const BatchSums& sums) override;
+  News take_news() override;
+  void begin_snapshot(std::int64_t snapshot, Then then) override;
+  Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override;
+  Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override;
+  void leave(Leaving /*who*/) override {}
+
+ private:
+  void save(std::int64_t step);
+
+  Rules rules_;
+  std::int64_t version_;
+  AlignedBuffer weights_;
+  std::vector<AlignedBuffer> slots_;
+  AlignedBuffer gradient_;
+  BatchSums sums_;
+  BatchSums told_;  // of the step that is computed
+  std::int64_t snapshot_ = 0;
+  SnapshotWriter writer_;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,73 @@
+#include "runtime/role/open_exchange.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/core/arena_layout.h"
+#include "runtime/core/schedule.h"
+#include "runtime/role/checkpoint_files.h"
+#include "runtime/role/local_exchange.h"
+#include "runtime/role/remote_exchange.h"
+#include "runtime/role/serve.h"
+#include "runtime/role/transport_setting.h"
+
+namespace trainyard::runtime {
+namespace {
+
+Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const JobPlan& plan) {
+  TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
+  const auto rate = [&optimizer = task.context.spec.training.optimizer,
+                     max_steps = plan.max_steps](std::int64_t version) {
+    return learning_rate_at(optimizer, version, max_steps);
+  };
+  return std::unique_ptr<StepExchange>(
+      std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
+                                                           .max_steps = plan.max_steps,
+                                                           .gradient_scale = plan.gradient_scale(),
+                                                           .learning_rate_at = rate},
+                                      LocalExchange::Start{.version = share.version,
+                                                           .weights = std::move(share.weights),
+                                                           .slots = std::move(share.slots)},
+                                      shard_files(task, plan, 0)));
+}
+
+Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const JobPlan& plan) {
+  const TaskContext& context = task.context;
+  const std::int64_t rank = training_rank(context);
+  TRY_ASSIGN(const auto transport, allowed_transport());
+  const std::vector<std::string> servers = share_addresses(context);
+  const auto holders = std::ssize(servers);
+  TRY_ASSIGN(
+      auto link,
+      task.cause.of(
+          Reason::start_failed,
+          WorkerLink::open(
+              {.servers = servers,
+               .tries_local = transport != Transport::tcp,
+               .token = context.token,
+               .rank = rank,
+               .plan = plan.hash(),
+               .arenas = {.chunks = plan.chunks(),
+                          .holders = holders,
+                          .parts = std::ssize(plan.nodes_of_rank(rank)),
+                          .push = plan.push,
+                          .pull = plan.pull,
+                          .shares = transport == Transport::shared_memory,
+                          .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements())},
+               .mode = plan.mode,
+               .max_steps = plan.max_steps,
+               .asks_ahead = !context.spec.training.max_staleness,
+               .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
+               .stop = task.stop})));
+  return std::unique_ptr<StepExchange>(
+      std::make_unique<RemoteExchange>(std::move(link), plan.mode));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, const JobPlan& plan) {
+  const bool local = task.context.spec.training.strategy == Strategy::local;
+  return local ? local_exchange(task, plan) : remote_exchange(task, plan);
+}
+
+}  // namespace trainyard::runtime

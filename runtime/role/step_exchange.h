@@ -1,0 +1,87 @@
+// How a task that computes gradients reaches the parameters: on the network (RemoteExchange), or in
+// its own process (LocalExchange). The worker's loop is the same for both.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/batch_sums.h"
+#include "runtime/math/aligned_buffer.h"
+#include "runtime/net/chunks/snapshot_writer.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+using Seconds = std::chrono::duration<double>;
+
+class StepExchange {
+ public:
+  virtual ~StepExchange() = default;
+
+  struct Next {
+    std::int64_t step = 0;  // to compute; with `is_over` the last that was made
+    bool is_over = false;
+  };
+  // Waits until a step may begin. `unavailable`: a ps is gone, or the task was asked to stop.
+  virtual Result<Next> next() = 0;
+
+  // The whole arena, where it lies. Between two steps all of it stays as it is; in a step, what
+  // await_parameters() was called for, until its gradient is settled.
+  [[nodiscard]] virtual std::span<const float> parameters() const = 0;
+  // Waits until the elements before `end` are there, so that a model can begin with its first
+  // layer.
+  virtual Status await_parameters(std::int64_t end) = 0;
+
+  // Of the step that has begun: of each part, one after another. Not before all parameters are
+  // there.
+  [[nodiscard]] virtual std::span<float> gradient() = 0;
+  // Onebit: what gradients before this step's were worth in an update, beside it; before it is
+  // settled.
+  virtual void set_residual_scale(float /*scale*/) {}
+  // The elements from `from` on are final, in all parts. With 0 the step is done.
+  virtual void settle(std::int64_t from) = 0;
+  // Of the step that has begun, before it is done.
+  virtual void tell_sums(std::int64_t step, const BatchSums& sums) = 0;
+
+  struct Traffic {
+    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
+    std::int64_t received = 0;
+    std::int64_t pooled = 0;  // lookups of rows that a ps has answered with sums of them
+    Traffic& operator+=(const Traffic& more) {
+      sent += more.sent;
+      received += more.received;
+      pooled += more.pooled;
+      return *this;
+    }
+  };
+  // Since the last call. For the chief: what was applied.
+  struct News {
+    std::int64_t version = 0;  // of the parameters
+    BatchSums sums;
+    Traffic traffic;
+  };
+  virtual News take_news() = 0;
+
+  // For the chief. Sync: the step that has begun, and is not settled anywhere, makes the snapshot
+  // of its own number. Async: the next gradient of every rank is its last in it. `last`: nobody
+  // goes on behind it.
+  enum class Then { goes_on, last };
+  virtual void begin_snapshot(std::int64_t snapshot, Then then) = 0;
+  // Waits until every shard of it is durable; in the order of the shares. On another thread than
+  // the rest, or on the same. The last version needs no begin_snapshot().
+  virtual Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) = 0;
+  // The whole arena as the newest shards have it.
+  virtual Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) = 0;
+
+  // Nothing is needed any more. The chief says by it that training is over.
+  enum class Leaving { worker, chief };
+  virtual void leave(Leaving who) = 0;
+
+  // By holder of parameters, how it is reached; empty: they are in this process.
+  [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
+};
+
+}  // namespace trainyard::runtime
