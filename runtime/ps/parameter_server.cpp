@@ -28,6 +28,7 @@ ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules
   workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()),
                                 .ready = {},
                                 .sent = std::vector<std::int64_t>(chunks_.size(), start.version)});
+  named_.step = start.version;
 }
 
 std::vector<PsEffect> ParameterServer::step(const PsEvent& event) {
@@ -73,7 +74,7 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   }
   Chunk& chunk = chunks_[index_of(event.chunk)];
   std::int64_t& taken = chunk.taken[index_of(event.rank)];
-  const bool is_new = event.step > taken;
+  const bool is_new = event.step > taken && !is_late(chunk, event.step);
   if (is_new) {
     taken = event.step;
     if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.snapshot = event.snapshot;
@@ -83,6 +84,7 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   owe(event.rank, event.chunk, rules_.mode == Mode::sync ? event.step : 0);
   if (!is_new) return;
 
+  if (has_backups()) return update_if_named_are_in(event.chunk, effects);
   if (rules_.mode == Mode::sync) {
     if (++chunk.came == rules_.ranks) update(event.chunk, all_ranks(), effects);
     return;
@@ -116,8 +118,22 @@ void ParameterServer::take(const ParametersAsked& event, Effects& effects) {
     effects.push_back(RefuseWorker{event.rank, std::move(*fault)});
     return;
   }
+  if (event.chunk) return owe(event.rank, *event.chunk, event.version);
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
     owe(event.rank, index, event.version);
+  }
+}
+
+void ParameterServer::take(const StepNamed& event, Effects& effects) {
+  if (auto fault = fault_of(event)) {
+    effects.push_back(RefuseWorker{event.rank, std::move(*fault)});
+    return;
+  }
+  if (event.named.step <= named_.step) return;
+  named_ = event.named;
+  for (std::int64_t index = 0; index < rules_.chunks; ++index) {
+    chunks_[index_of(index)].snapshot = named_.snapshot;
+    update_if_named_are_in(index, effects);
   }
 }
 
@@ -128,7 +144,8 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
   worker.ready.erase(worker.ready.begin());
   const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
   const Chunk& chunk = chunks_[index_of(index)];
-  const std::int64_t version = rules_.mode == Mode::sync ? owed : chunk.version;
+  const bool is_kept = rules_.mode == Mode::sync && owed >= chunk.version - 1;
+  const std::int64_t version = is_kept ? owed : chunk.version;
   worker.sent[index_of(index)] = version;
   return ChunkToSend{index, version, chunk.owes_residual[index_of(rank)] ? chunk.copied : 0};
 }
@@ -173,7 +190,7 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
     return step_and_chunk(event) + " comes too early: step " + std::to_string(next) + " is next";
   }
   // Who sends a step has had the one before, and nobody makes another without it.
-  if (rules_.mode == Mode::sync && event.step < chunk.version) {
+  if (rules_.mode == Mode::sync && event.step < chunk.version && !has_backups()) {
     return step_and_chunk(event) + " is long made";
   }
   const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
@@ -182,7 +199,8 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
            std::to_string(chunk.copied);
   }
   if (event.snapshot == 0 || is_known) return std::nullopt;
-  const bool misnamed = rules_.mode == Mode::sync && event.snapshot != event.step;
+  const bool misnamed =
+      rules_.mode == Mode::sync && (event.snapshot != event.step || has_backups());
   if (misnamed || event.snapshot < chunk.snapshot) {
     return "snapshot " + std::to_string(event.snapshot) + " cannot begin at " +
            step_and_chunk(event);
@@ -192,13 +210,44 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
 
 std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& event) const {
   if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
+  if (event.chunk && (*event.chunk < 0 || *event.chunk >= rules_.chunks)) {
+    return "there is no such chunk";
+  }
   if (rules_.mode == Mode::async) return std::nullopt;
   for (const Chunk& chunk : chunks_) {
-    if (event.version == chunk.version || event.version + 1 == chunk.version) continue;
+    // A late worker may ask for what is gone, and for what is still made here, but elsewhere ready.
+    if (has_backups() && event.version >= 0 && event.version <= chunk.version + 1) continue;
+    if (event.version == chunk.version || event.version == chunk.version - 1) continue;
     return "version " + std::to_string(event.version) + " is asked for where there is " +
            std::to_string(chunk.version);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> ParameterServer::fault_of(const StepNamed& event) const {
+  if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
+  if (!has_backups()) return "steps are not named here";
+  const auto& [step, ranks, snapshot] = event.named;
+  const std::string name = "step " + std::to_string(step);
+  if (step < named_.step) return std::nullopt;
+  if (step == named_.step) {
+    if (event.named == named_ || named_.ranks.empty()) return std::nullopt;
+    return name + " has been named otherwise";
+  }
+  const auto follows = [&](const Chunk& chunk) { return chunk.version + 1 == step; };
+  if (!std::ranges::all_of(chunks_, follows)) return name + " is not next";
+  const auto is_rank = [&](std::int64_t rank) { return rank >= 0 && rank < rules_.ranks; };
+  const bool ascends =
+      std::ranges::adjacent_find(ranks, std::ranges::greater_equal()) == ranks.end();
+  if (std::ssize(ranks) != rules_.aggregate || !ascends || !std::ranges::all_of(ranks, is_rank)) {
+    return name + " is of ranks that cannot make it";
+  }
+  if (snapshot < named_.snapshot || snapshot > step) return name + " has an odd snapshot";
+  return std::nullopt;
+}
+
+bool ParameterServer::is_late(const Chunk& chunk, std::int64_t step) const {
+  return has_backups() && step <= chunk.version;
 }
 
 std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) const {
@@ -209,6 +258,13 @@ std::vector<std::int64_t> ParameterServer::all_ranks() const {
   std::vector<std::int64_t> ranks;
   for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) ranks.push_back(rank);
   return ranks;
+}
+
+void ParameterServer::update_if_named_are_in(std::int64_t index, Effects& effects) {
+  const Chunk& chunk = chunks_[index_of(index)];
+  if (named_.step != chunk.version + 1) return;
+  const auto is_in = [&](std::int64_t rank) { return chunk.taken[index_of(rank)] == named_.step; };
+  if (std::ranges::all_of(named_.ranks, is_in)) update(index, named_.ranks, effects);
 }
 
 void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks,

@@ -9,6 +9,10 @@
 //   sync   the step of all ranks. Version s is made of the gradients of step s of all of them.
 //   async  its own count. Each gradient makes a version, in the order of arrival at this chunk.
 //
+// Sync with backup workers: version s is made of the gradients of the ranks that ps 0 has named for
+// step s (StepNames). Those of other ranks are dropped. A worker may be late by any number of
+// steps: where the version that it asks for is gone, it is sent the newest.
+//
 // A gradient asks for the parameters that it, and in sync those of all others, have made. So a
 // worker that is not sure what has arrived sends again: what was taken is dropped, and answered.
 #pragma once
@@ -21,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/ps/step_names.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
@@ -102,13 +107,21 @@ struct ResidualCame {
   std::int64_t snapshot = 0;
 };
 // All chunks of the share are to be sent. Sync: of just this version. Async: the newest, each as
-// soon as it is of this version or newer.
+// soon as it is of this version or newer. With backup workers: of this version, or the newest where
+// it is gone.
 struct ParametersAsked {
   std::int64_t rank = 0;
   std::int64_t version = 0;
+  std::optional<std::int64_t> chunk = {};  // this one alone
 };
-using PsEvent =
-    std::variant<WorkerJoined, WorkerLeft, GradientCame, ResidualCame, RankEnded, ParametersAsked>;
+// With backup workers: a rank hands on what ps 0 has named; ps 0 tells itself for the rank whose
+// report was the last that it needed.
+struct StepNamed {
+  std::int64_t rank = 0;
+  NamedStep named;
+};
+using PsEvent = std::variant<WorkerJoined, WorkerLeft, GradientCame, ResidualCame, RankEnded,
+                             ParametersAsked, StepNamed>;
 
 class ParameterServer {
  public:
@@ -118,6 +131,8 @@ class ParameterServer {
     std::int64_t chunks = 1;  // of this server's share
     // What gradients lose on the way is kept by their ranks, and by snapshots.
     bool has_residuals = false;
+    // Sync with backup workers: so many named ranks make a step. 0: all do, and nobody is named.
+    std::int64_t aggregate = 0;
   };
   struct Start {
     std::int64_t version = 0;
@@ -183,11 +198,16 @@ class ParameterServer {
   void take(const ResidualCame& event, Effects& effects);
   void take(const RankEnded& event, Effects& effects);
   void take(const ParametersAsked& event, Effects& effects);
+  void take(const StepNamed& event, Effects& effects);
 
   [[nodiscard]] std::optional<std::string> fault_of(const GradientCame& event) const;
   [[nodiscard]] std::optional<std::string> fault_of(const ParametersAsked& event) const;
+  [[nodiscard]] std::optional<std::string> fault_of(const StepNamed& event) const;
+  [[nodiscard]] bool has_backups() const { return rules_.aggregate > 0; }
+  [[nodiscard]] bool is_late(const Chunk& chunk, std::int64_t step) const;
   [[nodiscard]] std::int64_t next_step(const Chunk& chunk, std::int64_t rank) const;
   [[nodiscard]] std::vector<std::int64_t> all_ranks() const;
+  void update_if_named_are_in(std::int64_t index, Effects& effects);
   void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
   void begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects);
   void leave_copy(std::int64_t index, std::int64_t rank, Effects& effects);
@@ -198,6 +218,7 @@ class ParameterServer {
   Rules rules_;
   std::vector<Chunk> chunks_;
   std::vector<Worker> workers_;
+  NamedStep named_;  // with backup workers: the newest
 };
 
 }  // namespace trainyard::runtime

@@ -32,6 +32,7 @@ namespace trainyard::runtime {
 struct AskParameters {
   std::int64_t ps = 0;
   std::int64_t version = 0;
+  std::optional<std::int64_t> chunk = {};  // with backup workers: this one alone, as in the arena
   bool operator==(const AskParameters&) const = default;
 };
 // Async, to ps 0. Where staleness is bounded every ps has this rank's gradients of all steps
@@ -51,6 +52,11 @@ struct SayEnded {
   std::int64_t snapshot = 0;  // not 0: which it was to mark
   bool operator==(const SayEnded&) const = default;
 };
+// With backup workers: this ps is to know which ranks make the newest step.
+struct HandNames {
+  std::int64_t ps = 0;
+  bool operator==(const HandNames&) const = default;
+};
 // All parameters are those of the end. Nothing will be sent or asked for any more.
 struct TrainingOver {
   std::int64_t step = 0;  // the last that was made; sync: of the job, async: of this rank
@@ -62,7 +68,7 @@ struct GiveUp {
   bool operator==(const GiveUp&) const = default;
 };
 using ExchangeEffect =
-    std::variant<AskParameters, AskTurn, BeginStep, SayEnded, TrainingOver, GiveUp>;
+    std::variant<AskParameters, AskTurn, BeginStep, SayEnded, HandNames, TrainingOver, GiveUp>;
 
 // The first that comes by a connection, new or made again.
 struct Welcomed {
@@ -91,7 +97,32 @@ struct TurnCame {
 using ExchangeEvent =
     std::variant<Welcomed, ConnectionLost, GradientFinal, ParametersCame, TurnCame>;
 
-class Exchange {
+// Whatever the rule of steps is.
+class WorkerExchange {
+ public:
+  virtual ~WorkerExchange() = default;
+
+  // What is to be done, in this order.
+  virtual std::vector<ExchangeEffect> step(const ExchangeEvent& event) = 0;
+  // Whether these parameters may be written to their place. Others come of no ps that is right.
+  [[nodiscard]] virtual bool wants(const ParametersCame& parameters) const = 0;
+
+  // A gradient that is to be sent to this ps.
+  struct ChunkToSend {
+    std::int64_t chunk = 0;
+    std::int64_t step = 0;
+    std::int64_t snapshot = 0;  // as in GradientCame
+    bool operator==(const ChunkToSend&) const = default;
+  };
+  // What the next forward pass reads first, of what is final and not sent; it counts as sent.
+  virtual std::optional<ChunkToSend> next_to_send(std::int64_t ps) = 0;
+
+  // The chunks before this one may be read for the step that began last.
+  [[nodiscard]] virtual std::int64_t readable() = 0;
+};
+
+// In sync, of all ranks in each step, and in async.
+class Exchange final : public WorkerExchange {
  public:
   struct Rules {
     Mode mode = Mode::sync;
@@ -102,8 +133,7 @@ class Exchange {
   };
   explicit Exchange(Rules rules);
 
-  // What is to be done, in this order.
-  std::vector<ExchangeEffect> step(const ExchangeEvent& event);
+  std::vector<ExchangeEffect> step(const ExchangeEvent& event) override;
 
   // Sync, for the chief: the next step of which nothing is sent yet makes a snapshot: this one.
   std::int64_t ask_snapshot();
@@ -111,21 +141,9 @@ class Exchange {
   // Of the step that began last: the snapshot that its gradient marks, as in GradientCame.
   [[nodiscard]] std::int64_t marked() const;
 
-  // Whether these parameters may be written to their place. Others come of no ps that is right.
-  [[nodiscard]] bool wants(const ParametersCame& parameters) const;
-
-  // A gradient that is to be sent to this ps.
-  struct ChunkToSend {
-    std::int64_t chunk = 0;
-    std::int64_t step = 0;
-    std::int64_t snapshot = 0;  // as in GradientCame
-    bool operator==(const ChunkToSend&) const = default;
-  };
-  // What the next forward pass reads first, of what is final and not sent; it counts as sent.
-  std::optional<ChunkToSend> next_to_send(std::int64_t ps);
-
-  // The chunks before this one may be read for the step that began last.
-  [[nodiscard]] std::int64_t readable();
+  [[nodiscard]] bool wants(const ParametersCame& parameters) const override;
+  std::optional<ChunkToSend> next_to_send(std::int64_t ps) override;
+  [[nodiscard]] std::int64_t readable() override;
   // The arena is of one version (sync), and stays so until the next GradientFinal.
   [[nodiscard]] bool is_whole() const { return there_ == chunks(); }
 

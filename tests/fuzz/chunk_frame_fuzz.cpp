@@ -1,6 +1,6 @@
 // What a ps of the exchange by chunks is sent. Of the first byte: bit 0: by one of its two workers,
 // or by anybody; bit 1: sync or async; bit 2: gradients come as float32 or as signs, with
-// residuals.
+// residuals; bit 7: sync, and the other worker is a backup worker.
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -19,6 +19,7 @@ const std::vector<Range> chunks{{0, 16}, {16, 40}};
 struct Scene {
   Mode mode = Mode::sync;
   Wire push = Wire::float32;
+  std::int64_t aggregate = 0;
 };
 
 std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
@@ -32,7 +33,8 @@ std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
                     .optimizer = {.kind = OptimizerKind::sgd},
                     .nodes = {{{0, 1}}, {is_sync ? Leaves{1, 2} : Leaves{0, 1}}},
                     .leaves = is_sync ? 2 : 1,
-                    .mode = mode},
+                    .mode = mode,
+                    .aggregate = scene.aggregate},
                    weights, {});
   std::optional<PushTurns::Rules> turns;
   if (mode == Mode::async) turns = PushTurns::Rules{.pushes = 100, .max_staleness = {}};
@@ -45,12 +47,13 @@ std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
        .rules = {.mode = mode,
                  .ranks = 2,
                  .chunks = std::ssize(chunks),
-                 .has_residuals = store.has_residuals()},
+                 .has_residuals = store.has_residuals(),
+                 .aggregate = scene.aggregate},
        .start = {},
        .turns = turns,
+       .names_steps = scene.aggregate > 0,
        .last_step = 100,
-       .step_at =
-           [](std::int64_t, std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
+       .step_at = [](std::int64_t, std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
        .files = {.write = [](const ShareSnapshot&) -> Result<ArtifactFile> {
                    return ArtifactFile{.name = "shard", .bytes = 1, .sha256 = {}};
                  },
@@ -62,8 +65,8 @@ std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
       std::move(store));
 }
 
-std::string hello() {
-  const std::string payload = encode_hello({.rank = 1, .plan = 0, .token = token});
+std::string hello(std::int64_t rank) {
+  const std::string payload = encode_hello({.rank = rank, .plan = 0, .token = token});
   const FrameHeaderBytes head = encode_header(
       {.kind = FrameKind::hello, .bytes = static_cast<std::uint32_t>(payload.size())});
   return std::string(reinterpret_cast<const char*>(head.data()), head.size()) + payload;
@@ -86,22 +89,45 @@ void ensure_it_lives(const ChunkServer& ps, const Scene& scene) {
   ENSURE((*link)->next().has_value());
 }
 
+// A worker that is named and sends nothing is waited for, so the other one may wait, too.
+void ensure_it_welcomes(const ChunkServer& ps) {
+  constexpr int patience_millis = 20'000;
+  const auto socket = StreamSocket::connect_tcp(
+      "127.0.0.1:0", ps.port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
+  ENSURE(socket.has_value());
+  std::string bytes = hello(0);
+  const iovec piece{bytes.data(), bytes.size()};
+  ENSURE(socket->send({&piece, 1}).has_value());
+  FrameHeaderBytes head{};
+  for (std::size_t come = 0; come < head.size();) {
+    pollfd waiting{.fd = socket->descriptor(), .events = POLLIN, .revents = 0};
+    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
+    const iovec place{head.data() + come, head.size() - come};
+    const auto more = socket->receive({&place, 1});
+    ENSURE(more.has_value());
+    come += *more;
+  }
+  ENSURE(decode_header(head)->kind == FrameKind::welcome);
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const Scene scene{.mode = (data[0] & 2) == 0 ? Mode::sync : Mode::async,
-                    .push = (data[0] & 4) == 0 ? Wire::float32 : Wire::onebit};
+  Scene scene{.mode = (data[0] & 2) == 0 ? Mode::sync : Mode::async,
+              .push = (data[0] & 4) == 0 ? Wire::float32 : Wire::onebit};
+  const bool has_backups = (data[0] & 128) != 0;
+  if (has_backups) scene = {.aggregate = 1};
   const auto ps = small_ps(scene);
   const auto socket = StreamSocket::connect_tcp(
-      "127.0.0.1", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
-  if (!socket.has_value()) return 0;
+      "127.0.0.1:0", ps->port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
+  ENSURE(socket.has_value());
   const std::string bytes =
-      (data[0] % 2 == 1 ? hello() : std::string()).append(fuzz::text_of(data, size).substr(1));
+      (data[0] % 2 == 1 ? hello(1) : std::string()).append(fuzz::text_of(data, size).substr(1));
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
   socket->end_sending();
   fuzz::await_end(socket->descriptor());
-  ensure_it_lives(*ps, scene);
+  has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, scene);
   return 0;
 }

@@ -17,7 +17,7 @@ enum class FrameKind : std::uint8_t {
   // worker to ps
   hello = 1,       // payload: Hello
   gradient,        // of a step and a chunk; payload: as the wire has it
-  ask_parameters,  // step: the version
+  ask_parameters,  // step: the version; flag: of this chunk alone
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark
   sums,            // of the step; payload: BatchSums
@@ -30,6 +30,9 @@ enum class FrameKind : std::uint8_t {
   ask_shard,       // of the snapshot; payload: the steps whose shards may stay, by hand; none: all
   ask_weights,     // as they are in the newest shard, which is of the snapshot
   finish,          // training is over
+  // With backup workers. Both sides say `named`: ps 0 to workers, and they to the other ps.
+  whole,  // to ps 0: of the step; snapshot: wanted; flag: no step after it
+  named,  // of the step; snapshot: the newest; payload: as encode_ranks() has it
   // ps to worker
   welcome = 32,      // step: the version; snapshot; payload: Greeting
                      // flag: gradients and parameters go by the memory that came with the hello
@@ -42,7 +45,8 @@ enum class FrameKind : std::uint8_t {
   released,          // the answer to a goodbye
   refused,           // payload: why, in words
   residual_taken,    // of the chunk, for the snapshot
-  restored_residual  // of the chunk; payload: float32, part by part; none: it is zero
+  restored_residual,  // of the chunk; payload: float32, part by part; none: it is zero
+  late  // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
 };
 
 struct FrameHeader {

@@ -72,6 +72,10 @@ ChunkServer::ChunkServer(Descriptor poll, Descriptor bell, std::vector<StreamSoc
     steps.resize(by_rank_.size());
     turns_.emplace(*options_.turns, std::move(steps));
   }
+  if (options_.names_steps) {
+    names_.emplace(StepNames::Rules{options_.rules.ranks, options_.rules.aggregate},
+                   options_.start.version);
+  }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -218,7 +222,9 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
     connection.arenas_ = std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
   }
   attendance_.joined(hello.rank);
-  return perform(WorkerJoined{hello.rank});
+  TRY(perform(WorkerJoined{hello.rank}));
+  tell_what_is_named(hello.rank);
+  return ok();
 }
 
 Status ChunkServer::take(Connection& connection, const FrameHeader& header,
@@ -237,7 +243,13 @@ Status ChunkServer::take(Connection& connection, const FrameHeader& header,
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
     case FrameKind::residual: return take_residual(connection, header, payload);
     case FrameKind::ask_residuals: return give_back_residuals(connection);
-    case FrameKind::ask_parameters: return perform(ParametersAsked{rank, header.step});
+    case FrameKind::ask_parameters: {
+      ParametersAsked asked{rank, header.step};
+      if (header.flag) asked.chunk = header.chunk;
+      return perform(asked);
+    }
+    case FrameKind::whole: return take_report(rank, header);
+    case FrameKind::named: return take_names(rank, header, payload);
     case FrameKind::ended:
       if (options_.on_ended) options_.on_ended(rank, header.snapshot);
       return perform(RankEnded{rank, header.snapshot});

@@ -22,6 +22,7 @@
 #include "runtime/ps/attendance.h"
 #include "runtime/ps/parameter_server.h"
 #include "runtime/ps/push_turns.h"
+#include "runtime/ps/step_names.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
 
@@ -35,7 +36,9 @@ class ChunkServer {
     ParameterServer::Rules rules;
     ParameterServer::Start start;
     std::optional<PushTurns::Rules> turns;  // async, of ps 0
-    std::int64_t last_step = 0;             // the version at which training is over
+    // Sync with backup workers, which `rules` and `store` have, too: of ps 0.
+    bool names_steps = false;
+    std::int64_t last_step = 0;  // the version at which training is over
     // What an update to this version counts for, of a gradient so stale.
     std::function<ChunkStore::Step(std::int64_t version, std::int64_t staleness)> step_at;
     SnapshotFiles files;
@@ -88,6 +91,13 @@ class ChunkServer {
                        std::span<const std::byte> payload);
   Status give_back_residuals(Connection& connection);
   Status perform(const PsEvent& event);
+  // With backup workers.
+  Status take_report(std::int64_t rank, const FrameHeader& header);
+  Status take_names(std::int64_t rank, const FrameHeader& header,
+                    std::span<const std::byte> payload);
+  void tell_names(std::int64_t rank);
+  void tell_late(std::int64_t rank);
+  void tell_what_is_named(std::int64_t rank);
   void update(const UpdateChunk& update);
   void tell(std::int64_t rank, const FrameHeader& header, std::string payload = {});
   void tell_turns(const std::vector<Turn>& turns);
@@ -105,6 +115,7 @@ class ChunkServer {
   ParameterServer core_;
   ChunkStore store_;
   std::optional<PushTurns> turns_;
+  std::optional<StepNames> names_;
   std::map<int, std::unique_ptr<Connection>> connections_;  // by descriptor
   std::vector<Connection*> by_rank_;                        // the newest of each; none: nullptr
   AppliedSums sums_;

@@ -17,6 +17,12 @@ std::int64_t round_up_to_line(std::int64_t bytes) {
   return (bytes + line - 1) / line * line;
 }
 
+std::vector<std::int64_t> order_of_leaves(std::int64_t count) {
+  std::vector<Leaves> leaves;
+  for (std::int64_t leaf = 0; leaf < count; ++leaf) leaves.push_back({leaf, leaf + 1});
+  return addition_order(leaves, count);
+}
+
 }  // namespace
 
 ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
@@ -52,6 +58,7 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
   std::vector<Leaves> all;
   for (std::size_t rank = 0; rank < rules_.nodes.size(); ++rank) {
     const std::vector<Leaves>& own = rules_.nodes[rank];
+    ENSURE(rules_.aggregate == 0 || own.size() == 1);
     all.insert(all.end(), own.begin(), own.end());
     if (rules_.mode == Mode::async) rank_order_.push_back(addition_order(own, rules_.leaves));
     std::int64_t bytes = 0;
@@ -65,7 +72,10 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
     lent_.emplace_back(chunks_.size());
     restored_.emplace_back(chunks_.size());
   }
-  if (rules_.mode == Mode::sync) order_ = addition_order(all, rules_.leaves);
+  if (rules_.mode == Mode::sync) {
+    order_ = rules_.aggregate > 0 ? order_of_leaves(rules_.aggregate)
+                                  : addition_order(all, rules_.leaves);
+  }
 }
 
 std::size_t ChunkStore::gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const {

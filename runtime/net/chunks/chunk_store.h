@@ -40,6 +40,9 @@ class ChunkStore {
     std::vector<std::vector<Leaves>> nodes;
     std::int64_t leaves = 1;
     Mode mode = Mode::sync;
+    // Sync with backup workers: a step is of so many ranks, each of which sends one sum, as of a
+    // leaf. 0: of all.
+    std::int64_t aggregate = 0;
   };
   // Of all chunks, one after another: the weights, and the slots in the order of slot_names().
   ChunkStore(Rules rules, const AlignedBuffer& weights, const std::vector<AlignedBuffer>& slots);
@@ -143,7 +146,7 @@ class ChunkStore {
   Rules rules_;
   std::vector<Chunk> chunks_;
   std::vector<AlignedBuffer> slots_;
-  std::vector<std::int64_t> order_;                    // sync: of all nodes
+  std::vector<std::int64_t> order_;                    // sync: of all nodes of a step
   std::vector<std::vector<std::int64_t>> rank_order_;  // async: by rank, of its own
   std::vector<std::vector<std::int64_t>> places_;      // by rank and chunk: byte in gradients_
   std::vector<AlignedBuffer> gradients_;               // by rank

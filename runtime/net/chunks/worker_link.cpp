@@ -25,6 +25,26 @@ std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   return holders;
 }
 
+std::unique_ptr<Exchange> plain_exchange(const WorkerLink::Options& options,
+                                         const std::vector<ArenaChunk>& chunks) {
+  if (options.backups) return nullptr;
+  return std::make_unique<Exchange>(Exchange::Rules{.mode = options.mode,
+                                                    .servers = std::ssize(options.servers),
+                                                    .ps_of = holders_of(chunks),
+                                                    .max_steps = options.max_steps,
+                                                    .asks_ahead = options.asks_ahead});
+}
+
+std::unique_ptr<BackupExchange> backup_exchange(const WorkerLink::Options& options,
+                                                const std::vector<ArenaChunk>& chunks) {
+  if (!options.backups) return nullptr;
+  return std::make_unique<BackupExchange>(
+      BackupExchange::Rules{.rank = options.rank,
+                            .servers = std::ssize(options.servers),
+                            .ps_of = holders_of(chunks),
+                            .max_steps = options.max_steps});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
@@ -44,11 +64,10 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       arenas_(options_.arenas),
       poll_(std::move(poll)),
       bell_(std::move(bell)),
-      exchange_({.mode = options_.mode,
-                 .servers = std::ssize(options_.servers),
-                 .ps_of = holders_of(arenas_.chunks()),
-                 .max_steps = options_.max_steps,
-                 .asks_ahead = options_.asks_ahead}),
+      plain_(plain_exchange(options_, arenas_.chunks())),
+      backup_(backup_exchange(options_, arenas_.chunks())),
+      exchange_(backup_ ? static_cast<WorkerExchange&>(*backup_) : *plain_),
+      left_out_(options_.backups ? index_of(options_.backups->ranks) : 0),
       residuals_(arenas_),
       small_(options_.servers.size()),
       requests_(arenas_, options_.servers.size()),
@@ -139,7 +158,8 @@ void WorkerLink::tell_again() {
 
 std::int64_t WorkerLink::ask_snapshot() {
   const std::lock_guard lock(mutex_);
-  return exchange_.ask_snapshot();
+  ENSURE(plain_ != nullptr);
+  return plain_->ask_snapshot();
 }
 
 WorkerLink::News WorkerLink::take_news() {
@@ -154,17 +174,24 @@ std::vector<Transport> WorkerLink::transports() const {
   return transports_;
 }
 
-void WorkerLink::step(const ExchangeEvent& event) {
+void WorkerLink::step(const ExchangeEvent& event) { perform(exchange_.step(event)); }
+
+void WorkerLink::perform(const std::vector<ExchangeEffect>& effects) {
   const auto say = [this](std::int64_t ps, const FrameHeader& header) {
     small_[index_of(ps)].push_back({.header = header, .pieces = {}, .owner = nullptr});
   };
-  for (const ExchangeEffect& effect : exchange_.step(event)) {
+  for (const ExchangeEffect& effect : effects) {
     if (const auto* ask = std::get_if<AskParameters>(&effect)) {
-      say(ask->ps, {.kind = FrameKind::ask_parameters, .step = ask->version});
+      say(ask->ps, {.kind = FrameKind::ask_parameters,
+                    .flag = ask->chunk.has_value(),
+                    .chunk = ask->chunk ? arenas_.number_in_share(*ask->chunk) : 0,
+                    .step = ask->version});
     } else if (const auto* turn = std::get_if<AskTurn>(&effect)) {
       say(0, {.kind = FrameKind::ask_turn, .step = turn->step});
     } else if (const auto* ended = std::get_if<SayEnded>(&effect)) {
       say(ended->ps, {.kind = FrameKind::ended, .snapshot = ended->snapshot});
+    } else if (const auto* names = std::get_if<HandNames>(&effect)) {
+      hand_names(names->ps);
     } else if (const auto* begin = std::get_if<BeginStep>(&effect)) {
       next_ = Next{.step = begin->step};
     } else if (const auto* over = std::get_if<TrainingOver>(&effect)) {
@@ -252,8 +279,9 @@ void WorkerLink::lose(std::size_t ps, const std::string& why) {
   if (was_welcomed) step(ConnectionLost{static_cast<std::int64_t>(ps)});
 }
 
+// ps 0 last: what is reported to it is that all has left to all.
 void WorkerLink::send_all() {
-  for (std::size_t ps = 0; ps < connections_.size(); ++ps) {
+  for (std::size_t ps = connections_.size(); ps-- > 0;) {
     if (!connections_[ps] || connections_[ps]->waits_for_room) continue;
     if (!send(*connections_[ps])) lose(ps, "it cannot be sent to");
   }
@@ -289,7 +317,7 @@ std::optional<FrameStream::Outgoing> WorkerLink::next_of(Connection& connection)
     return residual;
   }
   const auto next = exchange_.next_to_send(static_cast<std::int64_t>(connection.ps));
-  if (!next) return std::nullopt;
+  if (!next) return connection.ps == 0 ? next_report() : std::nullopt;
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::gradient,
                                          .chunk = arenas_.number_in_share(next->chunk),
                                          .step = next->step,

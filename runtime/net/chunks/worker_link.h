@@ -25,8 +25,10 @@
 #include "runtime/net/chunks/connector.h"
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/net/chunks/link_requests.h"
+#include "runtime/net/chunks/named_ranks.h"
 #include "runtime/net/chunks/worker_arenas.h"
 #include "runtime/net/chunks/worker_residuals.h"
+#include "runtime/worker/backup_exchange.h"
 #include "runtime/worker/exchange.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/result.h"
@@ -46,7 +48,8 @@ class WorkerLink {
     WorkerArenas::Rules arenas;
     Mode mode = Mode::sync;
     std::int64_t max_steps = 1;
-    bool asks_ahead = false;  // as in Exchange::Rules
+    bool asks_ahead = false;                  // as in Exchange::Rules
+    std::optional<StepMembers> backups = {};  // sync with backup workers
     // How long nothing may come of any ps before the gang is given up.
     std::chrono::milliseconds limit{300'000};
     // How long one may be away that was there.
@@ -59,7 +62,9 @@ class WorkerLink {
   WorkerLink& operator=(const WorkerLink&) = delete;
 
   struct Next {
-    std::int64_t step = 0;  // that may be computed; with `is_over` the last that was made
+    // That may be computed; with `is_over` the last that was made. With backup workers steps are
+    // left out that were made without this one.
+    std::int64_t step = 0;
     bool is_over = false;
   };
   // Waits. `unavailable`: a ps is gone for too long, the gang has to begin anew, or the caller was
@@ -79,6 +84,14 @@ class WorkerLink {
   void settle(std::int64_t from);
   // Of the step that began last, before its last elements are settled.
   void tell_sums(std::int64_t step, const BatchSums& sums);
+
+  // With backup workers, for the chief: as BackupExchange::want_snapshot(). Known with next(), or
+  // later, by named_snapshot().
+  void want_snapshot(BackupExchange::Then then);
+  // The newest version that is to be a snapshot; 0: none since the ps began.
+  [[nodiscard]] std::int64_t named_snapshot() const;
+  // Of the chief: by rank, how many of its gradients were left out since the ps began.
+  [[nodiscard]] std::vector<std::int64_t> left_out() const;
 
   // By ps, where rows of a table are to be had; after the first next().
   [[nodiscard]] std::vector<std::int64_t> rows_ports() const;
@@ -136,10 +149,16 @@ class WorkerLink {
   Status take_parameters(Connection& connection, const FrameHeader& header);
   Status take_welcome(Connection& connection, const FrameHeader& header,
                       std::span<const std::byte> payload);
-  void say_unanswered();                  // under the lock
-  void tell_again();                      // under the lock
-  void step(const ExchangeEvent& event);  // under the lock
-  void fail(const std::string& why);      // under the lock
+  void say_unanswered();                                     // under the lock
+  void tell_again();                                         // under the lock
+  void step(const ExchangeEvent& event);                     // under the lock
+  void perform(const std::vector<ExchangeEffect>& effects);  // under the lock
+  std::optional<FrameStream::Outgoing> next_report();        // under the lock
+  void hand_names(std::int64_t ps);                          // under the lock
+  Status take_names(const Connection& connection, const FrameHeader& header,
+                    std::span<const std::byte> payload);                      // under the lock
+  Status take_late(const Connection& connection, const FrameHeader& header);  // under the lock
+  void fail(const std::string& why);                                          // under the lock
   void ring() const;
   Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there);
 
@@ -150,7 +169,10 @@ class WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Exchange exchange_;                                     // guarded by mutex_
+  const std::unique_ptr<Exchange> plain_;  // this or the next: guarded by mutex_
+  const std::unique_ptr<BackupExchange> backup_;
+  WorkerExchange& exchange_;                              // whichever there is
+  std::vector<std::int64_t> left_out_;                    // by rank; guarded by mutex_
   WorkerResiduals residuals_;                             // guarded by mutex_
   std::vector<std::deque<FrameStream::Outgoing>> small_;  // by ps; guarded by mutex_
   std::array<FrameStream::Outgoing, 2> told_;             // by step modulo 2; likewise

@@ -75,6 +75,8 @@ Status WorkerLink::take(Connection& connection, const FrameHeader& header,
       news_.sums += sums;
       return ok();
     }
+    case FrameKind::named: return take_names(connection, header, payload);
+    case FrameKind::late: return take_late(connection, header);
     case FrameKind::refused:
       fail(options_.servers[connection.ps] +
            " says: " + std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));

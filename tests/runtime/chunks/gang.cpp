@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <future>
+#include <numeric>
 
 #include "runtime/core/arena_layout.h"
 #include "runtime/core/partition.h"
@@ -141,8 +142,9 @@ std::vector<ArenaChunk> chunks_of(const GangScene& scene) {
 std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene) {
   std::vector<std::vector<Leaves>> nodes;
   for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
-    if (scene.mode == Mode::async) {
-      nodes.push_back({{0, 1}});
+    if (scene.mode == Mode::async || scene.aggregate > 0) {
+      const std::int64_t leaf = scene.mode == Mode::async ? 0 : rank;
+      nodes.push_back({{leaf, leaf + 1}});
       continue;
     }
     const Leaves owned = leaves_of(rank, scene.ranks, scene.leaves);
@@ -187,7 +189,8 @@ GangState first_state(const GangScene& scene) {
 }
 
 ChunkStore::Step step_at(const GangScene& scene) {
-  const auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
+  auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
+  if (scene.aggregate > 0) leaves = scene.aggregate;
   return {.learning_rate = rate, .gradient_scale = 1.0F / static_cast<float>(leaves)};
 }
 
@@ -200,7 +203,8 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                             .optimizer = {.kind = scene.optimizer},
                             .nodes = nodes_of(scene),
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
-                            .mode = scene.mode};
+                            .mode = scene.mode,
+                            .aggregate = scene.aggregate};
     const std::vector<Range> ranges = rules.chunks;
     const auto share_of = [&](std::span<const float> arena) {
       AlignedBuffer share(index_of(elements_of(ranges)));
@@ -232,9 +236,11 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
          .rules = {.mode = scene.mode,
                    .ranks = scene.ranks,
                    .chunks = std::ssize(ranges),
-                   .has_residuals = scene.push == Wire::onebit},
+                   .has_residuals = scene.push == Wire::onebit,
+                   .aggregate = scene.aggregate},
          .start = {.version = state.version, .rank_steps = {}},
          .turns = turns,
+         .names_steps = scene.aggregate > 0 && ps == 0,
          .last_step = scene.max_steps,
          .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
          .files = files(ps),
@@ -301,6 +307,8 @@ std::vector<std::string> Servers::addresses() const {
 
 WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                                  std::vector<std::string> addresses) {
+  std::optional<StepMembers> backups;
+  if (scene.aggregate > 0) backups = {.ranks = scene.ranks, .aggregate = scene.aggregate};
   return {.servers = std::move(addresses),
           .tries_local = scene.local,
           .token = gang_token,
@@ -316,6 +324,7 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
+          .backups = backups,
           .limit = patience,
           .stop = {}};
 }
@@ -331,6 +340,7 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     const auto next = link.next();
     if (!next.has_value()) throw std::runtime_error(next.error().message);
     if (next->is_over) break;
+    if (life.at_step) life.at_step(link, next->step);
     if (next->step == life.snapshot_at) {
       if (link.ask_snapshot() != next->step) throw std::runtime_error("another snapshot");
     }
@@ -374,7 +384,7 @@ std::vector<std::vector<float>> work_all(const GangScene& scene,
   return ends;
 }
 
-std::vector<float> expected(const GangScene& scene, std::int64_t steps) {
+std::vector<float> expected(const GangScene& scene, std::int64_t steps, const StepRanks& made_by) {
   auto [version, weights, slots, residuals] = first_state(scene);
   residuals.clear();
   std::vector<std::span<float>> views(slots.begin(), slots.end());
@@ -384,17 +394,19 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps) {
     if (scene.pull == Wire::bfloat16) through_bfloat16(pulled);
   };
   pull();
+  std::vector<std::int64_t> all(index_of(scene.leaves));
+  std::iota(all.begin(), all.end(), 0);
   for (std::int64_t step = 1; step <= steps; ++step) {
     // What is rounded, is so by leaf; the tree adds what is left.
     std::vector<std::vector<float>> leaves;
-    for (std::int64_t leaf = 0; leaf < scene.leaves; ++leaf) {
+    for (const std::int64_t leaf : scene.aggregate > 0 ? made_by.at(step) : all) {
       leaves.push_back(node_gradient(scene, {leaf, leaf + 1}, step, pulled));
       if (scene.push == Wire::bfloat16) through_bfloat16(leaves.back());
       if (scene.push != Wire::onebit) continue;
       residuals[leaf].resize(weights.size());
       through_onebit(scene, residual_scale_at(step), leaves.back(), residuals[leaf]);
     }
-    const std::vector<float> sum = sum_of({0, scene.leaves}, leaves);
+    const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
     const ChunkStore::Step how = step_at(scene);
     apply_update({.kind = scene.optimizer}, how.learning_rate, step, how.gradient_scale, sum,
                  weights, weights, views);

@@ -2,7 +2,11 @@
 // functions of the parameters: what they make together can be worked out by one thread.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,9 +36,14 @@ struct GangScene {
   // policy gives to the ps.
   std::vector<std::int64_t> variables = {};
   Partitioning partitioning = Partitioning::chunks;
+  // Sync with backup workers: so many ranks make a step, each with one leaf. 0: all do.
+  std::int64_t aggregate = 0;
 };
+// By step, which ranks made it.
+using StepRanks = std::map<std::int64_t, std::vector<std::int64_t>>;
 
-inline constexpr const char* gang_token = "the attempt's secret";
+// Sockets are named after it: two such programs run beside each other.
+inline const std::string gang_token = "the attempt's secret " + std::to_string(::getpid());
 inline constexpr std::uint64_t gang_plan = 0x17;
 
 std::vector<Share> shares_of(const GangScene& scene);
@@ -94,6 +103,8 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
 struct WorkerLife {
   std::int64_t snapshot_at = 0;
   std::int64_t dies_at = 0;
+  // Before it computes a step.
+  std::function<void(WorkerLink& link, std::int64_t step)> at_step = {};
 };
 std::vector<float> work(const GangScene& scene, std::int64_t rank,
                         const std::vector<std::string>& addresses, const WorkerLife& life = {});
@@ -102,7 +113,9 @@ std::vector<std::vector<float>> work_all(const GangScene& scene,
                                          const std::vector<std::string>& addresses,
                                          std::int64_t snapshot_at = 0);
 
-// Sync: the parameters after so many steps, made by one thread; as the pull has them.
-std::vector<float> expected(const GangScene& scene, std::int64_t steps);
+// Sync: the parameters after so many steps, made by one thread; as the pull has them. With backup
+// workers: of the ranks in `made_by`.
+std::vector<float> expected(const GangScene& scene, std::int64_t steps,
+                            const StepRanks& made_by = {});
 
 }  // namespace trainyard::runtime::test

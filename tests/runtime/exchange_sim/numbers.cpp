@@ -1,4 +1,6 @@
 // The arithmetic of the simulation.
+#include <numeric>
+
 #include "tests/runtime/exchange_sim/yard.h"
 
 namespace trainyard::runtime::exchange_sim {
@@ -19,7 +21,10 @@ Number gradient_of(std::int64_t rank, std::int64_t step, std::int64_t chunk, Num
              mix(static_cast<Number>(chunk), forward));
 }
 
-std::vector<std::vector<Number>> expected(const Scene& scene) {
+std::vector<std::vector<Number>> expected(
+    const Scene& scene, const std::map<std::int64_t, std::vector<std::int64_t>>& named) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(scene.ranks));
+  std::iota(all.begin(), all.end(), 0);
   std::vector<std::vector<Number>> versions(1);
   for (std::int64_t chunk = 0; chunk < scene.chunks; ++chunk) {
     versions[0].push_back(first_weights(chunk));
@@ -29,7 +34,7 @@ std::vector<std::vector<Number>> expected(const Scene& scene) {
     Number forward = 0;
     for (const Number each : weights) forward = mix(forward, each);
     for (std::int64_t chunk = 0; chunk < scene.chunks; ++chunk) {
-      for (std::int64_t rank = 0; rank < scene.ranks; ++rank) {
+      for (const std::int64_t rank : named.empty() ? all : named.at(step)) {
         Number& value = weights[static_cast<std::size_t>(chunk)];
         value = mix(value, gradient_of(rank, step, chunk, forward));
       }

@@ -1,18 +1,28 @@
 #include "tests/runtime/exchange_sim/sim_server.h"
-#include "schemas/base/index.h"
 
 #include <variant>
+
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime::exchange_sim {
 SimServer::SimServer(const Scene& scene, std::int64_t server, std::vector<std::int64_t> chunks)
     : server_(server),
       chunks_(std::move(chunks)),
-      core_({scene.mode, scene.ranks, std::ssize(chunks_)}, {}),
+      core_({.mode = scene.mode,
+             .ranks = scene.ranks,
+             .chunks = std::ssize(chunks_),
+             .aggregate = scene.aggregate},
+            {}),
       copies_(chunks_.size()) {
   for (const std::int64_t chunk : chunks_) {
     now_.push_back({first_weights(chunk), std::vector<std::int64_t>(index_of(scene.ranks))});
   }
   before_ = now_;
+  for (const Value& value : now_) made_.push_back({value.weights});
+}
+
+Number SimServer::weights_of(std::int64_t chunk, std::int64_t version) const {
+  return made_.at(index_of(chunk)).at(index_of(version));
 }
 
 std::optional<Welcomed> SimServer::tell(const PsEvent& event, Number value) {
@@ -34,6 +44,7 @@ std::optional<Parameters> SimServer::next_to_send(std::int64_t rank) {
   const auto next = core_.next_to_send(rank);
   if (!next) return std::nullopt;
   const std::size_t chunk = index_of(next->chunk);
+  if (next->version + 1 < core_.version_of(next->chunk)) throw Fault("a version that is gone");
   const auto& values = next->version == core_.version_of(next->chunk) ? now_ : before_;
   return Parameters{{chunks_[chunk], next->version}, values[chunk].weights};
 }
@@ -59,6 +70,7 @@ void SimServer::update(const UpdateChunk& effect) {
   };
   before_[chunk] = now_[chunk];
   add(now_[chunk]);
+  made_[chunk].push_back(now_[chunk].weights);
   if (effect.updates_copy) add(copies_[chunk].second);
   for (const std::int64_t rank : effect.ranks) held_.erase({effect.chunk, rank});
 }

@@ -37,6 +37,8 @@ class SimServer {
   std::optional<Parameters> next_to_send(std::int64_t rank);
 
   [[nodiscard]] const std::vector<Value>& values() const { return now_; }  // by its own chunk
+  // What its own chunk was in this version.
+  [[nodiscard]] Number weights_of(std::int64_t chunk, std::int64_t version) const;
   [[nodiscard]] const std::map<std::int64_t, SavedChunks>& saved() const { return saved_; }
 
  private:
@@ -47,6 +49,7 @@ class SimServer {
   std::int64_t server_;
   std::vector<std::int64_t> chunks_;
   ParameterServer core_;
+  std::vector<std::vector<Number>> made_;  // by chunk, by version
   std::vector<Value> now_;
   std::vector<Value> before_;                                     // the version before
   std::map<std::pair<std::int64_t, std::int64_t>, Number> held_;  // by chunk and rank

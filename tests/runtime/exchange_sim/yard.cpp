@@ -1,92 +1,12 @@
 #include "tests/runtime/exchange_sim/yard.h"
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <random>
 #include <utility>
-#include <variant>
 
-#include "runtime/ps/push_turns.h"
 #include "schemas/base/index.h"
-#include "tests/runtime/exchange_sim/sim_server.h"
+#include "tests/runtime/exchange_sim/history.h"
 
 namespace trainyard::runtime::exchange_sim {
-namespace {
-
-struct Gradient {
-  GradientCame head;  // of the server's own chunk
-  Number value = 0;
-};
-struct Ask {
-  std::int64_t version = 0;
-};
-struct TurnAsk {
-  std::int64_t step = 0;
-};
-struct Ended {
-  std::int64_t snapshot = 0;
-};
-using ToServer = std::variant<Gradient, Ask, TurnAsk, Ended>;
-using ToWorker = std::variant<Welcomed, Parameters, TurnCame>;
-
-struct Link {
-  std::deque<ToServer> up;
-  std::deque<ToWorker> down;
-};
-
-class Yard {
- public:
-  explicit Yard(const Scene& scene);
-  Outcome run();
-
- private:
-  struct Worker {
-    std::unique_ptr<Exchange> core;
-    std::vector<Number> arena;          // by chunk
-    std::vector<Number> gradient;       // by chunk
-    std::deque<std::int64_t> to_begin;  // steps
-    std::int64_t step = 0;              // that is computed; 0: none
-    std::int64_t read = 0;              // chunks that its forward pass has read
-    std::int64_t finals = 0;            // chunks whose gradient is final
-    Number forward = 0;
-    bool is_over = false;
-  };
-  using Action = std::function<void()>;
-
-  void start(std::int64_t rank);
-  std::vector<Action> possible();
-  void add_steps_of(std::int64_t rank, std::vector<Action>& actions);
-  void add_links_of(std::int64_t rank, std::vector<Action>& actions);
-  void add_mishaps(std::vector<Action>& actions);
-  void connect(std::int64_t rank, std::int64_t server);
-  void cut(std::int64_t rank, std::int64_t server);
-  void die(std::int64_t rank);
-  void begin_snapshot();
-  void tell(std::int64_t rank, const ExchangeEvent& event);
-  void tell_server(std::int64_t server, const PsEvent& event, Number value = 0);
-  void arrive_at_server(std::int64_t rank, std::int64_t server);
-  void arrive_at_worker(std::int64_t rank, std::int64_t server);
-  void send_from_worker(std::int64_t rank, std::int64_t server);
-  void send_from_server(std::int64_t rank, std::int64_t server);
-  void check_staleness(std::int64_t server, const GradientCame& gradient) const;
-  void give(const std::vector<Turn>& turns);
-  [[nodiscard]] Link* link(std::int64_t rank, std::int64_t server);
-  [[nodiscard]] std::vector<Value> snapshot_of(std::int64_t name) const;  // what is saved of it
-  [[nodiscard]] bool is_whole(std::int64_t name) const;
-  [[nodiscard]] bool all_over() const;
-
-  Scene scene_;
-  std::mt19937_64 random_;
-  std::vector<std::int64_t> ps_of_;  // by chunk
-  std::vector<std::int64_t> at_;     // by chunk: its number at its server
-  std::vector<SimServer> servers_;
-  std::vector<Worker> workers_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Link> links_;  // by rank and server: those there
-  std::optional<PushTurns> turns_;
-  std::int64_t snapshot_ = 0;
-};
 
 Yard::Yard(const Scene& scene) : scene_(scene), random_(scene.seed) {
   std::vector<std::vector<std::int64_t>> chunk_at(index_of(scene.servers));
@@ -101,14 +21,24 @@ Yard::Yard(const Scene& scene) : scene_(scene), random_(scene.seed) {
   }
   turns_.emplace(PushTurns::Rules{scene.max_steps, scene.max_staleness},
                  std::vector<std::int64_t>(index_of(scene.ranks)));
+  if (scene.aggregate > 0) names_.emplace(StepNames::Rules{scene.ranks, scene.aggregate}, 0);
   workers_.resize(index_of(scene.ranks));
   for (std::int64_t rank = 0; rank < scene.ranks; ++rank) start(rank);
 }
 
 void Yard::start(std::int64_t rank) {
   Worker worker;
-  worker.core = std::make_unique<Exchange>(Exchange::Rules{
-      scene_.mode, scene_.servers, ps_of_, scene_.max_steps, !scene_.max_staleness.has_value()});
+  if (names_) {
+    auto core = std::make_unique<BackupExchange>(
+        BackupExchange::Rules{rank, scene_.servers, ps_of_, scene_.max_steps});
+    worker.backup = core.get();
+    worker.core = std::move(core);
+  } else {
+    auto core = std::make_unique<Exchange>(Exchange::Rules{
+        scene_.mode, scene_.servers, ps_of_, scene_.max_steps, !scene_.max_staleness.has_value()});
+    worker.plain = core.get();
+    worker.core = std::move(core);
+  }
   worker.arena.resize(index_of(scene_.chunks));
   worker.gradient.resize(index_of(scene_.chunks));
   workers_[index_of(rank)] = std::move(worker);
@@ -120,11 +50,12 @@ Outcome Yard::run() {
     for (int steps = 0; !all_over(); ++steps) {
       std::vector<Action> actions = possible();
       // Links take what there is by chance, but not never.
-      for (int tries = 0; tries < 50 && actions.empty(); ++tries) actions = possible();
+      for (int tries = 0; tries < 2000 && actions.empty(); ++tries) actions = possible();
       if (actions.empty()) throw Fault("nothing can happen any more");
       if (steps > 1'000'000) throw Fault("it does not end");
       actions[random_() % actions.size()]();
     }
+    finish(outcome);
   } catch (const Fault& fault) {
     outcome.fault = fault.what();
   }
@@ -138,6 +69,32 @@ Outcome Yard::run() {
   return outcome;
 }
 
+// What is still under way to ps 0 is taken, so that its counts are whole.
+void Yard::finish(Outcome& outcome) {
+  if (!names_) return;
+  for (std::int64_t rank = 0; rank < scene_.ranks; ++rank) {
+    const Link* const there = link(rank, 0);
+    while (there != nullptr && !there->up.empty()) arrive_at_server(rank, 0);
+    outcome.left_out.push_back(std::ranges::count_if(made_, [&](const auto& made) {
+      const auto named = named_.find(made.second);
+      return made.first == rank && named != named_.end() && !named->second.has(rank);
+    }));
+  }
+  outcome.counted = names_->late();
+  for (const auto& [step, named] : named_) {
+    outcome.named[step] = named.ranks;
+    if (named.snapshot == step) outcome.snapshots_named.push_back(step);
+  }
+}
+
+bool Yard::is_away(std::int64_t rank) const {
+  if (rank != scene_.absent) return false;
+  const auto is_over = [&](const Worker& worker) {
+    return worker.is_over || &worker == &workers_[index_of(rank)];
+  };
+  return !std::ranges::all_of(workers_, is_over);
+}
+
 std::vector<Yard::Action> Yard::possible() {
   std::vector<Action> actions;
   for (const auto& [ends, there] : links_) {
@@ -145,8 +102,9 @@ std::vector<Yard::Action> Yard::possible() {
     send_from_server(ends.first, ends.second);
   }
   for (std::int64_t rank = 0; rank < scene_.ranks; ++rank) {
+    if (is_away(rank)) continue;
     add_links_of(rank, actions);
-    add_steps_of(rank, actions);
+    if (rank != scene_.slow || random_() % 8 == 0) add_steps_of(rank, actions);
   }
   if (!actions.empty() && random_() % 20 == 0) add_mishaps(actions);
   return actions;
@@ -161,6 +119,7 @@ void Yard::add_links_of(std::int64_t rank, std::vector<Action>& actions) {
       }
       continue;
     }
+    if (rank == scene_.slow && scene_.slow_ways && random_() % 32 != 0) continue;
     if (!there->up.empty()) {
       actions.push_back([this, rank, server] { arrive_at_server(rank, server); });
     }
@@ -191,7 +150,10 @@ void Yard::add_steps_of(std::int64_t rank, std::vector<Action>& actions) {
     ++worker.finals;
     const std::int64_t chunk = scene_.chunks - worker.finals;
     worker.gradient[index_of(chunk)] = gradient_of(rank, worker.step, chunk, worker.forward);
-    if (worker.finals == scene_.chunks) worker.step = 0;
+    if (worker.finals == scene_.chunks) {
+      made_.emplace(rank, worker.step);
+      worker.step = 0;
+    }
     tell(rank, GradientFinal{chunk});
   });
 }
@@ -217,6 +179,7 @@ void Yard::add_mishaps(std::vector<Action>& actions) {
 void Yard::connect(std::int64_t rank, std::int64_t server) {
   links_[{rank, server}] = {};
   tell_server(server, WorkerJoined{rank});
+  if (server == 0 && names_) tell_names(rank);
 }
 
 // Either side notices at once, or the server when the next one comes.
@@ -239,111 +202,13 @@ void Yard::begin_snapshot() {
   Worker& chief = workers_.front();
   if (chief.is_over) return;
   --scene_.snapshots;
-  if (scene_.mode == Mode::sync) {
-    chief.core->ask_snapshot();
+  if (chief.backup != nullptr) {
+    chief.backup->want_snapshot(BackupExchange::Then::goes_on);
+  } else if (scene_.mode == Mode::sync) {
+    chief.plain->ask_snapshot();
   } else if (snapshot_ == 0 || is_whole(snapshot_)) {
     turns_->begin_snapshot(++snapshot_);
   }
-}
-
-void Yard::tell(std::int64_t rank, const ExchangeEvent& event) {
-  Worker& worker = workers_[index_of(rank)];
-  for (const ExchangeEffect& effect : worker.core->step(event)) {
-    if (const auto* give_up = std::get_if<GiveUp>(&effect)) throw Fault(give_up->why);
-    if (std::holds_alternative<TrainingOver>(effect)) worker.is_over = true;
-    if (const auto* begin = std::get_if<BeginStep>(&effect)) worker.to_begin.push_back(begin->step);
-    if (const auto* ask = std::get_if<AskParameters>(&effect)) {
-      if (Link* there = link(rank, ask->ps)) there->up.push_back(Ask{ask->version});
-    }
-    if (const auto* ask = std::get_if<AskTurn>(&effect)) {
-      if (Link* there = link(rank, 0)) there->up.push_back(TurnAsk{ask->step});
-    }
-    if (const auto* ended = std::get_if<SayEnded>(&effect)) {
-      if (Link* there = link(rank, ended->ps)) there->up.push_back(Ended{ended->snapshot});
-    }
-  }
-}
-
-void Yard::tell_server(std::int64_t server, const PsEvent& event, Number value) {
-  const auto welcome = servers_[index_of(server)].tell(event, value);
-  if (welcome) link(std::get<WorkerJoined>(event).rank, server)->down.push_back(*welcome);
-}
-
-void Yard::arrive_at_server(std::int64_t rank, std::int64_t server) {
-  Link& there = *link(rank, server);
-  const ToServer message = there.up.front();
-  there.up.pop_front();
-  if (const auto* gradient = std::get_if<Gradient>(&message)) {
-    tell_server(server, gradient->head, gradient->value);
-    check_staleness(server, gradient->head);
-  } else if (const auto* ask = std::get_if<Ask>(&message)) {
-    tell_server(server, ParametersAsked{rank, ask->version});
-  } else if (const auto* turn = std::get_if<TurnAsk>(&message)) {
-    give(turns_->ask(rank, turn->step));
-  } else {
-    tell_server(server, RankEnded{rank, std::get<Ended>(message).snapshot});
-  }
-}
-
-void Yard::give(const std::vector<Turn>& turns) {
-  for (const Turn& turn : turns) {
-    Link* const there = link(turn.rank, 0);
-    if (there == nullptr) continue;  // it will ask again
-    const auto says = turn.says == Turn::Says::push ? TurnCame::Says::push : TurnCame::Says::over;
-    there->down.push_back(TurnCame{turn.step, turn.snapshot, says});
-  }
-}
-
-void Yard::arrive_at_worker(std::int64_t rank, std::int64_t server) {
-  Link& there = *link(rank, server);
-  const ToWorker message = there.down.front();
-  there.down.pop_front();
-  if (const auto* parameters = std::get_if<Parameters>(&message)) {
-    Worker& worker = workers_[index_of(rank)];
-    if (!worker.core->wants(parameters->head)) throw Fault("parameters that nobody asked for");
-    worker.arena[index_of(parameters->head.chunk)] = parameters->value;
-    tell(rank, parameters->head);
-  } else if (const auto* welcome = std::get_if<Welcomed>(&message)) {
-    tell(rank, *welcome);
-  } else {
-    tell(rank, std::get<TurnCame>(message));
-  }
-}
-
-// What a link takes is chance: some of it waits in the core until later.
-void Yard::send_from_worker(std::int64_t rank, std::int64_t server) {
-  Worker& worker = workers_[index_of(rank)];
-  Link& there = *link(rank, server);
-  if (there.up.size() > 2 || random_() % 3 == 0) return;
-  const auto next = worker.core->next_to_send(server);
-  if (!next) return;
-  there.up.push_back(Gradient{{rank, next->step, at_[index_of(next->chunk)], next->snapshot},
-                              worker.gradient[index_of(next->chunk)]});
-}
-
-void Yard::send_from_server(std::int64_t rank, std::int64_t server) {
-  Link& there = *link(rank, server);
-  if (there.down.size() > 2 || random_() % 3 == 0) return;
-  if (const auto next = servers_[index_of(server)].next_to_send(rank)) there.down.push_back(*next);
-}
-
-// No rank's push is further ahead of what any other has pushed to any server.
-void Yard::check_staleness(std::int64_t server, const GradientCame& gradient) const {
-  if (scene_.mode == Mode::sync || !scene_.max_staleness) return;
-  std::int64_t slowest = scene_.max_steps;
-  for (const SimServer& each : servers_) {
-    for (const Value& value : each.values()) {
-      slowest = std::min(slowest, std::ranges::min(value.pushes));
-    }
-  }
-  const Value& value = servers_[index_of(server)].values()[index_of(gradient.chunk)];
-  const std::int64_t ahead = value.pushes[index_of(gradient.rank)] - 1 - slowest;
-  if (ahead > *scene_.max_staleness) throw Fault("a rank is too far ahead");
-}
-
-Link* Yard::link(std::int64_t rank, std::int64_t server) {
-  const auto found = links_.find({rank, server});
-  return found == links_.end() ? nullptr : &found->second;
 }
 
 std::vector<Value> Yard::snapshot_of(std::int64_t name) const {
@@ -362,8 +227,6 @@ bool Yard::is_whole(std::int64_t name) const {
 }
 
 bool Yard::all_over() const { return std::ranges::all_of(workers_, &Worker::is_over); }
-
-}  // namespace
 
 Outcome play(const Scene& scene) { return Yard(scene).run(); }
 

@@ -26,9 +26,14 @@ struct Scene {
   std::int64_t chunks = 5;
   std::int64_t max_steps = 6;
   std::optional<std::int64_t> max_staleness = {};
-  int cuts = 3;       // at most
-  int deaths = 2;     // of workers, at most
-  int snapshots = 2;  // that are asked for, at most
+  std::int64_t aggregate = 0;  // with backup workers: so many make a step
+  std::int64_t slow = -1;      // this rank does little
+  bool slow_ways = false;      // between that rank and all servers all takes long
+  std::int64_t absent = -1;    // this rank comes when all others have ended
+  bool shares = false;         // servers write to where workers read, before they say so
+  int cuts = 3;                // at most
+  int deaths = 2;              // of workers, at most
+  int snapshots = 2;           // that are asked for, at most
   std::uint64_t seed = 1;
 };
 
@@ -40,6 +45,12 @@ struct Value {
 };
 
 struct Outcome {
+  // With backup workers: which ranks made a step; which steps each rank had a gradient of that was
+  // left out, and how many of those ps 0 has counted.
+  std::map<std::int64_t, std::vector<std::int64_t>> named;
+  std::vector<std::int64_t> snapshots_named;
+  std::vector<std::int64_t> left_out;
+  std::vector<std::int64_t> counted;
   std::string fault;                                     // "": none
   std::vector<Value> end;                                // by chunk
   std::map<std::int64_t, std::vector<Value>> snapshots;  // that are whole: by name, by chunk
@@ -48,7 +59,9 @@ struct Outcome {
 // One history, to its end or its first fault.
 Outcome play(const Scene& scene);
 
-// Sync: by version, by chunk, as one process would make them.
-std::vector<std::vector<Number>> expected(const Scene& scene);
+// Sync: by version, by chunk, as one process would make them; `named`: of these ranks in each step,
+// or, where there are none, of all.
+std::vector<std::vector<Number>> expected(
+    const Scene& scene, const std::map<std::int64_t, std::vector<std::int64_t>>& named = {});
 
 }  // namespace trainyard::runtime::exchange_sim
