@@ -28,8 +28,9 @@ void Attendance::finished(Time now) {
 
 std::optional<Attendance::End> Attendance::end(Time now) const {
   if (finished_) {
-    const bool all_gone = count(State::gone) == std::ssize(ranks_);
-    if (all_gone || now - *finished_ > limits_.late_worker) return End{true, {}};
+    // Who is missing has nothing to do any more when it is back.
+    const bool none_needs_it = count(State::there) + count(State::not_seen) == 0;
+    if (none_needs_it || now - *finished_ > limits_.late_worker) return End{true, {}};
     return std::nullopt;
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {

@@ -50,7 +50,7 @@ Chief::~Chief() {
 
 // In sync the step before this one may still be on its way: its number is known.
 std::int64_t Chief::made_before(std::int64_t step) {
-  if (is_sync()) return step - 1;
+  if (parts_.plan.mode == Mode::sync) return step - 1;
   take_news();
   return version_;
 }
@@ -91,7 +91,7 @@ Status Chief::start_commit(std::int64_t due, std::int64_t version) {
 
 Status Chief::begin_snapshot(std::int64_t step) {
   take_news();
-  const std::int64_t version = is_sync() ? step - 1 : version_;
+  const std::int64_t version = parts_.plan.mode == Mode::sync ? step - 1 : version_;
   // What is due too soon comes with a later step, as means over all steps between.
   if (version > reported_ && may_report() &&
       crosses(reported_, version, training_.report_every_steps)) {
@@ -102,8 +102,8 @@ Status Chief::begin_snapshot(std::int64_t step) {
   const bool is_last = ordered_ && name == *ordered_;
   parts_.exchange.begin_snapshot(name,
                                  is_last ? StepExchange::Then::last : StepExchange::Then::goes_on);
-  // In async it is of a version that no worker has, whose last gradients are still to come: perhaps
-  // this one's last of all.
+  // In async it is of a version that no worker has, with backup workers of one that ps 0 decides:
+  // this step may be the last of all.
   return is_sync() ? ok() : start_commit(name, version);
 }
 
@@ -156,6 +156,7 @@ bool Chief::may_report() const {
 }
 
 Status Chief::report(std::int64_t version, Evaluates evaluates) {
+  if (parts_.plan.has_backups()) progress_.set_dropped(parts_.exchange.dropped());
   Values values = progress_.take(version);
   values["learning_rate"] = learning_rate_at(
       training_.optimizer, std::max<std::int64_t>(version, 1), parts_.plan.max_steps);
@@ -232,6 +233,10 @@ Status Chief::blame(Status committed) const {
 
 Status Chief::commit(Checkpoint checkpoint) {
   const Task& task = parts_.task;
+  if (!checkpoint.final_one) {
+    TRY_ASSIGN(checkpoint.step, parts_.exchange.await_snapshot(checkpoint.step));
+    if (checkpoint.step == 0) return ok();  // training is over: the end is saved in its place
+  }
   TRY_ASSIGN(
       const std::vector<WrittenShard> shards,
       parts_.exchange.shards({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)}));

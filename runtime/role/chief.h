@@ -63,7 +63,10 @@ class Chief {
   };
   using Values = std::map<std::string, double>;  // metrics, by name
 
-  [[nodiscard]] bool is_sync() const { return parts_.plan.mode == Mode::sync; }
+  // Whether the chief's own steps say which version a checkpoint is of; else whoever saves it does.
+  [[nodiscard]] bool is_sync() const {
+    return parts_.plan.mode == Mode::sync && !parts_.plan.has_backups();
+  }
   [[nodiscard]] std::int64_t made_before(std::int64_t step);
   void take_news();
   [[nodiscard]] bool marks_end() const;

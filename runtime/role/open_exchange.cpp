@@ -36,12 +36,20 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                                       std::move(rows), shard_files(task, plan, 0)));
 }
 
+RemoteExchange::Rule rule_of(const JobPlan& plan) {
+  if (plan.has_backups()) return RemoteExchange::Rule::backup;
+  const bool is_sync = plan.mode == Mode::sync;
+  return is_sync ? RemoteExchange::Rule::sync : RemoteExchange::Rule::async;
+}
+
 Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const JobPlan& plan) {
   const TaskContext& context = task.context;
   const std::int64_t rank = training_rank(context);
   TRY_ASSIGN(const auto transport, allowed_transport());
   const std::vector<std::string> servers = share_addresses(context);
   const auto holders = std::ssize(servers);
+  std::optional<StepMembers> backups;
+  if (plan.has_backups()) backups = {.ranks = plan.ranks, .aggregate = plan.aggregate};
   TRY_ASSIGN(
       auto link,
       task.cause.of(
@@ -63,9 +71,10 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,
                .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
-               .stop = task.stop})));
+               .stop = task.stop,
+               .backups = backups})));
   return std::unique_ptr<StepExchange>(std::make_unique<RemoteExchange>(
-      std::move(link), plan.mode,
+      std::move(link), rule_of(plan),
       RemoteExchange::Rows{
           .servers = servers,
           .token = context.token,

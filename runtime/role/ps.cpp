@@ -19,6 +19,10 @@ Result<TaskEnd> run_ps(const Task& task) {
   TRY_ASSIGN(const ChunkServer::Ended ended,
              task.cause.of(Reason::peer_lost, served->chunks->await_end(task.stop)));
   log_info("ps ends", {{"version", served->chunks->version()}});
+  std::int64_t rank = 0;
+  for (const std::int64_t count : served->chunks->late()) {
+    log_info("contributions dropped", {{"rank", rank++}, {"count", count}});
+  }
   TRY(task.phase(PhaseEvent::Phase::finishing));
   return ended == ChunkServer::Ended::finished ? TaskEnd::completed : TaskEnd::stopped;
 }

@@ -18,12 +18,22 @@ StepExchange::News RemoteExchange::take_news() {
 }
 
 void RemoteExchange::begin_snapshot(std::int64_t snapshot, Then then) {
-  if (mode_ == Mode::sync) {
-    ENSURE(link_->ask_snapshot() == snapshot);
-    return;
+  const bool is_last = then == Then::last;
+  switch (rule_) {
+    case Rule::sync: ENSURE(link_->ask_snapshot() == snapshot); break;
+    case Rule::backup:
+      link_->want_snapshot(is_last ? BackupExchange::Then::holds : BackupExchange::Then::goes_on);
+      break;
+    case Rule::async:
+      link_->begin_snapshot(snapshot,
+                            is_last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
+      break;
   }
-  link_->begin_snapshot(
-      snapshot, then == Then::last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
+}
+
+Result<std::int64_t> RemoteExchange::await_snapshot(std::int64_t snapshot) {
+  if (rule_ != Rule::backup) return snapshot;
+  return link_->await_named_snapshot(snapshot);
 }
 
 // A later process of a rank has a greater number, unless a clock was set back; then the gang begins
@@ -47,7 +57,8 @@ Result<std::unique_ptr<RowExchange>> RemoteExchange::open_rows() {
          .local_socket = rows_socket_name(rows_.token, ps, port_of(chunks))});
   }
   TRY_ASSIGN(auto client, RowClient::connect(std::move(options)));
-  return std::unique_ptr<RowExchange>(std::make_unique<RemoteRows>(std::move(client), mode_));
+  return std::unique_ptr<RowExchange>(std::make_unique<RemoteRows>(
+      std::move(client), rule_ == Rule::async ? Mode::async : Mode::sync));
 }
 
 void RemoteExchange::leave(Leaving who) {

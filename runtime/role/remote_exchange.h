@@ -23,8 +23,9 @@ class RemoteExchange final : public StepExchange {
     std::chrono::milliseconds limit{};
     std::stop_token stop;
   };
-  RemoteExchange(std::unique_ptr<WorkerLink> link, Mode mode, Rows rows)
-      : link_(std::move(link)), mode_(mode), rows_(std::move(rows)) {}
+  enum class Rule { sync, backup, async };
+  RemoteExchange(std::unique_ptr<WorkerLink> link, Rule rule, Rows rows)
+      : link_(std::move(link)), rule_(rule), rows_(std::move(rows)) {}
 
   Result<Next> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
@@ -37,6 +38,8 @@ class RemoteExchange final : public StepExchange {
   }
   News take_news() override;
   void begin_snapshot(std::int64_t snapshot, Then then) override;
+  Result<std::int64_t> await_snapshot(std::int64_t snapshot) override;
+  [[nodiscard]] std::vector<std::int64_t> dropped() const override { return link_->left_out(); }
   [[nodiscard]] std::int64_t marked_snapshot() const override { return link_->marked_snapshot(); }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override {
     return link_->shards(std::move(request));
@@ -50,7 +53,7 @@ class RemoteExchange final : public StepExchange {
 
  private:
   std::unique_ptr<WorkerLink> link_;
-  Mode mode_;
+  Rule rule_;
   Rows rows_;
 };
 

@@ -23,11 +23,12 @@ Attendance::Limits limits_of(const TaskContext& context) {
   const bool waits = comes_back(context, Role::worker);
   return {.first_worker = patience,
           .no_worker = no_worker_limit,
-          .return_of_one = waits ? patience : reconnect_limit,
+          .return_of_one = waits || has_backup_workers(context.spec) ? patience : reconnect_limit,
           .late_worker = late_worker_limit};
 }
 
 ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index) {
+  const std::int64_t aggregate = plan.has_backups() ? plan.aggregate : 0;
   ChunkStore::Rules rules{.chunks = {},
                           .arena_elements = plan.model.arena_elements(),
                           .push = plan.push,
@@ -36,7 +37,8 @@ ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index) {
                           .optimizer = plan.optimizer,
                           .nodes = {},
                           .leaves = plan.mode == Mode::sync ? plan.leaves : 1,
-                          .mode = plan.mode};
+                          .mode = plan.mode,
+                          .aggregate = aggregate};
   for (const ArenaChunk& chunk : plan.chunks()) {
     if (chunk.holder == static_cast<std::int64_t>(index)) rules.chunks.push_back(chunk.range);
   }
@@ -114,9 +116,10 @@ RowsOf rows_of(ServedShare& served, const JobPlan& plan) {
 RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan) {
   RowStore::Rules rules{
       .mode = plan.mode, .nodes = {}, .leaves = plan.mode == Mode::sync ? plan.leaves : 1};
+  const bool is_tree = plan.mode == Mode::sync && !plan.has_backups();
+  if (plan.has_backups()) rules.made_of = RowStore::MadeOf::named_ranks;
   for (std::int64_t rank = 0; rank < plan.ranks; ++rank) {
-    rules.nodes.push_back(plan.mode == Mode::sync ? plan.nodes_of_rank(rank)
-                                                  : std::vector<Leaves>{{0, 1}});
+    rules.nodes.push_back(is_tree ? plan.nodes_of_rank(rank) : std::vector<Leaves>{{0, 1}});
   }
   rules.step_at = [rule = step_rule(context, plan)](std::int64_t version) {
     const ChunkStore::Step step = rule(version, 0);
@@ -153,14 +156,21 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
       .rules = {.mode = plan.mode,
                 .ranks = plan.ranks,
                 .chunks = chunks,
-                .has_residuals = store.has_residuals()},
+                .has_residuals = store.has_residuals(),
+                .aggregate = plan.has_backups() ? plan.aggregate : 0},
       .start = {.version = share.version, .rank_steps = std::move(share.rank_steps)},
       .turns = turns,
       .last_step = plan.max_steps,
       .step_at = step_rule(context, plan),
       .files = shard_files(task, plan, index, rows_of(*served, plan)),
       .limits = limits_of(context)};
+  options.names_steps = plan.has_backups() && index == 0;
   if (served->rows) {
+    options.on_named = [rows = served->rows.get()](const NamedStep& named) {
+      const Status made =
+          rows->apply({.step = named.step, .ranks = named.ranks, .snapshot = named.snapshot});
+      if (!made.has_value()) log_warning("rows", {{"message", made.error().message}});
+    };
     options.rows_port = served->rows->port();
     options.on_ended = [rows = served->rows.get()](std::int64_t rank, std::int64_t snapshot) {
       rows->end_rank(rank, snapshot);

@@ -73,6 +73,11 @@ class StepExchange {
   // goes on behind it.
   enum class Then { goes_on, last };
   virtual void begin_snapshot(std::int64_t snapshot, Then then) = 0;
+  // With backup workers it is of this version or a later one, which they decide: waits for it. 0:
+  // training is over without.
+  virtual Result<std::int64_t> await_snapshot(std::int64_t snapshot) { return snapshot; }
+  // Likewise: by rank, how many gradients came too late, since the ps began.
+  [[nodiscard]] virtual std::vector<std::int64_t> dropped() const { return {}; }
   // That the gradient of the step that has begun marks; 0: none. Sync: of the chief alone.
   [[nodiscard]] virtual std::int64_t marked_snapshot() const = 0;
   // Waits until every shard of it is durable; in the order of the shares. On another thread than

@@ -34,17 +34,17 @@ enum class FrameKind : std::uint8_t {
   whole,  // to ps 0: of the step; snapshot: wanted; flag: no step after it
   named,  // of the step; snapshot: the newest; payload: as encode_ranks() has it
   // ps to worker
-  welcome = 32,      // step: the version; snapshot; payload: Greeting
-                     // flag: gradients and parameters go by the memory that came with the hello
-  parameters,        // step: the version; of a chunk; payload: as the wire has it; flag: as float32
-                     // snapshot: not 0: the chunk's residual as it is now is to be sent for it
-  turn,              // of the step; flag: no push is left
-  applied,           // to the chief, of ps 0: payload: BatchSums of what was applied since the last
-  shard,             // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
-  weights,           // of the snapshot and a chunk; payload: float32; flag: refused, and why
-  released,          // the answer to a goodbye
-  refused,           // payload: why, in words
-  residual_taken,    // of the chunk, for the snapshot
+  welcome = 32,    // step: the version; snapshot; payload: Greeting
+                   // flag: gradients and parameters go by the memory that came with the hello
+  parameters,      // step: the version; of a chunk; payload: as the wire has it; flag: as float32
+                   // snapshot: not 0: the chunk's residual as it is now is to be sent for it
+  turn,            // of the step; flag: no push is left
+  applied,         // to the chief, of ps 0: payload: BatchSums of what was applied since the last
+  shard,           // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
+  weights,         // of the snapshot and a chunk; payload: float32; flag: refused, and why
+  released,        // the answer to a goodbye
+  refused,         // payload: why, in words
+  residual_taken,  // of the chunk, for the snapshot
   restored_residual,  // of the chunk; payload: float32, part by part; none: it is zero
   late  // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
 };

@@ -46,6 +46,8 @@ class ChunkServer {
     std::int64_t rows_port = 0;  // as in Greeting
     // Async: as in RankEnded.
     std::function<void(std::int64_t rank, std::int64_t snapshot)> on_ended = {};
+    // A step is of these ranks: before anybody is sent what it makes.
+    std::function<void(const NamedStep& named)> on_named = {};
   };
   // Serves the callers of all `listeners`, one or more, on a thread of its own.
   static Result<std::unique_ptr<ChunkServer>> start(std::vector<StreamSocket> listeners,
@@ -63,6 +65,8 @@ class ChunkServer {
   Result<Ended> await_end(const std::stop_token& stop);
   // After that: of the chunk that is furthest behind.
   [[nodiscard]] std::int64_t version() const { return core_.version(); }
+  // Of ps 0, where steps are of some ranks alone: as StepNames::late(). Else empty.
+  [[nodiscard]] std::vector<std::int64_t> late() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -91,6 +95,7 @@ class ChunkServer {
                        std::span<const std::byte> payload);
   Status give_back_residuals(Connection& connection);
   Status perform(const PsEvent& event);
+  Status make(const StepNamed& event);
   // With backup workers.
   Status take_report(std::int64_t rank, const FrameHeader& header);
   Status take_names(std::int64_t rank, const FrameHeader& header,

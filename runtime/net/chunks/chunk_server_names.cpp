@@ -17,15 +17,24 @@ Status ChunkServer::take_report(std::int64_t rank, const FrameHeader& header) {
   if (!named) return ok();
   // Before the parameters that are made of it, for whoever waits for them.
   for (std::int64_t each = 0; each < options_.rules.ranks; ++each) tell_names(each);
-  return perform(StepNamed{rank, *named});
+  return make(StepNamed{rank, *named});
 }
 
 Status ChunkServer::take_names(std::int64_t rank, const FrameHeader& header,
                                std::span<const std::byte> payload) {
   const StepMembers members{.ranks = options_.rules.ranks, .aggregate = options_.rules.aggregate};
   TRY_ASSIGN(auto named, decode_ranks(payload, members));
-  return perform(StepNamed{
+  return make(StepNamed{
       rank, {.step = header.step, .ranks = std::move(named), .snapshot = header.snapshot}});
+}
+
+Status ChunkServer::make(const StepNamed& event) {
+  if (options_.on_named) options_.on_named(event.named);
+  return perform(event);
+}
+
+std::vector<std::int64_t> ChunkServer::late() const {
+  return names_ ? names_->late() : std::vector<std::int64_t>();
 }
 
 // Where it is not there, it hears it when it comes.

@@ -21,7 +21,7 @@ void WorkerLink::say_unanswered() {
 
 std::int64_t WorkerLink::marked_snapshot() const {
   const std::lock_guard lock(mutex_);
-  return exchange_.marked();
+  return plain_ == nullptr ? 0 : plain_->marked();
 }
 
 std::vector<std::int64_t> WorkerLink::rows_ports() const {
@@ -33,6 +33,15 @@ void WorkerLink::begin_snapshot(std::int64_t snapshot, LinkRequests::Then then) 
   const std::lock_guard lock(mutex_);
   requests_.begin_snapshot(snapshot, then);
   say_unanswered();
+}
+
+Result<std::int64_t> WorkerLink::await_named_snapshot(std::int64_t wanted) {
+  std::unique_lock lock(mutex_);
+  TRY(wait(lock, [&] {
+    const BackupExchange::Named& newest = backup_->named();
+    return newest.snapshot >= wanted || newest.step >= options_.max_steps;
+  }));
+  return backup_->named().snapshot >= wanted ? backup_->named().snapshot : 0;
 }
 
 Result<std::vector<WrittenShard>> WorkerLink::shards(SnapshotWriter::Request request) {

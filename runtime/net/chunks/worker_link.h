@@ -90,6 +90,8 @@ class WorkerLink {
   void want_snapshot(BackupExchange::Then then);
   // The newest version that is to be a snapshot; 0: none since the ps began.
   [[nodiscard]] std::int64_t named_snapshot() const;
+  // Waits until this version, or a later one, is that; 0: training is over without.
+  Result<std::int64_t> await_named_snapshot(std::int64_t wanted);
   // Of the chief: by rank, how many of its gradients were left out since the ps began.
   [[nodiscard]] std::vector<std::int64_t> left_out() const;
 

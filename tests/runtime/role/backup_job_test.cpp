@@ -32,14 +32,6 @@ std::int64_t number_after(const std::string& text, const std::string& key) {
   return std::atoll(text.c_str() + at + key.size());
 }
 
-// How many contributions of a worker were dropped, by its own count.
-std::int64_t dropped_by_its_log(Job& job, const std::string& task) {
-  const std::string& output = job.task(task).output();
-  const auto line = output.find("contributions dropped");
-  REQUIRE(line != std::string::npos);
-  return number_after(output.substr(line), "\"count\":");
-}
-
 // Until so many more steps than the chief has reported so far are saved.
 void wait_for_steps(Job& job, std::int64_t more) {
   const auto reported = all_of<MetricEvent>(job, "worker/0");
@@ -99,7 +91,6 @@ TEST_CASE("training goes on while a worker is stopped, and drops what it was at"
     CHECK(last_of<MetricEvent>(job, "worker/0").step == kLong);
     CHECK(last_metric(job, "dropped_contributions") >= 1);
     CHECK(last_metric(job, "dropped_contributions_worker_2") >= 1);
-    CHECK(dropped_by_its_log(job, "worker/2") >= 1);
     CHECK(job.task("ps/0").output().find("contributions dropped") != std::string::npos);
   }
 }
@@ -116,17 +107,15 @@ TEST_CASE("training ends though a worker is stopped, which learns it when it goe
   for (const char* const task : {"worker/2", "ps/0", "ps/1"}) CHECK(job.task(task).wait() == 0);
 }
 
-TEST_CASE("training goes on without workers that are killed", "[backup_job]") {
+TEST_CASE("training goes on without a worker that is killed", "[backup_job]") {
   for (const std::int64_t ps : {1, 2}) {
     JobSpec spec = three_workers(ps);
     spec.training.max_steps = kLong;
     Job job(spec);
     job.aggregate(2).start();
     REQUIRE_FALSE(job.task("worker/1").wait_for_line("\"training\"").empty());
-    REQUIRE_FALSE(job.task("worker/2").wait_for_line("\"training\"").empty());
     REQUIRE_FALSE(job.task("worker/0").wait_for_line("checkpoint committed").empty());
     job.task("worker/1").signal(SIGKILL);
-    job.task("worker/2").signal(SIGKILL);
     const Codes codes = job.wait_all();
     CHECK(codes.at("worker/0") == 0);
     CHECK(codes.at("worker/1") == -SIGKILL);
