@@ -178,9 +178,9 @@ class ParameterServer {
     std::int64_t came = 0;            // sync: gradients of the next version
     std::int64_t snapshot = 0;        // the newest that has begun here
     std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
-    std::int64_t copied = 0;                    // the snapshot that its copy is for
-    std::vector<bool> owes_residual;            // to it, by rank
-    std::int64_t copy_version = 0;              // updates in the copy
+    std::int64_t copied = 0;          // the snapshot that its copy is for
+    std::vector<bool> owes_residual;  // to it, by rank
+    std::int64_t copy_version = 0;    // updates in the copy
     std::vector<std::int64_t> copy_steps = {};  // by rank, the newest step in it
   };
   struct Worker {

@@ -39,6 +39,15 @@ std::vector<Turn> PushTurns::ask(std::int64_t rank, std::int64_t step) {
   return turns;
 }
 
+bool PushTurns::begin_snapshot(std::int64_t snapshot, Then then) {
+  if (snapshot <= snapshot_) return true;  // told again
+  const auto is_over = [](const Rank& rank) { return rank.over.has_value(); };
+  if (std::ranges::all_of(ranks_, is_over)) return false;
+  snapshot_ = snapshot;
+  is_last_ = then == Then::last && !rules_.max_staleness;
+  return true;
+}
+
 bool PushTurns::may_push(const Rank& rank) const {
   if (is_last_ && rank.marked >= snapshot_) return false;
   if (!rules_.max_staleness) return true;

@@ -41,11 +41,9 @@ class PushTurns {
   // The next turn of every rank marks this snapshot, which is newer than those before. `last`: who
   // has marked it gets no turn any more; not where staleness is bounded, since who waits for a
   // slower one could not mark it.
+  // False: nobody will mark it, as all have been told that training is over.
   enum class Then { goes_on, last };
-  void begin_snapshot(std::int64_t snapshot, Then then = Then::goes_on) {
-    snapshot_ = snapshot;
-    is_last_ = then == Then::last && !rules_.max_staleness;
-  }
+  bool begin_snapshot(std::int64_t snapshot, Then then = Then::goes_on);
 
  private:
   // A process that takes another's place asks again from where that one's pushes are everywhere: it

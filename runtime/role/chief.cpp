@@ -237,9 +237,11 @@ Status Chief::commit(Checkpoint checkpoint) {
     TRY_ASSIGN(checkpoint.step, parts_.exchange.await_snapshot(checkpoint.step));
     if (checkpoint.step == 0) return ok();  // training is over: the end is saved in its place
   }
-  TRY_ASSIGN(
-      const std::vector<WrittenShard> shards,
-      parts_.exchange.shards({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)}));
+  auto written =
+      parts_.exchange.shards({.step = checkpoint.step, .keep_steps = kept_with(checkpoint.step)});
+  const bool too_late = !written.has_value() && written.error().code == Code::conflict;
+  if (too_late && !checkpoint.final_one) return ok();  // likewise
+  TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
   if (checkpoint.metrics.empty()) checkpoint.metrics = test_again(checkpoint.step);
   const Manifest manifest = manifest_of(checkpoint, shards);
   TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));

@@ -70,9 +70,9 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .mode = plan.mode,
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,
+               .backups = backups,
                .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
-               .stop = task.stop,
-               .backups = backups})));
+               .stop = task.stop})));
   return std::unique_ptr<StepExchange>(std::make_unique<RemoteExchange>(
       std::move(link), rule_of(plan),
       RemoteExchange::Rows{
@@ -80,8 +80,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
           .token = context.token,
           .rank = rank,
           .width = plan.model.rows().width(),
-          .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
-          .stop = task.stop}));
+          .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds)}));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Result<std::unique_ptr<RowExchange>> RemoteExchange::open_rows() {
                              .process = std::chrono::duration_cast<microseconds>(now).count(),
                              .width = rows_.width,
                              .limit = rows_.limit,
-                             .stop = rows_.stop};
+                             .stop = link_->over()};
   const std::vector<std::int64_t> ports = link_->rows_ports();
   for (std::size_t ps = 0; ps < ports.size(); ++ps) {
     const std::string& chunks = rows_.servers[ps];

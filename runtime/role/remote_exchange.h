@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,6 @@ class RemoteExchange final : public StepExchange {
     std::int64_t rank = 0;
     std::int64_t width = 0;
     std::chrono::milliseconds limit{};
-    std::stop_token stop;
   };
   enum class Rule { sync, backup, async };
   RemoteExchange(std::unique_ptr<WorkerLink> link, Rule rule, Rows rows)
@@ -49,6 +47,7 @@ class RemoteExchange final : public StepExchange {
   }
   Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving who) override;
+  [[nodiscard]] Status state() const override { return link_->state(); }
   [[nodiscard]] std::vector<std::string> transports() const override;
 
  private:

@@ -93,6 +93,8 @@ class StepExchange {
   enum class Leaving { worker, chief };
   virtual void leave(Leaving who) = 0;
 
+  // An error where no call succeeds any more: which, and why.
+  [[nodiscard]] virtual Status state() const { return ok(); }
   // By holder of parameters, how it is reached; empty: they are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
 };

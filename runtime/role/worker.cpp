@@ -226,6 +226,7 @@ class Training {
 
   Result<bool> unless_stopped(Status done) {
     if (!done.has_value() && task_.stop.stop_requested()) return false;
+    if (!done.has_value()) TRY(task_.cause.of(Reason::peer_lost, exchange_.state()));
     TRY(task_.cause.of(Reason::peer_lost, std::move(done)));
     return true;
   }

@@ -279,8 +279,11 @@ Status ChunkServer::take_of_chief(Connection& connection, const FrameHeader& hea
   switch (header.kind) {
     case FrameKind::begin_snapshot:
       if (!turns_) return invalid("turns are not given here");
-      turns_->begin_snapshot(header.snapshot,
-                             header.flag ? PushTurns::Then::last : PushTurns::Then::goes_on);
+      if (!turns_->begin_snapshot(header.snapshot,
+                                  header.flag ? PushTurns::Then::last : PushTurns::Then::goes_on)) {
+        tell(0, {.kind = FrameKind::shard, .flag = true, .snapshot = header.snapshot},
+             encode_error(conflict("training is over")));
+      }
       return ok();
     case FrameKind::ask_shard: {
       TRY_ASSIGN(auto keep_steps, decode_numbers(payload));

@@ -117,7 +117,8 @@ Error decode_error(PayloadView payload) {
   const auto number = take_numbers(payload, 1);
   const std::string message = text_of(payload);
   if (!number.has_value()) return unavailable("a ps refuses");
-  for (const Error& error : {invalid(message), not_found(message), internal(message)}) {
+  for (const Error& error :
+       {invalid(message), not_found(message), conflict(message), internal(message)}) {
     if (static_cast<std::int64_t>(error.code) == number->front()) return error;
   }
   return unavailable(message);

@@ -109,8 +109,11 @@ Status LinkRequests::take_weights_of(std::size_t ps, const FrameHeader& header,
 }
 
 bool LinkRequests::has_shards() const {
+  if (!shards_) return false;
   const auto is_there = [](const auto& shard) { return shard.has_value(); };
-  return shards_ && std::ranges::all_of(shards_->of_ps, is_there);
+  const auto is_refused = [](const auto& shard) { return shard && !shard->has_value(); };
+  return std::ranges::all_of(shards_->of_ps, is_there) ||
+         std::ranges::any_of(shards_->of_ps, is_refused);
 }
 
 Result<std::vector<WrittenShard>> LinkRequests::take_shards() {
@@ -118,9 +121,11 @@ Result<std::vector<WrittenShard>> LinkRequests::take_shards() {
   const Shards told = *std::exchange(shards_, std::nullopt);
   std::vector<WrittenShard> shards;
   for (const auto& shard : told.of_ps) {
+    if (!shard) continue;  // another one was refused
     TRY_ASSIGN(const WrittenShard written, *shard);
     shards.push_back(written);
   }
+  ENSURE(shards.size() == told.of_ps.size());
   return shards;
 }
 

@@ -61,6 +61,7 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
 
 WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
     : options_(std::move(options)),
+      on_stop_(options_.stop, [this] { over_.request_stop(); }),
       arenas_(options_.arenas),
       poll_(std::move(poll)),
       bell_(std::move(bell)),
@@ -116,11 +117,6 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<
     if (Clock::now() - heard_ > options_.limit) {
       return unavailable("no parameter server has answered for " +
                          std::to_string(options_.limit.count() / 1000) + " s");
-    }
-    for (const auto& [ps, since] : lost_) {
-      if (Clock::now() - since > options_.return_limit) {
-        return unavailable("ps " + options_.servers[ps] + " is gone");
-      }
     }
     changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
   }
@@ -205,7 +201,21 @@ void WorkerLink::perform(const std::vector<ExchangeEffect>& effects) {
 
 void WorkerLink::fail(const std::string& why) {
   if (!failed_) failed_ = unavailable(why);
+  over_.request_stop();
   changed_.notify_all();
+}
+
+Status WorkerLink::state() const {
+  const std::lock_guard lock(mutex_);
+  return failed_ ? Status(*failed_) : ok();
+}
+
+void WorkerLink::look_for_lost() {
+  for (const auto& [ps, since] : lost_) {
+    if (Clock::now() - since > options_.return_limit) {
+      return fail("ps " + options_.servers[ps] + " is gone");
+    }
+  }
 }
 
 void WorkerLink::ring() const {
@@ -229,6 +239,8 @@ void WorkerLink::run(const std::stop_token& stop) {
       }
       send_all();
     }
+    const std::lock_guard lock(mutex_);
+    look_for_lost();
   }
 }
 

@@ -76,6 +76,11 @@ class WorkerLink {
   // Waits until the elements before `end` are there.
   Status await_parameters(std::int64_t end);
 
+  // Requested when no call succeeds any more, or the caller was asked to stop.
+  [[nodiscard]] std::stop_token over() const { return over_.get_token(); }
+  // Why, if not because of the caller.
+  [[nodiscard]] Status state() const;
+
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
   // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
@@ -160,11 +165,14 @@ class WorkerLink {
   Status take_names(const Connection& connection, const FrameHeader& header,
                     std::span<const std::byte> payload);                      // under the lock
   Status take_late(const Connection& connection, const FrameHeader& header);  // under the lock
+  void look_for_lost();                                                       // under the lock
   void fail(const std::string& why);                                          // under the lock
   void ring() const;
   Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there);
 
   const Options options_;
+  std::stop_source over_;
+  std::stop_callback<std::function<void()>> on_stop_;
   WorkerArenas arenas_;
   const Descriptor poll_;
   const Descriptor bell_;  // an eventfd: there is something to send

@@ -207,7 +207,7 @@ void Yard::begin_snapshot() {
   } else if (scene_.mode == Mode::sync) {
     chief.plain->ask_snapshot();
   } else if (snapshot_ == 0 || is_whole(snapshot_)) {
-    turns_->begin_snapshot(++snapshot_);
+    if (turns_->begin_snapshot(snapshot_ + 1)) ++snapshot_;
   }
 }
 

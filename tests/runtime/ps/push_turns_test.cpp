@@ -21,7 +21,7 @@ TEST_CASE("there are as many turns as pushes are left", "[turns]") {
 
 TEST_CASE("who asks again is told the same, and takes no second turn", "[turns]") {
   PushTurns turns({.pushes = 4, .max_staleness = {}}, {0, 0});
-  turns.begin_snapshot(5);
+  CHECK(turns.begin_snapshot(5));
   CHECK(turns.ask(0, 1) == Turns{{0, 1, 5}});
   turns.ask(0, 2);
   turns.ask(0, 3);
@@ -54,9 +54,34 @@ TEST_CASE("who waits for slower ranks is told when no push is left", "[turns]") 
   turns.ask(0, 1);
   turns.ask(0, 2);
   turns.ask(0, 3);
-  turns.begin_snapshot(1);
+  CHECK(turns.begin_snapshot(1));
   CHECK(turns.ask(1, 1) == Turns{{1, 1, 1}});
   CHECK(turns.ask(1, 2) == Turns{{0, 3, 1, over}, {1, 2, 0, over}});
+}
+
+TEST_CASE("a snapshot that nobody is left to mark does not begin", "[turns]") {
+  PushTurns turns({.pushes = 0, .max_staleness = {}}, {0, 0});
+  CHECK(turns.begin_snapshot(1));
+  CHECK(turns.ask(0, 1) == Turns{{0, 1, 1, over}});
+  CHECK(turns.begin_snapshot(2));
+  CHECK(turns.ask(1, 1) == Turns{{1, 1, 2, over}});
+  CHECK(turns.begin_snapshot(2));  // told again
+  CHECK_FALSE(turns.begin_snapshot(3));
+}
+
+TEST_CASE("who has marked the last snapshot gets no turn, unless staleness is bounded", "[turns]") {
+  PushTurns turns({.pushes = 9, .max_staleness = {}}, {0, 0});
+  turns.ask(0, 1);
+  CHECK(turns.begin_snapshot(7, PushTurns::Then::last));
+  CHECK(turns.ask(0, 2) == Turns{{0, 2, 7}});
+  CHECK(turns.ask(0, 3).empty());
+  CHECK(turns.ask(1, 1) == Turns{{1, 1, 7}});
+  CHECK(turns.ask(1, 2).empty());
+
+  PushTurns bounded({.pushes = 9, .max_staleness = 1}, {0, 0});
+  CHECK(bounded.begin_snapshot(7, PushTurns::Then::last));
+  CHECK(bounded.ask(0, 1) == Turns{{0, 1, 7}});
+  CHECK(bounded.ask(0, 2) == Turns{{0, 2, 0}});
 }
 
 }  // namespace trainyard::runtime
