@@ -47,7 +47,6 @@ trainyard_test(runtime/graph DEPS runtime/graph)
 trainyard_test(runtime/model APART DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/data APART DEPS runtime/data)
 # Under the thread sanitizer: without simulations, which have one thread; of jobs, some that together have all threads.
-trainyard_test(runtime/net GRPC APART DEPS runtime/net TIMEOUT 1800 COST 300 THREADS ~[protocol]~[backup_simulation])
 trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600)
 trainyard_test(runtime/rows GRPC APART DEPS runtime/net/rows TIMEOUT 600)
 trainyard_test(runtime/files DEPS runtime/files)
@@ -75,7 +74,8 @@ add_dependencies(attack_test trainyard-server trainyard-agent trainyard-runtime)
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing
   find_package(Gloo REQUIRED)  # a peer
-  trainyard_test(gloo DEPS runtime/net OUTSIDE gloo)
+  trainyard_test(gloo DEPS runtime/net/chunks OUTSIDE gloo)
+  target_sources(gloo_test PRIVATE tests/bench/chunk_gang.cpp)
   add_executable(trainyard-bench ${bench_sources})
   trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role runtime/net/chunks scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "runtime/net/frame.h"
-
 namespace trainyard::runtime {
 namespace {
 
@@ -25,6 +23,9 @@ constexpr int kReconnectFirstMillis = 50;
 constexpr int kReconnectLastMillis = 500;
 // A host that is far away, or has much to do, takes its time to answer.
 constexpr int kConnectMillis = 20'000;
+
+// What a message may need besides its tensor.
+constexpr int kFrameHeaderBytesMax = 4096;
 
 int message_bytes_max(std::int64_t tensor_bytes) {
   return static_cast<int>(std::min(tensor_bytes, message_tensor_bytes_max) + kFrameHeaderBytesMax);
@@ -76,6 +77,5 @@ grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes) {
   return arguments;
 }
 
-void keep_grpc() { ::grpc_init(); }
 
 }  // namespace trainyard::runtime

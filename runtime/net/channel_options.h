@@ -13,8 +13,4 @@ void configure_server(grpc::ServerBuilder& builder, std::int64_t tensor_bytes);
 constexpr std::int64_t message_tensor_bytes_max = 1'990'000'000;
 grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes);
 
-// gRPC is not taken down before the process ends: to join its threads takes a short task longer
-// than all else at its end.
-void keep_grpc();
-
 }  // namespace trainyard::runtime

@@ -84,24 +84,6 @@ std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
   return pieces;
 }
 
-std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int64_t parts) {
-  const std::int64_t encoded = divide_up(parts * encoded_bytes(wire, arena_elements), float_bytes);
-  return wire == Wire::onebit ? encoded + parts * arena_elements : encoded;
-}
-
-Payload push_payload(Wire wire, std::span<const float> memory, std::int64_t arena_elements,
-                     const Share& share, std::int64_t parts, WithResiduals residuals) {
-  Payload payload{
-      .pieces = encoded_pieces(wire, std::as_bytes(memory), arena_elements, share, parts),
-      .owner = nullptr};
-  if (residuals == WithResiduals::no) return payload;
-  ENSURE(wire == Wire::onebit);
-  const Payload behind = payload_of(memory.last(static_cast<std::size_t>(parts * arena_elements)),
-                                    arena_elements, share);
-  payload.pieces.insert(payload.pieces.end(), behind.pieces.begin(), behind.pieces.end());
-  return payload;
-}
-
 std::vector<Leaves> sent_nodes(Wire wire, Leaves owned, std::int64_t leaves) {
   if (wire == Wire::float32) return roots_of(owned, leaves);
   std::vector<Leaves> nodes;

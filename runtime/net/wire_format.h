@@ -35,15 +35,6 @@ std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
                                                        std::int64_t arena_elements,
                                                        const Share& share, std::int64_t parts);
 
-// Floats that a worker's memory must have for its pushes: `parts` encoded gradients one after
-// another, then for onebit as many residuals.
-std::int64_t push_memory_floats(Wire wire, std::int64_t arena_elements, std::int64_t parts);
-
-// Of such memory, what goes to a ps: its share of each gradient, and of each residual behind them.
-enum class WithResiduals { no, yes };
-Payload push_payload(Wire wire, std::span<const float> memory, std::int64_t arena_elements,
-                     const Share& share, std::int64_t parts, WithResiduals residuals);
-
 // The nodes of the reduction tree whose sums a worker sends that has computed the leaves `owned`.
 // What loses bits on the way goes leaf by leaf: how much is lost must not depend on who computes.
 std::vector<Leaves> sent_nodes(Wire wire, Leaves owned, std::int64_t leaves);

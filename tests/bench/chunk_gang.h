@@ -18,6 +18,7 @@ struct ChunkGang {
   std::int64_t ranks = 1;
   std::int64_t servers = 1;
   WireSpec wire{};
+  double learning_rate = 1e-3;
 };
 
 // At a free port of loopback; parameters of zeros.
@@ -30,6 +31,9 @@ class ChunkWorker {
               Transport best);
   // Its gradient up, and the parameters that it and those of the others have made down.
   void exchange();
+
+  [[nodiscard]] std::span<float> gradient() { return link_->gradient(); }
+  [[nodiscard]] std::span<const float> parameters() const { return link_->parameters(); }
 
  private:
   std::int64_t elements_;

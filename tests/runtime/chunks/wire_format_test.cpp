@@ -5,11 +5,10 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <optional>
 #include <random>
 
 #include "runtime/math/wire/bfloat16.h"
-#include "runtime/net/gradient_encoder.h"
+#include "runtime/net/chunks/onebit_encoder.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -20,10 +19,6 @@ std::vector<float> gradient_of(std::int64_t elements, std::uint64_t seed) {
   std::vector<float> gradient(static_cast<std::size_t>(elements));
   for (float& value : gradient) value = normal(random);
   return gradient;
-}
-
-AlignedBuffer memory_for(Wire wire, std::int64_t elements, std::int64_t parts) {
-  return AlignedBuffer(static_cast<std::size_t>(push_memory_floats(wire, elements, parts)));
 }
 
 // What a whole gradient is decoded to, block by block of the arena.
@@ -76,10 +71,19 @@ std::vector<float> read_all(GradientReader reader, std::int64_t elements, std::i
 
 constexpr std::array wires{Wire::float32, Wire::bfloat16, Wire::onebit};
 
-Payload encoded(GradientEncoder* encoder, const AlignedBuffer& plain, std::int64_t elements,
-                const Share& share, std::int64_t parts) {
-  if (encoder != nullptr) return encoder->payload(share, WithResiduals::no);
-  return push_payload(Wire::float32, plain.span(), elements, share, parts, WithResiduals::no);
+// Of all parts, as they are sent.
+std::vector<std::byte> encoded(Wire wire, const std::vector<float>& gradients,
+                               std::int64_t elements, std::int64_t parts) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(parts * encoded_bytes(wire, elements)));
+  if (wire == Wire::float32) {
+    std::ranges::copy(std::as_bytes(std::span(gradients)), bytes.begin());
+  } else if (wire == Wire::bfloat16) {
+    encode_bfloat16(gradients, {reinterpret_cast<std::uint16_t*>(bytes.data()), gradients.size()});
+  } else {
+    OneBitEncoder encoder({.elements = elements, .parts = parts, .gaps = {}});
+    encoder.encode({0, elements}, gradients, bytes);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -91,21 +95,12 @@ TEST_CASE("a share of a gradient is decoded to its part of the whole, however it
     for (const Wire wire : wires) {
       constexpr std::int64_t parts = 2;
       std::vector<float> gradients = gradient_of(elements * parts, random());
-      AlignedBuffer plain(gradients.size());
-      std::ranges::copy(gradients, plain.data());
-      std::optional<GradientEncoder> encoder;
-      if (wire != Wire::float32) {
-        encoder.emplace(
-            GradientEncoder::Shape{
-                .wire = wire, .arena_elements = elements, .parts = parts, .gaps = {}},
-            memory_for(wire, elements, parts));
-        encoder->encode(gradients, 1);
-      }
+      const std::vector<std::byte> bytes = encoded(wire, gradients, elements, parts);
       for (const std::int64_t ps : {1, 2, 3, 5}) {
         INFO(elements << " elements, wire " << static_cast<int>(wire) << ", " << ps << " ps");
         for (const Share& share : plan_shares(elements, ps)) {
-          const Payload payload =
-              encoded(encoder ? &*encoder : nullptr, plain, elements, share, parts);
+          const Payload payload{.pieces = encoded_pieces(wire, bytes, elements, share, parts),
+                                .owner = nullptr};
           const std::int64_t one = gradient_bytes(wire, share);
           REQUIRE(payload.bytes() == parts * one);
           const Torn torn(payload, random);
@@ -146,65 +141,6 @@ TEST_CASE("what loses bits is sent leaf by leaf, whoever computes the leaves", "
   const std::vector<Leaves> single{{0, 1}, {1, 2}, {2, 3}, {3, 4}};
   CHECK(sent_nodes(Wire::bfloat16, {0, 4}, 8) == single);
   CHECK(sent_nodes(Wire::onebit, {0, 4}, 8) == single);
-}
-
-TEST_CASE("residuals lie behind the gradients, part by part", "[wire_format]") {
-  constexpr std::int64_t elements = 50'000;
-  const std::vector<float> gradients = gradient_of(elements * 3, 7);
-  GradientEncoder encoder(
-      {.wire = Wire::onebit, .arena_elements = elements, .parts = 3, .gaps = {}},
-      memory_for(Wire::onebit, elements, 3));
-  encoder.encode(gradients, 1);
-  for (const Share& share : plan_shares(elements, 2)) {
-    const Payload payload = encoder.payload(share, WithResiduals::yes);
-    const std::int64_t before = 3 * gradient_bytes(Wire::onebit, share);
-    REQUIRE(payload.bytes() == before + 3 * share.elements() * float_bytes);
-    PayloadReader reader(payload, before);
-    for (std::int64_t part = 0; part < 3; ++part) {
-      const auto whole = std::span(gradients).subspan(static_cast<std::size_t>(part * elements),
-                                                      static_cast<std::size_t>(elements));
-      std::vector<float> left = share_of(whole, share);
-      const std::vector<float> decoded = share_of(decoded_whole(Wire::onebit, whole), share);
-      for (std::size_t i = 0; i < left.size(); ++i) left[i] -= decoded[i];
-      std::vector<float> read(left.size());
-      reader.read(read);
-      REQUIRE(read == left);
-      REQUIRE(share_of(encoder.residual(part), share) == left);
-    }
-  }
-}
-
-TEST_CASE("padding keeps no residual and counts for nothing", "[wire_format]") {
-  constexpr std::int64_t elements = 2'048;
-  const std::vector<Range> gaps{{100, 112}, {1020, 1040}};
-  std::vector<float> gradient = gradient_of(elements, 9);
-  for (const Range& gap : gaps) {
-    std::fill(gradient.begin() + gap.begin, gradient.begin() + gap.end, 0.0F);
-  }
-  GradientEncoder encoder({.wire = Wire::onebit, .arena_elements = elements, .gaps = gaps},
-                          memory_for(Wire::onebit, elements, 1));
-  for (int step = 0; step < 3; ++step) encoder.encode(gradient, 1);
-  for (const Range& gap : gaps) {
-    for (std::int64_t i = gap.begin; i < gap.end; ++i) {
-      CHECK(encoder.residual(0)[static_cast<std::size_t>(i)] == 0);
-    }
-  }
-
-  // The first block's mean after one step is of what is no padding.
-  GradientEncoder fresh({.wire = Wire::onebit, .arena_elements = elements, .gaps = gaps},
-                        memory_for(Wire::onebit, elements, 1));
-  fresh.encode(gradient, 1);
-  double sum = 0;
-  int count = 0;
-  for (std::size_t i = 0; i < onebit_block; ++i) {
-    if (gradient[i] > 0) sum += static_cast<double>(gradient[i]);
-    if (gradient[i] > 0) ++count;
-  }
-  const Share whole{.ranges = {{0, elements}}};
-  const Payload payload = fresh.payload(whole, WithResiduals::no);
-  std::vector<float> head(1);
-  PayloadReader(payload).read(head);
-  CHECK(static_cast<double>(head[0]) == Approx(sum / count).epsilon(1e-5));
 }
 
 }  // namespace trainyard::runtime
