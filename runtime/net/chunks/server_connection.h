@@ -1,6 +1,7 @@
 // A connection to a ps, one worker's, or a stranger's until its hello: of chunk_server.cpp alone.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,11 @@ namespace trainyard::runtime {
 
 // Of what leaves before parameters; a worker that reads none of it is not a good one.
 constexpr std::size_t small_frames_max = 4096;
+
+inline Time steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
 
 class ChunkServer::Connection : public FrameStream::Receiver {
  public:

@@ -16,10 +16,6 @@ namespace trainyard::runtime::test {
 namespace {
 
 constexpr double rate = 0.01;
-constexpr Attendance::Limits patient_limits{.first_worker = seconds(60),
-                                            .no_worker = seconds(60),
-                                            .return_of_one = seconds(60),
-                                            .late_worker = seconds(60)};
 
 // Bits that nothing else has, as a float between -1 and 1.
 float noise(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -66,39 +62,6 @@ void through_onebit(const GangScene& scene, float residual_scale, std::span<floa
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (is_gap[i]) residual[i] = 0;
   }
-}
-
-// The elements of a ps' chunks, one after another, between an arena and a share.
-void gather(std::span<const float> arena, std::span<const Range> chunks, AlignedBuffer& share) {
-  std::int64_t at = 0;
-  for (const Range& range : chunks) {
-    std::ranges::copy(arena.subspan(index_of(range.begin), index_of(range.size())),
-                      share.span().subspan(index_of(at)).begin());
-    at += range.size();
-  }
-}
-
-void scatter(const AlignedBuffer& share, std::span<const Range> chunks, std::span<float> arena) {
-  std::int64_t at = 0;
-  for (const Range& range : chunks) {
-    std::ranges::copy(share.span().subspan(index_of(at), index_of(range.size())),
-                      arena.subspan(index_of(range.begin)).begin());
-    at += range.size();
-  }
-}
-
-std::vector<Range> ranges_of(const GangScene& scene, std::int64_t ps) {
-  std::vector<Range> ranges;
-  for (const ArenaChunk& chunk : chunks_of(scene)) {
-    if (chunk.holder == ps) ranges.push_back(chunk.range);
-  }
-  return ranges;
-}
-
-std::int64_t elements_of(std::span<const Range> ranges) {
-  std::int64_t elements = 0;
-  for (const Range& range : ranges) elements += range.size();
-  return elements;
 }
 
 // From where on a backward pass has made the gradient, in this order, but for the last: 0.
@@ -192,117 +155,6 @@ ChunkStore::Step step_at(const GangScene& scene) {
   auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
   if (scene.aggregate > 0) leaves = scene.aggregate;
   return {.learning_rate = rate, .gradient_scale = 1.0F / static_cast<float>(leaves)};
-}
-
-Servers::Servers(const GangScene& scene, const GangState& state) {
-  for (std::int64_t ps = 0; ps < scene.servers; ++ps) {
-    ChunkStore::Rules rules{.chunks = ranges_of(scene, ps),
-                            .arena_elements = scene.elements,
-                            .push = scene.push,
-                            .pull = scene.pull,
-                            .optimizer = {.kind = scene.optimizer},
-                            .nodes = nodes_of(scene),
-                            .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
-                            .mode = scene.mode,
-                            .aggregate = scene.aggregate};
-    const std::vector<Range> ranges = rules.chunks;
-    const auto share_of = [&](std::span<const float> arena) {
-      AlignedBuffer share(index_of(elements_of(ranges)));
-      gather(arena, ranges, share);
-      return share;
-    };
-    std::vector<AlignedBuffer> slots;
-    for (const auto& slot : state.slots) slots.push_back(share_of(slot));
-    std::optional<PushTurns::Rules> turns;
-    if (scene.mode == Mode::async && ps == 0) {
-      turns = {.pushes = scene.max_steps, .max_staleness = {}};
-    }
-    ChunkStore store(std::move(rules), share_of(state.weights), slots);
-    ChunkStore::Residuals residuals;
-    for (const auto& [leaf, arena] : state.residuals) residuals[leaf] = share_of(arena);
-    store.restore_residuals(residuals);
-    auto listener = StreamSocket::listen_tcp("127.0.0.1:0");
-    REQUIRE(listener.has_value());
-    auto local =
-        StreamSocket::listen_unix(chunk_socket_name(gang_token, index_of(ps), listener->port()));
-    REQUIRE(local.has_value());
-    std::vector<StreamSocket> listeners;
-    listeners.push_back(*std::move(listener));
-    listeners.push_back(*std::move(local));
-    auto server = ChunkServer::start(
-        std::move(listeners),
-        {.token = gang_token,
-         .plan = gang_plan,
-         .rules = {.mode = scene.mode,
-                   .ranks = scene.ranks,
-                   .chunks = std::ssize(ranges),
-                   .has_residuals = scene.push == Wire::onebit,
-                   .aggregate = scene.aggregate},
-         .start = {.version = state.version, .rank_steps = {}},
-         .turns = turns,
-         .names_steps = scene.aggregate > 0 && ps == 0,
-         .last_step = scene.max_steps,
-         .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
-         .files = files(ps),
-         .limits = patient_limits},
-        std::move(store));
-    REQUIRE(server.has_value());
-    servers_.push_back(*std::move(server));
-  }
-}
-
-SnapshotFiles Servers::files(std::int64_t ps) {
-  const auto copy_of = [](const AlignedBuffer& buffer) {
-    AlignedBuffer copy(buffer.size());
-    std::ranges::copy(buffer.span(), copy.data());
-    return copy;
-  };
-  const auto write = [this, ps, copy_of](const ShareSnapshot& snapshot) -> Result<ArtifactFile> {
-    ShareSnapshot copy{.step = snapshot.step,
-                       .version = snapshot.version,
-                       .rank_steps = snapshot.rank_steps,
-                       .weights = copy_of(snapshot.weights),
-                       .slots = {}};
-    for (const AlignedBuffer& slot : snapshot.slots) copy.slots.push_back(copy_of(slot));
-    for (const auto& [leaf, values] : snapshot.residuals) copy.residuals[leaf] = copy_of(values);
-    const std::lock_guard lock(snapshots_.mutex);
-    snapshots_.by_step[snapshot.step][ps] = std::move(copy);
-    return ArtifactFile{
-        .name = "shard " + std::to_string(ps), .bytes = 1, .sha256 = std::string(64, 'a')};
-  };
-  return {.write = write, .keep_only = nullptr, .keeps_newest = true};
-}
-
-GangState Servers::state_at(const GangScene& scene, std::int64_t step) {
-  GangState state = first_state(scene);
-  state.version = step;
-  REQUIRE(eventually([&] {
-    const std::lock_guard lock(snapshots_.mutex);
-    return std::ssize(snapshots_.by_step[step]) == scene.servers;
-  }));
-  const std::lock_guard lock(snapshots_.mutex);
-  const auto& copies = snapshots_.by_step.at(step);
-  for (const auto& [ps, copy] : copies) {
-    const std::vector<Range> ranges = ranges_of(scene, ps);
-    scatter(copy.weights, ranges, state.weights);
-    for (std::size_t i = 0; i < copy.slots.size(); ++i) {
-      scatter(copy.slots[i], ranges, state.slots[i]);
-    }
-    for (const auto& [leaf, share] : copy.residuals) {
-      auto& arena = state.residuals[leaf];
-      arena.resize(state.weights.size());
-      scatter(share, ranges, arena);
-    }
-  }
-  return state;
-}
-
-std::vector<std::string> Servers::addresses() const {
-  std::vector<std::string> addresses;
-  for (const auto& server : servers_) {
-    addresses.push_back("127.0.0.1:" + std::to_string(server->port()));
-  }
-  return addresses;
 }
 
 WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
