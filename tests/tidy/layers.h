@@ -114,6 +114,6 @@ inline constexpr std::string_view core_banned_words =
     "rand srand getenv random_device gettimeofday clock_gettime sleep_for";
 
 inline constexpr std::string_view top_folders =
-    "api scheduler agent runtime schemas ui examples tests build";
+    "api scheduler agent runtime schemas ui examples tests docs build";
 
 }  // namespace trainyard::tidy
