@@ -92,7 +92,7 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
-      host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.stream_port != 0 ? 1 : 0);
+      host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.rows_port != 0 ? 1 : 0);
       if (told_of.insert(host->agent).second) host->brief_bytes += brief_bytes(job->row.spec);
     }
   }

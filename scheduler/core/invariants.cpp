@@ -82,7 +82,7 @@ class Beliefs {
       briefs[key.job] = brief_bytes(job->second.row.spec);
       slots.insert(task->row.gpus.begin(), task->row.gpus.end());
       slot_count += task->row.gpus.size();
-      for (const int port : {task->row.port, task->row.stream_port}) {
+      for (const int port : {task->row.port, task->row.rows_port}) {
         if (port != 0) ports.insert(port), ++port_count;
       }
     }

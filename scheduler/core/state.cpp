@@ -128,14 +128,14 @@ void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now) 
   }
   agent.free = agent.free - task.resources;
   task.port = take_port(agent, now);
-  if (listens(spec, task.key.role)) task.stream_port = take_port(agent, now);
+  if (listens(spec, task.key.role)) task.rows_port = take_port(agent, now);
   add_task(agent, spec, task.key);
 }
 
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   for (const int slot : task.gpus) agent.free_gpus.erase(slot);
   agent.free = agent.free - task.resources;
-  for (const int port : {task.port, task.stream_port}) {
+  for (const int port : {task.port, task.rows_port}) {
     if (port != 0) agent.taken_ports.insert(port);
     agent.next_port = std::max(agent.next_port, port + 1);
   }
@@ -147,11 +147,11 @@ void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   if (!has_task_of(agent, task.key.job)) agent.brief_bytes -= brief_bytes(spec);
   agent.free_gpus.insert(task.gpus.begin(), task.gpus.end());
   agent.free = agent.free + task.resources;
-  for (const int port : {task.port, task.stream_port}) agent.taken_ports.erase(port);
+  for (const int port : {task.port, task.rows_port}) agent.taken_ports.erase(port);
 }
 
 void shun_ports(LiveAgent& agent, const TaskAttempt& task, Time now) {
-  for (const int port : {task.port, task.stream_port}) {
+  for (const int port : {task.port, task.rows_port}) {
     if (port != 0) agent.shunned_ports[port] = now + port_shunned_for;
   }
 }
