@@ -97,8 +97,8 @@ TEST_CASE("a job that its checkpoint left nothing to do says so at its end",
   job.id = JobId{"j"};
   job.spec = a_spec();
   job.spec.checkpoint.resume_from = "old/100";
-  const Checkpoint donor{JobId{"old"}, 100, 1, CheckpointState::committed, {}, {}, {}, true, {}};
-  REQUIRE(yard.step(Submit{job, donor}).outcome);
+  const Checkpoint source{JobId{"old"}, 100, 1, CheckpointState::committed, {}, {}, {}, true, {}};
+  REQUIRE(yard.step(Submit{job, source}).outcome);
   yard.obey("a");
 
   yard.tell("a", "worker/0", final_manifest(100));
