@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t labels_max = 16;
 
 std::string page_sql(const JobFilter& filter) {
-  std::string sql = std::string("SELECT") + job_columns + "FROM jobs WHERE sequence < ?";
+  std::string sql = jobs_sql() + "WHERE sequence < ?";
   if (filter.state) sql += " AND state = ?";
   if (!filter.name.empty()) sql += " AND name = ?";
   if (!filter.name_contains.empty()) sql += " AND instr(lower(name), lower(?)) > 0";
