@@ -1,6 +1,5 @@
 #include "agent/loop/daemon.h"
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -40,11 +39,6 @@ void say_what_to_know(const DaemonOptions& options) {
                                std::to_string(taken->last) +
                                " for outgoing connections (net.ipv4.ip_local_port_range): a port of"
                                " a task may be in use when it starts; choose --ports outside"}});
-}
-
-bool shows_no_process(const AgentReport& report) {
-  return std::ranges::all_of(report.tasks,
-                             [](const TaskReport& task) { return is_terminal(task.state); });
 }
 
 DataCacheSpec data_cache_of(const DaemonOptions& options) {

@@ -52,7 +52,7 @@ Knowledge knowledge_of(const ProcessEnd& end, const std::string& folder) {
 Status check_ports(const TaskContext& task) {
   if (task.listen.empty()) return ok();
   const std::string host = task.listen.substr(0, task.listen.rfind(':'));
-  for (const int port : {port_of(task.listen), task.stream_port}) {
+  for (const int port : {port_of(task.listen), task.rows_port}) {
     if (port != 0) TRY(try_to_listen(host, port));
   }
   return ok();

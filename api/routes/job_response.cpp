@@ -1,10 +1,8 @@
 // Jobs -> responses.
 #include "api/routes/job_response.h"
 
-#include <string_view>
 #include <utility>
 
-#include "schemas/base/check.h"
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
 
@@ -14,12 +12,13 @@ std::string job_text(Job job, const std::vector<TaskAttempt>& tasks) {
   // The spec is stored as it is served, and is most of the text: it is put in as it is. Parsing and
   // writing it again would cost more than all the rest of an answer.
   const std::string spec = std::exchange(job.spec_json, "{}");
-  std::string text = to_text(job_to_json(job, tasks));
-  constexpr std::string_view placeholder = "\"spec\":{}";
-  const std::size_t at = text.find(placeholder);
-  ENSURE(at != std::string::npos);
-  text.replace(at + placeholder.size() - 2, 2, spec);
-  return text;
+  const nlohmann::json members = job_to_json(job, tasks);
+  std::string text;
+  for (const auto& [name, value] : members.items()) {
+    text += text.empty() ? '{' : ',';
+    text += to_text(name) + ':' + (name == "spec" ? spec : to_text(value));
+  }
+  return text + '}';
 }
 
 Response job_response(Job job, const std::vector<TaskAttempt>& tasks) {

@@ -8,7 +8,7 @@
 #include "api/routes/checkpoints.h"
 #include "api/routes/events.h"
 #include "api/routes/health.h"
-#include "api/routes/job_parts.h"
+#include "api/routes/job_details.h"
 #include "api/routes/jobs.h"
 #include "api/routes/logs.h"
 
@@ -47,8 +47,8 @@ void Service::stop() {
 
 std::vector<Route> Service::routes() {
   std::vector<Route> all;
-  for (const auto part : {job_routes, job_part_routes, event_routes, log_routes, checkpoint_routes,
-                          agent_routes, health_routes}) {
+  for (const auto part : {job_routes, job_detail_routes, event_routes, log_routes,
+                          checkpoint_routes, agent_routes, health_routes}) {
     std::vector<Route> routes = part(*backend_);
     std::move(routes.begin(), routes.end(), std::back_inserter(all));
   }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <mutex>
 #include <utility>
 
@@ -51,17 +50,6 @@ Status EventLog::append(const What& what) const {
   if (::ftruncate(fd_, before.st_size) != 0) return system_error("cannot mend events.jsonl");
   errno = ENOSPC;  // what else cuts a line short
   return system_error("cannot write events.jsonl");
-}
-
-std::vector<ShardEvent> shards_told(const std::string& folder) {
-  std::ifstream lines(folder + "/events.jsonl");
-  std::vector<ShardEvent> shards;
-  for (std::string line; std::getline(lines, line);) {
-    auto event = parse_run_event(line, 0);
-    if (!event.has_value()) continue;
-    if (auto* shard = std::get_if<ShardEvent>(&event->what)) shards.push_back(std::move(*shard));
-  }
-  return shards;
 }
 
 }  // namespace trainyard::runtime

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "schemas/base/result.h"
 #include "schemas/types/run_event.h"
@@ -33,9 +32,5 @@ class EventLog {
   int fd_ = -1;
   bool goes_on_ = false;
 };
-
-// The checkpoint files that the task's processes have told of in `folder`/events.jsonl, the oldest
-// first; none where there is no such file. A line that was cut short tells nothing.
-std::vector<ShardEvent> shards_told(const std::string& folder);
 
 }  // namespace trainyard::runtime

@@ -20,7 +20,7 @@ constexpr Millis late_worker_limit = seconds(60);
 Attendance::Limits limits_of(const TaskContext& context) {
   // A worker reads or draws its data before it calls: that may take as long as the job allows.
   const Millis patience = seconds(context.spec.run_policy.no_progress_timeout_seconds);
-  const bool waits = comes_back(context, Role::worker);
+  const bool waits = workers_come_back(context);
   return {.first_worker = patience,
           .no_worker = no_worker_limit,
           .return_of_one = waits || has_backup_workers(context.spec) ? patience : reconnect_limit,
@@ -93,7 +93,7 @@ Result<std::unique_ptr<RowServer>> open_rows(const TaskContext& context, const J
                  {.version = place.share.version, .rank_steps = place.share.rank_steps},
                  *std::move(place.share.rows));
   return RowServer::start(
-      {.listen = host + std::to_string(context.stream_port),
+      {.listen = host + std::to_string(context.rows_port),
        .local_socket = rows_socket_name(context.token, place.index, place.chunks_port),
        .token = context.token,
        .on_snapshot = [&shelf = place.shelf](

@@ -33,7 +33,7 @@ WantedTask wanted(const LiveJob& job, const LiveTask& task) {
   wish.task.cluster = job.addresses;
   if (listens(job.row.spec, task.row.key.role)) {
     wish.task.listen = task.row.host + ":" + std::to_string(task.row.port);
-    wish.task.stream_port = task.row.stream_port;
+    wish.task.rows_port = task.row.rows_port;
   }
   wish.resources = task.row.resources;
   wish.gpus = task.row.gpus;

@@ -47,7 +47,7 @@ std::vector<Ranked> ranked(const LiveJob& job) {
 }
 
 bool is_needed(const State& state, const LiveJob& job, std::int64_t step) {
-  if (state.donors.contains({job.row.id, step})) return true;
+  if (state.resume_sources.contains({job.row.id, step})) return true;
   const bool gang_may_still_fetch = job.row.state == JobState::starting;
   return gang_may_still_fetch && job.restore && job.restore->step == step;
 }
@@ -74,8 +74,8 @@ void replace_older(Turn& turn, LiveJob& job, const Checkpoint& by) {
   if (older == job.committed.end()) return;
   if (older->second.attempt != by.attempt) give_up(turn, std::move(older->second));
   job.committed.erase(older);
-  const auto donor = turn.state.donors.find({by.job, by.step});
-  if (donor != turn.state.donors.end()) donor->second = by;
+  const auto source = turn.state.resume_sources.find({by.job, by.step});
+  if (source != turn.state.resume_sources.end()) source->second = by;
 }
 
 void commit(Turn& turn, LiveJob& job, Checkpoint checkpoint) {
@@ -143,7 +143,7 @@ void take_artifact(Turn& turn, const ArtifactStored& file) {
   }
 }
 
-std::optional<std::pair<JobId, std::int64_t>> donor_of(const JobSpec& spec) {
+std::optional<std::pair<JobId, std::int64_t>> resume_source_of(const JobSpec& spec) {
   const std::string& from = spec.checkpoint.resume_from;
   const std::size_t slash = from.rfind('/');
   if (slash == std::string::npos) return std::nullopt;
@@ -158,21 +158,22 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
   for (auto it = job.committed.rbegin(); it != job.committed.rend(); ++it) {
     if (it->second.attempt < job.row.attempt) return it->second;
   }
-  const auto named = donor_of(job.row.spec);
-  const auto donor = named ? state.donors.find(*named) : state.donors.end();
-  if (donor == state.donors.end()) return std::nullopt;
-  return donor->second;
+  const auto named = resume_source_of(job.row.spec);
+  const auto source = named ? state.resume_sources.find(*named) : state.resume_sources.end();
+  if (source == state.resume_sources.end()) return std::nullopt;
+  return source->second;
 }
 
-Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& donor) {
-  return invalid("job " + donor.first.text + " has no committed checkpoint of step " +
-                 std::to_string(donor.second));
+Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& source) {
+  return invalid("job " + source.first.text + " has no committed checkpoint of step " +
+                 std::to_string(source.second));
 }
 
-void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor) {
-  const bool is_named = std::ranges::any_of(
-      state.jobs, [&donor](const auto& entry) { return donor_of(entry.second.row.spec) == donor; });
-  if (!is_named) state.donors.erase(donor);
+void release_resume_source(State& state, const std::pair<JobId, std::int64_t>& source) {
+  const bool is_named = std::ranges::any_of(state.jobs, [&source](const auto& entry) {
+    return resume_source_of(entry.second.row.spec) == source;
+  });
+  if (!is_named) state.resume_sources.erase(source);
 }
 
 bool has_final_checkpoint(const LiveJob& job) {

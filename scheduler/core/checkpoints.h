@@ -17,13 +17,13 @@ void take_artifact(Turn& turn, const ArtifactStored& file);
 std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob& job);
 
 // "<job>/<step>" of resume_from; nothing for "latest" and "none".
-std::optional<std::pair<JobId, std::int64_t>> donor_of(const JobSpec& spec);
+std::optional<std::pair<JobId, std::int64_t>> resume_source_of(const JobSpec& spec);
 
 // Why a spec is refused that names one that is not there.
-Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& donor);
+Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& source);
 
 // Kept no longer, unless a live job still names it.
-void release_donor(State& state, const std::pair<JobId, std::int64_t>& donor);
+void release_resume_source(State& state, const std::pair<JobId, std::int64_t>& source);
 
 // The current attempt has committed what it had at its end.
 bool has_final_checkpoint(const LiveJob& job);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/checkpoints.h"
-#include "scheduler/core/explain_state.h"
+#include "scheduler/core/explainer.h"
 #include "scheduler/core/gangs.h"
 #include "scheduler/core/invariants.h"
 #include "scheduler/core/lifecycle.h"

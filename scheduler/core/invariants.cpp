@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/core/brief.h"
+#include "scheduler/core/assignment_size.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -16,7 +16,7 @@ class Beliefs {
     for (const auto& [id, job] : state_.jobs) about_job(job);
     for (const auto& [id, agent] : state_.agents) about_agent(agent);
     const bool nothing_waits =
-        state_.queue.size() == 0 && state_.deadlines.empty() && state_.donors.empty();
+        state_.queue.size() == 0 && state_.deadlines.empty() && state_.resume_sources.empty();
     believe(!state_.jobs.empty() || nothing_waits, "something is kept of jobs that are gone");
     return std::move(broken_);
   }
@@ -72,17 +72,17 @@ class Beliefs {
     std::size_t slot_count = agent.free_gpus.size();
     std::set<int> ports;
     std::size_t port_count = 0;
-    std::map<JobId, std::int64_t> briefs;
+    std::map<JobId, std::int64_t> bytes_by_job;
     for (const TaskKey& key : agent.tasks) {
       const auto job = state_.jobs.find(key.job);
       const LiveTask* const task = job == state_.jobs.end() ? nullptr : job->second.find(key);
       believe(task != nullptr, name + " has a task that no job has");
       if (task == nullptr) continue;
       used = used + task->row.resources;
-      briefs[key.job] = brief_bytes(job->second.row.spec);
+      bytes_by_job[key.job] = assignment_bytes(job->second.row.spec);
       slots.insert(task->row.gpus.begin(), task->row.gpus.end());
       slot_count += task->row.gpus.size();
-      for (const int port : {task->row.port, task->row.stream_port}) {
+      for (const int port : {task->row.port, task->row.rows_port}) {
         if (port != 0) ports.insert(port), ++port_count;
       }
     }
@@ -93,9 +93,9 @@ class Beliefs {
             name + " has not as many gpu slots as it says");
     believe(ports.size() == port_count && ports == agent.taken_ports,
             name + " has a port with two owners or none");
-    std::int64_t brief_bytes_used = 0;
-    for (const auto& [id, bytes] : briefs) brief_bytes_used += bytes;
-    believe(brief_bytes_used == agent.brief_bytes && brief_bytes_used <= briefs_bytes_max,
+    std::int64_t bytes = 0;
+    for (const auto& [id, of_job] : bytes_by_job) bytes += of_job;
+    believe(bytes == agent.assignment_bytes && bytes <= assigned_jobs_bytes_max,
             name + " has an assignment that is larger than is known, or than may be");
   }
 

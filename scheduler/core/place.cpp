@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "scheduler/core/brief.h"
+#include "scheduler/core/assignment_size.h"
 #include "schemas/types/env_names.h"
 #include "schemas/types/task_context.h"
 
@@ -136,9 +136,9 @@ namespace {
 std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> hosts) {
   std::vector<TaskGroup> groups = gang_of(spec);
   std::vector<Candidate> candidates;
-  const std::int64_t brief = brief_bytes(spec);
+  const std::int64_t needed = assignment_bytes(spec);
   for (const Host& host : hosts) {
-    if (!admits(host, spec) || host.brief_bytes < brief) continue;
+    if (!admits(host, spec) || host.assignment_bytes < needed) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
     if (std::ranges::any_of(groups, holds_one))
       candidates.push_back({&host, host.free, host.ports});

@@ -32,7 +32,8 @@ struct Host {
   Resources free;
   std::int64_t ports = 0;  // free ones
   const std::map<std::string, std::string>* labels = nullptr;
-  std::int64_t brief_bytes = briefs_bytes_max;  // for more jobs in its assignment (brief.h)
+  std::int64_t assignment_bytes =
+      assigned_jobs_bytes_max;  // for more jobs in its assignment (assignment_size.h)
   const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow; as `labels`
 };
 

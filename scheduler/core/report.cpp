@@ -1,6 +1,5 @@
 #include "scheduler/core/report.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -146,11 +145,6 @@ Status room_for(const State& state, const AgentId& agent) {
       "the server knows " + std::to_string(state.agents.size()) +
       " agents already, as many as it may (--agents-max): delete those that are down "
       "and gone for good");
-}
-
-bool shows_no_process(const AgentReport& report) {
-  return std::ranges::all_of(report.tasks,
-                             [](const TaskReport& task) { return is_terminal(task.state); });
 }
 
 }  // namespace

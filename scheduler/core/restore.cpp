@@ -40,13 +40,13 @@ void restore_checkpoints(State& state, std::vector<Checkpoint> checkpoints) {
     LiveJob* const job = state.job(checkpoint.job);
     const bool committed = checkpoint.state == CheckpointState::committed;
     const std::int64_t step = checkpoint.step;
-    if (committed) state.donors.insert_or_assign({checkpoint.job, step}, checkpoint);
+    if (committed) state.resume_sources.insert_or_assign({checkpoint.job, step}, checkpoint);
     if (job == nullptr) continue;
     auto& of_job = committed ? job->committed : job->pending;
     of_job.insert_or_assign(step, std::move(checkpoint));
   }
-  const auto found = state.donors;
-  for (const auto& [donor, checkpoint] : found) release_donor(state, donor);
+  const auto found = state.resume_sources;
+  for (const auto& [source, checkpoint] : found) release_resume_source(state, source);
 }
 
 void wake_waiting(Turn& turn, LiveJob& job) {

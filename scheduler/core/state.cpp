@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "scheduler/core/brief.h"
+#include "scheduler/core/assignment_size.h"
 #include "schemas/base/check.h"
 #include "schemas/types/task_context.h"
 
@@ -58,7 +58,7 @@ bool has_task_of(const LiveAgent& agent, const JobId& job) {
 
 // What is said of a job is said once for all its tasks.
 void add_task(LiveAgent& agent, const JobSpec& spec, const TaskKey& task) {
-  if (!has_task_of(agent, task.job)) agent.brief_bytes += brief_bytes(spec);
+  if (!has_task_of(agent, task.job)) agent.assignment_bytes += assignment_bytes(spec);
   agent.tasks.insert(task);
 }
 
@@ -93,15 +93,15 @@ Host host_of(const LiveAgent& agent, Room room) {
   const HostInfo& info = agent.record.host;
   const std::int64_t ports = port_count(info);
   if (room == Room::when_empty) {
-    return {agent.record.id, info.capacity,    ports,
-            &info.labels,    briefs_bytes_max, &info.allowed_env};
+    return {agent.record.id, info.capacity,           ports,
+            &info.labels,    assigned_jobs_bytes_max, &info.allowed_env};
   }
   const auto taken = static_cast<std::int64_t>(agent.taken_ports.size());
   return {agent.record.id,
           agent.free,
           ports - taken,
           &info.labels,
-          briefs_bytes_max - agent.brief_bytes,
+          assigned_jobs_bytes_max - agent.assignment_bytes,
           &info.allowed_env};
 }
 
@@ -115,7 +115,7 @@ void clear_slots(LiveAgent& agent) {
   agent.free = agent.record.host.capacity;
   agent.free_gpus = slots_of(agent.record.host);
   agent.taken_ports.clear();
-  agent.brief_bytes = 0;
+  agent.assignment_bytes = 0;
   agent.tasks.clear();
 }
 
@@ -128,14 +128,14 @@ void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now) 
   }
   agent.free = agent.free - task.resources;
   task.port = take_port(agent, now);
-  if (listens(spec, task.key.role)) task.stream_port = take_port(agent, now);
+  if (listens(spec, task.key.role)) task.rows_port = take_port(agent, now);
   add_task(agent, spec, task.key);
 }
 
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   for (const int slot : task.gpus) agent.free_gpus.erase(slot);
   agent.free = agent.free - task.resources;
-  for (const int port : {task.port, task.stream_port}) {
+  for (const int port : {task.port, task.rows_port}) {
     if (port != 0) agent.taken_ports.insert(port);
     agent.next_port = std::max(agent.next_port, port + 1);
   }
@@ -144,14 +144,14 @@ void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task
 
 void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task) {
   agent.tasks.erase(task.key);
-  if (!has_task_of(agent, task.key.job)) agent.brief_bytes -= brief_bytes(spec);
+  if (!has_task_of(agent, task.key.job)) agent.assignment_bytes -= assignment_bytes(spec);
   agent.free_gpus.insert(task.gpus.begin(), task.gpus.end());
   agent.free = agent.free + task.resources;
-  for (const int port : {task.port, task.stream_port}) agent.taken_ports.erase(port);
+  for (const int port : {task.port, task.rows_port}) agent.taken_ports.erase(port);
 }
 
 void shun_ports(LiveAgent& agent, const TaskAttempt& task, Time now) {
-  for (const int port : {task.port, task.stream_port}) {
+  for (const int port : {task.port, task.rows_port}) {
     if (port != 0) agent.shunned_ports[port] = now + port_shunned_for;
   }
 }

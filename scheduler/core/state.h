@@ -46,7 +46,7 @@ struct LiveAgent {
   Resources free;
   std::set<int> free_gpus;  // slot numbers
   std::set<int> taken_ports;
-  std::int64_t brief_bytes = 0;       // of the jobs of `tasks`
+  std::int64_t assignment_bytes = 0;  // of the jobs of `tasks`
   int next_port = 0;                  // where the search for a free port goes on
   std::map<int, Time> shunned_ports;  // another program held them; until then
   std::set<TaskKey> tasks;            // that are not gone
@@ -62,7 +62,7 @@ struct State {
   std::map<JobId, LiveJob> jobs;
   std::map<AgentId, LiveAgent> agents;
   std::map<std::pair<JobId, std::int64_t>, Checkpoint>
-      donors;  // named by resume_from, of other jobs
+      resume_sources;  // named by resume_from, of other jobs
   Queue queue;
   Deadlines deadlines;
   bool place_now = false;  // something changed that may let a gang in

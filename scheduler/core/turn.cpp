@@ -57,11 +57,11 @@ void Turn::forget_terminal_jobs() {
   for (const JobId& id : jobs_) {
     const LiveJob& job = state.jobs.at(id);
     if (!is_terminal(job.row.state)) continue;
-    const auto donor = donor_of(job.row.spec);
+    const auto source = resume_source_of(job.row.spec);
     state.queue.erase(job.row);
     state.deadlines.disarm_all(id);
     state.jobs.erase(id);
-    if (donor) release_donor(state, *donor);
+    if (source) release_resume_source(state, *source);
   }
 }
 

@@ -13,19 +13,19 @@ namespace trainyard::scheduler {
 namespace {
 
 // The checkpoint that the spec names, kept from now on; nothing when it names none.
-Status keep_donor(Turn& turn, const Submit& event) {
-  const auto named = donor_of(event.job.spec);
+Status keep_resume_source(Turn& turn, const Submit& event) {
+  const auto named = resume_source_of(event.job.spec);
   if (!named) return ok();
   const auto& [id, step] = *named;
-  const LiveJob* const donor = turn.state.job(id);
-  if (donor != nullptr && donor->committed.contains(step)) {
-    turn.state.donors.insert_or_assign(*named, donor->committed.at(step));
+  const LiveJob* const source = turn.state.job(id);
+  if (source != nullptr && source->committed.contains(step)) {
+    turn.state.resume_sources.insert_or_assign(*named, source->committed.at(step));
     return ok();
   }
   const auto& given = event.resume_from;
   if (given && given->job == id && given->step == step &&
       given->state == CheckpointState::committed) {
-    turn.state.donors.insert_or_assign(*named, *given);
+    turn.state.resume_sources.insert_or_assign(*named, *given);
     return ok();
   }
   return no_such_checkpoint(*named);
@@ -70,7 +70,7 @@ Outcome submit(Turn& turn, const Submit& event) {
   const auto known = empty_hosts(turn.state, Agents::known);
   const auto words = obstacles_in_words(event.job.spec, known, Asked::known);
   if (!words.empty()) return invalid(words);
-  TRY(keep_donor(turn, event));
+  TRY(keep_resume_source(turn, event));
   LiveJob& job = turn.state.jobs[event.job.id];
   job.row = event.job;
   turn.note(job, {.kind = "transition", .message = "queued: submitted", .state = JobState::queued});
@@ -92,8 +92,8 @@ Outcome act(Turn& turn, const ActOnJob& event) {
 Outcome remove(Turn& turn, const DeleteJob& event) {
   if (const LiveJob* const job = turn.state.job(event.job)) return refusal(*job, "deleted");
   for (const auto& [id, job] : turn.state.jobs) {
-    const auto donor = donor_of(job.row.spec);
-    if (donor && donor->first == event.job) {
+    const auto source = resume_source_of(job.row.spec);
+    if (source && source->first == event.job) {
       return conflict("job " + event.job.text + " cannot be deleted: job " + id.text +
                       " is to resume from its checkpoint");
     }

@@ -34,19 +34,20 @@ using CallbackService = proto::AgentLink::WithRawCallbackMethod_Converge<
 // which wait for a disk and a peer in turn, on threads of their own.
 class Service final : public CallbackService {
  public:
-  Service(const AgentHandlers& handlers, IdleWatch& watch) : handlers_(handlers), watch_(watch) {}
+  Service(const AgentCallbacks& callbacks, IdleWatch& watch)
+      : callbacks_(callbacks), watch_(watch) {}
 
   ConnectedAgents& agents() { return agents_; }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Converge(
       grpc::CallbackServerContext* context) override {
-    return AgentStream::start(*context, agents_, watch_, handlers_.report);
+    return AgentStream::start(*context, agents_, watch_, callbacks_.report);
   }
 
   grpc::Status PutArtifact(grpc::ServerContext* context,
                            grpc::ServerReader<proto::ArtifactPiece>* pieces,
                            proto::ArtifactStatus* status) override {
-    const Admission admission = admit_call(*context, handlers_);
+    const Admission admission = admit_call(*context, callbacks_);
     if (!admission.refusal.ok()) return admission.refusal;
     const Status put = put_artifact({admission.task, *context}, *pieces, *status);
     return put ? grpc::Status::OK : to_grpc(put.error());
@@ -67,7 +68,7 @@ class Service final : public CallbackService {
     watched.reset();
     TRY_ASSIGN(ArtifactFile file, from_proto(piece.file()));
     TRY_ASSIGN(const Upload upload,
-               handlers_.begin_upload(
+               callbacks_.begin_upload(
                    {.task = put.task, .file = std::move(file), .offset = piece.offset()}));
     watched.emplace(watch_, put.context);
     do {
@@ -81,7 +82,7 @@ class Service final : public CallbackService {
     return ok();
   }
 
-  const AgentHandlers& handlers_;
+  const AgentCallbacks& callbacks_;
   IdleWatch& watch_;
   ConnectedAgents agents_;
 };
@@ -105,13 +106,13 @@ void set_channel_options(grpc::ServerBuilder& builder) {
 }  // namespace
 
 struct AgentServer::Parts {
-  Parts(AgentHandlers given, Millis idle_limit)
-      : handlers(std::move(given)),
+  Parts(AgentCallbacks given, Millis idle_limit)
+      : callbacks(std::move(given)),
         watch(idle_limit),
-        service(handlers, watch),
-        task_calls(handlers, watch) {}
+        service(callbacks, watch),
+        task_calls(callbacks, watch) {}
 
-  const AgentHandlers handlers;
+  const AgentCallbacks callbacks;
   IdleWatch watch;
   Service service;
   TaskCalls task_calls;
@@ -124,13 +125,13 @@ AgentServer::AgentServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 AgentServer::~AgentServer() { stop(); }
 
 Result<std::unique_ptr<AgentServer>> AgentServer::listen(const AgentServerOptions& options,
-                                                         AgentHandlers handlers) {
+                                                         AgentCallbacks callbacks) {
   const std::string& address = options.address;
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) {
     return invalid("agent address \"" + address + "\" is not of the form host:port");
   }
-  auto parts = std::make_unique<Parts>(std::move(handlers), options.idle_limit);
+  auto parts = std::make_unique<Parts>(std::move(callbacks), options.idle_limit);
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);

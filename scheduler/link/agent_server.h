@@ -61,7 +61,7 @@ struct ArrivedReport {
 // Called on gRPC's threads, several at once. None but begin_upload, and what it gives, may block
 // for long. Of a task only where its token is right and it was admitted, both asked before a
 // message is read.
-struct AgentHandlers {
+struct AgentCallbacks {
   std::function<void(ArrivedReport)> report;
   std::function<bool(const TaskKey&, const std::string& token)> is_token_of;
   std::function<Status(const TaskKey&)> admit;
@@ -80,7 +80,7 @@ class AgentServer {
  public:
   // `unavailable` where it cannot listen.
   static Result<std::unique_ptr<AgentServer>> listen(const AgentServerOptions& options,
-                                                     AgentHandlers handlers);
+                                                     AgentCallbacks callbacks);
   ~AgentServer();  // stop()
 
   [[nodiscard]] std::string address() const;  // with the port that was taken

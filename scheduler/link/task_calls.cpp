@@ -34,9 +34,9 @@ grpc::ByteBuffer bytes_of(const Message& message) {
 // One call: a message in, one or, of a file, many out. Lives until gRPC is done with it.
 class TaskCall : public grpc::ServerGenericBidiReactor {
  public:
-  TaskCall(grpc::GenericCallbackServerContext& context, const AgentHandlers& handlers,
+  TaskCall(grpc::GenericCallbackServerContext& context, const AgentCallbacks& callbacks,
            IdleWatch& watch)
-      : handlers_(handlers), watched_(watch, context) {}
+      : callbacks_(callbacks), watched_(watch, context) {}
 
   void begin(TaskKey task) {
     task_ = std::move(task);
@@ -68,7 +68,7 @@ class TaskCall : public grpc::ServerGenericBidiReactor {
     return ok();
   }
 
-  const AgentHandlers& handlers_;
+  const AgentCallbacks& callbacks_;
   TaskKey task_;
   grpc::ByteBuffer reply_;
 
@@ -84,7 +84,7 @@ class AppendLogCall final : public TaskCall {
     TRY_ASSIGN(const auto piece, parsed<proto::LogPiece>(request));
     TRY_ASSIGN(
         const std::int64_t end,
-        handlers_.append_log({.task = task_, .offset = piece.offset(), .data = piece.data()}));
+        callbacks_.append_log({.task = task_, .offset = piece.offset(), .data = piece.data()}));
     proto::LogStored stored;
     stored.set_end(end);
     return answer(stored);
@@ -99,7 +99,7 @@ class FindArtifactCall final : public TaskCall {
     if (query.job() != task_.job.text) {
       return invalid("job: " + to_string(task_) + " may not ask for files of " + query.job());
     }
-    TRY_ASSIGN(const ArtifactProgress found, handlers_.find_artifact(task_.job, query.sha256()));
+    TRY_ASSIGN(const ArtifactProgress found, callbacks_.find_artifact(task_.job, query.sha256()));
     proto::ArtifactStatus status;
     status.set_bytes(found.bytes);
     status.set_complete(found.complete);
@@ -113,7 +113,7 @@ class GetArtifactCall final : public TaskCall {
   Status take(grpc::ByteBuffer& request) override {
     TRY_ASSIGN(const auto query, parsed<proto::ArtifactQuery>(request));
     if (query.offset() < 0) return invalid("offset must be 0 or more");
-    TRY_ASSIGN(read_, handlers_.open_artifact({task_, JobId{query.job()}, query.sha256()}));
+    TRY_ASSIGN(read_, callbacks_.open_artifact({task_, JobId{query.job()}, query.sha256()}));
     offset_ = query.offset();
     go_on(true);
     return ok();
@@ -147,12 +147,12 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
 
 }  // namespace
 
-Admission admit_call(const grpc::ServerContextBase& call, const AgentHandlers& handlers) {
+Admission admit_call(const grpc::ServerContextBase& call, const AgentCallbacks& callbacks) {
   auto caller = read_call_token(call);
-  if (!caller || !handlers.is_token_of(caller->task, caller->token)) {
+  if (!caller || !callbacks.is_token_of(caller->task, caller->token)) {
     return {{}, unauthenticated("the call does not carry the token of the task that it is for")};
   }
-  const Status admitted = handlers.admit(caller->task);
+  const Status admitted = callbacks.admit(caller->task);
   if (!admitted) return {{}, to_grpc(admitted.error())};
   return {std::move(caller->task), grpc::Status::OK};
 }
@@ -167,12 +167,12 @@ grpc::ServerGenericBidiReactor* TaskCalls::CreateReactor(
   if (!is_known) {
     return new RefusedCall({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
   }
-  Admission admission = admit_call(*context, handlers_);
+  Admission admission = admit_call(*context, callbacks_);
   if (!admission.refusal.ok()) return new RefusedCall(admission.refusal);
   TaskCall* call = nullptr;
-  if (method == "AppendLog") call = new AppendLogCall(*context, handlers_, watch_);
-  if (method == "FindArtifact") call = new FindArtifactCall(*context, handlers_, watch_);
-  if (method == "GetArtifact") call = new GetArtifactCall(*context, handlers_, watch_);
+  if (method == "AppendLog") call = new AppendLogCall(*context, callbacks_, watch_);
+  if (method == "FindArtifact") call = new FindArtifactCall(*context, callbacks_, watch_);
+  if (method == "GetArtifact") call = new GetArtifactCall(*context, callbacks_, watch_);
   call->begin(std::move(admission.task));
   return call;
 }

@@ -14,18 +14,19 @@ struct Admission {
   TaskKey task;
   grpc::Status refusal;  // OK: admitted
 };
-Admission admit_call(const grpc::ServerContextBase& call, const AgentHandlers& handlers);
+Admission admit_call(const grpc::ServerContextBase& call, const AgentCallbacks& callbacks);
 
 class TaskCalls final : public grpc::CallbackGenericService {
  public:
   // Both outlive the server that this belongs to.
-  TaskCalls(const AgentHandlers& handlers, IdleWatch& watch) : handlers_(handlers), watch_(watch) {}
+  TaskCalls(const AgentCallbacks& callbacks, IdleWatch& watch)
+      : callbacks_(callbacks), watch_(watch) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override;
 
  private:
-  const AgentHandlers& handlers_;
+  const AgentCallbacks& callbacks_;
   IdleWatch& watch_;
 };
 

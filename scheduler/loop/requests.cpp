@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include "scheduler/loop/donation.h"
-#include "scheduler/loop/mint.h"
+#include "scheduler/loop/new_ids.h"
+#include "scheduler/loop/resume_source.h"
 #include "schemas/base/clock.h"
 #include "schemas/files/sha256.h"
 #include "schemas/wire/job_spec_json.h"
@@ -43,7 +43,7 @@ std::optional<Job> saved_job(std::span<const Change> changes, const JobId& id) {
 Job make_job(Loop& loop, const NewJob& wanted) {
   const WallTime now = read_clocks().wall;
   Job job;
-  job.id = mint_job_id();
+  job.id = new_job_id();
   job.sequence = loop.take_sequence();
   job.spec = wanted.spec;
   job.spec_json = wanted.spec_json;
@@ -79,19 +79,19 @@ Result<const Cluster*> core_of(const Loop& loop) {
   return loop.core();
 }
 
-Result<Donation> donation_of(Loop& loop, JobSpec& spec) {
-  if (spec.checkpoint.resume_from.find('/') == std::string::npos) return Donation{};
+Result<ResumeSource> wanted_source(Loop& loop, JobSpec& spec) {
+  if (spec.checkpoint.resume_from.find('/') == std::string::npos) return ResumeSource{};
   loop.commit();  // it may be among what is not saved yet
-  return find_donation(loop.store(), spec);
+  return find_resume_source(loop.store(), spec);
 }
 
 // What submit() would refuse has faults, and all of them.
 Result<Planned> plan_of(Loop& loop, JobSpec spec) {
   TRY_ASSIGN(const Cluster* core, core_of(loop));
-  TRY_ASSIGN(Donation donation, donation_of(loop, spec));
+  TRY_ASSIGN(ResumeSource source, wanted_source(loop, spec));
   Planned planned{core->plan(spec), std::move(spec)};
   auto& faults = planned.plan.faults;
-  faults.insert(faults.end(), donation.faults.begin(), donation.faults.end());
+  faults.insert(faults.end(), source.faults.begin(), source.faults.end());
   return planned;
 }
 
@@ -130,13 +130,13 @@ Result<AgentView> view_of(const Loop& loop, const AgentId& id) {
 
 void submit(Loop& loop, NewJob wanted, Done<Submitted> done) {
   if (answer_replay(loop, wanted, done)) return;
-  auto donation = donation_of(loop, wanted.spec);
-  if (!donation) return refuse(loop, std::move(done), donation.error());
-  if (!donation->faults.empty()) {
-    return answer_faults(loop, wanted.spec, std::move(donation->faults), std::move(done));
+  auto source = wanted_source(loop, wanted.spec);
+  if (!source) return refuse(loop, std::move(done), source.error());
+  if (!source->faults.empty()) {
+    return answer_faults(loop, wanted.spec, std::move(source->faults), std::move(done));
   }
-  if (donation->checkpoint) wanted.spec_json = to_json(wanted.spec);  // it names a step now
-  const Submit event{.job = make_job(loop, wanted), .resume_from = donation->checkpoint};
+  if (source->checkpoint) wanted.spec_json = to_json(wanted.spec);  // it names a step now
+  const Submit event{.job = make_job(loop, wanted), .resume_from = source->checkpoint};
   const JobId id = event.job.id;
   const Loop::Stepped stepped = loop.step(event);
   if (!stepped.outcome && stepped.outcome.error().code == Code::invalid) {

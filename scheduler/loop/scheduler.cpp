@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "scheduler/link/agent_server.h"
-#include "scheduler/loop/agent_desk.h"
+#include "scheduler/loop/agent_handlers.h"
 #include "scheduler/loop/counters.h"
 #include "scheduler/loop/loop.h"
 #include "scheduler/loop/requests.h"
@@ -46,7 +46,7 @@ struct Scheduler::Parts {
         sweeper(std::move(sweep), file_grace(options.limits),
                 [this](const JobId& job) { thin_metrics(*this, job); }),
         loop(std::move(store), artifacts, options, counters),
-        desk(loop, rights, artifacts, logs, options.registrations) {}
+        handlers(loop, rights, artifacts, logs, options.registrations) {}
 
   StateFolder folder;
   Artifacts artifacts;
@@ -56,7 +56,7 @@ struct Scheduler::Parts {
   TaskRights rights;
   Sweeper sweeper;
   Loop loop;
-  AgentDesk desk;
+  AgentHandlers handlers;
   std::unique_ptr<AgentServer> link;
   std::string agent_address;
   std::thread thread;
@@ -111,7 +111,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
                       .announce = [&p](const JobId& job) { p.feed.announce(job); },
                       .files_unused = [&p](const JobId& job) { p.sweeper.request(job); },
                       .removed = [&p](const JobId& job) { p.sweeper.remove(job); }}));
-  TRY_ASSIGN(p.link, AgentServer::listen({.address = options.agent_address}, p.desk.handlers()));
+  TRY_ASSIGN(p.link,
+             AgentServer::listen({.address = options.agent_address}, p.handlers.callbacks()));
   p.agent_address = p.link->address();
   p.sweeper.start();
   p.thread = std::thread([&p] { p.loop.run(); });

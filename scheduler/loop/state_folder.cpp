@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "scheduler/loop/mint.h"
+#include "scheduler/loop/new_ids.h"
 #include "scheduler/store/belonging.h"
 #include "schemas/base/log.h"
 #include "schemas/files/folder.h"
@@ -82,7 +82,7 @@ Result<std::string> StateFolder::match_database(ForeignDatabase foreign) {
     if (foreign == ForeignDatabase::refused) return refusal(*this, jobs.size(), found.exists);
     log_warning("state_adopted", {{"database", database()}, {"jobs", std::ssize(jobs)}});
   }
-  const std::string fresh = mint_folder_id();
+  const std::string fresh = new_folder_id();
   TRY(write_file_durably(id_file(), fresh + "\n"));
   return fresh;
 }

@@ -30,7 +30,7 @@ TaskAttempt read_task(Query& query, const JobId& job) {
   task.reason = reason_from(query.text());
   task.message = query.text();
   task.routes = query.text();
-  task.stream_port = query.small_integer();
+  task.rows_port = query.small_integer();
   task.events_end = query.integer();
   task.assigned_at = query.time();
   task.started_at = query.time();
@@ -44,12 +44,12 @@ Status save_task(Db& db, const TaskAttempt& task) {
   return db.run(
       "INSERT OR REPLACE INTO tasks (job, attempt, role, task_index, agent, host, port, cpus, "
       "memory_mb, gpu_count, gpu_slots, state, agent_silent, pid, exit_code, exit_signal, reason, "
-      "message, routes, stream_port, events_end, assigned_at, started_at, finished_at) "
+      "message, routes, rows_port, events_end, assigned_at, started_at, finished_at) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       task.key.job.text, task.key.attempt, name_of(task.key.role), task.key.index, task.agent.text,
       task.host, task.port, task.resources.cpus, task.resources.memory_mb, task.resources.gpus,
       to_row_json(task.gpus), name_of(task.state), int{task.agent_silent}, task.pid, task.exit.code,
-      task.exit.signal, name_of(task.reason), task.message, task.routes, task.stream_port,
+      task.exit.signal, name_of(task.reason), task.message, task.routes, task.rows_port,
       task.events_end, task.assigned_at, task.started_at, task.finished_at);
 }
 
@@ -60,7 +60,7 @@ Result<std::vector<TaskAttempt>> read_tasks(Db& db, const JobId& job,
   Query query = db.query(
       "SELECT attempt, role, task_index, agent, host, port, cpus, memory_mb, gpu_count, gpu_slots, "
       "state, agent_silent, pid, exit_code, exit_signal, reason, message, routes, "
-      "stream_port, events_end, assigned_at, "
+      "rows_port, events_end, assigned_at, "
       "started_at, finished_at "
       "FROM tasks WHERE job = ?1 AND attempt BETWEEN ?2 AND ?3 "
       "AND (attempt, role, task_index) > (?4, ?5, ?6) "

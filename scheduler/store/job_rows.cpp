@@ -1,5 +1,6 @@
 #include "scheduler/store/job_rows.h"
 
+#include <array>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -13,28 +14,118 @@ namespace {
 constexpr std::size_t specs_max = 1024;
 constexpr std::size_t specs_json_bytes_max = 4 << 20;  // each reader has a cache
 
-constexpr std::string_view upsert_job =
-    "INSERT INTO jobs (sequence, id, token_seed, version, name, spec_json, spec_hash, state, goal, "
-    "reason, message, attempt, restarts_user, restarts_infra, step, max_steps, metrics, "
-    "reported_at, "
-    "first_failure, latest_checkpoint, transitions, created_at, started_at, finished_at, "
-    "queued_at, "
-    "not_before) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state, "
-    "goal = excluded.goal, reason = excluded.reason, message = excluded.message, "
-    "attempt = excluded.attempt, restarts_user = excluded.restarts_user, "
-    "restarts_infra = excluded.restarts_infra, step = excluded.step, max_steps = "
-    "excluded.max_steps, "
-    "metrics = excluded.metrics, reported_at = excluded.reported_at, "
-    "first_failure = excluded.first_failure, latest_checkpoint = excluded.latest_checkpoint, "
-    "transitions = excluded.transitions, started_at = excluded.started_at, "
-    "finished_at = excluded.finished_at, queued_at = excluded.queued_at, "
-    "not_before = excluded.not_before";
-
 std::optional<std::string> failure_text(const Job& job) {
   if (!job.first_failure) return std::nullopt;
   return to_row_json(*job.first_failure);
+}
+
+void read_failure(Query& from, Job& job) {
+  const std::optional<std::string> text = from.optional_text();
+  if (!text) return;
+  auto failure = from_row_json<FirstFailure>(*text);
+  if (!failure) return from.fail(failure.error());
+  job.first_failure = *std::move(failure);
+}
+
+// A column of `jobs`: how it is written, and read back. What never changes is written once; the
+// name is there to be searched, and is read as part of the spec.
+struct Column {
+  enum class Change { never, any_time } change;
+  std::string_view name;
+  void (*write)(Query& to, const Job& job);
+  void (*read)(Query& from, Job& job);
+};
+
+constexpr Column::Change never = Column::Change::never;
+constexpr Column::Change any_time = Column::Change::any_time;
+
+constexpr std::array columns{
+    Column{
+        never, "sequence",
+        [](Query& to, const Job& job) { to.bind(static_cast<std::int64_t>(job.sequence)); },
+        [](Query& from, Job& job) { job.sequence = static_cast<std::uint64_t>(from.integer()); }},
+    Column{never, "id", [](Query& to, const Job& job) { to.bind(job.id.text); },
+           [](Query& from, Job& job) { job.id = JobId{from.text()}; }},
+    Column{
+        never, "token_seed",
+        [](Query& to, const Job& job) { to.bind(static_cast<std::int64_t>(job.token_seed)); },
+        [](Query& from, Job& job) { job.token_seed = static_cast<std::uint64_t>(from.integer()); }},
+    Column{any_time, "version", [](Query& to, const Job& job) { to.bind(job.version); },
+           [](Query& from, Job& job) { job.version = from.integer(); }},
+    Column{never, "name", [](Query& to, const Job& job) { to.bind(job.spec.name); }, nullptr},
+    Column{never, "spec_json", [](Query& to, const Job& job) { to.bind(job.spec_json); },
+           [](Query& from, Job& job) { job.spec_json = from.text(); }},
+    Column{never, "spec_hash", [](Query& to, const Job& job) { to.bind(job.spec_hash); },
+           [](Query& from, Job& job) { job.spec_hash = from.text(); }},
+    Column{any_time, "state", [](Query& to, const Job& job) { to.bind(name_of(job.state)); },
+           [](Query& from, Job& job) { job.state = from.name(job_state_from); }},
+    Column{any_time, "goal", [](Query& to, const Job& job) { to.bind(name_of(job.goal)); },
+           [](Query& from, Job& job) { job.goal = from.name(job_state_from); }},
+    Column{any_time, "reason", [](Query& to, const Job& job) { to.bind(name_of(job.reason)); },
+           [](Query& from, Job& job) { job.reason = reason_from(from.text()); }},
+    Column{any_time, "message", [](Query& to, const Job& job) { to.bind(job.message); },
+           [](Query& from, Job& job) { job.message = from.text(); }},
+    Column{any_time, "attempt", [](Query& to, const Job& job) { to.bind(job.attempt); },
+           [](Query& from, Job& job) { job.attempt = from.integer(); }},
+    Column{any_time, "restarts_user", [](Query& to, const Job& job) { to.bind(job.restarts.user); },
+           [](Query& from, Job& job) { job.restarts.user = from.integer(); }},
+    Column{any_time, "restarts_infra",
+           [](Query& to, const Job& job) { to.bind(job.restarts.infra); },
+           [](Query& from, Job& job) { job.restarts.infra = from.integer(); }},
+    Column{any_time, "step", [](Query& to, const Job& job) { to.bind(job.progress.step); },
+           [](Query& from, Job& job) { job.progress.step = from.integer(); }},
+    Column{any_time, "max_steps",
+           [](Query& to, const Job& job) { to.bind(job.progress.max_steps); },
+           [](Query& from, Job& job) { job.progress.max_steps = from.integer(); }},
+    Column{any_time, "metrics",
+           [](Query& to, const Job& job) { to.bind(to_row_json(job.progress.metrics)); },
+           [](Query& from, Job& job) {
+             job.progress.metrics = from.parsed(from_row_json<std::map<std::string, double>>);
+           }},
+    Column{any_time, "reported_at",
+           [](Query& to, const Job& job) { to.bind(job.progress.reported_at); },
+           [](Query& from, Job& job) { job.progress.reported_at = from.time(); }},
+    Column{any_time, "first_failure", [](Query& to, const Job& job) { to.bind(failure_text(job)); },
+           [](Query& from, Job& job) { read_failure(from, job); }},
+    Column{any_time, "latest_checkpoint",
+           [](Query& to, const Job& job) { to.bind(job.latest_checkpoint); },
+           [](Query& from, Job& job) { job.latest_checkpoint = from.optional_integer(); }},
+    Column{any_time, "transitions",
+           [](Query& to, const Job& job) { to.bind(to_row_json(job.transitions)); },
+           [](Query& from, Job& job) {
+             job.transitions = from.parsed(from_row_json<std::vector<Transition>>);
+           }},
+    Column{never, "created_at", [](Query& to, const Job& job) { to.bind(job.created_at); },
+           [](Query& from, Job& job) { job.created_at = from.time(); }},
+    Column{any_time, "started_at", [](Query& to, const Job& job) { to.bind(job.started_at); },
+           [](Query& from, Job& job) { job.started_at = from.time(); }},
+    Column{any_time, "finished_at", [](Query& to, const Job& job) { to.bind(job.finished_at); },
+           [](Query& from, Job& job) { job.finished_at = from.time(); }},
+    Column{any_time, "queued_at", [](Query& to, const Job& job) { to.bind(job.queued_at); },
+           [](Query& from, Job& job) { job.queued_at = from.time(); }},
+    Column{any_time, "not_before", [](Query& to, const Job& job) { to.bind(job.not_before); },
+           [](Query& from, Job& job) { job.not_before = from.time(); }},
+};
+
+// "a, b, c" of the columns for which `text_of` gives a text.
+std::string list_of(std::string (*text_of)(const Column&)) {
+  std::string list;
+  for (const Column& column : columns) {
+    const std::string text = text_of(column);
+    if (!text.empty()) list += (list.empty() ? "" : ", ") + text;
+  }
+  return list;
+}
+
+std::string upsert_sql() {
+  const auto name = [](const Column& column) { return std::string(column.name); };
+  const auto place = [](const Column&) { return std::string("?"); };
+  const auto change = [](const Column& column) {
+    if (column.change == never) return std::string();
+    return std::string(column.name) + " = excluded." + std::string(column.name);
+  };
+  return "INSERT INTO jobs (" + list_of(name) + ") VALUES (" + list_of(place) +
+         ") ON CONFLICT (id) DO UPDATE SET " + list_of(change);
 }
 
 Status save_labels(Db& db, const Job& job) {
@@ -47,32 +138,6 @@ Status save_labels(Db& db, const Job& job) {
 
 Error cannot_be_read(const Job& job, const std::string& why) {
   return internal("job " + job.id.text + " cannot be read back: " + why);
-}
-
-void read_status(Query& query, Job& job) {
-  job.state = query.name(job_state_from);
-  job.goal = query.name(job_state_from);
-  job.reason = reason_from(query.text());
-  job.message = query.text();
-  job.attempt = query.integer();
-  job.restarts.user = query.integer();
-  job.restarts.infra = query.integer();
-  job.progress.step = query.integer();
-  job.progress.max_steps = query.integer();
-  job.progress.metrics = query.parsed(from_row_json<std::map<std::string, double>>);
-  job.progress.reported_at = query.time();
-  if (const std::optional<std::string> text = query.optional_text()) {
-    auto failure = from_row_json<FirstFailure>(*text);
-    if (!failure) return query.fail(failure.error());
-    job.first_failure = *std::move(failure);
-  }
-  job.latest_checkpoint = query.optional_integer();
-  job.transitions = query.parsed(from_row_json<std::vector<Transition>>);
-  job.created_at = query.time();
-  job.started_at = query.time();
-  job.finished_at = query.time();
-  job.queued_at = query.time();
-  job.not_before = query.time();
 }
 
 }  // namespace
@@ -96,13 +161,13 @@ Result<JobSpec> SpecCache::parse(const std::string& spec_hash, std::string_view 
 }
 
 Status save_job(Db& db, const Job& job) {
-  TRY(db.run(upsert_job, static_cast<std::int64_t>(job.sequence), job.id.text,
-             static_cast<std::int64_t>(job.token_seed), job.version, job.spec.name, job.spec_json,
-             job.spec_hash, name_of(job.state), name_of(job.goal), name_of(job.reason), job.message,
-             job.attempt, job.restarts.user, job.restarts.infra, job.progress.step,
-             job.progress.max_steps, to_row_json(job.progress.metrics), job.progress.reported_at,
-             failure_text(job), job.latest_checkpoint, to_row_json(job.transitions), job.created_at,
-             job.started_at, job.finished_at, job.queued_at, job.not_before));
+  static const std::string sql = upsert_sql();
+  {
+    Query query = db.query(sql);
+    for (const Column& column : columns) column.write(query, job);
+    query.next();
+    TRY(query.finish());
+  }
   return save_labels(db, job);
 }
 
@@ -125,21 +190,19 @@ Result<std::optional<IdempotencyKey>> find_key(Db& db, const std::string& key) {
   return found;
 }
 
-const char* const job_columns =
-    " sequence, id, token_seed, version, spec_json, spec_hash, state, goal, reason, message, "
-    "attempt, "
-    "restarts_user, restarts_infra, step, max_steps, metrics, reported_at, first_failure, "
-    "latest_checkpoint, transitions, created_at, started_at, finished_at, queued_at, not_before ";
+const std::string& jobs_sql() {
+  static const std::string sql =
+      "SELECT " +
+      list_of([](const Column& column) { return std::string(column.read ? column.name : ""); }) +
+      " FROM jobs ";
+  return sql;
+}
 
 Result<Job> read_job(Query& query, SpecCache& specs) {
   Job job;
-  job.sequence = static_cast<std::uint64_t>(query.integer());
-  job.id = JobId{query.text()};
-  job.token_seed = static_cast<std::uint64_t>(query.integer());
-  job.version = query.integer();
-  job.spec_json = query.text();
-  job.spec_hash = query.text();
-  read_status(query, job);
+  for (const Column& column : columns) {
+    if (column.read) column.read(query, job);
+  }
   if (const Status status = query.finish(); !status) {
     return cannot_be_read(job, status.error().message);
   }
@@ -150,7 +213,7 @@ Result<Job> read_job(Query& query, SpecCache& specs) {
 }
 
 Result<Job> find_job(Db& db, const JobId& id, SpecCache& specs) {
-  static const std::string sql = std::string("SELECT") + job_columns + "FROM jobs WHERE id = ?";
+  static const std::string sql = jobs_sql() + "WHERE id = ?";
   Query query = db.query(sql, id.text);
   if (query.next()) return read_job(query, specs);
   TRY(query.finish());
@@ -159,9 +222,7 @@ Result<Job> find_job(Db& db, const JobId& id, SpecCache& specs) {
 
 Result<std::vector<Job>> read_unfinished_jobs(Db& db, SpecCache& specs) {
   static const std::string sql =
-      std::string("SELECT") + job_columns +
-      "FROM jobs WHERE state NOT IN ('succeeded', 'failed', 'cancelled') "
-      "ORDER BY sequence";
+      jobs_sql() + "WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY sequence";
   Query query = db.query(sql);
   std::vector<Job> jobs;
   while (query.next()) {

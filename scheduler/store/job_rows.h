@@ -31,8 +31,8 @@ Status remove_job(Db& db, const JobId& id);  // and all that belongs to it
 Status save_key(Db& db, const IdempotencyKey& key);
 Result<std::optional<IdempotencyKey>> find_key(Db& db, const std::string& key);
 
-// The columns of `jobs` that read_job() reads, to follow a SELECT.
-extern const char* const job_columns;
+// "SELECT ... FROM jobs " of what read_job() reads; a WHERE may follow.
+const std::string& jobs_sql();
 Result<Job> read_job(Query& query, SpecCache& specs);
 Result<Job> find_job(Db& db, const JobId& id, SpecCache& specs);          // not_found
 Result<std::vector<Job>> read_unfinished_jobs(Db& db, SpecCache& specs);  // by sequence

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t labels_max = 16;
 
 std::string page_sql(const JobFilter& filter) {
-  std::string sql = std::string("SELECT") + job_columns + "FROM jobs WHERE sequence < ?";
+  std::string sql = jobs_sql() + "WHERE sequence < ?";
   if (filter.state) sql += " AND state = ?";
   if (!filter.name.empty()) sql += " AND name = ?";
   if (!filter.name_contains.empty()) sql += " AND instr(lower(name), lower(?)) > 0";
@@ -158,11 +158,11 @@ Result<std::optional<Checkpoint>> Reader::restored_by(const TaskKey& task) {
   }
   if (given) return given;
   TRY_ASSIGN(const Job row, job(task.job));
-  const auto donor = donor_of(row.spec);
-  if (!donor) return given;
-  TRY_ASSIGN(auto theirs, checkpoints(donor->first));
+  const auto source = resume_source_of(row.spec);
+  if (!source) return given;
+  TRY_ASSIGN(auto theirs, checkpoints(source->first));
   for (Checkpoint& checkpoint : theirs) {
-    if (checkpoint.step == donor->second) given = std::move(checkpoint);
+    if (checkpoint.step == source->second) given = std::move(checkpoint);
   }
   return given;
 }

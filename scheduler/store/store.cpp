@@ -59,9 +59,9 @@ Result<Saved> Store::load() {
     append(saved.checkpoints, std::move(checkpoints));
   }
   for (const Job& job : saved.jobs) {
-    const auto donor = donor_of(job.spec);
-    if (!donor) continue;
-    TRY_ASSIGN(auto checkpoint, committed_checkpoint(donor->first, donor->second));
+    const auto source = resume_source_of(job.spec);
+    if (!source) continue;
+    TRY_ASSIGN(auto checkpoint, committed_checkpoint(source->first, source->second));
     if (checkpoint && std::ranges::count(saved.checkpoints, *checkpoint) == 0) {
       saved.checkpoints.push_back(*std::move(checkpoint));
     }

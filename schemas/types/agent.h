@@ -2,6 +2,7 @@
 // Reports and assignments are whole states, never conversations: a lost one is mended by the next.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,11 +22,11 @@
 namespace trainyard {
 
 // A report and an assignment are one message each, and gRPC refuses those that are larger than
-// this, for good (of a report half of it). So what can grow is bounded: the briefs of the jobs on
-// one host, and the run events and log tails of one report. The rest (what is said of each task) is
-// far smaller.
+// this, for good (of a report half of it). So what can grow is bounded: what is said of the jobs
+// on one host, and the run events and log tails of one report. The rest (what is said of each task)
+// is far smaller.
 inline constexpr int agent_message_bytes_max = 64 << 20;
-inline constexpr std::int64_t briefs_bytes_max = 32 << 20;
+inline constexpr std::int64_t assigned_jobs_bytes_max = 32 << 20;
 inline constexpr std::int64_t report_bytes_max = 8 << 20;
 
 struct GpuInfo {
@@ -83,6 +84,12 @@ struct AgentReport {
       tasks;  // all the agent has, terminal ones until the server no longer wants them
   bool operator==(const AgentReport&) const = default;
 };
+
+// Each task that it shows has ended.
+inline bool shows_no_process(const AgentReport& report) {
+  return std::ranges::all_of(report.tasks,
+                             [](const TaskReport& task) { return is_terminal(task.state); });
+}
 
 // What a task that is there is to do: go on, save a checkpoint and then make no more progress (the
 // chief alone is told so), or end gracefully.

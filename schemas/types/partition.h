@@ -23,7 +23,7 @@ struct HeldVariable {
 struct HeldShare {
   std::string task = {};   // "ps/0"
   std::int64_t bytes = 0;  // of parameters, without the optimizer's state
-  // How the chief reaches it: "shared memory", "unix", "tcp", "grpc"; "" = within its own process.
+  // How the chief reaches it: "shared memory", "unix", "tcp"; "" = within its own process.
   std::string transport = {};
   std::vector<HeldVariable> variables = {};  // the largest, largest first
   std::int64_t variables_left_out = 0;

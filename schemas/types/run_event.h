@@ -39,13 +39,12 @@ struct ArtifactFile {
 };
 
 // A ps has written its shard of the checkpoint of `step`: of its `version`, with so many pushes of
-// each rank in it. From it goes on who is started again alone.
+// each rank in it.
 struct ShardEvent {
   std::int64_t step = 0;
   ArtifactFile file;
   std::int64_t version = 0;
   std::vector<std::int64_t> rank_steps = {};
-  std::int64_t lost_updates = 0;  // that `version` counts and the shard lacks
   bool operator==(const ShardEvent&) const = default;
 };
 

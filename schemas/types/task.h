@@ -48,9 +48,9 @@ struct ExitStatus {
 struct TaskAttempt {
   TaskKey key;
   AgentId agent;
-  std::string host;     // address that peers connect to
-  int port = 0;         // of its address; 0 = has none
-  int stream_port = 0;  // the second of a task that serves parameters; 0 = has none
+  std::string host;   // address that peers connect to
+  int port = 0;       // of its address; 0 = has none
+  int rows_port = 0;  // the second of a task that serves parameters; 0 = has none
   Resources resources;
   std::vector<int> gpus;  // slot numbers on the agent
   TaskState state = TaskState::assigned;

@@ -44,14 +44,14 @@ struct TaskContext {
   std::string spec_hash;
   JobSpec spec;
   ClusterSpec cluster;
-  std::string listen;   // "10.0.0.1:20001": only of a task that listens
-  int stream_port = 0;  // of the same host, for stream sockets; 0 = a free one
-  std::string folder;   // the task's own: events.jsonl and checkpoint files go here
+  std::string listen;  // "10.0.0.1:20001": only of a task that listens
+  int rows_port = 0;   // of the same host, for the rows of an embedding table; 0 = a free one
+  std::string folder;  // the task's own: events.jsonl and checkpoint files go here
   std::optional<RestoreFrom> restore;
   bool keep_files =
       false;  // by hand: no agent deletes old checkpoint files, the chief's retention does
-  // An agent starts a task again that died by itself (see returns_alone): its peers go on without
-  // it, or wait for it.
+  // An agent starts a worker again that died by itself (see returns_alone): the others of its gang
+  // may wait for it.
   bool tasks_return = false;
   DataCacheSpec data_cache;  // of this host
   bool operator==(const TaskContext&) const = default;
@@ -73,35 +73,31 @@ inline bool holds_parameters(const JobSpec& spec, Role role) {
   return role == Role::ps || spec.training.strategy != Strategy::parameter_server;
 }
 
-// Whether tasks of the role serve parameters to others: then they listen, on two ports.
+// Whether tasks of the role serve parameters to others. Then they have two ports, of which the
+// second is listened on only where the model has an embedding table.
 inline bool listens(const JobSpec& spec, Role role) {
   if (role == Role::ps) return true;
   return role != Role::evaluator && spec.training.strategy == Strategy::all_reduce;
 }
 
-// Rows of it are learned in place, and their gradients go ahead of a push.
+// Its rows stay at the ps, which serve them on a port of their own.
 inline bool has_embedding_table(const JobSpec& spec) { return spec.model.name == "wide_and_deep"; }
 
-// Whether a task that died can be started again beside its living gang. With a worker nothing is
-// lost but the batch that it had in hand. A ps of async goes on from its own newest shard: what was
-// pushed since is lost on it, and counted; in sync it would be torn from the others. A chief takes
-// along what it was about to report and to save, a worker whose gradients are sent as one bit what
-// these have not said yet: in sync the step would no longer be exact.
+// Whether a task that died can be started again beside its living gang: a worker of a job with ps,
+// which computes its gradient once more. A chief had also to report and to save. The residual of a
+// onebit push is lost with its worker: without it a sync step would no longer be exact. Parameters
+// are lost with who holds them.
 inline bool returns_alone(const JobSpec& spec, const TaskKey& task) {
-  const bool async = step_mode(spec) == Mode::async;
-  const bool keeps_residuals = spec.training.wire.push == Wire::onebit;
-  if (spec.training.strategy != Strategy::parameter_server) return false;
-  if (task.role == Role::ps) return async && !keeps_residuals && !has_embedding_table(spec);
-  return task.role == Role::worker && !is_chief(spec, task) && (async || !keeps_residuals);
+  const bool loses_residual =
+      spec.training.wire.push == Wire::onebit && step_mode(spec) == Mode::sync;
+  return spec.training.strategy == Strategy::parameter_server && task.role == Role::worker &&
+         !is_chief(spec, task) && !loses_residual && spec.run_policy.max_restarts > 0;
 }
 
-// Whether the gang is to wait for tasks of the role that are gone, the chief never among them.
-inline bool comes_back(const TaskContext& context, Role role) {
-  TaskKey task = context.key;
-  task.role = role;
-  task.index = 1;  // one that is not the chief
-  return context.tasks_return && context.spec.run_policy.max_restarts > 0 &&
-         returns_alone(context.spec, task);
+// Whether workers that are gone, the chief not among them, come back to this gang.
+inline bool workers_come_back(const TaskContext& context) {
+  const TaskKey no_chief{context.key.job, context.key.attempt, Role::worker, 1};
+  return context.tasks_return && returns_alone(context.spec, no_chief);
 }
 
 // Position among all that compute gradients, which is the order of summation: the chief first where

@@ -202,7 +202,7 @@ proto::WantedTask to_proto(const WantedTask& wanted, CommonParts& common) {
   proto::WantedTask message;
   *message.mutable_key() = to_proto(wanted.task.key);
   message.set_listen(wanted.task.listen);
-  message.set_stream_port(wanted.task.stream_port);
+  message.set_rows_port(wanted.task.rows_port);
   message.set_context(common.context_of(wanted.task));
   if (wanted.restore) message.set_restore(common.restore_of(*wanted.restore));
   *message.mutable_resources() = to_proto(wanted.resources);
@@ -235,10 +235,10 @@ Result<WantedTask> wanted_task_from(const proto::WantedTask& message, const Deco
   }
   wanted.task.key = std::move(key);
   wanted.task.listen = message.listen();
-  if (message.stream_port() < 0 || message.stream_port() > 65'535) {
-    return invalid("stream_port must be 0 to 65535");
+  if (message.rows_port() < 0 || message.rows_port() > 65'535) {
+    return invalid("rows_port must be 0 to 65535");
   }
-  wanted.task.stream_port = message.stream_port();
+  wanted.task.rows_port = message.rows_port();
   TRY(check_task_context(wanted.task));
   TRY_ASSIGN(wanted.resources, resources_from(message.resources()));
   wanted.gpus.assign(message.gpus().begin(), message.gpus().end());

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t replicas_max = 1000;
-// All tasks of a job are told of it, and a host of all its jobs at once (briefs_bytes_max).
+// All tasks of a job are told of it, and a host of all its jobs at once (assigned_jobs_bytes_max).
 constexpr std::size_t environment_bytes_max = 64 << 10;
 
 constexpr RoleSpec default_ps{1, {1, 1024, 0}, PlacementPolicy::spread};

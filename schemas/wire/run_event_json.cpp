@@ -56,7 +56,6 @@ ShardEvent read_shard(Fields& fields, Fields more) {
   if (const auto place = fields.find("file")) event.file = read_artifact(*place);
   more.integer("version", event.version, any_step);
   if (const auto place = more.find("rank_steps")) event.rank_steps = read_steps(*place);
-  more.integer("lost_updates", event.lost_updates, any_step);
   return event;
 }
 
@@ -110,8 +109,7 @@ json fields_of(const ShardEvent& event) {
           {"step", event.step},
           {"file", artifact_to_json(event.file)},
           {"version", event.version},
-          {"rank_steps", event.rank_steps},
-          {"lost_updates", event.lost_updates}};
+          {"rank_steps", event.rank_steps}};
 }
 
 json fields_of(const ManifestEvent& event) {

@@ -117,9 +117,9 @@ Result<TaskContext> parse_task_context(std::string_view text) {
   }
   if (const auto part = fields.require("cluster")) context.cluster = read_cluster(*part);
   fields.text("listen", context.listen, printable_rule(0, 300));
-  std::int64_t stream_port = 0;
-  fields.integer("stream_port", stream_port, {0, 65'535});
-  context.stream_port = static_cast<int>(stream_port);
+  std::int64_t rows_port = 0;
+  fields.integer("rows_port", rows_port, {0, 65'535});
+  context.rows_port = static_cast<int>(rows_port);
   fields.text("folder", context.folder, path_rule);
   if (const auto part = fields.find("restore"); part && !part->value.is_null()) {
     context.restore = read_restore(*part);
@@ -175,7 +175,7 @@ std::string to_json(const TaskContext& context) {
        {"spec", to_json_value(context.spec)},
        {"cluster", cluster_to_json(context.cluster)},
        {"listen", context.listen},
-       {"stream_port", context.stream_port},
+       {"rows_port", context.rows_port},
        {"folder", context.folder},
        {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
        {"keep_files", context.keep_files},

@@ -146,7 +146,7 @@ TEST_CASE("a port that is taken after all ends the task as INFRA", "[e2e][mend-B
   for (const bool is_first : {true, false}) {
     task["folder"] = folder.path(is_first ? "first" : "second");
     task["listen"] = is_first ? here : "127.0.0.1:0";
-    task["stream_port"] = is_first ? 0 : port;
+    task["rows_port"] = is_first ? 0 : port;
     task["cluster"] = {{"ps", {here}}};
     const std::string file = folder.path(is_first ? "first.json" : "second.json");
     std::ofstream(file) << task;

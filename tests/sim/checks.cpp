@@ -35,7 +35,7 @@ void World::check_capacity(Host& host, const Process& process) {
   const auto take_ports = [&](const TaskContext& task) {
     if (task.listen.empty()) return;
     const int port = std::stoi(task.listen.substr(task.listen.rfind(':') + 1));
-    const bool free = ports.insert(port).second && ports.insert(task.stream_port).second;
+    const bool free = ports.insert(port).second && ports.insert(task.rows_port).second;
     if (!free) journal_.fault("a port of " + host.id().text + " is used twice");
   };
   take_ports(process.wanted.task);

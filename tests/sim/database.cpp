@@ -145,11 +145,11 @@ void Database::save(const AppendJobEvent&) {}
 
 Saved Database::load() const {
   Saved saved;
-  std::set<std::pair<JobId, std::int64_t>> donors;
+  std::set<std::pair<JobId, std::int64_t>> sources;
   for (const auto& [id, job] : jobs_) {
     if (is_terminal(job.state)) continue;
     saved.jobs.push_back(job);
-    if (const auto donor = donor_of(job.spec)) donors.insert(*donor);
+    if (const auto source = resume_source_of(job.spec)) sources.insert(*source);
   }
   const auto is_live = [this](const JobId& id) {
     const auto job = jobs_.find(id);
@@ -160,9 +160,9 @@ Saved Database::load() const {
   }
   for (const auto& [id, agent] : agents_) saved.agents.push_back(agent);
   for (const auto& [key, checkpoint] : checkpoints_) {
-    const bool is_donor = checkpoint.state == CheckpointState::committed &&
-                          donors.contains({checkpoint.job, checkpoint.step});
-    if (is_live(checkpoint.job) || is_donor) saved.checkpoints.push_back(checkpoint);
+    const bool is_source = checkpoint.state == CheckpointState::committed &&
+                           sources.contains({checkpoint.job, checkpoint.step});
+    if (is_live(checkpoint.job) || is_source) saved.checkpoints.push_back(checkpoint);
   }
   return saved;
 }

@@ -29,12 +29,9 @@ bool meets_its_fate(Process& process, const Now& now) {
   return true;
 }
 
-// Of what they hold nobody else has the newest; workers may come back, and so may a ps of async.
+// Nobody else has the newest of what they hold.
 bool has_lost_parameters(const Process& process, const Gang& gang) {
   const JobSpec& spec = process.wanted.task.spec;
-  TaskKey ps = process.key();
-  ps.role = Role::ps;
-  if (returns_alone(spec, ps)) return false;
   const auto holds = [&spec](const Process* each) {
     return holds_parameters(spec, each->key().role);
   };

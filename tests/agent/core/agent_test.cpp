@@ -261,8 +261,7 @@ TEST_CASE("who knew why it ended, was told to, or takes something along is not s
   ps.task.key.role = Role::ps;
   CHECK_FALSE(is_restarted(ps, killed, Reason::none, nothing));
   ps.task.spec.mode = Mode::async;
-  CHECK(is_restarted(ps, killed, Reason::none, nothing));
-  CHECK_FALSE(is_restarted(ps, {1, {}}, Reason::none, nothing));
+  CHECK_FALSE(is_restarted(ps, killed, Reason::none, nothing));
   WantedTask holder = worker;
   holder.task.spec.training.strategy = Strategy::all_reduce;
   CHECK_FALSE(is_restarted(holder, killed, Reason::none, nothing));

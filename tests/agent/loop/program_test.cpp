@@ -101,6 +101,7 @@ TEST_CASE("a wrong option ends the agent with a sentence that names it", "[progr
       {{"--work-dir", "w", "--runtime", "/no/such/program"}, "--runtime"},
       {{"--work-dir", "w", "--cpus", "many"}, "--cpus"},
       {{"--work-dir", "w", "--log-level", "loud"}, "--log-level"},
+      {{"--work-dir", "w", "--transport", "grpc"}, "shared_memory,unix,tcp"},
       {{"--config", "/no/such/file"}, "/no/such/file"},
       {{"--work-dir", "w", "--runtime", "/bin/true", "--address", "192.0.2.1"}, "--address"},
       {{"--work-dir", "w", "--runtime", "/bin/true", "--listen-address", "192.0.2.1"},

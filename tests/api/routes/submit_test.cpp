@@ -200,12 +200,12 @@ TEST_CASE("what no agent could ever run is refused by its place in the spec", "[
 TEST_CASE("resume_from takes the latest and the best checkpoint of another job",
           "[routes][mend-B12]") {
   ApiYard yard;
-  RunningJob donor(yard);
-  donor.commit_checkpoint(100, 0.25);
-  donor.commit_checkpoint(200, 0.5);
+  RunningJob source(yard);
+  source.commit_checkpoint(100, 0.25);
+  source.commit_checkpoint(200, 0.5);
   const auto resuming = [&](const std::string& which, const std::string& training) {
     json spec = json::parse(small_spec);
-    spec["checkpoint"]["resume_from"] = donor.id() + "/" + which;
+    spec["checkpoint"]["resume_from"] = source.id() + "/" + which;
     spec["training"] = json::parse(training);
     return spec.dump();
   };
@@ -213,10 +213,10 @@ TEST_CASE("resume_from takes the latest and the best checkpoint of another job",
     return job.at("spec").at("checkpoint").at("resume_from").get<std::string>();
   };
 
-  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("latest", "{}"))) == donor.id() + "/200");
-  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("best", "{}"))) == donor.id() + "/100");
+  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("latest", "{}"))) == source.id() + "/200");
+  CHECK(kept(yard.json(201, "POST /v1/jobs", resuming("best", "{}"))) == source.id() + "/100");
   CHECK(kept(yard.json(200, "POST /v1/jobs?dry_run=true", resuming("latest", "{}"))) ==
-        donor.id() + "/200");
+        source.id() + "/200");
   for (const char* which : {"latest", "200"}) {
     const json problem = yard.json(422, "POST /v1/jobs", resuming(which, R"({"max_steps": 200})"));
     CHECK(problem.at("errors")[0].at("pointer") == "/training/max_steps");
@@ -227,6 +227,5 @@ TEST_CASE("resume_from takes the latest and the best checkpoint of another job",
   other["model"] = {{"name", "mlp"}, {"hidden", {7}}};
   const json problem = yard.json(422, "POST /v1/jobs", other.dump());
   CHECK(problem.at("errors")[0].at("pointer") == "/checkpoint/resume_from");
-  CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(),
-             Catch::EndsWith("mlp [7]"));
+  CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(), Catch::EndsWith("mlp [7]"));
 }

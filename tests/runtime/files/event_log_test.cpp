@@ -117,29 +117,6 @@ TEST_CASE("events and checkpoint files say of a full disk that it is one", "[eve
   CHECK_FALSE(says_disk_is_full(unavailable("cannot write it: Input/output error")));
 }
 
-TEST_CASE("checkpoint files that were told of come back in order, but for a line cut short",
-          "[event_log]") {
-  const TempFolder folder;
-  CHECK(shards_told(folder.path()).empty());
-  const std::string hash(64, 'a');
-  const ShardEvent first{.step = 3,
-                         .file = {.name = "three", .bytes = 9, .sha256 = hash},
-                         .version = 3,
-                         .rank_steps = {1, 2}};
-  const ShardEvent second{.step = 5,
-                          .file = {.name = "five", .bytes = 9, .sha256 = hash},
-                          .version = 6,
-                          .lost_updates = 1};
-  const auto log = EventLog::open(folder.path());
-  REQUIRE(log->append(first).has_value());
-  REQUIRE(log->append(PhaseEvent{}).has_value());
-  REQUIRE(log->append(second).has_value());
-  REQUIRE(log->append(first).has_value());
-  const std::string path = folder.path() + "/events.jsonl";
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 5);
-  CHECK(shards_told(folder.path()) == std::vector{first, second});
-}
-
 TEST_CASE("a folder that is not there is an error that names it", "[event_log]") {
   const auto log = EventLog::open("/no/such/folder");
   REQUIRE_FALSE(log.has_value());

@@ -42,7 +42,7 @@ TEST_CASE("a job that fits is placed in the very step that submits it", "[schedu
   CHECK(ps.cluster.ps == std::vector<std::string>{"a.example:20000"});
   CHECK(ps.cluster.worker == std::vector<std::string>{"a.example:20002", "a.example:20003"});
   CHECK(ps.listen == "a.example:20000");
-  CHECK(ps.stream_port == 20001);
+  CHECK(ps.rows_port == 20001);
   CHECK(assignment.tasks[1].task.listen.empty());  // workers only call
   CHECK(ps.token == "gang j 1");
   CHECK(assignment.tasks[0].token == "task j/1/ps/0");
@@ -97,8 +97,8 @@ TEST_CASE("a job that its checkpoint left nothing to do says so at its end",
   job.id = JobId{"j"};
   job.spec = a_spec();
   job.spec.checkpoint.resume_from = "old/100";
-  const Checkpoint donor{JobId{"old"}, 100, 1, CheckpointState::committed, {}, {}, {}, true, {}};
-  REQUIRE(yard.step(Submit{job, donor}).outcome);
+  const Checkpoint source{JobId{"old"}, 100, 1, CheckpointState::committed, {}, {}, {}, true, {}};
+  REQUIRE(yard.step(Submit{job, source}).outcome);
   yard.obey("a");
 
   yard.tell("a", "worker/0", final_manifest(100));

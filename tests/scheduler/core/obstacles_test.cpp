@@ -18,7 +18,7 @@ const Names app_allowed{"APP_*"};
 
 Host host(const Labels& labels, const Names& allowed_env = none_allowed,
           const Resources& free = {4, 4000, 0}) {
-  return {AgentId{"a"}, free, 10, &labels, briefs_bytes_max, &allowed_env};
+  return {AgentId{"a"}, free, 10, &labels, assigned_jobs_bytes_max, &allowed_env};
 }
 
 JobSpec workers(std::int64_t count) {

@@ -110,7 +110,7 @@ TEST_CASE("every task needs a free port, and one that serves parameters two", "[
 
 TEST_CASE("a host that can be told of no more jobs is not used", "[scheduler]") {
   std::vector<Host> hosts{host("a", {4, 4000, 0}), host("b", {4, 4000, 0})};
-  hosts[0].brief_bytes = 1000;
+  hosts[0].assignment_bytes = 1000;
   const auto seats = place(gang({}, {4, {1, 1, 0}}), hosts);
   REQUIRE(seats);
   for (const Seat& seat : *seats) CHECK(seat.agent == AgentId{"b"});

@@ -13,7 +13,7 @@ std::set<int> ports_of(Yard& yard, const std::string& id) {
   for (const auto& [key, row] : yard.tasks) {
     if (key.job.text != id || key.attempt != yard.job(id).attempt) continue;
     if (row.port != 0) ports.insert(row.port);
-    if (row.stream_port != 0) ports.insert(row.stream_port);
+    if (row.rows_port != 0) ports.insert(row.rows_port);
   }
   return ports;
 }
@@ -48,8 +48,8 @@ TEST_CASE("whoever serves parameters is given two ports, whoever calls one",
   yard.join("a");
   REQUIRE(yard.submit("j"));
   CHECK(yard.task("j", "ps/0").port == 20'000);
-  CHECK(yard.task("j", "ps/0").stream_port == 20'001);
-  CHECK(yard.task("j", "worker/0").stream_port == 0);
+  CHECK(yard.task("j", "ps/0").rows_port == 20'001);
+  CHECK(yard.task("j", "worker/0").rows_port == 0);
 
   JobSpec spec = a_spec();
   spec.ps.replicas = 0;
@@ -57,7 +57,7 @@ TEST_CASE("whoever serves parameters is given two ports, whoever calls one",
   yard.join("b");
   REQUIRE(yard.act("j", JobAction::cancel));
   REQUIRE(yard.submit("k", spec));
-  CHECK(yard.task("k", "worker/0").stream_port != 0);
+  CHECK(yard.task("k", "worker/0").rows_port != 0);
   CHECK(ports_of(yard, "k").size() == 4);
 }
 

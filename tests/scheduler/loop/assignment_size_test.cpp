@@ -1,10 +1,11 @@
 // All that an agent should have fits one message, whatever users put into their specs: a message
 // that is too large would never arrive, and everybody's tasks on that host would end with the
 // lease.
+#include "scheduler/core/assignment_size.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "scheduler/core/brief.h"
 #include "scheduler/core/cluster.h"
 #include "schemas/wire/agent_codec.h"
 #include "tests/scheduler/core/plain_tokens.h"
@@ -103,7 +104,8 @@ TEST_CASE("the size of an assignment is never larger than it is taken for", "[lo
   spec.name = std::string(200, 'n');
   spec.labels = spec.scheduling.host_labels = {{"key", std::string(60, 'v')}};
   spec.model.hidden = std::vector<std::int64_t>(60, 1'000'000);
-  spec.dataset.path = "/" + std::string(4000, 'p');
+  spec.dataset.format = "libsvm";
+  spec.dataset.path = spec.dataset.test_path = "/" + std::string(4000, '\x01');
   HugeHost host;
   host.report.host.address = std::string(255, 'a');
   host.report.host.labels = spec.scheduling.host_labels;
@@ -119,7 +121,7 @@ TEST_CASE("the size of an assignment is never larger than it is taken for", "[lo
   for (WantedTask& wanted : host.wanted.tasks) wanted.restore = restore;
   constexpr std::size_t task_bytes = 256;
   CHECK(to_proto(host.wanted).ByteSizeLong() <=
-        static_cast<std::size_t>(brief_bytes(spec)) + 400 * task_bytes);
+        static_cast<std::size_t>(assignment_bytes(spec)) + 400 * task_bytes);
 }
 
 TEST_CASE("a large spec reaches the agent of many of its tasks", "[link]") {

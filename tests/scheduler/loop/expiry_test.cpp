@@ -75,8 +75,7 @@ TEST_CASE("a job that ended a moment ago stays", "[loop][mend-B15]") {
   CHECK(yard.has(ended));
 }
 
-TEST_CASE("jobs that others are to resume from stay, and are in nobody's way",
-          "[loop][mend-B15]") {
+TEST_CASE("jobs that others are to resume from stay, and are in nobody's way", "[loop][mend-B15]") {
   Expiring yard(Millis{1});
   std::vector<Change> rows;
   std::uint64_t sequence = 1;
@@ -88,18 +87,18 @@ TEST_CASE("jobs that others are to resume from stay, and are in nobody's way",
     rows.push_back(SaveJob{job});
     return job;
   };
-  std::vector<Job> donors;
+  std::vector<Job> sources;
   for (int i = 0; i < 60; ++i) {  // more than are looked at in one go
-    donors.push_back(add(JobState::succeeded, ""));
-    rows.push_back(SaveCheckpoint{a_checkpoint(donors.back(), 20)});
+    sources.push_back(add(JobState::succeeded, ""));
+    rows.push_back(SaveCheckpoint{a_checkpoint(sources.back(), 20)});
   }
-  for (const Job& donor : donors) {
-    add(JobState::queued, R"(, "checkpoint": {"resume_from": ")" + donor.id.text + R"(/20"})");
+  for (const Job& source : sources) {
+    add(JobState::queued, R"(, "checkpoint": {"resume_from": ")" + source.id.text + R"(/20"})");
   }
   const Job last = add(JobState::cancelled, "");
 
   yard.restart_with(rows);
 
   CHECK(eventually([&] { return !yard.has(last.id); }));
-  for (const Job& donor : donors) CHECK(yard.has(donor.id));
+  for (const Job& source : sources) CHECK(yard.has(source.id));
 }

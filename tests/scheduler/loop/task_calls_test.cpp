@@ -99,21 +99,21 @@ TEST_CASE("a task fetches the checkpoint that it was given, and nothing else [me
   const ArtifactFile unnamed{"f", 1, sha256_hex("x")};
   CHECK(run.upload(run.ps(), unnamed, "x").complete);
   const WantedTask older = run.ps();
-  const JobId donor = run.id;
-  CHECK(run.agent->get(older, donor.text, files.shard_file.sha256, 0).status.error_code() ==
+  const JobId source = run.id;
+  CHECK(run.agent->get(older, source.text, files.shard_file.sha256, 0).status.error_code() ==
         StatusCode::INVALID_ARGUMENT);  // it began with none
   run.suspend();
 
   SECTION("the next attempt of the job") { value_of(run.yard.act(run.id, JobAction::resume)); }
   SECTION("another job that resumes from it") {
     run.id = value_of(run.yard.submit(a_request(R"(, "checkpoint": {"resume_from": ")" +
-                                                donor.text + R"(/100"})")))
+                                                source.text + R"(/100"})")))
                  .job.id;
   }
   run.run_what_is_wanted();
 
   const auto get = [&](const std::string& sha256, std::int64_t offset) {
-    return run.agent->get(run.ps(), donor.text, sha256, offset);
+    return run.agent->get(run.ps(), source.text, sha256, offset);
   };
   CHECK(get(files.shard_file.sha256, 0).content == files.shard);
   CHECK(get(files.shard_file.sha256, 10).content == files.shard.substr(10));
@@ -200,12 +200,10 @@ TEST_CASE("idle uploads of strangers do not stop a checkpoint [mend-A5]", "[link
   const Files files(run.chief(), 100);
   run.announce(files, 100);
   // As an agent does: it tries again while the strangers are being turned away.
-  CHECK(eventually([&] {
-    return run.upload(run.ps(), files.shard_file, files.shard).status.ok();
-  }));
-  CHECK(eventually([&] {
-    return run.upload(run.chief(), files.manifest_file, files.manifest).status.ok();
-  }));
+  CHECK(
+      eventually([&] { return run.upload(run.ps(), files.shard_file, files.shard).status.ok(); }));
+  CHECK(eventually(
+      [&] { return run.upload(run.chief(), files.manifest_file, files.manifest).status.ok(); }));
   run.wait_for_checkpoint(100);
 
   for (Idle& call : idle) {
@@ -218,16 +216,16 @@ TEST_CASE("idle uploads of strangers do not stop a checkpoint [mend-A5]", "[link
 }
 
 TEST_CASE("a call that brings nothing is ended after a while [mend-A5]", "[link]") {
-  AgentHandlers handlers;
-  handlers.report = [](const ArrivedReport&) {};
-  handlers.is_token_of = [](const TaskKey&, const std::string&) { return true; };
-  handlers.admit = [](const TaskKey&) { return ok(); };
-  handlers.begin_upload = [](const UploadStart&) -> Result<Upload> {
+  AgentCallbacks callbacks;
+  callbacks.report = [](const ArrivedReport&) {};
+  callbacks.is_token_of = [](const TaskKey&, const std::string&) { return true; };
+  callbacks.admit = [](const TaskKey&) { return ok(); };
+  callbacks.begin_upload = [](const UploadStart&) -> Result<Upload> {
     return Upload{.append = [](std::string_view) { return ok(); },
                   .finish = []() -> Result<ArtifactProgress> { return ArtifactProgress{}; }};
   };
   const auto server = value_of(AgentServer::listen(
-      {.address = "127.0.0.1:0", .idle_limit = Millis{200}}, std::move(handlers)));
+      {.address = "127.0.0.1:0", .idle_limit = Millis{200}}, std::move(callbacks)));
   const CallToken any{{JobId{"j-1"}, 1, Role::ps, 0}, "token"};
 
   for (const char* method : {"Converge", "AppendLog", "FindArtifact", "PutArtifact"}) {

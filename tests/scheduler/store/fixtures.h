@@ -70,7 +70,7 @@ inline TaskAttempt a_task(const Job& job, Role role, std::int64_t index) {
   task.agent = AgentId{"a1"};
   task.host = "10.0.0.1";
   task.port = 20'001;
-  task.stream_port = 20'002;
+  task.rows_port = 20'002;
   task.resources = {.cpus = 1, .memory_mb = 1024, .gpus = 2};
   task.gpus = {0, 3};
   task.state = TaskState::failed;

@@ -123,8 +123,8 @@ TEST_CASE("jobs that ended are told a few at a time, and those that stay are in 
   REQUIRE(first.size() == 2);
   CHECK(first[0].id == JobId{"j-1"});
   CHECK(first[1].id == JobId{"j-3"});
-  const auto rest = value_of(store.ended_jobs(
-      {.before = {1001}, .after_sequence = first.back().sequence, .limit = 2}));
+  const auto rest = value_of(
+      store.ended_jobs({.before = {1001}, .after_sequence = first.back().sequence, .limit = 2}));
   REQUIRE(rest.size() == 1);
   CHECK(rest[0].id == JobId{"j-4"});
   CHECK(value_of(store.ended_jobs({.before = {1000}, .limit = 2})).empty());
@@ -133,15 +133,15 @@ TEST_CASE("jobs that ended are told a few at a time, and those that stay are in 
 TEST_CASE("the committed checkpoint that resume_from names is loaded with its job", "[store]") {
   const TempFolder folder;
   Store store = open_store(folder);
-  Job donor = a_job("j-1", 1);
-  donor.state = JobState::succeeded;
+  Job source = a_job("j-1", 1);
+  source.state = JobState::succeeded;
   const Job heir = a_job("j-2", 2, R"(, "checkpoint": {"resume_from": "j-1/20"})");
-  save(store, {SaveJob{donor}, SaveCheckpoint{a_checkpoint(donor, 10)},
-               SaveCheckpoint{a_checkpoint(donor, 20)}, SaveJob{heir}});
+  save(store, {SaveJob{source}, SaveCheckpoint{a_checkpoint(source, 10)},
+               SaveCheckpoint{a_checkpoint(source, 20)}, SaveJob{heir}});
 
   const Saved saved = value_of(store.load());
 
-  CHECK(saved.checkpoints == std::vector{a_checkpoint(donor, 20)});
+  CHECK(saved.checkpoints == std::vector{a_checkpoint(source, 20)});
 }
 
 TEST_CASE("one change that fails undoes all of its transaction", "[store]") {

@@ -52,55 +52,64 @@ TEST_CASE("worker 0 is the chief, unless there is a chief of its own", "[types]"
   CHECK(training_rank(context) == 0);
 }
 
-TEST_CASE("a worker returns alone unless it takes something along that is nowhere else",
-          "[types]") {
+TEST_CASE("a worker returns alone where nothing but its step in hand is lost with it", "[types]") {
   const TaskKey worker{JobId{"j"}, 1, Role::worker, 1};
   JobSpec spec;
   CHECK(returns_alone(spec, worker));
-  CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::worker, 0}));  // the chief
-  CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::ps, 1}));
-  spec.training.wire = wire_by_word(Wire::bfloat16);
-  CHECK(returns_alone(spec, worker));
-  spec.training.wire = {.push = Wire::float32, .pull = Wire::bfloat16};
-  CHECK(returns_alone(spec, worker));
-  spec.training.wire = {.push = Wire::onebit, .pull = Wire::bfloat16};
-  CHECK_FALSE(returns_alone(spec, worker));
-  spec.mode = Mode::async;  // it loses a little, as async does
-  CHECK(returns_alone(spec, worker));
+  SECTION("not the chief, of either role") {
+    const TaskKey first{JobId{"j"}, 1, Role::worker, 0};
+    CHECK_FALSE(returns_alone(spec, first));
+    spec.chief = RoleSpec{.replicas = 1, .resources = {}};
+    CHECK(returns_alone(spec, first));
+    CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::chief, 0}));
+  }
+  SECTION("not where tasks are started once") {
+    spec.run_policy.max_restarts = 0;
+    CHECK_FALSE(returns_alone(spec, worker));
+  }
+  SECTION("not a worker that holds parameters") {
+    spec.training.strategy = Strategy::all_reduce;
+    CHECK_FALSE(returns_alone(spec, worker));
+  }
+  SECTION("with an embedding table, and as a backup worker") {
+    spec.model.name = "wide_and_deep";
+    CHECK(returns_alone(spec, worker));
+    spec.worker.replicas = 3;
+    spec.training.replicas_to_aggregate = 2;
+    CHECK(returns_alone(spec, worker));
+  }
+  SECTION("of sync with its residual nowhere else: no") {
+    spec.training.wire = {.push = Wire::float32, .pull = Wire::bfloat16};
+    CHECK(returns_alone(spec, worker));
+    spec.training.wire = {.push = Wire::onebit, .pull = Wire::bfloat16};
+    CHECK_FALSE(returns_alone(spec, worker));
+    spec.mode = Mode::async;  // it loses a little, as async does
+    CHECK(returns_alone(spec, worker));
+    spec.training.max_staleness = 0;  // which is sync
+    CHECK_FALSE(returns_alone(spec, worker));
+  }
 }
 
-TEST_CASE("a ps returns alone in async, unless it has more than its shards say", "[types]") {
-  const TaskKey ps{JobId{"j"}, 1, Role::ps, 0};
+TEST_CASE("a ps never returns alone", "[types]") {
   JobSpec spec;
-  CHECK_FALSE(returns_alone(spec, ps));
-  spec.mode = Mode::async;
-  CHECK(returns_alone(spec, ps));
-  spec.training.max_staleness = 3;
-  CHECK(returns_alone(spec, ps));
-  spec.training.max_staleness = 0;  // which is sync
-  CHECK_FALSE(returns_alone(spec, ps));
-  spec.training.max_staleness.reset();
-  spec.training.wire = wire_by_word(Wire::bfloat16);
-  CHECK(returns_alone(spec, ps));
-  spec.training.wire = wire_by_word(Wire::onebit);
-  CHECK_FALSE(returns_alone(spec, ps));
-  spec.training.wire = wire_by_word(Wire::float32);
-  spec.model.name = "wide_and_deep";
-  CHECK_FALSE(returns_alone(spec, ps));
+  for (const Mode mode : {Mode::sync, Mode::async}) {
+    spec.mode = mode;
+    for (const std::int64_t index : {0, 1}) {
+      CHECK_FALSE(returns_alone(spec, {JobId{"j"}, 1, Role::ps, index}));
+    }
+  }
 }
 
-TEST_CASE("tasks come back where an agent starts them again", "[types]") {
+TEST_CASE("workers come back where an agent starts them again", "[types]") {
   TaskContext context;
-  context.spec.mode = Mode::async;
-  CHECK_FALSE(comes_back(context, Role::ps));
+  context.key = {JobId{"j"}, 1, Role::ps, 0};  // who asks
+  CHECK_FALSE(workers_come_back(context));
   context.tasks_return = true;
-  CHECK(comes_back(context, Role::ps));
-  CHECK(comes_back(context, Role::worker));
-  CHECK_FALSE(comes_back(context, Role::chief));
-  context.spec.mode = Mode::sync;
-  CHECK_FALSE(comes_back(context, Role::ps));
+  CHECK(workers_come_back(context));
+  context.spec.mode = Mode::async;
+  CHECK(workers_come_back(context));
   context.spec.run_policy.max_restarts = 0;
-  CHECK_FALSE(comes_back(context, Role::worker));
+  CHECK_FALSE(workers_come_back(context));
 }
 
 TEST_CASE("training replicas count the workers and the chief, not the ps", "[types]") {

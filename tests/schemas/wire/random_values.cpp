@@ -68,11 +68,8 @@ RunEvent RandomValues::run_event() {
       break;
     case 1: event.what = MetricEvent{integer(0, step_max), integer(0, 99), metrics()}; break;
     case 2:
-      event.what = ShardEvent{integer(0, step_max),
-                              artifact(),
-                              integer(0, step_max),
-                              {integer(0, step_max), 0},
-                              integer(0, step_max)};
+      event.what = ShardEvent{
+          integer(0, step_max), artifact(), integer(0, step_max), {integer(0, step_max), 0}};
       break;
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
@@ -104,7 +101,7 @@ TaskContext RandomValues::task_context() {
   }
   if (context.spec.chief) context.cluster.chief = {"chief:1"};
   context.listen = "0.0.0.0:20001";
-  context.stream_port = coin() ? 20'002 : 0;
+  context.rows_port = coin() ? 20'002 : 0;
   context.folder = "/" + printable(40);
   if (coin()) {
     context.restore = RestoreFrom{"/" + printable(40), integer(0, 99), artifact(), artifacts()};

@@ -80,6 +80,18 @@ TEST_CASE("a file name that leaves its folder is refused", "[wire]") {
   CHECK(parse_run_event(to_json_line({{}, 0, ShardEvent{1, {"step-1/a..b", 1, hash}}}), 0));
 }
 
+TEST_CASE("a shard event of an older runtime is read without what it also said", "[wire]") {
+  const ShardEvent shard{.step = 3,
+                         .file = {.name = "shard", .bytes = 9, .sha256 = std::string(64, 'a')},
+                         .version = 3,
+                         .rank_steps = {1, 2}};
+  std::string line = to_json_line({{}, 0, shard});
+  line.replace(line.rfind('}'), 1, R"(,"lost_updates":5})");
+  const auto read = parse_run_event(line, 0);
+  REQUIRE(read);
+  CHECK(std::get<ShardEvent>(read->what) == shard);
+}
+
 TEST_CASE("every beginning of a line is refused and none does harm", "[wire]") {
   RandomValues random(5);
   for (int i = 0; i < 20; ++i) {

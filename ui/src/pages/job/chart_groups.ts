@@ -29,7 +29,6 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   },
   {title: 'Updates by staleness', takes: (name) => name.startsWith('staleness_updates_')},
   {title: 'Dropped contributions', takes: (name) => name.startsWith('dropped_contributions')},
-  {title: 'Lost updates', takes: (name) => name === 'lost_updates'},
   {title: 'Bytes per step', takes: (name) => name.startsWith('wire_bytes_')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
 ];

@@ -1,12 +1,13 @@
 // Sentences about why a gang is where it is. Reads the state with the very functions that place
 // gangs, so that what is said and what is done cannot differ.
+#include "scheduler/core/explainer.h"
+
 #include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "scheduler/core/brief.h"
-#include "scheduler/core/explain_state.h"
+#include "scheduler/core/assignment_size.h"
 #include "scheduler/core/gangs.h"
 #include "scheduler/core/obstacles.h"
 #include "schemas/types/env_names.h"
@@ -56,7 +57,7 @@ std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const Ho
   const std::string variable = refused_variable(agent.record.host, spec);
   if (!variable.empty()) return "does not allow the environment variable " + variable;
   if (host.missing != Resources{}) return "needs " + in_words(host.missing) + " more for one task";
-  if (host_of(agent, Room::now).brief_bytes < brief_bytes(spec)) {
+  if (host_of(agent, Room::now).assignment_bytes < assignment_bytes(spec)) {
     return "has as many jobs with specs as large as theirs as it can be told of";
   }
   if (host.tasks_that_fit == 0) return "has too few free ports";
@@ -92,8 +93,9 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
-      host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.stream_port != 0 ? 1 : 0);
-      if (told_of.insert(host->agent).second) host->brief_bytes += brief_bytes(job->row.spec);
+      host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.rows_port != 0 ? 1 : 0);
+      if (told_of.insert(host->agent).second)
+        host->assignment_bytes += assignment_bytes(job->row.spec);
     }
   }
   return hosts;

@@ -7,6 +7,6 @@
 
 namespace trainyard::api {
 
-std::vector<Route> job_part_routes(Backend& backend);
+std::vector<Route> job_detail_routes(Backend& backend);
 
 }  // namespace trainyard::api

@@ -1,4 +1,4 @@
-#include "scheduler/core/brief.h"
+#include "scheduler/core/assignment_size.h"
 
 #include <algorithm>
 #include <map>
@@ -32,14 +32,15 @@ std::int64_t map_bytes(const std::map<std::string, std::string>& texts) {
 
 }  // namespace
 
-std::int64_t brief_bytes(const JobSpec& spec) {
+std::int64_t assignment_bytes(const JobSpec& spec) {
   const std::int64_t shards =
-      donor_of(spec) ? shards_max : std::max<std::int64_t>(spec.ps.replicas, 1);
+      resume_source_of(spec) ? shards_max : std::max<std::int64_t>(spec.ps.replicas, 1);
   return fixed_bytes + map_bytes(spec.labels) + map_bytes(spec.scheduling.host_labels) +
          map_bytes(spec.env) + text_bytes(spec.name) + text_bytes(spec.model.name) +
          number_bytes * std::ssize(spec.model.hidden) + text_bytes(spec.dataset.name) +
-         text_bytes(spec.dataset.path) + text_bytes(spec.dataset.label_column) +
-         text_bytes(spec.checkpoint.metric) + text_bytes(spec.checkpoint.resume_from) +
+         text_bytes(spec.dataset.path) + text_bytes(spec.dataset.test_path) +
+         text_bytes(spec.dataset.label_column) + text_bytes(spec.checkpoint.metric) +
+         text_bytes(spec.checkpoint.resume_from) +
          address_bytes * (spec.ps.replicas + training_replicas(spec)) + file_bytes * (shards + 1);
 }
 

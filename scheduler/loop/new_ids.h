@@ -10,9 +10,9 @@
 
 namespace trainyard::scheduler {
 
-JobId mint_job_id();  // "j-" and 10 letters and digits: 50 random bits
-std::uint64_t mint_seed();
-std::string mint_folder_id();  // 32 hex digits
+JobId new_job_id();  // "j-" and 10 letters and digits: 50 random bits
+std::uint64_t new_seed();
+std::string new_folder_id();  // 32 hex digits
 bool is_folder_id(std::string_view text);
 
 }  // namespace trainyard::scheduler

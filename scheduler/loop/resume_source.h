@@ -9,13 +9,13 @@
 
 namespace trainyard::scheduler {
 
-struct Donation {
+struct ResumeSource {
   std::optional<Checkpoint> checkpoint;  // nothing where the spec names none
   std::vector<SpecFault> faults;
 };
 
 // "<job>/latest" and "<job>/best" become "<job>/<step>" in the spec: a job that starts again goes
-// on from the same one, whatever its donor commits meanwhile.
-Result<Donation> find_donation(Store& store, JobSpec& spec);
+// on from the same one, whatever its source commits meanwhile.
+Result<ResumeSource> find_resume_source(Store& store, JobSpec& spec);
 
 }  // namespace trainyard::scheduler

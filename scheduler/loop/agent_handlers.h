@@ -17,10 +17,10 @@
 
 namespace trainyard::scheduler {
 
-class AgentDesk {
+class AgentHandlers {
  public:
-  AgentDesk(Loop& loop, TaskRights& rights, Artifacts& artifacts, Logs& logs,
-            const RegistrationLimits& limits)
+  AgentHandlers(Loop& loop, TaskRights& rights, Artifacts& artifacts, Logs& logs,
+                const RegistrationLimits& limits)
       : loop_(loop),
         rights_(rights),
         artifacts_(artifacts),
@@ -29,7 +29,7 @@ class AgentDesk {
         registrations_(limits) {}
 
   // For AgentServer, which must not outlive this.
-  AgentHandlers handlers();
+  AgentCallbacks callbacks();
 
  private:
   // A report on its way to the loop. Its place, and its stream's next turn, are given back when it

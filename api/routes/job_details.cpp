@@ -1,5 +1,5 @@
 // Handlers of /v1/jobs/{id}/tasks, /cluster, /explain and /metrics.
-#include "api/routes/job_parts.h"
+#include "api/routes/job_details.h"
 
 #include <algorithm>
 #include <utility>
@@ -118,7 +118,7 @@ void get_job_metrics(Backend& backend, const Request& request, const Responder& 
 
 }  // namespace
 
-std::vector<Route> job_part_routes(Backend& backend) {
+std::vector<Route> job_detail_routes(Backend& backend) {
   return {
       {Method::get, "/v1/jobs/{id}/tasks", listing(backend, list_tasks)},
       {Method::get, "/v1/jobs/{id}/cluster", with(backend, get_cluster)},

@@ -1,4 +1,4 @@
-#include "scheduler/loop/mint.h"
+#include "scheduler/loop/new_ids.h"
 
 #include <sys/random.h>
 
@@ -16,23 +16,23 @@ constexpr int folder_id_digits = 32;
 
 }  // namespace
 
-std::uint64_t mint_seed() {
+std::uint64_t new_seed() {
   std::uint64_t seed = 0;
   ENSURE(getrandom(&seed, sizeof seed, 0) == sizeof seed);  // small reads are never cut short
   return seed;
 }
 
-JobId mint_job_id() {
-  std::uint64_t bits = mint_seed();
+JobId new_job_id() {
+  std::uint64_t bits = new_seed();
   std::string text = "j-";
   for (int i = 0; i < 10; ++i, bits >>= 5) text += alphabet[bits & 31];
   return JobId{text};
 }
 
-std::string mint_folder_id() {
+std::string new_folder_id() {
   std::string id;
   while (std::ssize(id) < folder_id_digits) {
-    std::uint64_t bits = mint_seed();
+    std::uint64_t bits = new_seed();
     for (int i = 0; i < 16; ++i, bits >>= 4) id += hex_digits[bits & 15];
   }
   return id;

@@ -1,5 +1,5 @@
 // How much of what agents say may wait for the scheduler's thread.
-#include "scheduler/loop/agent_desk.h"
+#include "scheduler/loop/agent_handlers.h"
 
 #include <catch2/catch.hpp>
 #include <memory>
@@ -12,8 +12,8 @@ using namespace trainyard::scheduler;
 
 namespace {
 
-// A desk whose loop's thread never looks.
-struct DeskYard {
+// Handlers whose loop's thread never looks.
+struct HandlersYard {
   TempFolder folder;
   Store store = value_of(Store::open(folder.path("trainyard.db")));
   Artifacts artifacts{folder.path("artifacts")};
@@ -22,14 +22,14 @@ struct DeskYard {
   Loop loop{std::move(store), artifacts, SchedulerOptions{}, counters};
   TaskRights rights{value_of(SecretKey::of_file(folder.path("key"))),
                     value_of(Reader::open(folder.path("trainyard.db"))), artifacts};
-  AgentDesk desk{loop, rights, artifacts, logs, {}};
-  AgentHandlers handlers = desk.handlers();
+  AgentHandlers handlers{loop, rights, artifacts, logs, {}};
+  AgentCallbacks callbacks = handlers.callbacks();
 
   // Whether the report waits; if not, its stream may go on at once.
   bool waits(std::int64_t bytes) {
     auto taken = std::make_shared<int>();
     const std::weak_ptr<int> seen = taken;
-    handlers.report({.report = {}, .peer = "p", .bytes = bytes, .taken = std::move(taken)});
+    callbacks.report({.report = {}, .peer = "p", .bytes = bytes, .taken = std::move(taken)});
     return !seen.expired();
   }
 };
@@ -37,7 +37,7 @@ struct DeskYard {
 }  // namespace
 
 TEST_CASE("reports wait up to a bound of bytes, and the rest is dropped", "[loop][mend-A2]") {
-  DeskYard yard;
+  HandlersYard yard;
   int waiting = 0;
   for (int i = 0; i < 100; ++i) waiting += yard.waits(1 << 20) ? 1 : 0;
   CHECK(waiting == 32);
@@ -45,7 +45,7 @@ TEST_CASE("reports wait up to a bound of bytes, and the rest is dropped", "[loop
 }
 
 TEST_CASE("one report is let in however large it is", "[loop][mend-A2]") {
-  DeskYard yard;
+  HandlersYard yard;
   CHECK(yard.waits(std::int64_t{40} << 20));
   CHECK_FALSE(yard.waits(1));
 }

@@ -1,4 +1,4 @@
-#include "scheduler/loop/donation.h"
+#include "scheduler/loop/resume_source.h"
 
 #include <algorithm>
 #include <string>
@@ -15,12 +15,12 @@ SpecFault fault_of_name(std::string message) {
 }
 
 // The step of the checkpoint that `which` means now, of a job that is there.
-Result<std::optional<std::int64_t>> chosen_step(Store& store, const Job& donor,
+Result<std::optional<std::int64_t>> chosen_step(Store& store, const Job& source,
                                                 std::string_view which) {
-  TRY_ASSIGN(const auto checkpoints, store.committed_checkpoints(donor.id));
+  TRY_ASSIGN(const auto checkpoints, store.committed_checkpoints(source.id));
   if (checkpoints.empty()) return std::optional<std::int64_t>();
   if (which == "latest") return std::optional(checkpoints.back().step);
-  const std::string& metric = donor.spec.checkpoint.metric;
+  const std::string& metric = source.spec.checkpoint.metric;
   std::vector<Ranked> ranked;
   for (const Checkpoint& one : checkpoints) {
     ranked.push_back(ranked_by(metric, one.step, one.metrics));
@@ -36,16 +36,16 @@ Result<std::vector<SpecFault>> settle_word(Store& store, std::string& resume_fro
   if (which != "latest" && which != "best") return std::vector<SpecFault>();
 
   const JobId id{resume_from.substr(0, slash)};
-  const auto donor = store.job(id);
-  if (!donor && donor.error().code == Code::not_found) {
+  const auto source = store.job(id);
+  if (!source && source.error().code == Code::not_found) {
     return std::vector{fault_of_name("there is no job " + id.text)};
   }
-  if (!donor) return donor.error();
-  TRY_ASSIGN(const auto step, chosen_step(store, *donor, which));
+  if (!source) return source.error();
+  TRY_ASSIGN(const auto step, chosen_step(store, *source, which));
   if (!step) {
     return std::vector{fault_of_name(
         "job " + id.text + " has no committed checkpoint" +
-        (which == "best" ? " with the metric " + donor->spec.checkpoint.metric : " yet"))};
+        (which == "best" ? " with the metric " + source->spec.checkpoint.metric : " yet"))};
   }
   resume_from = id.text + '/' + std::to_string(*step);
   return std::vector<SpecFault>();
@@ -69,35 +69,35 @@ std::string words_of(const ModelSpec& model) {
 // None where the job that committed the checkpoint trains the model of `spec`.
 Result<std::vector<SpecFault>> faults_of_model(Store& store, const JobSpec& spec,
                                                const JobId& from) {
-  TRY_ASSIGN(const Job donor, store.job(from));
-  if (alike(spec.model, donor.spec.model)) return std::vector<SpecFault>();
+  TRY_ASSIGN(const Job source, store.job(from));
+  if (alike(spec.model, source.spec.model)) return std::vector<SpecFault>();
   return std::vector{fault_of_name(spec.checkpoint.resume_from + " is of another model: " +
-                                   words_of(donor.spec.model) + ", not " + words_of(spec.model))};
+                                   words_of(source.spec.model) + ", not " + words_of(spec.model))};
 }
 
 }  // namespace
 
-Result<Donation> find_donation(Store& store, JobSpec& spec) {
-  Donation donation;
+Result<ResumeSource> find_resume_source(Store& store, JobSpec& spec) {
+  ResumeSource source;
   const std::string asked = spec.checkpoint.resume_from;
-  TRY_ASSIGN(donation.faults, settle_word(store, spec.checkpoint.resume_from));
-  const auto named = donor_of(spec);
-  if (!named || !donation.faults.empty()) return donation;
+  TRY_ASSIGN(source.faults, settle_word(store, spec.checkpoint.resume_from));
+  const auto named = resume_source_of(spec);
+  if (!named || !source.faults.empty()) return source;
 
-  TRY_ASSIGN(donation.checkpoint, store.committed_checkpoint(named->first, named->second));
-  if (!donation.checkpoint) {
-    donation.faults.push_back(fault_of_name(no_such_checkpoint(*named).message));
+  TRY_ASSIGN(source.checkpoint, store.committed_checkpoint(named->first, named->second));
+  if (!source.checkpoint) {
+    source.faults.push_back(fault_of_name(no_such_checkpoint(*named).message));
   } else if (spec.training.max_steps && *spec.training.max_steps <= named->second) {
-    donation.faults.push_back({"/training/max_steps", "must be more than " +
-                                                          std::to_string(named->second) +
-                                                          ", the step of checkpoint.resume_from " +
-                                                          asked + ": nothing would be left to do"});
+    source.faults.push_back({"/training/max_steps", "must be more than " +
+                                                        std::to_string(named->second) +
+                                                        ", the step of checkpoint.resume_from " +
+                                                        asked + ": nothing would be left to do"});
   }
-  if (donation.checkpoint) {
+  if (source.checkpoint) {
     TRY_ASSIGN(const auto faults, faults_of_model(store, spec, named->first));
-    donation.faults.insert(donation.faults.end(), faults.begin(), faults.end());
+    source.faults.insert(source.faults.end(), faults.begin(), faults.end());
   }
-  return donation;
+  return source;
 }
 
 }  // namespace trainyard::scheduler

@@ -1,6 +1,6 @@
 // How much of an assignment a job takes up. That it is enough is asked with real messages
 // (tests/scheduler/loop/assignment_size_test); here: that each part of a spec counts.
-#include "scheduler/core/brief.h"
+#include "scheduler/core/assignment_size.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -11,9 +11,9 @@ namespace {
 // What a job takes up more when its spec is changed so.
 std::int64_t growth(const std::function<void(JobSpec&)>& change) {
   JobSpec spec;
-  const std::int64_t before = brief_bytes(spec);
+  const std::int64_t before = assignment_bytes(spec);
   change(spec);
-  return brief_bytes(spec) - before;
+  return assignment_bytes(spec) - before;
 }
 
 const std::string text(1000, 't');
@@ -25,6 +25,7 @@ TEST_CASE("each text of a spec counts with all its bytes", "[scheduler]") {
   CHECK(growth([](JobSpec& spec) { spec.model.name += text; }) == 1000);
   CHECK(growth([](JobSpec& spec) { spec.dataset.name += text; }) == 1000);
   CHECK(growth([](JobSpec& spec) { spec.dataset.path += text; }) == 1000);
+  CHECK(growth([](JobSpec& spec) { spec.dataset.test_path += text; }) == 1000);
   CHECK(growth([](JobSpec& spec) { spec.dataset.label_column += text; }) == 1000);
   CHECK(growth([](JobSpec& spec) { spec.checkpoint.metric += text; }) == 1000);
   CHECK(growth([](JobSpec& spec) { spec.checkpoint.resume_from += text; }) == 1000);

@@ -1,7 +1,6 @@
-#include "scheduler/core/explain.h"
-
 #include <catch2/catch.hpp>
 
+#include "scheduler/core/explain.h"
 #include "tests/scheduler/core/yard.h"
 
 namespace trainyard::scheduler {

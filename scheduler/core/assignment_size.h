@@ -11,6 +11,6 @@ namespace trainyard::scheduler {
 
 // At least the bytes of what is said once for all tasks of the job on one host: spec, addresses and
 // the files of a checkpoint (schemas/wire/agent_codec).
-std::int64_t brief_bytes(const JobSpec& spec);
+std::int64_t assignment_bytes(const JobSpec& spec);
 
 }  // namespace trainyard::scheduler

@@ -1,4 +1,4 @@
-#include "scheduler/loop/agent_desk.h"
+#include "scheduler/loop/agent_handlers.h"
 
 #include <utility>
 #include <variant>
@@ -13,26 +13,26 @@ constexpr std::int64_t waiting_bytes_max = 32 << 20;
 
 }  // namespace
 
-AgentHandlers AgentDesk::handlers() {
-  AgentHandlers handlers;
-  handlers.report = [this](ArrivedReport arrived) { take_in(std::move(arrived)); };
-  handlers.is_token_of = [this](const TaskKey& task, const std::string& token) {
+AgentCallbacks AgentHandlers::callbacks() {
+  AgentCallbacks callbacks;
+  callbacks.report = [this](ArrivedReport arrived) { take_in(std::move(arrived)); };
+  callbacks.is_token_of = [this](const TaskKey& task, const std::string& token) {
     return rights_.is_token_of(task, token);
   };
-  handlers.admit = [this](const TaskKey& task) { return rights_.admit(task); };
-  handlers.append_log = [this](const LogPiece& piece) {
+  callbacks.admit = [this](const TaskKey& task) { return rights_.admit(task); };
+  callbacks.append_log = [this](const LogPiece& piece) {
     return logs_.append(piece.task, piece.offset, piece.data);
   };
-  handlers.find_artifact = [this](const JobId& job, const std::string& sha256) {
+  callbacks.find_artifact = [this](const JobId& job, const std::string& sha256) {
     return find(job, sha256);
   };
-  handlers.begin_upload = [this](const UploadStart& start) { return begin_upload(start); };
-  handlers.open_artifact = [this](const ArtifactWish& wish) { return open(wish); };
-  return handlers;
+  callbacks.begin_upload = [this](const UploadStart& start) { return begin_upload(start); };
+  callbacks.open_artifact = [this](const ArtifactWish& wish) { return open(wish); };
+  return callbacks;
 }
 
 // A report that finds the inbox full is made up for by the agent's next one.
-void AgentDesk::take_in(ArrivedReport arrived) {
+void AgentHandlers::take_in(ArrivedReport arrived) {
   auto place = take_place(arrived.bytes);
   if (!place) return;
   const auto waiting =
@@ -42,7 +42,7 @@ void AgentDesk::take_in(ArrivedReport arrived) {
 }
 
 // One report is always let in, so that no size is refused for ever.
-std::shared_ptr<void> AgentDesk::take_place(std::int64_t bytes) {
+std::shared_ptr<void> AgentHandlers::take_place(std::int64_t bytes) {
   const std::int64_t before = waiting_bytes_.fetch_add(bytes);
   // Shared with the work in the inbox; the last who has it gives the place back.
   std::shared_ptr<void> place(&waiting_bytes_, [bytes](void* of) {
@@ -52,7 +52,7 @@ std::shared_ptr<void> AgentDesk::take_place(std::int64_t bytes) {
   return place;
 }
 
-void AgentDesk::deliver(Loop& loop, const Waiting& waiting) {
+void AgentHandlers::deliver(Loop& loop, const Waiting& waiting) {
   const auto& report = std::get<AgentReport>(waiting.event);
   if (loop.core() != nullptr && !loop.core()->knows(report.agent)) {
     if (const Status may = registrations_.admit(waiting.peer, read_clocks().steady); !may) {
@@ -63,7 +63,7 @@ void AgentDesk::deliver(Loop& loop, const Waiting& waiting) {
   loop.step(waiting.event);
 }
 
-Status AgentDesk::announce(const JobId& job, const std::string& sha256) {
+Status AgentHandlers::announce(const JobId& job, const std::string& sha256) {
   const bool posted =
       loop_.post([event = Event(ArtifactStored{job, sha256})](Loop& loop) { loop.step(event); });
   if (!posted) return unavailable("the server is busy");
@@ -72,13 +72,13 @@ Status AgentDesk::announce(const JobId& job, const std::string& sha256) {
 
 // An agent that asks and hears "complete" will not upload, so the core must hear of it too: perhaps
 // the server ended between the file and the word of it.
-Result<ArtifactProgress> AgentDesk::find(const JobId& job, const std::string& sha256) {
+Result<ArtifactProgress> AgentHandlers::find(const JobId& job, const std::string& sha256) {
   TRY_ASSIGN(const StoredPart part, artifacts_.find(job, sha256));
   if (part.complete) TRY(announce(job, sha256));
   return ArtifactProgress{.bytes = part.bytes, .complete = part.complete};
 }
 
-Result<ReadArtifact> AgentDesk::open(const ArtifactWish& wish) {
+Result<ReadArtifact> AgentHandlers::open(const ArtifactWish& wish) {
   TRY(rights_.check_fetch(wish.by, wish.job, wish.sha256));
   TRY_ASSIGN(File opened, artifacts_.open(wish.job, wish.sha256));
   return ReadArtifact(
@@ -86,7 +86,7 @@ Result<ReadArtifact> AgentDesk::open(const ArtifactWish& wish) {
           std::int64_t offset, std::span<char> into) { return file->read_at(offset, into); });
 }
 
-Result<Upload> AgentDesk::begin_upload(const UploadStart& start) {
+Result<Upload> AgentHandlers::begin_upload(const UploadStart& start) {
   TRY(rights_.check_upload(start.task, start.file, start.offset));
   // Shared by the two functions of the Upload.
   TRY_ASSIGN(const std::shared_ptr<OpenUpload> upload, uploads_.begin(start));
