@@ -84,11 +84,11 @@ std::string sparse_examples(int count) {
   return text.str();
 }
 
-json table_job(const TempFolder& data) {
+json table_job(const TempFolder& data, int workers) {
   for (const char* const name : {"train", "test"}) {
     data.write(name, sparse_examples(500));
   }
-  json spec = job_of(2, 2);
+  json spec = job_of(2, workers);
   spec["model"] = {{"name", "wide_and_deep"}, {"hidden", {8}}, {"embedding_size", 5}};
   spec["dataset"] = {{"name", "made"},
                      {"format", "libsvm"},
@@ -108,10 +108,15 @@ std::vector<Round> all_rounds(const TempFolder& data) {
     rounds.push_back({"onebit", transport, with(micro, "wire", "onebit")});
     rounds.push_back({"all_reduce", transport, all_reduce_job()});
     rounds.push_back({"backup", transport, backup_job(), Promise::good_end});
-    rounds.push_back({"table", transport, table_job(data)});
+    rounds.push_back({"table", transport, table_job(data, 2)});
     rounds.push_back({"async", transport, async_job(), Promise::true_cuts});
     rounds.push_back({"bounded_staleness", transport, bound, Promise::true_cuts});
   }
+  json async_table = with(table_job(data, 2), "max_steps", 120);
+  async_table["mode"] = "async";
+  rounds.push_back({"async_table", "tcp", async_table, Promise::true_cuts});
+  const json backup_table = with(table_job(data, 3), "replicas_to_aggregate", 2);
+  rounds.push_back({"backup_table", "unix", backup_table, Promise::good_end});
   for (Round& round : rounds) round.name += "_by_" + round.transport;
   if (!is_sanitized) return rounds;
   // One of each way, and of the kinds that differ most.
