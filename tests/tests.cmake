@@ -62,7 +62,7 @@ add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # 
 trainyard_test(api/server DEPS api/client)
 # One of them it runs, all of them it looks at.
 add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
-trainyard_test(e2e DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
+trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 # The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
 trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 900)

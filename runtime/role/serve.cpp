@@ -167,9 +167,9 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
   options.names_steps = plan.has_backups() && index == 0;
   if (served->rows) {
     options.on_named = [rows = served->rows.get()](const NamedStep& named) {
-      const Status made =
-          rows->apply({.step = named.step, .ranks = named.ranks, .snapshot = named.snapshot});
-      if (!made.has_value()) log_warning("rows", {{"message", made.error().message}});
+      const bool is_saved = named.snapshot == named.step;  // else an earlier one is
+      return rows->apply(
+          {.step = named.step, .ranks = named.ranks, .snapshot = is_saved ? named.snapshot : 0});
     };
     options.rows_port = served->rows->port();
     options.on_ended = [rows = served->rows.get()](std::int64_t rank, std::int64_t snapshot) {

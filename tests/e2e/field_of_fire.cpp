@@ -37,13 +37,8 @@ FieldOfFire::End FieldOfFire::train(std::vector<Kill> kills) {
   saboteur_.stop();
   End end{.model = {}, .struck = saboteur_.struck(), .counts = saboteur_.counts()};
   start_again_who_died();  // at the very end
-  if (round_.keeps_bytes) {
-    end.model = yard_.model_sha256(id);
-  } else if (std::ranges::count(end.struck, "ps", &ProtocolPoint::role) == 0) {
-    ledger_.check();
-  } else {
-    ledger_.check_but_the_last();
-  }
+  if (round_.promise == Promise::same_bytes) end.model = yard_.model_sha256(id);
+  if (round_.promise == Promise::true_cuts) ledger_.check();
   return end;
 }
 

@@ -14,12 +14,19 @@
 
 namespace trainyard::e2e {
 
+// What holds of a job, however often its tasks have died: it ends well, and
+enum class Promise {
+  same_bytes,  // its model is what it would have been
+  true_cuts,   // each checkpoint has the same gradients of each rank in all its shards
+  good_end     // no more
+};
+
 // Jobs of one kind by one way to the ps.
 struct Round {
   std::string name;
   std::string transport;
   nlohmann::json spec;
-  bool keeps_bytes = true;  // async does not
+  Promise promise = Promise::same_bytes;
 };
 
 class FieldOfFire {
@@ -34,8 +41,7 @@ class FieldOfFire {
     std::vector<ProtocolPoint> struck;
     std::map<ProtocolPoint, int> counts;
   };
-  // A job that was accepted ends well. Agent and server are started again where they die. The
-  // checkpoints of an async job are looked at.
+  // A job that was accepted keeps its promise. Agent and server are started again where they die.
   End train(std::vector<Kill> kills);
 
  private:

@@ -41,14 +41,6 @@ void Ledger::check() {
   for (const ManifestEvent& checkpoint : checkpoints_) check(checkpoint);
 }
 
-void Ledger::check_but_the_last() {
-  const std::lock_guard lock(mutex_);
-  REQUIRE_FALSE(checkpoints_.empty());
-  for (const ManifestEvent& checkpoint : checkpoints_) {
-    if (!checkpoint.final_one) check(checkpoint);
-  }
-}
-
 void Ledger::check(const ManifestEvent& checkpoint) {
   INFO("checkpoint of step " << checkpoint.step);
   const auto& first = pushes_[key_of(checkpoint.shards.front())];

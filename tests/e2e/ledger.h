@@ -20,8 +20,6 @@ class Ledger {
   void clear();
   // Every checkpoint is a true cut: on all ps the same pushes of every worker count.
   void check();
-  // But for the last one, where a ps that was lost may know too little of workers that had gone.
-  void check_but_the_last();
 
  private:
   void check(const ManifestEvent& checkpoint);

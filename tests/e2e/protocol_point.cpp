@@ -11,17 +11,17 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "schemas/proto/params.pb.h"
+#include "tests/e2e/frame_name.h"
 
 namespace trainyard::e2e {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Of a frame (runtime/net/stream_frame.h).
-constexpr std::string_view kMark = "TYF1";
-constexpr std::size_t kPrefixBytes = 16;
 // Of a message so much is looked at: a header and more.
 constexpr std::size_t kLook = 4096;
 
@@ -52,50 +52,14 @@ msghdr header_of(const WatchedCall& call) {
   return header;
 }
 
-std::string push_name(const proto::PushFrame& frame) {
-  if (frame.ready()) return "ready";
-  if (frame.has_made()) return "made step";
-  if (frame.for_turn()) return "request for a turn";
-  if (frame.examples() == 0) return "pull";
-  return frame.snapshot_step() != 0 ? "push for a checkpoint" : "push";
-}
-
-std::string pull_name(const proto::PullFrame& frame) {
-  if (frame.has_inheritance()) return "request to inherit";
-  if (frame.held()) return "receipt";
-  return frame.asked_snapshot() != 0 ? "answer that asks for a checkpoint" : "answer";
-}
-
-// A header that says who calls is of a worker. Nothing where it is none of them.
-template <typename Push, typename Pull>
-std::string frame_name(const std::string& bytes) {
-  Push push;
-  const bool parses = push.ParseFromString(bytes);
-  if (parses && !push.frame().token().empty()) return push_name(push.frame());
-  if (parses && push.goodbye() && !push.has_frame() && push.ByteSizeLong() == 2) return "goodbye";
-  Pull pull;
-  if (!pull.ParseFromString(bytes)) return "";
-  if (pull.status() != 0) return "refusal";
-  return pull.has_frame() ? pull_name(pull.frame()) : "welcome";
-}
-
-std::string packet_name(const std::string& bytes) {
-  proto::SharedPush push;
-  const bool parses = push.ParseFromString(bytes);
-  if (parses && push.has_final_from() && !push.has_frame()) return "more of a push";
-  if (parses && push.begins()) return "begin of a push";
-  return frame_name<proto::SharedPush, proto::SharedPull>(bytes);
-}
-
-std::string stream_name(const std::string& bytes) {
-  std::uint32_t header_bytes = 0;
-  std::memcpy(&header_bytes, bytes.data() + kMark.size(), sizeof header_bytes);
-  const std::string header = bytes.substr(kPrefixBytes, header_bytes);
-  proto::StreamPush push;
-  if (push.ParseFromString(header) && !push.hello().token().empty()) return "hello";
-  proto::StreamPull pull;
-  if (pull.ParseFromString(header) && pull.tail()) return "parameters ahead";
-  return frame_name<proto::StreamPush, proto::StreamPull>(header);
+// Where the bytes of a call lie, or go to, in its caller.
+std::vector<iovec> places_of(const WatchedCall& call) {
+  const msghdr header = header_of(call);
+  const std::string list = call.memory(reinterpret_cast<std::uint64_t>(header.msg_iov),
+                                       header.msg_iovlen * sizeof(iovec));
+  std::vector<iovec> places(list.size() / sizeof(iovec));
+  std::memcpy(places.data(), list.data(), places.size() * sizeof(iovec));
+  return places;
 }
 
 // A call's name is written out when a connection makes its first one of that name: of connections
@@ -112,6 +76,10 @@ std::string call_name(const std::string& bytes) {
                                }));
 }
 
+std::string call_of(const std::string& role, const std::string& bytes) {
+  return role == "agent" || role == "server" ? "gRPC" : call_name(bytes);
+}
+
 }  // namespace
 
 std::span<const int> seen_calls() {
@@ -123,14 +91,9 @@ std::span<const int> seen_calls() {
 }
 
 std::string sent_bytes(const WatchedCall& call, std::size_t most) {
-  const msghdr header = header_of(call);
-  const std::string list = call.memory(reinterpret_cast<std::uint64_t>(header.msg_iov),
-                                       header.msg_iovlen * sizeof(iovec));
   std::string bytes;
-  for (std::size_t at = 0; at + sizeof(iovec) <= list.size() && bytes.size() < most;
-       at += sizeof(iovec)) {
-    iovec piece{};
-    std::memcpy(&piece, list.data() + at, sizeof piece);
+  for (const iovec& piece : places_of(call)) {
+    if (bytes.size() >= most) break;
     bytes += call.memory(reinterpret_cast<std::uint64_t>(piece.iov_base),
                          std::min(piece.iov_len, most - bytes.size()));
   }
@@ -193,38 +156,42 @@ std::optional<std::string> ProtocolPoints::what_of(const WatchedCall& call,
   }
 }
 
+// A frame leaves by one call, and by more of them where the socket does not take it all.
 std::optional<std::string> ProtocolPoints::sent(const WatchedCall& call, const std::string& role) {
-  const Descriptor socket = call.file(static_cast<int>(call.argument(0)));
-  if (!socket) return {};
-  return message(call, role, socket.get(), "sends ", sent_bytes(call, kLook));
+  const std::string bytes = sent_bytes(call, kLook);
+  std::string& newest = newest_frame(call);
+  if (const auto name = frame_name(bytes)) {
+    newest = *name;
+    return "sends " + newest;
+  }
+  if (!newest.empty()) return "sends more of " + newest;
+  return "sends " + call_of(role, bytes) + (role == "ps" ? " answer" : "");
 }
 
+// What is left of a payload comes together with the header behind it (FrameStream::receive).
 std::optional<std::string> ProtocolPoints::received(const WatchedCall& call,
                                                     const std::string& role) {
   const Descriptor socket = call.file(static_cast<int>(call.argument(0)));
-  std::string bytes(kLook, '\0');
-  const ssize_t count = ::recv(socket.get(), bytes.data(), kLook, MSG_PEEK | MSG_DONTWAIT);
+  std::string& newest = newest_frame(call);
+  const std::vector<iovec> places = places_of(call);
+  const bool is_in_payload = !newest.empty() && places.size() == 2;
+  const std::size_t payload = is_in_payload ? places.front().iov_len : 0;
+  std::string bytes(payload + kLook, '\0');
+  const ssize_t count = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (count < 0) return {};
   if (count == 0) return "receives an end";
   bytes.resize(static_cast<std::size_t>(count));
-  return message(call, role, socket.get(), "receives ", bytes);
+  const auto name = frame_name(std::string_view(bytes).substr(std::min(payload, bytes.size())));
+  if (is_in_payload) return "receives more of " + std::exchange(newest, name.value_or(newest));
+  if (name) return "receives " + (newest = *name);
+  if (!newest.empty()) return "receives a part of a header";
+  return "receives " + call_of(role, bytes);
 }
 
-std::string ProtocolPoints::message(const WatchedCall& call, const std::string& role, int socket,
-                                    const std::string& verb, const std::string& bytes) {
-  int type = 0;
-  socklen_t length = sizeof type;
-  ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &length);
-  if (type == SOCK_SEQPACKET) return verb + packet_name(bytes);
-  // The kernel's own number of a socket.
-  std::string& newest = frames_[verb + call.path(static_cast<int>(call.argument(0)))];
-  if (bytes.starts_with(kMark) && bytes.size() >= kPrefixBytes) {
-    newest = stream_name(bytes);
-    return verb + newest;
-  }
-  if (!newest.empty()) return verb + "more of " + newest;
-  if (role == "agent" || role == "server") return verb + "gRPC";
-  return verb + call_name(bytes) + (role == "ps" && verb == "sends " ? " answer" : "");
+// By the kernel's own number of a socket.
+std::string& ProtocolPoints::newest_frame(const WatchedCall& call) {
+  const std::string socket = call.path(static_cast<int>(call.argument(0)));
+  return frames_[(call.number() == SYS_sendmsg ? "to " : "from ") + socket];
 }
 
 }  // namespace trainyard::e2e

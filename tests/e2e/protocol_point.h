@@ -1,5 +1,5 @@
 // What a program is about to do by a system call, in the words of the protocol between worker and
-// ps where it is a task: "sends push", "receives answer", "renames to manifest.json".
+// ps where it is a task: "sends gradient", "receives welcome", "renames to manifest.json".
 #pragma once
 
 #include <sys/types.h>
@@ -34,11 +34,10 @@ class ProtocolPoints {
   std::optional<std::string> what_of(const WatchedCall& call, const std::string& role);
   std::optional<std::string> sent(const WatchedCall& call, const std::string& role);
   std::optional<std::string> received(const WatchedCall& call, const std::string& role);
-  // `bytes`: as many of the first as are looked at.
-  std::string message(const WatchedCall& call, const std::string& role, int socket,
-                      const std::string& verb, const std::string& bytes);
+  std::string& newest_frame(const WatchedCall& call);
 
-  // Of each way of a stream of frames: what the newest one is.
+  // Of each way of a socket, what the newest frame is; "": none has been seen, it is no such
+  // socket.
   std::map<std::string, std::string> frames_;
 };
 

@@ -25,10 +25,7 @@ bool stands_in(const WatchedCall& call, Moment until) {
   const auto part = [whole](std::size_t bytes) { return whole ? bytes : bytes / 2; };
   const Descriptor file = call.file(static_cast<int>(call.argument(0)));
   if (call.number() == SYS_sendmsg) {
-    int type = 0;
-    socklen_t length = sizeof type;
-    ::getsockopt(file.get(), SOL_SOCKET, SO_TYPE, &type, &length);
-    if (passes_files(call) || (type == SOCK_SEQPACKET && !whole)) return false;
+    if (passes_files(call)) return false;
     const std::string bytes = sent_bytes(call, std::numeric_limits<std::int32_t>::max());
     return ::send(file.get(), bytes.data(), part(bytes.size()), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   }

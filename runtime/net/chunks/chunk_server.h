@@ -46,8 +46,9 @@ class ChunkServer {
     std::int64_t rows_port = 0;  // as in Greeting
     // Async: as in RankEnded.
     std::function<void(std::int64_t rank, std::int64_t snapshot)> on_ended = {};
-    // A step is of these ranks: before anybody is sent what it makes.
-    std::function<void(const NamedStep& named)> on_named = {};
+    // A step is of these ranks: before anybody is sent what it makes. Who says so is refused where
+    // this is an error, as where the chunks cannot make it.
+    std::function<Status(const NamedStep& named)> on_named = {};
   };
   // Serves the callers of all `listeners`, one or more, on a thread of its own.
   static Result<std::unique_ptr<ChunkServer>> start(std::vector<StreamSocket> listeners,

@@ -29,7 +29,7 @@ Status ChunkServer::take_names(std::int64_t rank, const FrameHeader& header,
 }
 
 Status ChunkServer::make(const StepNamed& event) {
-  if (options_.on_named) options_.on_named(event.named);
+  if (options_.on_named) TRY(options_.on_named(event.named));
   return perform(event);
 }
 

@@ -142,6 +142,21 @@ TEST_CASE("async workers learn an embedding table, save it and go on from there"
   CHECK(learned_by(rest).ids.size() == 50);
 }
 
+TEST_CASE("with backup workers an embedding table is learned on after it was saved",
+          "[job][sparse]") {
+  const TempFolder folder;
+  JobSpec spec = embedding_job(made_data(folder));
+  spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
+  spec.training.replicas_to_aggregate = 2;
+  spec.checkpoint.every_steps = 20;
+  put(spec, 3, 2);
+  spec.training.max_steps = 100;
+  Job job(spec);
+  run(job);
+  CHECK(test::all_of<ManifestEvent>(job, "worker/0").size() >= 2);
+  CHECK(learned_by(job).ids.size() == 50);
+}
+
 TEST_CASE("sums of rows are asked for in async where they are fewer bytes", "[job][sparse]") {
   const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
