@@ -68,8 +68,10 @@ void ChunkServer::ask_shard(std::int64_t step, std::vector<std::int64_t> keep_st
     if (store_.chunks() == 0) {  // which no gradient marks
       writer_.take({.step = step, .version = step, .rank_steps = {}, .weights = {}, .slots = {}});
     }
-    // What the residuals are at the end, the gradients of the last step have to ask for.
-    const bool is_marked = store_.has_residuals() && options_.rules.mode == Mode::sync;
+    // What the residuals are at the end, the gradients of the last step have to ask for, where that
+    // step is still made.
+    const bool is_marked = store_.has_residuals() && options_.rules.mode == Mode::sync &&
+                           options_.start.version < options_.last_step;
     end_is_asked_ = step == options_.last_step && !is_marked;
     save_end();
   }
@@ -92,7 +94,8 @@ void ChunkServer::save_end() {
                 .version = core_.version(),
                 .rank_steps = core_.rank_steps(),
                 .weights = std::move(copy.weights),
-                .slots = std::move(copy.slots)});
+                .slots = std::move(copy.slots),
+                .residuals = std::move(copy.residuals)});
 }
 
 void ChunkServer::tell_shards() {

@@ -138,9 +138,13 @@ std::size_t ChunkStore::residual_bytes_of(std::int64_t rank, std::int64_t chunk)
 }
 
 void ChunkStore::residual_came(const ResidualCame& residual, std::span<const std::byte> bytes) {
+  keep_residual(residual, bytes, copies_.at(residual.snapshot).copy.residuals);
+}
+
+void ChunkStore::keep_residual(const ResidualCame& residual, std::span<const std::byte> bytes,
+                               Residuals& residuals) const {
   ENSURE(bytes.size() == residual_bytes_of(residual.rank, residual.chunk));
   const Chunk& chunk = chunks_[index_of(residual.chunk)];
-  Residuals& residuals = copies_.at(residual.snapshot).copy.residuals;
   const std::size_t count = index_of(chunk.share.elements());
   const std::size_t parts = rules_.nodes[index_of(residual.rank)].size();
   for (std::size_t part = 0; part < parts; ++part) {
@@ -280,6 +284,13 @@ void ChunkStore::copy_chunk(const Chunk& chunk, Copy& copy) const {
 ChunkStore::Copy ChunkStore::copy_all() const {
   Copy copy = empty_copy();
   for (const Chunk& chunk : chunks_) copy_chunk(chunk, copy);
+  for (std::int64_t rank = 0; rank < std::ssize(restored_); ++rank) {
+    const auto& kept = restored_[index_of(rank)];
+    if (std::ranges::find(kept, nullptr) != kept.end()) continue;
+    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
+      keep_residual({rank, chunk}, restored_residual(rank, chunk).bytes, copy.residuals);
+    }
+  }
   return copy;
 }
 

@@ -102,7 +102,7 @@ class ChunkStore {
   void copy(const CopyChunk& what);
   // What the snapshot holds, with its last chunk.
   std::optional<Copy> save(const SaveCopy& what);
-  // Of all chunks as they are now.
+  // Of all chunks as they are now, with the residuals of ranks that have changed none of them.
   [[nodiscard]] Copy copy_all() const;
   // Of a chunk, in such a copy.
   [[nodiscard]] Range place_of(std::int64_t chunk) const;
@@ -133,6 +133,8 @@ class ChunkStore {
                                const std::vector<std::int64_t>& ranks);
   void apply(const Chunk& chunk, TreeSum sum, const UpdateChunk& what, const Step& step,
              Weights& next);
+  void keep_residual(const ResidualCame& residual, std::span<const std::byte> bytes,
+                     Residuals& residuals) const;
   [[nodiscard]] Copy empty_copy() const;
   void copy_chunk(const Chunk& chunk, Copy& copy) const;
   [[nodiscard]] bool rounds(const ParameterServer::ChunkToSend& what) const {

@@ -82,6 +82,18 @@ TEST_CASE("a job of one bit whose task was killed resumes to the bytes of one th
   }
 }
 
+TEST_CASE("a job of one bit that goes on from its last step saves the same again", "[job][wire]") {
+  for (const std::int64_t ps : {0, 2}) {
+    INFO(ps << " ps");
+    const JobSpec spec = with_onebit(micro_batch_job(2, ps));
+    Job first(spec);
+    run(first);
+    Job again(spec, first.newest_checkpoint());
+    run(again);
+    CHECK(final_shards(again) == final_shards(first));
+  }
+}
+
 TEST_CASE("residuals go on on other ps and workers, where the micro-batches are the same",
           "[job][wire]") {
   const JobSpec spec = with_onebit(micro_batch_job(2, 1));
