@@ -49,6 +49,9 @@ class Chief {
   Status begin_snapshot(std::int64_t step);
   // Of a step of this task.
   void add(const StepTimes& times) { progress_.add(times); }
+  // Of updates that others have made before this task came: they belong to no interval, but to the
+  // attempt.
+  void add(const StalenessCounts& earlier) { progress_.add(earlier); }
   void add(const StepExchange::Traffic& traffic) { progress_.add(traffic); }
 
   // After the last step: evaluates, commits the final checkpoint.

@@ -43,7 +43,8 @@ class Training {
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
-    const std::int64_t version = exchange_.take_news().version;
+    const StepExchange::News before = exchange_.take_news();
+    const std::int64_t version = before.version;
     residual_step_ = next->step - 1;
     if (row_width_ > 0) {
       TRY_ASSIGN(rows_, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
@@ -56,6 +57,7 @@ class Training {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
       chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows_.get()}, version);
       chief_ = &*chief;
+      chief->add(before.sums.stale);
     }
     TRY_ASSIGN(const bool is_over, steps(*std::move(next)));
     if (!is_over) return TaskEnd::stopped;
