@@ -21,6 +21,7 @@ void append(PayloadBytes& payload, std::int64_t number) {
 Result<std::vector<std::int64_t>> take_numbers(PayloadView& payload, std::size_t count) {
   if (payload.size() / sizeof(std::int64_t) < count) return invalid("a payload is cut short");
   std::vector<std::int64_t> numbers(count);
+  if (count == 0) return numbers;
   std::memcpy(numbers.data(), payload.data(), count * sizeof(std::int64_t));
   payload = payload.subspan(count * sizeof(std::int64_t));
   return numbers;
