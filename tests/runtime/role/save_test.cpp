@@ -178,6 +178,7 @@ TEST_CASE("in async nobody pushes after what is saved on order, and it is tested
   }
   const auto saved = first.newest_checkpoint();
   REQUIRE(saved);
+  spec.training.max_steps = saved->step + 500;
   Job rest(spec, saved);
   run(rest);
   test::check_ledger(rest);
