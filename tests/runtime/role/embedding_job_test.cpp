@@ -124,7 +124,7 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
 }
 
 TEST_CASE("async workers learn an embedding table, save it and go on from there",
-          "[job][sparse][threads]") {
+          "[job][sparse]") {
   const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
