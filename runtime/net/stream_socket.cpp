@@ -303,7 +303,6 @@ Result<std::size_t> StreamSocket::receive(std::span<const iovec> places, msghdr&
 
 void StreamSocket::end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
 
-void StreamSocket::wake_at(int bytes) const { set(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, bytes); }
 
 void StreamSocket::keep_unsent_below(int bytes) const {
   set(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes);

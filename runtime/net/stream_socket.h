@@ -29,7 +29,7 @@ class StreamSocket {
 
   // `name` as of new_local_socket_name().
   static Result<StreamSocket> listen_unix(const std::string& name);
-  // On a port from the system, at the interface of `address`, a gRPC server's "host:port".
+  // On a port from the system, at the interface of `address`, "host:port".
   // At the host of `address`, "host:port", but on `port`; 0 is a free one. Conflict: another
   // program holds it.
   static Result<StreamSocket> listen_tcp(const std::string& address, int port = 0);
@@ -55,8 +55,6 @@ class StreamSocket {
                                             Descriptor& passed) const;
   // Nothing more will be sent; what was is still delivered.
   void end_sending() const;
-  // TCP: poll(2) and epoll tell of something to read only when so many bytes have come, or the end.
-  void wake_at(int bytes) const;
   // TCP: takes no more than about so many bytes that have not left the host, so that what is sent
   // next need not be chosen long before it leaves.
   void keep_unsent_below(int bytes) const;

@@ -73,7 +73,7 @@ constexpr std::size_t list_payload_bytes_max = 64 << 10;
 
 struct Hello {
   std::int64_t rank = 0;
-  std::uint64_t plan = 0;  // ExchangePlan's hash: both sides cut the arena alike
+  std::uint64_t plan = 0;  // JobPlan::hash(): both sides cut the arena alike
   std::string token;
 };
 struct Greeting {
