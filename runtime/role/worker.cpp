@@ -84,6 +84,7 @@ class Training {
 
   // False when asked to stop.
   Result<bool> steps(StepExchange::Next next) {
+    if (next.is_over) return true;  // others have made all of them; there is no step to read for
     const TrainingSpec& training = task_.context.spec.training;
     const Sampler sampler(training.seed, dataset_.size(Split::train));
     const Leaves owned = plan_.leaves_of_rank(rank_);
@@ -96,7 +97,7 @@ class Training {
          .first_step = next.step,
          .last_step = plan_.mode == Mode::sync ? plan_.max_steps : BatchPlan{}.last_step});
     const std::stop_callback on_stop(task_.stop, [&batches] { batches.stop(); });
-    if (!next.is_over) batches.start();
+    batches.start();
     while (!next.is_over) {
       if (chief_ != nullptr) TRY(chief_->before_step(next.step));
       if (task_.stop.stop_requested()) return false;

@@ -141,15 +141,13 @@ void ChunkServer::serve(int descriptor, std::uint32_t events) {
   if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) == 0) return;
   const Result<bool> received = connection.stream_.receive(connection);
   if (received.has_value()) return;
-  if (connection.has_token_ && !connection.said_goodbye_) {
-    refuse(connection, received.error().message);
-  }
-  close(descriptor);
+  const std::string why = received.error().message;
+  if (connection.has_token_ && !connection.said_goodbye_) tell_refused(connection, why);
+  close(descriptor, why);
 }
 
 // Or it has left; then nobody hears it.
-void ChunkServer::refuse(Connection& connection, const std::string& why) {
-  log_info("worker is gone", {{"rank", connection.rank_}, {"why", why}});
+void ChunkServer::tell_refused(Connection& connection, const std::string& why) {
   const auto text = std::make_shared<std::string>(why.substr(0, small_payload_bytes_max));
   bool is_said = false;
   static_cast<void>(connection.stream_.send([&]() -> std::optional<FrameStream::Outgoing> {
@@ -160,10 +158,13 @@ void ChunkServer::refuse(Connection& connection, const std::string& why) {
   }));
 }
 
-void ChunkServer::close(int descriptor) {
+void ChunkServer::close(int descriptor, const std::string& why) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) return;
   const std::int64_t rank = found->second->rank_;
+  if (found->second->has_token_ && !found->second->said_goodbye_) {
+    log_info("worker is gone", {{"rank", rank}, {"why", why}});
+  }
   if (rank >= 0 && by_rank_[index_of(rank)] == found->second.get()) {
     by_rank_[index_of(rank)] = nullptr;
     attendance_.left(rank, steady_now());
@@ -182,7 +183,7 @@ void ChunkServer::drop_silent() {
       silent.push_back(descriptor);
     }
   }
-  for (const int descriptor : silent) close(descriptor);
+  for (const int descriptor : silent) close(descriptor, "it has not said who it is");
   look_for_end();
 }
 
@@ -196,7 +197,7 @@ void ChunkServer::look_for_end() {
   changed_.notify_all();
   if (end->is_good) return;
   for (Connection* const connection : by_rank_) {
-    if (connection != nullptr) refuse(*connection, end->why);
+    if (connection != nullptr) tell_refused(*connection, end->why);
   }
 }
 
@@ -206,7 +207,7 @@ Status ChunkServer::welcome(Connection& connection, const Hello& hello) {
   if (hello.rank < 0 || hello.rank >= options_.rules.ranks) return invalid("there is no such rank");
   if (hello.plan != options_.plan) return invalid("it cuts the parameters otherwise");
   Connection*& newest = by_rank_[index_of(hello.rank)];
-  if (newest != nullptr) close(newest->stream_.socket().descriptor());
+  if (newest != nullptr) close(newest->stream_.socket().descriptor(), "it has called anew");
   newest = &connection;
   connection.rank_ = hello.rank;
   Descriptor memory = connection.stream_.take_passed();
@@ -355,29 +356,29 @@ std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection
 }
 
 void ChunkServer::send_all() {
-  std::vector<int> gone;
   for (Connection* const connection : by_rank_) {
     if (connection == nullptr || connection->waits_for_room_) continue;
-    if (connection->small_.size() > small_frames_max || !send(*connection)) {
-      gone.push_back(connection->stream_.socket().descriptor());
-    }
+    const Status sent = connection->small_.size() > small_frames_max
+                            ? unavailable("it does not read what it is told")
+                            : send(*connection);
+    if (!sent.has_value()) close(connection->stream_.socket().descriptor(), sent.error().message);
   }
-  for (const int descriptor : gone) close(descriptor);
 }
 
-// False: it is gone.
-bool ChunkServer::send(Connection& connection) {
-  const auto sent = connection.stream_.send([&] { return next_of(connection); });
-  if (!sent.has_value()) return false;
-  const bool waits = !*sent;
+// An error: it is gone.
+Status ChunkServer::send(Connection& connection) {
+  TRY_ASSIGN(const bool is_all, connection.stream_.send([&] { return next_of(connection); }));
+  const bool waits = !is_all;
   if (waits != connection.watches_room_) {
     connection.watches_room_ = waits;
     const int descriptor = connection.stream_.socket().descriptor();
     epoll_event event{.events = EPOLLIN | (waits ? EPOLLOUT : 0U), .data = {.fd = descriptor}};
-    if (::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0) return false;
+    if (::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0) {
+      return call_failed("cannot wait for room");
+    }
   }
   connection.waits_for_room_ = waits;
-  return true;
+  return ok();
 }
 
 }  // namespace trainyard::runtime

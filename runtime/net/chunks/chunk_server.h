@@ -79,8 +79,8 @@ class ChunkServer {
   void run(const std::stop_token& stop);
   bool accept(int listening);
   void serve(int descriptor, std::uint32_t events);
-  static void refuse(Connection& connection, const std::string& why);
-  void close(int descriptor);
+  static void tell_refused(Connection& connection, const std::string& why);
+  void close(int descriptor, const std::string& why);
   void drop_silent();
   void look_for_end();
   void ring() const;
@@ -111,7 +111,7 @@ class ChunkServer {
   void save_end();
   void tell_shards();
   void send_all();
-  bool send(Connection& connection);
+  Status send(Connection& connection);
   [[nodiscard]] std::optional<FrameStream::Outgoing> next_of(Connection& connection);
 
   const Descriptor poll_;

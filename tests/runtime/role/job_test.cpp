@@ -191,6 +191,12 @@ TEST_CASE("an async job applies exactly its steps, and resumes from a checkpoint
   for (const MetricEvent& metric : metrics) CHECK(metric.values.contains("staleness"));
   test::check_ledger(job);
 
+  // Whoever comes when all steps are made has none to do: even who has never made one.
+  spec.worker.replicas = 4;
+  Job late(spec, job.newest_checkpoint());
+  run(late);
+  CHECK(late.final_weights() == job.final_weights());
+
   spec.training.max_steps = 2000;
   Job more(spec, job.newest_checkpoint());
   run(more);
