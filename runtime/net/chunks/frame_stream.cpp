@@ -10,79 +10,116 @@ constexpr std::size_t turn_bytes = 2 << 20;
 
 }  // namespace
 
-// The rest of a payload and the header behind it come by one call.
-Result<bool> FrameStream::receive(Receiver& receiver) {
+// The rest of a payload and what is behind it come by one call; so do many small frames. Nothing
+// whole is kept back: nobody would be told of it again.
+Result<bool> FrameStream::receive(Receiver& receiver, Behind behind) {
   for (std::size_t moved = 0; moved < turn_bytes;) {
-    const bool in_payload = head_come_ == frame_header_bytes;
-    FrameHeaderBytes ahead;
-    std::array<iovec, 2> places{};
-    std::size_t count = 0;
-    const std::size_t missing = in_payload ? place_.size() - come_ : 0;
-    if (missing > 0) places[count++] = {place_.data() + come_, missing};
-    places[count++] = in_payload
-                          ? iovec{ahead.data(), ahead.size()}
-                          : iovec{head_.data() + head_come_, frame_header_bytes - head_come_};
-    TRY_ASSIGN(const std::size_t bytes, socket_.receive(std::span(places).first(count), passed_));
-    if (bytes == 0) return true;
+    const std::size_t asked = place_.size() - come_ + ahead_.size() - (ahead_end_ - ahead_begin_);
+    TRY_ASSIGN(const std::size_t bytes, fill());
+    TRY(take_frames(receiver));
+    if (bytes == 0 || (bytes < asked && behind == Behind::nothing)) return true;
     moved += bytes;
-    if (!in_payload) {
-      head_come_ += bytes;
-    } else {
-      come_ += std::min(bytes, missing);
-      if (come_ < place_.size()) continue;
-      TRY(finish_frame(receiver));
-      head_come_ = bytes - missing;
-      std::copy_n(ahead.begin(), head_come_, head_.begin());
-    }
-    if (head_come_ == frame_header_bytes) TRY(look_at_header(receiver));
   }
   return false;
 }
 
-Status FrameStream::look_at_header(Receiver& receiver) {
-  TRY_ASSIGN(header_, decode_header(head_));
+Status FrameStream::take_frames(Receiver& receiver) {
+  for (;;) {
+    if (!in_payload_) {
+      TRY_ASSIGN(const bool is_whole, take_header(receiver));
+      if (!is_whole) return ok();
+    }
+    copy_ahead();
+    if (come_ < place_.size()) return ok();
+    TRY(finish_frame(receiver));
+  }
+}
+
+// All that is missing of the payload, then as much as there is room for ahead.
+Result<std::size_t> FrameStream::fill() {
+  if (ahead_begin_ > 0) {
+    std::copy(ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_begin_),
+              ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_end_), ahead_.begin());
+    ahead_end_ -= std::exchange(ahead_begin_, 0);
+  }
+  std::array<iovec, 2> places{};
+  std::size_t count = 0;
+  const std::size_t missing = in_payload_ ? place_.size() - come_ : 0;
+  if (missing > 0) places[count++] = {place_.data() + come_, missing};
+  places[count++] = {ahead_.data() + ahead_end_, ahead_.size() - ahead_end_};
+  TRY_ASSIGN(const std::size_t bytes, socket_.receive(std::span(places).first(count), passed_));
+  const std::size_t placed = std::min(bytes, missing);
+  come_ += placed;
+  ahead_end_ += bytes - placed;
+  return bytes;
+}
+
+// False: there is none yet.
+Result<bool> FrameStream::take_header(Receiver& receiver) {
+  if (ahead_end_ - ahead_begin_ < frame_header_bytes) return false;
+  FrameHeaderBytes head;
+  std::copy_n(ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_begin_), head.size(),
+              head.begin());
+  ahead_begin_ += head.size();
+  TRY_ASSIGN(header_, decode_header(head));
   TRY_ASSIGN(place_, receiver.place(header_));
   come_ = 0;
+  in_payload_ = true;
   if (place_.empty()) {
     if (header_.bytes > small_.size()) return invalid("a frame is longer than its kind may be");
     place_ = std::span(small_).first(header_.bytes);
   }
   ENSURE(place_.size() == header_.bytes);
-  if (header_.bytes > 0) return ok();
-  return finish_frame(receiver);
+  return true;
+}
+
+void FrameStream::copy_ahead() {
+  const std::size_t count = std::min(ahead_end_ - ahead_begin_, place_.size() - come_);
+  std::copy_n(ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_begin_), count,
+              place_.begin() + static_cast<std::ptrdiff_t>(come_));
+  ahead_begin_ += count;
+  come_ += count;
 }
 
 Status FrameStream::finish_frame(Receiver& receiver) {
-  head_come_ = 0;
+  in_payload_ = false;
+  come_ = 0;
   return receiver.take(header_, std::exchange(place_, {}));
 }
 
-void FrameStream::start(Outgoing frame) {
-  std::size_t bytes = 0;
-  for (const auto& piece : frame.pieces) bytes += piece.size();
-  frame.header.bytes = static_cast<std::uint32_t>(bytes);
-  head_out_ = encode_header(frame.header);
+// The next frame; behind a small one more of that kind, so that one call sends them. False: there
+// is none.
+bool FrameStream::gather(const Next& next) {
+  constexpr std::size_t small_bytes = 4096;
+  constexpr std::size_t frames_max = 16;
   pieces_.clear();
   at_ = 0;
-  pieces_.push_back({head_out_.data(), head_out_.size()});
-  for (const auto& piece : frame.pieces) {
-    if (!piece.empty()) pieces_.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
+  while (out_.size() < frames_max) {
+    auto frame = next();
+    if (!frame) break;
+    std::size_t bytes = 0;
+    for (const auto& piece : frame->pieces) bytes += piece.size();
+    frame->header.bytes = static_cast<std::uint32_t>(bytes);
+    Leaving& leaving = out_.emplace_back(
+        Leaving{.head = encode_header(frame->header), .frame = *std::move(frame)});
+    pieces_.push_back({leaving.head.data(), leaving.head.size()});
+    for (const auto& piece : leaving.frame.pieces) {
+      if (!piece.empty()) pieces_.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
+    }
+    if (leaving.frame.passed >= 0) passed_out_ = leaving.frame.passed;
+    if (bytes > small_bytes || passed_out_ >= 0) break;
   }
-  out_ = std::move(frame);
+  return !out_.empty();
 }
 
 Result<bool> FrameStream::send(const Next& next) {
   for (;;) {
-    if (!out_) {
-      auto frame = next();
-      if (!frame) return true;
-      start(*std::move(frame));
-    }
+    if (out_.empty() && !gather(next)) return true;
     const auto left = std::span(pieces_).subspan(at_);
     const auto now = left.first(std::min(left.size(), stream_pieces_max));
-    TRY_ASSIGN(std::size_t bytes, socket_.send(now, out_->passed));
+    TRY_ASSIGN(std::size_t bytes, socket_.send(now, passed_out_));
     if (bytes == 0) return false;
-    out_->passed = -1;
+    passed_out_ = -1;
     while (bytes > 0) {
       iovec& piece = pieces_[at_];
       const std::size_t part = std::min(bytes, piece.iov_len);
@@ -91,7 +128,7 @@ Result<bool> FrameStream::send(const Next& next) {
       bytes -= part;
       if (piece.iov_len == 0) ++at_;
     }
-    if (at_ == pieces_.size()) out_.reset();
+    if (at_ == pieces_.size()) out_.clear();
   }
 }
 

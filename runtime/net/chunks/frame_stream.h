@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,7 +35,10 @@ class FrameStream {
     virtual Status take(const FrameHeader& header, std::span<const std::byte> payload) = 0;
   };
   // What there is, but so much at a time that others have their turn. True: the socket has no more.
-  Result<bool> receive(Receiver& receiver);
+  // A call that gives less than there is room for has given all, but not always the word that the
+  // peer is gone: that is behind it.
+  enum class Behind { nothing, perhaps_the_end };
+  Result<bool> receive(Receiver& receiver, Behind behind = Behind::nothing);
 
   struct Outgoing {
     FrameHeader header;                              // its `bytes` are counted here
@@ -51,26 +55,38 @@ class FrameStream {
   Descriptor take_passed() { return std::move(passed_); }
 
  private:
-  Status look_at_header(Receiver& receiver);
+  // Of what comes ahead of its place: headers, and payloads that are short.
+  static constexpr std::size_t ahead_bytes = 2048;
+
+  Result<std::size_t> fill();
+  Status take_frames(Receiver& receiver);
+  Result<bool> take_header(Receiver& receiver);
+  void copy_ahead();
   Status finish_frame(Receiver& receiver);
-  void start(Outgoing frame);
+  bool gather(const Next& next);
 
   StreamSocket socket_;
   Descriptor passed_;
 
   // Coming in.
-  FrameHeaderBytes head_{};
-  std::size_t head_come_ = 0;
+  std::array<std::byte, ahead_bytes> ahead_{};
+  std::size_t ahead_begin_ = 0;  // of what is left in it
+  std::size_t ahead_end_ = 0;
+  bool in_payload_ = false;
   FrameHeader header_;
   std::span<std::byte> place_;  // of the payload, whole
   std::size_t come_ = 0;        // bytes in it
   std::array<std::byte, small_payload_bytes_max> small_{};
 
-  // Going out.
-  FrameHeaderBytes head_out_{};
-  std::optional<Outgoing> out_;
-  std::vector<iovec> pieces_;  // what is left of it, from at_ on
+  // Going out: one frame, or several that are small.
+  struct Leaving {
+    FrameHeaderBytes head;
+    Outgoing frame;
+  };
+  std::deque<Leaving> out_;
+  std::vector<iovec> pieces_;  // of all of them; left from at_ on
   std::size_t at_ = 0;
+  int passed_out_ = -1;
 };
 
 }  // namespace trainyard::runtime

@@ -37,10 +37,13 @@ void WorkerLink::begin_snapshot(std::int64_t snapshot, LinkRequests::Then then) 
 
 Result<std::int64_t> WorkerLink::await_named_snapshot(std::int64_t wanted) {
   std::unique_lock lock(mutex_);
-  TRY(wait(lock, [&] {
-    const BackupExchange::Named& newest = backup_->named();
-    return newest.snapshot >= wanted || newest.step >= options_.max_steps;
-  }));
+  TRY(wait(
+      lock,
+      [&] {
+        const BackupExchange::Named& newest = backup_->named();
+        return newest.snapshot >= wanted || newest.step >= options_.max_steps;
+      },
+      Waits::idle));
   return backup_->named().snapshot >= wanted ? backup_->named().snapshot : 0;
 }
 
@@ -48,7 +51,8 @@ Result<std::vector<WrittenShard>> WorkerLink::shards(SnapshotWriter::Request req
   std::unique_lock lock(mutex_);
   requests_.ask_shards(std::move(request));
   say_unanswered();
-  TRY(wait(lock, [this] { return requests_.has_shards(); }));
+  TRY(wait(
+      lock, [this] { return requests_.has_shards(); }, Waits::idle));
   return requests_.take_shards();
 }
 
@@ -56,7 +60,8 @@ Result<AlignedBuffer> WorkerLink::read_snapshot(std::int64_t snapshot) {
   std::unique_lock lock(mutex_);
   requests_.ask_weights(snapshot);
   say_unanswered();
-  TRY(wait(lock, [this] { return requests_.has_weights(); }));
+  TRY(wait(
+      lock, [this] { return requests_.has_weights(); }, Waits::idle));
   return requests_.take_weights();
 }
 

@@ -19,6 +19,9 @@
 namespace trainyard::runtime {
 namespace {
 
+// Of gradients that the thread that computes sends itself.
+constexpr std::size_t little_bytes = 1 << 20;
+
 std::vector<std::int64_t> holders_of(const std::vector<ArenaChunk>& chunks) {
   std::vector<std::int64_t> holders;
   for (const ArenaChunk& chunk : chunks) holders.push_back(chunk.holder);
@@ -51,7 +54,8 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::open(Options options) {
   ENSURE(std::ssize(options.servers) == options.arenas.holders);
   Descriptor poll(::epoll_create1(EPOLL_CLOEXEC));
   Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = options.servers.size()}};
+  epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
+                    .data = {.u64 = options.servers.size()}};
   if (!poll || !bell || ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, bell.get(), &event) != 0) {
     return call_failed("cannot wait for sockets");
   }
@@ -75,6 +79,8 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       rows_ports_(options_.servers.size()),
       transports_(options_.servers.size(), Transport::tcp),
       connections_(options_.servers.size()) {
+  const bool shares = arenas_.shared_descriptor() >= 0;
+  sends_itself_ = shares || arenas_.parameters().size_bytes() <= little_bytes;
   std::vector<Connector::Target> targets;
   for (std::size_t ps = 0; ps < options_.servers.size(); ++ps) {
     targets.push_back(
@@ -110,7 +116,8 @@ Status WorkerLink::await_parameters(std::int64_t end) {
   return wait(lock, [&] { return exchange_.readable() >= wanted; });
 }
 
-Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
+Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there,
+                        Waits how) {
   while (!is_there()) {
     if (failed_) return *failed_;
     if (options_.stop.stop_requested()) return unavailable("asked to stop");
@@ -118,7 +125,17 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<
       return unavailable("no parameter server has answered for " +
                          std::to_string(options_.limit.count() / 1000) + " s");
     }
-    changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
+    if (how == Waits::idle) {
+      changed_.wait_for(lock, std::chrono::milliseconds(look_up_millis));
+      continue;
+    }
+    caller_moves_ = true;
+    lock.unlock();
+    move_bytes();
+    lock.lock();
+    caller_moves_ = false;
+    moved_.notify_one();
+    look_for_lost();
   }
   return ok();
 }
@@ -132,7 +149,11 @@ void WorkerLink::settle(std::int64_t from) {
     step(GradientFinal{chunk});
     is_any = true;
   }
-  if (is_any) ring();
+  if (!is_any) return;
+  // What is little leaves at once; with much of it this thread has better to do.
+  std::unique_lock io(io_mutex_, std::defer_lock);
+  if (sends_itself_ && io.try_lock()) return send_all();
+  ring();
 }
 
 void WorkerLink::tell_sums(std::int64_t step, const BatchSums& sums) {
@@ -225,22 +246,34 @@ void WorkerLink::ring() const {
 }
 
 void WorkerLink::run(const std::stop_token& stop) {
-  std::array<epoll_event, 64> events{};
   while (!stop.stop_requested()) {
-    const int count = ::epoll_wait(poll_.get(), events.data(), std::ssize(events), look_up_millis);
-    for (int i = 0; i < count; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.u64 < connections_.size()) {
-        serve(event.data.u64, event.events);
-      } else {
-        std::uint64_t rung = 0;
-        static_cast<void>(::read(bell_.get(), &rung, sizeof rung) != 0);
-        add_connected();
-      }
-      send_all();
-    }
-    const std::lock_guard lock(mutex_);
+    move_bytes();
+    std::unique_lock lock(mutex_);
     look_for_lost();
+    if (!caller_moves_) continue;
+    ring();  // it may have what it waits for
+    moved_.wait_for(lock, std::chrono::milliseconds(look_up_millis),
+                    [this] { return !caller_moves_; });
+  }
+}
+
+// Both threads wait at the poll; of those that do it wakes one, the newest, and once for each
+// event.
+void WorkerLink::move_bytes() {
+  std::array<epoll_event, 64> events{};
+  const int count = ::epoll_wait(poll_.get(), events.data(), std::ssize(events), look_up_millis);
+  if (count <= 0) return;
+  const std::lock_guard io(io_mutex_);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 < connections_.size()) {
+      serve(event.data.u64, event.events);
+    } else {
+      std::uint64_t rung = 0;
+      static_cast<void>(::read(bell_.get(), &rung, sizeof rung) != 0);
+      add_connected();
+    }
+    send_all();
   }
 }
 
@@ -259,7 +292,7 @@ void WorkerLink::add(std::size_t ps, StreamSocket socket) {
   socket.keep_unsent_below(unsent_bytes_max);
   const int descriptor = socket.descriptor();
   auto connection = std::make_unique<Connection>(*this, ps, std::move(socket));
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = ps}};
+  epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.u64 = ps}};
   if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) return lose(ps, "no poll");
   const auto hello = std::make_shared<std::string>(
       encode_hello({.rank = options_.rank, .plan = options_.plan, .token = options_.token}));
@@ -275,8 +308,15 @@ void WorkerLink::serve(std::size_t ps, std::uint32_t events) {
   Connection& connection = *connections_[ps];
   if ((events & EPOLLOUT) != 0) connection.waits_for_room = false;
   if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) == 0) return;
-  const Result<bool> received = connection.stream.receive(connection);
-  if (!received.has_value()) lose(ps, received.error().message);
+  const bool is_end = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  const auto behind = is_end ? FrameStream::Behind::perhaps_the_end : FrameStream::Behind::nothing;
+  for (;;) {  // until there is no more: it is told of once
+    const Result<bool> received = connection.stream.receive(connection, behind);
+    if (!received.has_value()) return lose(ps, received.error().message);
+    if (*received) return;
+    send_all();
+    if (connections_[ps].get() != &connection) return;
+  }
 }
 
 void WorkerLink::lose(std::size_t ps, const std::string& why) {
@@ -306,7 +346,8 @@ bool WorkerLink::send(Connection& connection) {
   const bool waits = !*sent;
   if (waits != connection.watches_room) {
     connection.watches_room = waits;
-    epoll_event event{.events = EPOLLIN | (waits ? EPOLLOUT : 0U), .data = {.u64 = connection.ps}};
+    epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET | (waits ? EPOLLOUT : 0U),
+                      .data = {.u64 = connection.ps}};
     const int descriptor = connection.stream.socket().descriptor();
     if (::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0) return false;
   }

@@ -168,7 +168,11 @@ class WorkerLink {
   void look_for_lost();                                                       // under the lock
   void fail(const std::string& why);                                          // under the lock
   void ring() const;
-  Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there);
+  // Who computes moves the bytes itself while it waits: a change of threads less.
+  enum class Waits { moving_bytes, idle };
+  Status wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there,
+              Waits how = Waits::moving_bytes);
+  void move_bytes();
 
   const Options options_;
   std::stop_source over_;
@@ -177,7 +181,10 @@ class WorkerLink {
   const Descriptor poll_;
   const Descriptor bell_;  // an eventfd: there is something to send
 
+  std::mutex io_mutex_;  // whoever moves bytes holds it; taken before mutex_
   mutable std::mutex mutex_;
+  bool caller_moves_ = false;  // guarded by mutex_; then the other thread does not
+  std::condition_variable moved_;
   std::condition_variable changed_;
   const std::unique_ptr<Exchange> plain_;  // this or the next: guarded by mutex_
   const std::unique_ptr<BackupExchange> backup_;
@@ -195,8 +202,9 @@ class WorkerLink {
   std::vector<Transport> transports_;                     // by ps; guarded by mutex_
   std::map<std::size_t, Clock::time_point> lost_;         // ps, since when; guarded by mutex_
 
+  bool sends_itself_ = false;   // the caller, what it settles
   std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one
-  std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr
+  std::vector<std::unique_ptr<Connection>> connections_;  // by ps; none: nullptr; of io_mutex_
   std::optional<Connector> connector_;
   std::jthread thread_;  // last: it uses all of the above
 };

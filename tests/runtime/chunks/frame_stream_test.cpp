@@ -1,0 +1,110 @@
+// Frames between two ends of a socket: what came is handed out, and nothing of it waits for what
+// comes next.
+#include "runtime/net/chunks/frame_stream.h"
+
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/support/waiting.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t piece_bytes = 64 << 10;
+
+// Fills a buffer of its own again and again.
+class Counter : public FrameStream::Receiver {
+ public:
+  Result<std::span<std::byte>> place(const FrameHeader& header) override {
+    if (header.bytes <= small_payload_bytes_max) return std::span<std::byte>();
+    return std::span(room_).first(header.bytes);
+  }
+  Status take(const FrameHeader& header, std::span<const std::byte> payload) override {
+    bytes += payload.size();
+    if (header.kind == FrameKind::goodbye) ++goodbyes;
+    return ok();
+  }
+
+  std::size_t bytes = 0;
+  int goodbyes = 0;
+
+ private:
+  std::vector<std::byte> room_ = std::vector<std::byte>(piece_bytes);
+};
+
+struct Ends {
+  FrameStream here;
+  FrameStream there;
+};
+
+Ends connected() {
+  auto listener = StreamSocket::listen_tcp("127.0.0.1:0");
+  REQUIRE(listener.has_value());
+  auto called =
+      StreamSocket::connect_tcp("127.0.0.1:0", listener->port(), in_patience(), std::stop_token());
+  REQUIRE(called.has_value());
+  std::optional<StreamSocket> accepted;
+  REQUIRE(eventually([&] { return (accepted = listener->accept()).has_value(); }));
+  return {FrameStream(*std::move(called)), FrameStream(*std::move(accepted))};
+}
+
+bool await(const FrameStream& stream, short events) {
+  pollfd place{.fd = stream.socket().descriptor(), .events = events, .revents = 0};
+  return ::poll(&place, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) == 1;
+}
+
+// Pieces, and then a goodbye.
+void send(FrameStream& stream, int pieces) {
+  const std::vector<std::byte> piece(piece_bytes);
+  int sent = 0;
+  const auto next = [&]() -> std::optional<FrameStream::Outgoing> {
+    if (sent > pieces) return std::nullopt;
+    if (sent++ == pieces) {
+      return FrameStream::Outgoing{
+          .header = {.kind = FrameKind::goodbye}, .pieces = {}, .owner = nullptr};
+    }
+    return FrameStream::Outgoing{
+        .header = {.kind = FrameKind::gradient}, .pieces = {piece}, .owner = nullptr};
+  };
+  for (;;) {
+    const auto all = stream.send(next);
+    if (!all.has_value() || *all || !await(stream, POLLOUT)) return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what has come by a socket is handed out, though nothing comes behind it") {
+  Ends ends = connected();
+  Counter counter;
+  // As much as is received at a time, and about it.
+  for (int pieces = 30; pieces < 35; ++pieces) {
+    for (int round = 0; round < 20; ++round) {
+      counter = {};
+      const std::jthread sender([&] { send(ends.here, pieces); });
+      while (counter.goodbyes == 0) {
+        REQUIRE(await(ends.there, POLLIN));
+        REQUIRE(ends.there.receive(counter).has_value());
+      }
+      CHECK(counter.bytes == static_cast<std::size_t>(pieces) * piece_bytes);
+    }
+  }
+}
+
+TEST_CASE("an end that closes is told of, though all that came before was read") {
+  Ends ends = connected();
+  Counter counter;
+  send(ends.here, 1);
+  ends.here.socket().end_sending();
+  Result<bool> received(true);
+  while (received.has_value()) {
+    REQUIRE(await(ends.there, POLLIN));
+    received = ends.there.receive(counter);
+  }
+  CHECK(counter.goodbyes == 1);
+  CHECK(received.error().code == Code::unavailable);
+}
+
+}  // namespace trainyard::runtime
