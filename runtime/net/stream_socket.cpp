@@ -84,16 +84,18 @@ Result<Addresses> find_addresses(const std::string& host, int port, int flags) {
   return Addresses(found, &::freeaddrinfo);
 }
 
-Status listen_at(const Descriptor& socket, const sockaddr* address, socklen_t length) {
-  if (::bind(socket.get(), address, length) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) {
-    return ok();
-  }
+Status listened(int result) {
+  if (result == 0) return ok();
   if (errno == EADDRINUSE) return conflict("another program holds it");
   return call_failed("cannot listen");
 }
 
+Status bind_to(const Descriptor& socket, const sockaddr* address, socklen_t length) {
+  return listened(::bind(socket.get(), address, length));
+}
+
 // As gRPC does: who listens on all interfaces is there for callers of both families.
-Result<Descriptor> listen_everywhere(int port) {
+Result<Descriptor> bind_everywhere(int port) {
   TRY_ASSIGN(Descriptor socket, new_socket(AF_INET6));
   set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -101,7 +103,7 @@ Result<Descriptor> listen_everywhere(int port) {
   any.sin6_family = AF_INET6;
   any.sin6_addr = in6addr_any;
   any.sin6_port = htons(static_cast<std::uint16_t>(port));
-  TRY(listen_at(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any));
+  TRY(bind_to(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any));
   return socket;
 }
 
@@ -173,25 +175,39 @@ Result<StreamSocket> StreamSocket::listen_unix(const std::string& name) {
   TRY_ASSIGN(Descriptor socket, new_socket(AF_UNIX));
   const auto address = LocalAddress::of(name);
   if (!address) return invalid("no name of a socket: " + name);
-  TRY(listen_at(socket, address->pointer(), address->length));
+  TRY(bind_to(socket, address->pointer(), address->length));
+  TRY(listened(::listen(socket.get(), SOMAXCONN)));
   return StreamSocket(std::move(socket));
 }
 
 Result<StreamSocket> StreamSocket::listen_tcp(const std::string& address, int port) {
+  TRY_ASSIGN(StreamSocket socket, bind_tcp(address, port));
+  TRY(socket.start_listening());
+  return socket;
+}
+
+Status StreamSocket::start_listening() const {
+  const Status listening = listened(::listen(socket_.get(), SOMAXCONN));
+  if (listening.has_value()) return ok();
+  return Error{listening.error().code,
+               "port " + std::to_string(port()) + ": " + listening.error().message};
+}
+
+Result<StreamSocket> StreamSocket::bind_tcp(const std::string& address, int port) {
   const auto host = host_of(address);
   if (!host) return invalid("no host and port: " + address);
   if (host->empty() || *host == "0.0.0.0" || *host == "::") {
-    auto socket = listen_everywhere(port);
+    auto socket = bind_everywhere(port);
     if (socket.has_value()) return StreamSocket(*std::move(socket));
   }
   TRY_ASSIGN(const Addresses found, find_addresses(*host, port, AI_PASSIVE));
   TRY_ASSIGN(Descriptor socket, new_socket(found->ai_family));
   // Connections of the process that listened here before do not keep the port.
   set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  const Status listening = listen_at(socket, found->ai_addr, found->ai_addrlen);
-  if (listening.has_value()) return StreamSocket(std::move(socket));
+  const Status bound = bind_to(socket, found->ai_addr, found->ai_addrlen);
+  if (bound.has_value()) return StreamSocket(std::move(socket));
   const std::string where = "port " + std::to_string(port) + " of " + *host + ": ";
-  return Error{listening.error().code, where + listening.error().message};
+  return Error{bound.error().code, where + bound.error().message};
 }
 
 Result<StreamSocket> StreamSocket::connect_unix(const std::string& name) {

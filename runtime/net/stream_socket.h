@@ -29,10 +29,12 @@ class StreamSocket {
 
   // `name` as of new_local_socket_name().
   static Result<StreamSocket> listen_unix(const std::string& name);
-  // On a port from the system, at the interface of `address`, "host:port".
   // At the host of `address`, "host:port", but on `port`; 0 is a free one. Conflict: another
   // program holds it.
   static Result<StreamSocket> listen_tcp(const std::string& address, int port = 0);
+  // The same, but nobody is heard before start_listening().
+  static Result<StreamSocket> bind_tcp(const std::string& address, int port);
+  [[nodiscard]] Status start_listening() const;
   static Result<StreamSocket> connect_unix(const std::string& name);
   // To the host of `address`, "host:port", at `port` instead.
   static Result<StreamSocket> connect_tcp(const std::string& address, int port,

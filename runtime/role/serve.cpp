@@ -59,11 +59,13 @@ auto step_rule(const TaskContext& context, const JobPlan& plan) {
   };
 }
 
-// At the address of the task, and for those on its host.
+// At the address of the task, and for those on its host: they would not find the Unix socket if it
+// came after the one that they try second.
 Result<std::vector<StreamSocket>> listen(const TaskContext& context, std::size_t index) {
   std::vector<StreamSocket> listeners;
-  TRY_ASSIGN(StreamSocket tcp, StreamSocket::listen_tcp(context.listen, port_of(context.listen)));
+  TRY_ASSIGN(StreamSocket tcp, StreamSocket::bind_tcp(context.listen, port_of(context.listen)));
   auto local = StreamSocket::listen_unix(chunk_socket_name(context.token, index, tcp.port()));
+  TRY(tcp.start_listening());
   listeners.push_back(std::move(tcp));
   if (local.has_value()) {
     listeners.push_back(*std::move(local));
