@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,6 +39,12 @@ Result<SharedFloats> SharedFloats::create(std::size_t elements) {
   }
   TRY_ASSIGN(auto memory, map(file.get(), bytes, PROT_READ | PROT_WRITE));
   return SharedFloats(std::move(file), std::move(memory), elements);
+}
+
+void SharedFloats::drop(std::size_t elements) const {
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = elements * sizeof(float) / page * page;
+  if (bytes > 0) static_cast<void>(::madvise(memory_.get(), bytes, MADV_REMOVE));
 }
 
 Result<SharedFloats> SharedFloats::open(Descriptor file, std::size_t elements, Access access) {

@@ -22,6 +22,10 @@ class SharedFloats {
   static Result<SharedFloats> open(Descriptor file, std::size_t elements,
                                    Access access = Access::read);
 
+  // Nobody needs the first so many, until they are written again: they take no memory, but where
+  // others lie on their page or the system does not do it.
+  void drop(std::size_t elements) const;
+
   // The memory, held for as long as the buffer or a copy of this object lives.
   [[nodiscard]] AlignedBuffer buffer() const { return {memory_, elements_}; }
   [[nodiscard]] std::span<const float> span() const { return {memory_.get(), elements_}; }

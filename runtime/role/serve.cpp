@@ -27,7 +27,7 @@ Attendance::Limits limits_of(const TaskContext& context) {
           .late_worker = late_worker_limit};
 }
 
-ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index) {
+ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index, std::int64_t version) {
   const std::int64_t aggregate = plan.has_backups() ? plan.aggregate : 0;
   ChunkStore::Rules rules{.chunks = {},
                           .arena_elements = plan.model.arena_elements(),
@@ -38,7 +38,8 @@ ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index) {
                           .nodes = {},
                           .leaves = plan.mode == Mode::sync ? plan.leaves : 1,
                           .mode = plan.mode,
-                          .aggregate = aggregate};
+                          .aggregate = aggregate,
+                          .version = version};
   for (const ArenaChunk& chunk : plan.chunks()) {
     if (chunk.holder == static_cast<std::int64_t>(index)) rules.chunks.push_back(chunk.range);
   }
@@ -149,7 +150,7 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
     turns = {.pushes = plan.max_steps - share.version,
              .max_staleness = context.spec.training.max_staleness};
   }
-  ChunkStore store(store_rules(plan, index), share.weights, share.slots);
+  ChunkStore store(store_rules(plan, index, share.version), share.weights, share.slots);
   store.restore_residuals(share.residuals);
   const std::int64_t chunks = store.chunks();
   ChunkServer::Options options{

@@ -291,6 +291,8 @@ Status ChunkServer::perform(const PsEvent& event) {
             .step = welcome->version,
             .snapshot = welcome->snapshot},
            encode_greeting({.rank_step = welcome->rank_step, .rows_port = options_.rows_port}));
+      Connection& welcomed = *by_rank_[index_of(welcome->rank)];
+      if (welcomed.arenas_) welcomed.small_.back().passed = store_.shared_weights();
     } else if (const auto* refuse = std::get_if<RefuseWorker>(&effect)) {
       return invalid(refuse->why);  // only who has just spoken is refused
     }
@@ -346,7 +348,8 @@ std::optional<FrameStream::Outgoing> ChunkServer::next_of(Connection& connection
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas_) {
-    store_.write_parameters(*next, connection.arenas_->memory.span());
+    const bool reads_here = store_.shared_weights() >= 0;
+    if (!reads_here) store_.write_parameters(*next, connection.arenas_->memory.span());
     return frame;
   }
   ChunkStore::Bytes bytes = store_.parameters(*next);

@@ -7,6 +7,7 @@
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -32,6 +33,7 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
   for (const Range& range : rules_.chunks) {
     chunks_.push_back({.share = {.ranges = {range}},
                        .offset = elements_,
+                       .version = rules_.version,
                        .newest = nullptr,
                        .previous = nullptr});
     elements_ += range.size();
@@ -43,8 +45,9 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
   pool_ = std::make_shared<Pool<Weights>>([elements = index_of(largest), rounds] {
     return Weights{AlignedBuffer(elements), AlignedBuffer(rounds ? (elements + 1) / 2 : 0)};
   });
+  shared_ = share();
   for (Chunk& chunk : chunks_) {
-    chunk.newest = pool_->take();
+    chunk.newest = shared_ ? shared_place(chunk, chunk.version) : pool_->take();
     const auto count = index_of(chunk.share.elements());
     std::ranges::copy(weights.span().subspan(index_of(chunk.offset), count),
                       chunk.newest->master.data());
@@ -182,7 +185,31 @@ TreeSum ChunkStore::sum_of(const Chunk& chunk, std::int64_t index,
   return {std::move(parts), is_sync ? order_ : rank_order_.at(index_of(ranks.front()))};
 }
 
-ChunkStore::WeightsPtr ChunkStore::spare(const Chunk& chunk) {
+// Only what all ranks read in the same step can lie in one place.
+std::optional<SharedFloats> ChunkStore::share() const {
+  const bool is_one_for_all = rules_.mode == Mode::sync && rules_.aggregate == 0 &&
+                              rules_.pull == Wire::float32 && elements_ == rules_.arena_elements;
+  if (!is_one_for_all) return std::nullopt;
+  auto made = SharedFloats::create(SharedWeights{elements_}.floats());
+  if (made.has_value()) return *std::move(made);
+  log_warning("no shared memory", {{"message", made.error().message}});
+  return std::nullopt;
+}
+
+ChunkStore::WeightsPtr ChunkStore::shared_place(const Chunk& chunk, std::int64_t version) const {
+  const Range& range = chunk.share.ranges.front();
+  const std::shared_ptr<float> whole = shared_->memory();
+  float* const begin =
+      whole.get() + SharedWeights{elements_}.begin_of(version) + index_of(range.begin);
+  return std::make_shared<Weights>(Weights{
+      AlignedBuffer(std::shared_ptr<float>(whole, begin), index_of(range.size())), {}});
+}
+
+ChunkStore::WeightsPtr ChunkStore::place_of_next(const Chunk& chunk) {
+  if (shared_) return chunk.previous ? chunk.previous : shared_place(chunk, chunk.version + 1);
+  // Async: no rank is sent a version that is not the newest.
+  const bool in_place = rules_.mode == Mode::async && chunk.newest.use_count() == 1;
+  if (in_place) return chunk.newest;
   const bool is_free = chunk.previous && chunk.previous.use_count() == 1;
   return is_free ? chunk.previous : pool_->take();
 }
@@ -195,13 +222,14 @@ void ChunkStore::round(Weights& weights, std::size_t count) const {
 
 void ChunkStore::update(const UpdateChunk& what, const Step& step) {
   Chunk& chunk = chunks_.at(index_of(what.chunk));
-  WeightsPtr next = spare(chunk);
+  ENSURE(what.version == chunk.version + 1);
+  WeightsPtr next = place_of_next(chunk);
   apply(chunk, sum_of(chunk, what.chunk, what.ranks), what, step, *next);
   for (const std::int64_t rank : what.ranks) {
     gradient_came(rank, what.chunk, nullptr);
     restored_[index_of(rank)][index_of(what.chunk)].reset();
   }
-  chunk.previous = std::exchange(chunk.newest, std::move(next));
+  if (next != chunk.newest) chunk.previous = std::exchange(chunk.newest, std::move(next));
   chunk.version = what.version;
 }
 

@@ -43,6 +43,7 @@ class ChunkStore {
     // Sync with backup workers: a step is of so many ranks, each of which sends one sum, as of a
     // leaf. 0: of all.
     std::int64_t aggregate = 0;
+    std::int64_t version = 0;  // that training begins with
   };
   // Of all chunks, one after another: the weights, and the slots in the order of slot_names().
   ChunkStore(Rules rules, const AlignedBuffer& weights, const std::vector<AlignedBuffer>& slots);
@@ -93,6 +94,10 @@ class ChunkStore {
   // The same, as a worker has them that they came to.
   void write_parameters(const ParameterServer::ChunkToSend& what, std::span<float> arena) const;
 
+  // SharedWeights in which workers of this host read what else is written to them; -1: there are
+  // none.
+  [[nodiscard]] int shared_weights() const { return shared_ ? shared_->descriptor() : -1; }
+
   // All of them, one after another, as in the constructor.
   struct Copy {
     AlignedBuffer weights;
@@ -140,7 +145,9 @@ class ChunkStore {
   [[nodiscard]] bool rounds(const ParameterServer::ChunkToSend& what) const {
     return rules_.pull == Wire::bfloat16 && !is_exact(what);
   }
-  [[nodiscard]] WeightsPtr spare(const Chunk& chunk);
+  [[nodiscard]] std::optional<SharedFloats> share() const;
+  [[nodiscard]] WeightsPtr shared_place(const Chunk& chunk, std::int64_t version) const;
+  [[nodiscard]] WeightsPtr place_of_next(const Chunk& chunk);
   void round(Weights& weights, std::size_t count) const;
   [[nodiscard]] std::int64_t leaf_of(std::int64_t rank, std::size_t part) const;
   [[nodiscard]] Payload payload_of_gradient(std::int64_t rank, std::int64_t chunk);
@@ -154,7 +161,8 @@ class ChunkStore {
   std::vector<AlignedBuffer> gradients_;               // by rank
   std::vector<std::vector<SharedArenasPtr>> lent_;     // by rank and chunk: where it lies instead
   std::vector<std::vector<FloatsPtr>> restored_;       // by rank and chunk; onebit; none: nullptr
-  std::shared_ptr<Pool<Weights>> pool_;                // of the largest chunk
+  std::optional<SharedFloats> shared_;                 // all weights
+  std::shared_ptr<Pool<Weights>> pool_;                // or of the largest chunk
   std::vector<Payload> payloads_;                      // of the sum that is made
   std::map<std::int64_t, PendingCopy> copies_;         // by snapshot
   std::int64_t elements_ = 0;

@@ -1,5 +1,6 @@
-// Where a worker's floats lie in the memory that it shares with the ps of its host: the parameters,
-// which they write, and behind them what it would send, which they read. Frames say when.
+// What workers and ps of one host share, and where it lies there. Of a worker: the parameters, which
+// its ps write, and behind them what it would send, which they read. Of a ps that has the whole
+// model, sync: its weights, which workers read where they lie. Frames say when.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,19 @@ struct SharedLayout {
   }
 };
 
-// It as a ps has it.
+// The weights of a ps, of two versions: each is overwritten by the next but one, when the gradients
+// of all ranks that were computed with the one between are there.
+struct SharedWeights {
+  std::int64_t elements = 0;  // of the arena
+
+  // In floats.
+  [[nodiscard]] std::size_t begin_of(std::int64_t version) const {
+    return version % 2 == 0 ? 0 : round_up_to_alignment(index_of(elements));
+  }
+  [[nodiscard]] std::size_t floats() const { return begin_of(1) + index_of(elements); }
+};
+
+// A worker's, as a ps has it.
 struct SharedArenas {
   SharedLayout layout;
   AlignedBuffer memory;

@@ -57,6 +57,10 @@ std::span<std::byte> WorkerArenas::sent() {
   return std::as_writable_bytes((rules_.push == Wire::float32 ? gradient_ : encoded_).span());
 }
 
+void WorkerArenas::drop_parameters() {
+  if (shared_) shared_->drop(index_of(elements_));
+}
+
 std::uint32_t WorkerArenas::number_in_share(std::int64_t chunk) const {
   return number_in_share_.at(index_of(chunk));
 }

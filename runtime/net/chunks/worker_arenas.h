@@ -42,6 +42,8 @@ class WorkerArenas {
 
   [[nodiscard]] std::span<const float> parameters() const { return parameters_.span(); }
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
+  // They are read elsewhere, and take no memory here until they are written again.
+  void drop_parameters();
 
   // Elements of the gradients from here on have to be final before the chunk is encoded.
   [[nodiscard]] std::int64_t final_from(std::int64_t chunk) const;

@@ -79,8 +79,9 @@ WorkerLink::WorkerLink(Options options, Descriptor poll, Descriptor bell)
       rows_ports_(options_.servers.size()),
       transports_(options_.servers.size(), Transport::tcp),
       connections_(options_.servers.size()) {
+  parameters_ = arenas_.parameters();
   const bool shares = arenas_.shared_descriptor() >= 0;
-  sends_itself_ = shares || arenas_.parameters().size_bytes() <= little_bytes;
+  sends_itself_ = shares || parameters_.size_bytes() <= little_bytes;
   std::vector<Connector::Target> targets;
   for (std::size_t ps = 0; ps < options_.servers.size(); ++ps) {
     targets.push_back(
@@ -105,6 +106,11 @@ Result<WorkerLink::Next> WorkerLink::next() {
   }));
   const Next next = *std::exchange(next_, std::nullopt);
   unsettled_ = std::ssize(arenas_.chunks());
+  if (weights_) {
+    const SharedWeights layout{std::ssize(arenas_.parameters())};
+    const std::int64_t version = next.is_over ? next.step : next.step - 1;
+    parameters_ = weights_->span().subspan(layout.begin_of(version), index_of(layout.elements));
+  }
   return next;
 }
 
@@ -299,7 +305,7 @@ void WorkerLink::add(std::size_t ps, StreamSocket socket) {
   connection->hello = FrameStream::Outgoing{.header = {.kind = FrameKind::hello},
                                             .pieces = {std::as_bytes(std::span(*hello))},
                                             .owner = hello,
-                                            .passed = is_local ? arenas_.shared_descriptor() : -1};
+                                            .passed = is_local && shares_ ? arenas_.shared_descriptor() : -1};
   connections_[ps] = std::move(connection);
 }
 

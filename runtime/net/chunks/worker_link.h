@@ -71,8 +71,9 @@ class WorkerLink {
   // asked to stop.
   Result<Next> next();
 
-  // The whole arena, where it lies. In a step, what await_parameters() was called for.
-  [[nodiscard]] std::span<const float> parameters() const { return arenas_.parameters(); }
+  // The whole arena, where it lies until next() is called again. Of it, in a step, what
+  // await_parameters() was called for.
+  [[nodiscard]] std::span<const float> parameters() const { return parameters_; }
   // Waits until the elements before `end` are there.
   Status await_parameters(std::int64_t end);
 
@@ -156,6 +157,7 @@ class WorkerLink {
   Status take_parameters(Connection& connection, const FrameHeader& header);
   Status take_welcome(Connection& connection, const FrameHeader& header,
                       std::span<const std::byte> payload);
+  Status share_weights(Connection& connection);              // under the lock
   void say_unanswered();                                     // under the lock
   void tell_again();                                         // under the lock
   void step(const ExchangeEvent& event);                     // under the lock
@@ -201,6 +203,10 @@ class WorkerLink {
   std::vector<std::int64_t> rows_ports_;                  // by ps; guarded by mutex_
   std::vector<Transport> transports_;                     // by ps; guarded by mutex_
   std::map<std::size_t, Clock::time_point> lost_;         // ps, since when; guarded by mutex_
+
+  std::optional<SharedFloats> weights_;  // of the ps, which has all of them; guarded by mutex_
+  bool shares_ = true;                   // memory, with ps that take it; of io_mutex_
+  std::span<const float> parameters_;    // of the caller's thread
 
   bool sends_itself_ = false;   // the caller, what it settles
   std::int64_t unsettled_ = 0;  // of the caller's thread: chunks before this one

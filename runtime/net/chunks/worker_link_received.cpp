@@ -98,6 +98,8 @@ Status WorkerLink::take_welcome(Connection& connection, const FrameHeader& heade
   transports_[connection.ps] = connection.is_shared ? Transport::shared_memory
                                : is_local           ? Transport::unix_socket
                                                     : Transport::tcp;
+  if (connection.is_shared) TRY(share_weights(connection));
+  shares_ = shares_ && connection.is_shared;
   lost_.erase(connection.ps);
   rows_ports_[connection.ps] = greeting.rows_port;
   small_[connection.ps].clear();
@@ -113,6 +115,17 @@ Status WorkerLink::take_welcome(Connection& connection, const FrameHeader& heade
                 .version = header.step,
                 .rank_step = greeting.rank_step,
                 .snapshot = header.snapshot});
+  return ok();
+}
+
+// Who began with weights of its own goes on with them: a step reads one or the other.
+Status WorkerLink::share_weights(Connection& connection) {
+  Descriptor memory = connection.stream.take_passed();
+  if (!memory || weights_) return ok();
+  if (options_.servers.size() > 1) return invalid("weights of a ps that has not all of them");
+  const SharedWeights layout{std::ssize(arenas_.parameters())};
+  TRY_ASSIGN(weights_, SharedFloats::open(std::move(memory), layout.floats()));
+  arenas_.drop_parameters();
   return ok();
 }
 

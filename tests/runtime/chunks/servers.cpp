@@ -65,7 +65,8 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                             .nodes = nodes_of(scene),
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
                             .mode = scene.mode,
-                            .aggregate = scene.aggregate};
+                            .aggregate = scene.aggregate,
+                            .version = state.version};
     const std::vector<Range> ranges = rules.chunks;
     const auto share_of = [&](std::span<const float> arena) {
       AlignedBuffer share(index_of(elements_of(ranges)));

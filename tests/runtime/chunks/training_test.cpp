@@ -43,6 +43,19 @@ TEST_CASE("of one chunk alone, and with more parameter servers than chunks") {
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
 }
 
+TEST_CASE("a worker that reads a ps' weights where they lie goes beside one that is sent them") {
+  const auto push = GENERATE(Wire::float32, Wire::onebit);
+  const GangScene near{
+      .ranks = 2, .servers = 1, .leaves = 4, .push = push, .local = true, .shares = true};
+  GangScene far = near;
+  far.local = far.shares = false;
+  const Servers gang(near);
+  auto other = std::async(std::launch::async, [&] { return work(far, 1, gang.addresses()); });
+  const auto wanted = expected(near, near.max_steps);
+  CHECK(work(near, 0, gang.addresses()) == wanted);
+  CHECK(other.get() == wanted);
+}
+
 TEST_CASE("connections that are cut anywhere change no bit") {
   const auto seed = GENERATE(range(1, 9));
   const GangScene scene{.ranks = 2, .servers = 2, .leaves = 4, .max_steps = 12};
@@ -62,7 +75,9 @@ TEST_CASE("connections that are cut anywhere change no bit") {
 TEST_CASE("a process that takes another's place makes the same bits") {
   const auto dies_at = GENERATE(1, 2, 4, 6);
   const bool shares = GENERATE(false, true);
-  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 3, .local = shares, .shares = shares};
+  const std::int64_t servers = GENERATE(1, 2);
+  const GangScene scene{
+      .ranks = 2, .servers = servers, .leaves = 3, .local = shares, .shares = shares};
   const Servers gang(scene);
   auto other = std::async(std::launch::async, [&] { return work(scene, 0, gang.addresses()); });
   CHECK(work(scene, 1, gang.addresses(), {.dies_at = dies_at}).empty());
