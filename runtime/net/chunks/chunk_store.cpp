@@ -73,6 +73,7 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
     }
     gradients_.emplace_back(index_of(bytes / float_bytes));
     lent_.emplace_back(chunks_.size());
+    own_.emplace_back(chunks_.size());
     restored_.emplace_back(chunks_.size());
   }
   if (rules_.mode == Mode::sync) {
@@ -201,15 +202,36 @@ ChunkStore::WeightsPtr ChunkStore::shared_place(const Chunk& chunk, std::int64_t
   const std::shared_ptr<float> whole = shared_->memory();
   float* const begin =
       whole.get() + SharedWeights{elements_}.begin_of(version) + index_of(range.begin);
-  return std::make_shared<Weights>(Weights{
-      AlignedBuffer(std::shared_ptr<float>(whole, begin), index_of(range.size())), {}});
+  return std::make_shared<Weights>(
+      Weights{AlignedBuffer(std::shared_ptr<float>(whole, begin), index_of(range.size())), {}});
 }
 
-ChunkStore::WeightsPtr ChunkStore::place_of_next(const Chunk& chunk) {
-  if (shared_) return chunk.previous ? chunk.previous : shared_place(chunk, chunk.version + 1);
-  // Async: no rank is sent a version that is not the newest.
-  const bool in_place = rules_.mode == Mode::async && chunk.newest.use_count() == 1;
-  if (in_place) return chunk.newest;
+// Async: who pushes is sent what it makes, so that may be made where it goes. Nothing while it is
+// sent from there.
+ChunkStore::WeightsPtr ChunkStore::place_of_rank(std::int64_t rank, const UpdateChunk& what) {
+  const SharedArenasPtr& lent = lent_[index_of(rank)][index_of(what.chunk)];
+  if (!lent || rules_.pull != Wire::float32) return nullptr;
+  const Chunk& chunk = chunks_[index_of(what.chunk)];
+  const Range& range = chunk.share.ranges.front();
+  float* const place = lent->memory.data() + range.begin;
+  WeightsPtr& own = own_[index_of(rank)][index_of(what.chunk)];
+  const long known = 1 + (own == chunk.newest ? 1 : 0) + (own == chunk.previous ? 1 : 0);
+  if (own && own.use_count() > known) return nullptr;
+  if (!own || own->master.data() != place) {  // or its process has called anew
+    own = std::make_shared<Weights>(
+        Weights{AlignedBuffer(std::shared_ptr<float>(lent, place), index_of(range.size())), {}});
+  }
+  return own;
+}
+
+ChunkStore::WeightsPtr ChunkStore::place_of_next(const UpdateChunk& what) {
+  const Chunk& chunk = chunks_[index_of(what.chunk)];
+  if (shared_) return chunk.previous ? chunk.previous : shared_place(chunk, what.version);
+  if (rules_.mode == Mode::async) {
+    if (auto own = place_of_rank(what.ranks.front(), what)) return own;
+    // No rank is sent a version that is not the newest; what a rank reads is known as its own, too.
+    if (chunk.newest.use_count() == 1) return chunk.newest;
+  }
   const bool is_free = chunk.previous && chunk.previous.use_count() == 1;
   return is_free ? chunk.previous : pool_->take();
 }
@@ -223,7 +245,7 @@ void ChunkStore::round(Weights& weights, std::size_t count) const {
 void ChunkStore::update(const UpdateChunk& what, const Step& step) {
   Chunk& chunk = chunks_.at(index_of(what.chunk));
   ENSURE(what.version == chunk.version + 1);
-  WeightsPtr next = place_of_next(chunk);
+  WeightsPtr next = place_of_next(what);
   apply(chunk, sum_of(chunk, what.chunk, what.ranks), what, step, *next);
   for (const std::int64_t rank : what.ranks) {
     gradient_came(rank, what.chunk, nullptr);
@@ -279,6 +301,7 @@ void ChunkStore::write_parameters(const ParameterServer::ChunkToSend& what,
   const auto count = index_of(range.size());
   const auto place = arena.subspan(index_of(range.begin), count);
   const Bytes bytes = parameters(what);
+  if (bytes.bytes.data() == std::as_bytes(place).data()) return;  // they were made there
   if (rounds(what)) {
     decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);
   } else {

@@ -147,7 +147,8 @@ class ChunkStore {
   }
   [[nodiscard]] std::optional<SharedFloats> share() const;
   [[nodiscard]] WeightsPtr shared_place(const Chunk& chunk, std::int64_t version) const;
-  [[nodiscard]] WeightsPtr place_of_next(const Chunk& chunk);
+  [[nodiscard]] WeightsPtr place_of_next(const UpdateChunk& what);
+  [[nodiscard]] WeightsPtr place_of_rank(std::int64_t rank, const UpdateChunk& what);
   void round(Weights& weights, std::size_t count) const;
   [[nodiscard]] std::int64_t leaf_of(std::int64_t rank, std::size_t part) const;
   [[nodiscard]] Payload payload_of_gradient(std::int64_t rank, std::int64_t chunk);
@@ -160,6 +161,7 @@ class ChunkStore {
   std::vector<std::vector<std::int64_t>> places_;      // by rank and chunk: byte in gradients_
   std::vector<AlignedBuffer> gradients_;               // by rank
   std::vector<std::vector<SharedArenasPtr>> lent_;     // by rank and chunk: where it lies instead
+  std::vector<std::vector<WeightsPtr>> own_;           // async: likewise, of its parameters there
   std::vector<std::vector<FloatsPtr>> restored_;       // by rank and chunk; onebit; none: nullptr
   std::optional<SharedFloats> shared_;                 // all weights
   std::shared_ptr<Pool<Weights>> pool_;                // or of the largest chunk

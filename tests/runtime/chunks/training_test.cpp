@@ -98,16 +98,25 @@ TEST_CASE("a snapshot is of just the version that was asked for, while training 
 }
 
 TEST_CASE("asynchronous workers make together just so many pushes") {
-  const GangScene scene{.mode = Mode::async,
-                        .ranks = 3,
-                        .servers = 2,
-                        .max_steps = 30,
-                        .optimizer = OptimizerKind::sgd};
-  const Servers gang(scene);
-  const auto ends = work_all(scene, gang.addresses());
-  CHECK(ends[0] == ends[1]);
-  CHECK(ends[0] == ends[2]);
-  CHECK(ends[0] != expected(scene, 0));
+  const std::int64_t servers = GENERATE(1, 2);
+  const bool shares = GENERATE(false, true);
+  const GangScene near{.mode = Mode::async,
+                       .ranks = 3,
+                       .servers = servers,
+                       .max_steps = 30,
+                       .optimizer = OptimizerKind::sgd,
+                       .local = shares,
+                       .shares = shares};
+  GangScene far = near;  // what is made in the memory of the others is sent to it
+  far.local = far.shares = false;
+  CAPTURE(servers, shares);
+  const Servers gang(near);
+  auto first = std::async(std::launch::async, [&] { return work(near, 0, gang.addresses()); });
+  auto second = std::async(std::launch::async, [&] { return work(near, 1, gang.addresses()); });
+  const auto end = work(far, 2, gang.addresses());
+  CHECK(first.get() == end);
+  CHECK(second.get() == end);
+  CHECK(end != expected(near, 0));
 }
 
 }  // namespace trainyard::runtime
