@@ -17,7 +17,6 @@
 #include "schemas/base/log.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/chunk_process.h"
 #include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
@@ -113,9 +112,6 @@ int main(int argc, char** argv) {
   }
   if (argc == 6 && std::string_view(argv[1]) == "--all-reduce") {
     return run_all_reduce_process(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), argv[5]);
-  }
-  if (argc > 2 && std::string_view(argv[1]) == "--chunks") {
-    return run_chunk_process({argv + 2, argv + argc});
   }
   const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
   if (argc > 3 || (argc == 3 && !json)) return usage();

@@ -5,12 +5,10 @@ examples per second.
 
     pytorch_embedding.py ROWS SIZE BATCH IDS OPTIMIZER        e.g. 1000000 16 512 20 sgd
 """
-import os
 import sys
 import time
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+import pytorch_setup  # noqa: F401: before torch
 
 import torch  # noqa: E402: reads the number of threads when it is imported
 

@@ -3,15 +3,13 @@
 processes with DistributedDataParallel over gloo. Prints examples per second of all processes.
 
     pytorch_mlp.py one|ddp BATCH ACTIVATION SIZE...        e.g. one 100 sigmoid 784 100 10
-    pytorch_mlp.py hostRANK@ADDRESS BATCH ...              one of two processes that meet at rank 0's ADDRESS
+    pytorch_mlp.py RANK/RANKS@ADDRESS BATCH ...            one of so many processes that meet at rank 0's ADDRESS
 """
-import os
 import socket
 import sys
 import time
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+import pytorch_setup  # noqa: F401: before torch
 
 import torch  # noqa: E402: reads the number of threads when it is imported
 import torch.distributed as dist  # noqa: E402
@@ -82,9 +80,10 @@ def free_port():
 
 def main():
     mode, batch, activation, *sizes = sys.argv[1:]
-    if mode.startswith("host"):
-        rank, address = mode.removeprefix("host").split("@")
-        train(int(rank), 2, f"{address}:29511", int(batch), KINDS[activation],
+    if "@" in mode:
+        who, address = mode.split("@")
+        rank, ranks = who.split("/")
+        train(int(rank), int(ranks), f"{address}:29511", int(batch), KINDS[activation],
               [int(s) for s in sizes], Printer())
         return
     workers = {"one": 1, "ddp": 2}[mode]

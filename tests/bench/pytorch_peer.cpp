@@ -69,20 +69,25 @@ std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelS
 }
 
 std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
-                                                  std::int64_t batch_size) {
+                                                  std::int64_t batch_size, int processes) {
   if (!has_pytorch()) return std::nullopt;
-  const auto command_at = [&](int host) {
+  const auto command_of = [&](int rank) {
+    const int host = rank % 2;
     std::string command;
     for (const std::string& word : hosts.at(host, host)) command += word + " ";
     command += "env GLOO_SOCKET_IFNAME=" + TwoHosts::interface(host) + " ";
-    command += python_with("pytorch_mlp.py") + " host" + std::to_string(host) + "@";
-    return command + TwoHosts::address(0) + " " + words_of(model, batch_size);
+    command += python_with("pytorch_mlp.py") + " " + std::to_string(rank) + "/";
+    command += std::to_string(processes) + "@" + TwoHosts::address(0);
+    return command + " " + words_of(model, batch_size);
   };
-  FILE* const other = ::popen((command_at(1) + " 2>/dev/null").c_str(), "r");
-  ENSURE(other != nullptr);
-  const double examples = answer_of(command_at(0));
-  ENSURE(::pclose(other) == 0);
-  return examples / (2.0 * static_cast<double>(batch_size));
+  std::vector<FILE*> others;
+  for (int rank = 1; rank < processes; ++rank) {
+    others.push_back(::popen((command_of(rank) + " 2>/dev/null").c_str(), "r"));
+    ENSURE(others.back() != nullptr);
+  }
+  const double examples = answer_of(command_of(0));
+  for (FILE* const other : others) ENSURE(::pclose(other) == 0);
+  return examples / static_cast<double>(processes * batch_size);
 }
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {

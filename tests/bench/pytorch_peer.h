@@ -18,9 +18,9 @@ enum class PytorchMode { one_process, ddp_of_two, rpc_sync, rpc_async };
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
                                                   std::int64_t batch_size);
 
-// Steps per second of DDP, one process on each host, which has one core.
+// Steps per second of DDP, so many processes, in turns on either host, which has one core.
 std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
-                                                  std::int64_t batch_size);
+                                                  std::int64_t batch_size, int processes);
 
 // The sparse peer, one process.
 struct PytorchEmbedding {

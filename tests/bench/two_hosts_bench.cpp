@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "schemas/base/check.h"
+#include "schemas/base/index.h"
 #include "schemas/wire/job_spec_json.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/chunk_process.h"
 #include "tests/bench/pytorch_peer.h"
 #include "tests/bench/training_run.h"
 #include "tests/support/two_hosts.h"
@@ -30,10 +31,14 @@ const ModelSpec& large_mlp() {
 
 struct Case {
   std::string name;
-  Wire wire = Wire::float32;
+  WireSpec wire = {};
   Strategy strategy = Strategy::parameter_server;
-  bool by_chunks = false;  // by the data plane that is to come
+  int ps = 1;
+  int workers = 2;
 };
+
+// How many workers PyTorch has beside it.
+std::string peer_of(int workers) { return "PyTorch DDP of " + std::to_string(workers); }
 
 JobSpec job_of(const Case& setting, std::int64_t steps) {
   const auto parsed = parse_job_spec(R"({
@@ -43,14 +48,15 @@ JobSpec job_of(const Case& setting, std::int64_t steps) {
   JobSpec spec = std::get<JobSpec>(parsed);
   spec.model = large_mlp();
   spec.training.strategy = setting.strategy;
-  spec.training.wire = wire_by_word(setting.wire);
+  spec.training.wire = setting.wire;
   spec.training.batch_size = batch_size;
   spec.training.epochs.reset();
   spec.training.max_steps = steps;
   spec.training.optimizer.learning_rate = 0.1;
   spec.training.report_every_steps = steps / 10;
   spec.training.evaluate_every_steps = INT32_MAX;
-  spec.ps.replicas = setting.strategy == Strategy::parameter_server ? 1 : 0;
+  spec.ps.replicas = setting.ps;
+  spec.worker.replicas = setting.workers;
   spec.checkpoint.every_steps = 0;
   spec.checkpoint.every_seconds = 0;
   return spec;
@@ -59,33 +65,31 @@ JobSpec job_of(const Case& setting, std::int64_t steps) {
 double rate_of(const Case& setting, const TwoHosts& hosts, std::int64_t steps) {
   const Seat here{TwoHosts::address(0), hosts.at(0, 0)};
   const Seat there{TwoHosts::address(1), hosts.at(1, 1)};
-  if (setting.by_chunks) {
-    const ChunkRun run{
-        .model = large_mlp(), .batch_size = batch_size, .steps = steps, .wire = setting.wire};
-    return chunk_steps_per_second(run, here, {here, there});
-  }
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("trainyard-bench-" + std::to_string(::getpid()));
-  return TrainingRun(job_of(setting, steps), folder, {.ps = {here}, .workers = {here, there}})
-      .rates()
-      .steps_per_second;
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
+  Seats seats{.ps = {here, there}, .workers = {here, there, here, there}};
+  seats.ps.resize(index_of(setting.ps));
+  seats.workers.resize(index_of(setting.workers));
+  return TrainingRun(job_of(setting, steps), folder, seats).rates().steps_per_second;
 }
 
 std::vector<BenchResult> bench_link(const std::string& rate, std::int64_t steps) {
+  constexpr WireSpec bfloat16 = wire_by_word(Wire::bfloat16);
+  constexpr WireSpec signs{.push = Wire::onebit, .pull = Wire::bfloat16};
   const std::vector<Case> cases{
-      {"1 ps 2 workers, float32"},
-      {"1 ps 2 workers, bfloat16", Wire::bfloat16},
-      {"1 ps 2 workers, onebit", Wire::onebit},
-      {"all-reduce of 2, float32", Wire::float32, Strategy::all_reduce},
-      {"by chunks, 1 ps 2 workers, float32", Wire::float32, Strategy::parameter_server, true},
-      {"by chunks, 1 ps 2 workers, bfloat16", Wire::bfloat16, Strategy::parameter_server, true}};
+      {.name = "1 ps 2 workers, float32"},
+      {.name = "1 ps 2 workers, bfloat16", .wire = bfloat16},
+      {.name = "1 ps 2 workers, onebit and bfloat16", .wire = signs},
+      {.name = "all-reduce of 2, float32", .strategy = Strategy::all_reduce, .ps = 0},
+      {.name = "2 ps 4 workers, float32", .ps = 2, .workers = 4}};
   std::vector<Samples> samples(cases.size());
-  Samples peer;
+  std::map<int, Samples> peers;  // by workers
   const TwoHosts hosts(rate);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < cases.size(); ++i) samples[i].add(rate_of(cases[i], hosts, steps));
-    if (const auto ddp = pytorch_steps_between_hosts(hosts, large_mlp(), batch_size)) {
-      peer.add(*ddp);
+    for (const int workers : {2, 4}) {
+      const auto ddp = pytorch_steps_between_hosts(hosts, large_mlp(), batch_size, workers);
+      if (ddp) peers[workers].add(*ddp);
     }
   }
   std::vector<BenchResult> results;
@@ -98,11 +102,12 @@ std::vector<BenchResult> bench_link(const std::string& rate, std::int64_t steps)
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     add(samples[i], cases[i].name);
-    if (peer.values.empty()) continue;
-    results.back().limit = summary_of(peer).value;
-    results.back().limit_of = "PyTorch DDP";
+    const auto peer = peers.find(cases[i].workers);
+    if (peer == peers.end()) continue;
+    results.back().limit = summary_of(peer->second).value;
+    results.back().limit_of = peer_of(cases[i].workers);
   }
-  if (!peer.values.empty()) add(peer, "PyTorch DDP, float32");
+  for (const auto& [workers, peer] : peers) add(peer, peer_of(workers) + ", float32");
   return results;
 }
 
