@@ -20,20 +20,21 @@ StepExchange::News RemoteExchange::take_news() {
 void RemoteExchange::begin_snapshot(std::int64_t snapshot, Then then) {
   const bool is_last = then == Then::last;
   switch (rule_) {
-    case Rule::sync: ENSURE(link_->ask_snapshot() == snapshot); break;
+    case Rule::sync: ENSURE(link_->chief().ask_snapshot() == snapshot); break;
     case Rule::backup:
-      link_->want_snapshot(is_last ? BackupExchange::Then::holds : BackupExchange::Then::goes_on);
+      link_->chief().want_snapshot(is_last ? BackupExchange::Then::holds
+                                           : BackupExchange::Then::goes_on);
       break;
     case Rule::async:
-      link_->begin_snapshot(snapshot,
-                            is_last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
+      link_->chief().begin_snapshot(
+          snapshot, is_last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
       break;
   }
 }
 
 Result<std::int64_t> RemoteExchange::await_snapshot(std::int64_t snapshot) {
   if (rule_ != Rule::backup) return snapshot;
-  return link_->await_named_snapshot(snapshot);
+  return link_->chief().await_named_snapshot(snapshot);
 }
 
 // A later process of a rank has a greater number, unless a clock was set back; then the gang begins

@@ -37,13 +37,15 @@ class RemoteExchange final : public StepExchange {
   News take_news() override;
   void begin_snapshot(std::int64_t snapshot, Then then) override;
   Result<std::int64_t> await_snapshot(std::int64_t snapshot) override;
-  [[nodiscard]] std::vector<std::int64_t> dropped() const override { return link_->left_out(); }
+  [[nodiscard]] std::vector<std::int64_t> dropped() const override {
+    return link_->chief().left_out();
+  }
   [[nodiscard]] std::int64_t marked_snapshot() const override { return link_->marked_snapshot(); }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override {
-    return link_->shards(std::move(request));
+    return link_->chief().shards(std::move(request));
   }
   Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override {
-    return link_->read_snapshot(snapshot);
+    return link_->chief().read_snapshot(snapshot);
   }
   Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving who) override;

@@ -1,39 +1,37 @@
-// A worker's connection to one ps: of WorkerLink's files alone.
+// A worker's connection to one ps: its bytes, and how far it has come.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "runtime/net/chunks/worker_link.h"
+#include "runtime/net/chunks/link_frames.h"
+#include "runtime/net/chunks/polled_stream.h"
 
 namespace trainyard::runtime {
 
-class WorkerLink::Connection : public FrameStream::Receiver {
+class LinkConnection : public FrameStream::Receiver {
  public:
-  Connection(WorkerLink& link, std::size_t number, StreamSocket socket)
-      : ps(number), stream(std::move(socket)), link_(link) {}
+  LinkConnection(LinkFrames& frames, std::size_t number, StreamSocket socket)
+      : ps(number), stream(std::move(socket), number), frames_(frames) {}
 
   Result<std::span<std::byte>> place(const FrameHeader& header) override {
-    return link_.place(*this, header);
+    return frames_.place(*this, header);
   }
   Status take(const FrameHeader& header, std::span<const std::byte> payload) override {
-    return link_.take(*this, header, payload);
+    return frames_.take(*this, header, payload);
   }
 
   const std::size_t ps;
-  FrameStream stream;
-  std::optional<FrameStream::Outgoing> hello;  // until it has left
+  PolledStream stream;
+  bool said_hello = false;
   bool is_welcomed = false;
-  bool is_shared = false;       // gradients and parameters lie in memory of both
-  bool waits_for_room = false;  // to send
-  bool watches_room = false;    // the poll tells of it
-  std::vector<float> landing;   // where parameters go that are decoded, or not wanted
+  bool is_shared = false;      // gradients and parameters lie in memory of both
+  std::vector<float> landing;  // where parameters go that are decoded, or not wanted
 
  private:
-  WorkerLink& link_;
+  LinkFrames& frames_;
 };
 
 }  // namespace trainyard::runtime

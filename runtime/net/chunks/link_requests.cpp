@@ -1,20 +1,12 @@
 #include "runtime/net/chunks/link_requests.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "runtime/net/chunks/control_payload.h"
+#include "runtime/net/chunks/small_frames.h"
 #include "schemas/base/index.h"
 
 namespace trainyard::runtime {
-namespace {
-
-FrameStream::Outgoing frame_of(const FrameHeader& header, PayloadBytes payload = {}) {
-  const auto kept = std::make_shared<const PayloadBytes>(std::move(payload));
-  return {.header = header, .pieces = {std::as_bytes(std::span(*kept))}, .owner = kept};
-}
-
-}  // namespace
 
 LinkRequests::LinkRequests(const WorkerArenas& arenas, std::size_t servers)
     : arenas_(arenas), released_(servers) {}
@@ -41,20 +33,20 @@ void LinkRequests::leave(Leaving who) { leaving_ = who; }
 std::vector<LinkRequests::Frame> LinkRequests::unanswered(std::size_t ps) const {
   std::vector<Frame> frames;
   if (begun_ && ps == 0) {
-    frames.push_back(frame_of({.kind = FrameKind::begin_snapshot,
-                               .flag = begun_->then == Then::last,
-                               .snapshot = begun_->snapshot}));
+    frames.push_back(small_frame({.kind = FrameKind::begin_snapshot,
+                                  .flag = begun_->then == Then::last,
+                                  .snapshot = begun_->snapshot}));
   }
   if (shards_ && !shards_->of_ps[ps]) {
-    frames.push_back(frame_of({.kind = FrameKind::ask_shard, .snapshot = shards_->request.step},
-                              encode_numbers(shards_->request.keep_steps)));
+    frames.push_back(small_frame({.kind = FrameKind::ask_shard, .snapshot = shards_->request.step},
+                                 encode_numbers(shards_->request.keep_steps)));
   }
   if (weights_ && !arenas_.chunks_of(ps).empty()) {
-    frames.push_back(frame_of({.kind = FrameKind::ask_weights, .snapshot = weights_->snapshot}));
+    frames.push_back(small_frame({.kind = FrameKind::ask_weights, .snapshot = weights_->snapshot}));
   }
   if (!leaving_ || released_[ps]) return frames;
-  if (leaving_ == Leaving::chief) frames.push_back(frame_of({.kind = FrameKind::finish}));
-  frames.push_back(frame_of({.kind = FrameKind::goodbye}));
+  if (leaving_ == Leaving::chief) frames.push_back(small_frame({.kind = FrameKind::finish}));
+  frames.push_back(small_frame({.kind = FrameKind::goodbye}));
   return frames;
 }
 

@@ -1,6 +1,6 @@
-// What workers and ps of one host share, and where it lies there. Of a worker: the parameters, which
-// its ps write, and behind them what it would send, which they read. Of a ps that has the whole
-// model, sync: its weights, which workers read where they lie. Frames say when.
+// What workers and ps of one host share, and where it lies there. Of a worker: the parameters,
+// which its ps write, and behind them what it would send, which they read. Of a ps that has the
+// whole model, sync: its weights, which workers read where they lie. Frames say when.
 #pragma once
 
 #include <cstddef>

@@ -75,10 +75,10 @@ TEST_CASE("a slow rank is left out, counted, and goes on with the newest step") 
                       await(is_far);
                     }});
   auto chief =
-      start(scene, 0, gang.addresses(), {.at_step = [&](const WorkerLink& link, std::int64_t step) {
+      start(scene, 0, gang.addresses(), {.at_step = [&](WorkerLink& link, std::int64_t step) {
               await(has_begun);
               is_far = step >= 6;
-              if (step == 8) await([&] { return link.left_out()[1] > 0; });
+              if (step == 8) await([&] { return link.chief().left_out()[1] > 0; });
             }});
 
   const End wanted = expected(scene, scene.max_steps, listener.made_by());
@@ -151,19 +151,20 @@ TEST_CASE("the chief's snapshot is of a step that is named after it asked, howev
                        is_far = step >= 5;
                        if (step == 7) await(has_asked);
                      }});
-  auto chief = start(scene, 0, gang.addresses(), {.at_step = [&](WorkerLink& link, std::int64_t) {
-                       if (told != 0) return;
-                       if (!std::exchange(is_asking, true)) {
-                         await(is_far);
-                         link.want_snapshot(BackupExchange::Then::goes_on);
-                         return;
-                       }
-                       // ps 0 has heard it: by a report that came too late, or by one that did not.
-                       await([&] { return link.left_out()[0] > 0 || link.named_snapshot() > 0; });
-                       has_asked = true;
-                       await([&] { return link.named_snapshot() > 0; });
-                       told = link.named_snapshot();
-                     }});
+  auto chief = start(
+      scene, 0, gang.addresses(), {.at_step = [&](WorkerLink& link, std::int64_t) {
+        if (told != 0) return;
+        if (!std::exchange(is_asking, true)) {
+          await(is_far);
+          link.chief().want_snapshot(BackupExchange::Then::goes_on);
+          return;
+        }
+        // ps 0 has heard it: by a report that came too late, or by one that did not.
+        await([&] { return link.chief().left_out()[0] > 0 || link.chief().named_snapshot() > 0; });
+        has_asked = true;
+        await([&] { return link.chief().named_snapshot() > 0; });
+        told = link.chief().named_snapshot();
+      }});
 
   const StepRanks made_by = listener.made_by();
   chief.get();

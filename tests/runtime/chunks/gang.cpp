@@ -194,7 +194,7 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     if (next->is_over) break;
     if (life.at_step) life.at_step(link, next->step);
     if (next->step == life.snapshot_at) {
-      if (link.ask_snapshot() != next->step) throw std::runtime_error("another snapshot");
+      if (link.chief().ask_snapshot() != next->step) throw std::runtime_error("another snapshot");
     }
     for (std::int64_t end = 1; end < scene.elements; end += scene.elements / 5 + 1) {
       if (!link.await_parameters(end).has_value()) throw std::runtime_error("no parameters");

@@ -1,0 +1,95 @@
+// Which step a worker may compute, and what it tells its ps of that: Exchange, or with backup
+// workers BackupExchange, whose effects become frames here. Whoever owns it guards it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/batch_sums.h"
+#include "runtime/net/chunks/named_ranks.h"
+#include "runtime/net/chunks/small_frames.h"
+#include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/worker/backup_exchange.h"
+#include "runtime/worker/exchange.h"
+#include "schemas/base/result.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+class LinkExchange {
+ public:
+  struct Rules {
+    std::int64_t rank = 0;
+    std::int64_t servers = 1;
+    Mode mode = Mode::sync;
+    std::int64_t max_steps = 1;
+    bool asks_ahead = false;                  // as in Exchange::Rules
+    std::optional<StepMembers> backups = {};  // sync with backup workers
+  };
+  // The gang has to begin anew.
+  using GiveUpHandler = std::function<void(const std::string& why)>;
+  // Frames wait in `small`. Both outlive this.
+  LinkExchange(Rules rules, const WorkerArenas& arenas, SmallFrames& small, GiveUpHandler give_up);
+
+  void step(const ExchangeEvent& event) { perform(core_.step(event)); }
+
+  struct Next {
+    // That may be computed; with `is_over` the last that was made. With backup workers steps are
+    // left out that were made without this one.
+    std::int64_t step = 0;
+    bool is_over = false;
+  };
+  // None: there is none yet, or it was taken.
+  [[nodiscard]] const std::optional<Next>& next() const { return next_; }
+  Next take_next() { return *std::exchange(next_, std::nullopt); }
+  // As WorkerExchange has them.
+  [[nodiscard]] std::int64_t readable() { return core_.readable(); }
+  [[nodiscard]] bool wants(const ParametersCame& came) const { return core_.wants(came); }
+  [[nodiscard]] std::optional<WorkerExchange::ChunkToSend> next_to_send(std::size_t ps);
+
+  // To ps 0: the sums of a step's batch, again by each new connection.
+  void say_sums(std::int64_t step, const BatchSums& sums);
+  void say_sums_again();
+
+  // Sync: as Exchange::ask_snapshot().
+  std::int64_t ask_snapshot();
+  // As Exchange::marked().
+  [[nodiscard]] std::int64_t marked_snapshot() const;
+
+  // With backup workers. As BackupExchange::want_snapshot().
+  void want_snapshot(BackupExchange::Then then);
+  // The newest version that is to be a snapshot; 0: none since the ps began.
+  [[nodiscard]] std::int64_t named_snapshot() const;
+  // Likewise, but `wanted` or a later one; 0: training is over without. None: not known yet.
+  [[nodiscard]] std::optional<std::int64_t> named_snapshot_from(std::int64_t wanted) const;
+  // To ps 0: what was sent of a step is whole.
+  std::optional<FrameStream::Outgoing> next_report();
+  // What ps 0 says: which ranks make a step; how many gradients of a rank were left out.
+  Status take_names(std::size_t ps, const FrameHeader& header, std::span<const std::byte> payload);
+  Status take_late(std::size_t ps, const FrameHeader& header);
+  [[nodiscard]] const std::vector<std::int64_t>& left_out() const { return left_out_; }
+
+ private:
+  void perform(const std::vector<ExchangeEffect>& effects);
+  void hand_names(std::int64_t ps);
+
+  const Rules rules_;
+  const WorkerArenas& arenas_;
+  SmallFrames& small_;
+  const GiveUpHandler give_up_;
+  const std::unique_ptr<Exchange> plain_;  // this or the next
+  const std::unique_ptr<BackupExchange> backup_;
+  WorkerExchange& core_;                       // whichever there is
+  std::vector<std::int64_t> left_out_;         // by rank
+  std::array<FrameStream::Outgoing, 2> sums_;  // by step modulo 2
+  std::optional<Next> next_;
+};
+
+}  // namespace trainyard::runtime

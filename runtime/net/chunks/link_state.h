@@ -1,0 +1,76 @@
+// What a worker knows of its exchange with the ps, under one mutex: what may be computed, what
+// waits to be sent, what was asked and answered. Bytes and connections are not its matter.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/core/batch_sums.h"
+#include "runtime/net/chunks/link_exchange.h"
+#include "runtime/net/chunks/link_peers.h"
+#include "runtime/net/chunks/link_requests.h"
+#include "runtime/net/chunks/small_frames.h"
+#include "runtime/net/chunks/worker_arenas.h"
+#include "runtime/net/chunks/worker_residuals.h"
+#include "schemas/base/result.h"
+
+namespace trainyard::runtime {
+
+// Of what has come: what was applied (told to the chief alone), bytes, and the version of the first
+// of ps 0's chunks.
+struct LinkNews {
+  struct Traffic {
+    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
+    std::int64_t received = 0;
+  };
+  std::int64_t version = 0;
+  BatchSums sums;   // since it was taken last
+  Traffic traffic;  // likewise
+};
+
+struct LinkState {
+  struct Rules {
+    std::vector<std::string> servers;  // by ps: "host:port" of its data
+    LinkExchange::Rules exchange;
+    LinkPeers::Limits limits;
+    std::stop_token stop;
+  };
+  // The arenas outlive this.
+  LinkState(Rules rules, WorkerArenas& arenas);
+
+  // All functions and fields but `over` are for who holds this.
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+
+  // `unavailable` where there is nothing to wait for any more.
+  [[nodiscard]] Status may_wait() const;
+  void step(const ExchangeEvent& event);
+  // The first reason counts.
+  void fail(const std::string& why);
+  // Fails where a ps is away for too long.
+  void look_for_gone();
+  // What the ps have yet to answer waits to be sent. By who has no connection it is asked later.
+  void ask_unanswered();
+  void ask_unanswered(std::size_t ps);
+
+  SmallFrames small;  // by ps
+  LinkExchange exchange;
+  WorkerResiduals residuals;
+  LinkRequests requests;
+  LinkPeers peers;
+  LinkNews news;
+  std::optional<SharedFloats> weights;  // of the ps, which has all of them
+  std::optional<Error> failed;
+
+  const std::stop_token stop;  // the caller's
+  std::stop_source over;       // requested when no call succeeds any more
+  std::stop_callback<std::function<void()>> on_stop;
+};
+
+}  // namespace trainyard::runtime
