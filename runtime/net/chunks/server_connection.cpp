@@ -1,44 +1,50 @@
 #include "runtime/net/chunks/server_connection.h"
 
+#include "runtime/net/chunks/server_connections.h"
+#include "runtime/net/chunks/small_frames.h"
+#include "schemas/base/index.h"
+
 namespace trainyard::runtime {
 
-Result<std::span<std::byte>> ChunkServer::Connection::place(const FrameHeader& header) {
-  const bool says_hello = header.kind == FrameKind::hello;
-  if (says_hello != (rank_ < 0)) return invalid("a connection begins with one hello");
-  if (header.kind == FrameKind::ask_shard && rank_ == 0) {
-    if (header.bytes > list_payload_bytes_max) return invalid("a list of many steps");
-    return landing(header.bytes);
-  }
-  const bool is_residual = header.kind == FrameKind::residual;
-  if (header.kind != FrameKind::gradient && !is_residual) return std::span<std::byte>();
-  if (header.chunk >= server_.options_.rules.chunks) return invalid("there is no such chunk");
-  if (is_residual) {
-    if (!server_.store_.has_residuals()) return invalid("residuals are not kept here");
-    const std::size_t bytes = server_.store_.residual_bytes_of(rank_, header.chunk);
-    if (bytes != header.bytes) return invalid("a residual of another length");
-    return landing(bytes);
-  }
-  if (arenas_) {
-    if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
-    return std::span<std::byte>();
-  }
-  const auto place = server_.store_.gradient_place(rank_, header.chunk);
-  if (place.size() != header.bytes) return invalid("a gradient of another length");
-  if (server_.core_.would_take(rank_, header.step, header.chunk)) return place;
-  return landing(place.size());
+ServerConnection::ServerConnection(ServerConnections& owner, Accepted accepted)
+    : key(accepted.key),
+      since(accepted.since),
+      stream(std::move(accepted.socket), accepted.key),
+      owner_(owner) {}
+
+Result<std::span<std::byte>> ServerConnection::place(const FrameHeader& header) {
+  return owner_.place(*this, header);
 }
 
-FrameStream::Outgoing ChunkServer::Connection::next_restored(const ChunkStore& store) {
-  const std::int64_t chunk = restored_++;
-  ChunkStore::Bytes bytes = store.restored_residual(rank_, chunk);
-  return {
-      .header = {.kind = FrameKind::restored_residual, .chunk = static_cast<std::uint32_t>(chunk)},
-      .pieces = {bytes.bytes},
-      .owner = std::move(bytes.owner)};
+Status ServerConnection::take(const FrameHeader& header, std::span<const std::byte> payload) {
+  return owner_.take(*this, header, payload);
 }
 
-std::optional<FrameStream::Outgoing> ChunkServer::Connection::next_weights(
-    const ChunkStore& store) {
+void ServerConnection::tell(const FrameHeader& header, std::string payload) {
+  small.push_back(small_frame(header, std::move(payload)));
+}
+
+std::optional<FrameStream::Outgoing> ServerConnection::next_small() {
+  if (small.empty()) return std::nullopt;
+  FrameStream::Outgoing first = std::move(small.front());
+  small.pop_front();
+  return first;
+}
+
+void ServerConnection::refuse(const std::string& why) {
+  bool is_said = false;
+  static_cast<void>(stream.frames().send([&]() -> std::optional<FrameStream::Outgoing> {
+    if (std::exchange(is_said, true)) return std::nullopt;
+    return small_frame({.kind = FrameKind::refused}, why.substr(0, small_payload_bytes_max));
+  }));
+}
+
+void ServerConnection::send_weights(ShareSnapshotPtr snapshot) {
+  weights_ = std::move(snapshot);
+  next_weights_ = 0;
+}
+
+std::optional<FrameStream::Outgoing> ServerConnection::next_weights(const ChunkStore& store) {
   if (!weights_) return std::nullopt;
   if (next_weights_ == store.chunks()) {
     weights_.reset();
@@ -51,6 +57,21 @@ std::optional<FrameStream::Outgoing> ChunkServer::Connection::next_weights(
                                           .snapshot = weights_->step},
                                .pieces = {std::as_bytes(part)},
                                .owner = weights_};
+}
+
+std::optional<FrameStream::Outgoing> ServerConnection::next_residual(const ChunkStore& store) {
+  if (restored_ >= store.chunks()) return std::nullopt;
+  const std::int64_t chunk = restored_++;
+  ChunkStore::Bytes bytes = store.restored_residual(rank, chunk);
+  return FrameStream::Outgoing{
+      .header = {.kind = FrameKind::restored_residual, .chunk = static_cast<std::uint32_t>(chunk)},
+      .pieces = {bytes.bytes},
+      .owner = std::move(bytes.owner)};
+}
+
+std::span<std::byte> ServerConnection::landing(std::size_t bytes) {
+  landing_.resize(bytes);
+  return landing_;
 }
 
 }  // namespace trainyard::runtime
