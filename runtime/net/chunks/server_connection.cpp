@@ -50,7 +50,7 @@ std::optional<FrameStream::Outgoing> ServerConnection::next_weights(const ChunkS
     weights_.reset();
     return std::nullopt;
   }
-  const auto place = store.place_of(next_weights_);
+  const auto place = store.layout().place_of(next_weights_);
   const auto part = weights_->weights.span().subspan(index_of(place.begin), index_of(place.size()));
   return FrameStream::Outgoing{.header = {.kind = FrameKind::weights,
                                           .chunk = static_cast<std::uint32_t>(next_weights_++),
@@ -62,7 +62,7 @@ std::optional<FrameStream::Outgoing> ServerConnection::next_weights(const ChunkS
 std::optional<FrameStream::Outgoing> ServerConnection::next_residual(const ChunkStore& store) {
   if (restored_ >= store.chunks()) return std::nullopt;
   const std::int64_t chunk = restored_++;
-  ChunkStore::Bytes bytes = store.restored_residual(rank, chunk);
+  ChunkBytes bytes = store.restored().of(rank, chunk);
   return FrameStream::Outgoing{
       .header = {.kind = FrameKind::restored_residual, .chunk = static_cast<std::uint32_t>(chunk)},
       .pieces = {bytes.bytes},

@@ -19,7 +19,7 @@ ServerFrames::ServerFrames(const ServerOptions& options, const Parts& parts)
 Status ServerFrames::joined(ServerConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
   if (memory && parts_.store.chunks() > 0) {
-    const SharedLayout layout = parts_.store.layout_of(connection.rank);
+    const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
     TRY_ASSIGN(const auto shared,
                SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write));
     connection.arenas = std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
@@ -46,7 +46,7 @@ Result<std::span<std::byte>> ServerFrames::place(ServerConnection& connection,
   if (header.chunk >= options_.rules.chunks) return invalid("there is no such chunk");
   if (!is_residual) return place_gradient(connection, header);
   if (!parts_.store.has_residuals()) return invalid("residuals are not kept here");
-  const std::size_t bytes = parts_.store.residual_bytes_of(connection.rank, header.chunk);
+  const std::size_t bytes = parts_.store.layout().residual_bytes_of(connection.rank, header.chunk);
   if (bytes != header.bytes) return invalid("a residual of another length");
   return connection.landing(bytes);
 }
@@ -57,7 +57,7 @@ Result<std::span<std::byte>> ServerFrames::place_gradient(ServerConnection& conn
     if (header.bytes > 0) return invalid("a gradient came that lies in shared memory");
     return std::span<std::byte>();
   }
-  const auto place = parts_.store.gradient_place(connection.rank, header.chunk);
+  const auto place = parts_.store.gradients().place(connection.rank, header.chunk);
   if (place.size() != header.bytes) return invalid("a gradient of another length");
   if (parts_.core.would_take(connection.rank, header.step, header.chunk)) return place;
   return connection.landing(place.size());
@@ -69,7 +69,7 @@ Status ServerFrames::take(ServerConnection& connection, const FrameHeader& heade
   switch (header.kind) {
     case FrameKind::gradient:
       if (parts_.core.would_take(rank, header.step, header.chunk)) {
-        parts_.store.gradient_came(rank, header.chunk, connection.arenas);
+        parts_.store.gradients().came(rank, header.chunk, connection.arenas);
       }
       return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
     case FrameKind::residual: return take_residual(rank, header, payload);
@@ -209,7 +209,7 @@ void ServerFrames::welcome(const WelcomeWorker& welcome) const {
        .step = welcome.version,
        .snapshot = welcome.snapshot},
       encode_greeting({.rank_step = welcome.rank_step, .rows_port = options_.rows_port}));
-  if (is_shared) connection.small.back().passed = parts_.store.shared_weights();
+  if (is_shared) connection.small.back().passed = parts_.store.weights().shared_descriptor();
 }
 
 // What its first chunk tells of a gradient counts for all of it.
@@ -234,19 +234,20 @@ std::optional<FrameStream::Outgoing> ServerFrames::next(ServerConnection& connec
 
 FrameStream::Outgoing ServerFrames::parameters(const ServerConnection& connection,
                                                const ParameterServer::ChunkToSend& next) const {
+  const ChunkWeights& weights = parts_.store.weights();
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
-                                         .flag = parts_.store.is_exact(next),
+                                         .flag = weights.is_exact(next),
                                          .chunk = static_cast<std::uint32_t>(next.chunk),
                                          .step = next.version,
                                          .snapshot = next.snapshot},
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas) {
-    const bool reads_here = parts_.store.shared_weights() >= 0;
-    if (!reads_here) parts_.store.write_parameters(next, connection.arenas->memory.span());
+    const bool reads_here = weights.shared_descriptor() >= 0;
+    if (!reads_here) weights.write_parameters(next, connection.arenas->memory.span());
     return frame;
   }
-  ChunkStore::Bytes bytes = parts_.store.parameters(next);
+  ChunkBytes bytes = weights.parameters(next);
   frame.pieces.push_back(bytes.bytes);
   frame.owner = std::move(bytes.owner);
   return frame;
