@@ -75,7 +75,7 @@ GradientTarget Executor::gradient_target(NodeId input, Write write, std::span<fl
 
 void Executor::backward(std::span<const float> parameters, const Feed& feed,
                         std::span<float> gradients,
-                        const std::function<void(std::size_t)>& on_final) {
+                        const std::function<void(std::size_t)>& on_final, Parameters may) {
   ENSURE(std::ssize(gradients) == graph_.arena_elements());
   bind(parameters, feed);
   for (const Variable& variable : graph_.variables()) {
@@ -84,21 +84,25 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {
-    // Who is told that a gradient is final may overwrite the variable: nothing reads it any more.
-    run_backward(step, feed, gradients);
+    const bool is_split = may == Parameters::stay && !step.final_variables.empty();
+    run_backward(step, feed, gradients, is_split ? Inputs::variables : Inputs::all);
     for (const std::size_t variable : step.final_variables) {
       if (on_final) on_final(variable);
     }
+    if (is_split) run_backward(step, feed, gradients, Inputs::others);
   }
 }
 
-void Executor::run_backward(const BackwardStep& step, const Feed& feed,
-                            std::span<float> gradients) {
+void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
+                            Inputs which) {
   const Node& node = graph_.nodes()[step.node];
   targets_.clear();
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    targets_.push_back(step.inputs[i] ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
-                                      : GradientTarget{});
+    const bool is_variable = std::holds_alternative<VariableOp>(graph_.nodes()[node.inputs[i]].op);
+    const bool is_wanted = which == Inputs::all || (which == Inputs::variables) == is_variable;
+    targets_.push_back(is_wanted && step.inputs[i]
+                           ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
+                           : GradientTarget{});
   }
   const Place& workspace = plan_.workspaces[step.node];
   kernels_.backward(

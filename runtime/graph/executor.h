@@ -27,9 +27,12 @@ class Executor {
 
   // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the
   // whole arena, padding included). `on_final`, if any, is called with the number of each variable
-  // whose gradient is final, and which nothing reads any more.
+  // whose gradient is final: once nothing reads the variable any more, or, where all parameters
+  // stay as they are until the call is over, as soon as it is.
+  enum class Parameters { may_change_when_final, stay };
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
-                const std::function<void(std::size_t)>& on_final);
+                const std::function<void(std::size_t)>& on_final,
+                Parameters may = Parameters::may_change_when_final);
 
   // One of the request's outputs or the loss, after forward.
   [[nodiscard]] ConstTensor value(NodeId id) const { return values_[id]; }
@@ -39,7 +42,9 @@ class Executor {
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   std::span<const ConstTensor> gather_inputs(const Node& node);
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
-  void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients);
+  enum class Inputs { all, variables, others };
+  void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
+                    Inputs which);
 
   Graph graph_;
   NodeId loss_;

@@ -109,7 +109,9 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   const Feed feed = feed_of(batch, rows);
   const BatchResult result = parts_->forward(parameters, feed, news.on_need);
   if (news.on_result) news.on_result(result);
-  parts_->executor.backward(parameters, feed, gradients, news.on_final);
+  parts_->executor.backward(parameters, feed, gradients, news.on_final,
+                            news.parameters_stay ? Executor::Parameters::stay
+                                                 : Executor::Parameters::may_change_when_final);
   return result;
 }
 

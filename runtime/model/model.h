@@ -35,6 +35,9 @@ struct GradientNews {
   std::function<void(const BatchResult&)> on_result;  // before the first gradient is there
   // The gradient of variables()[i] is final: from the last layer to the first.
   std::function<void(std::size_t)> on_final;
+  // All parameters stay as they are until the gradient is whole; else they may change as soon as
+  // theirs is final, which is told later then.
+  bool parameters_stay = false;
 };
 
 class Model {

@@ -27,10 +27,12 @@ class RemoteExchange final : public StepExchange {
 
   Result<Next> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
+  [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
   [[nodiscard]] std::span<float> gradient() override { return link_->gradient(); }
   void set_residual_scale(float scale) override { link_->set_residual_scale(scale); }
   void settle(std::int64_t from) override { link_->settle(from); }
+  [[nodiscard]] bool is_finite() const override { return link_->is_finite(); }
   void tell_sums(std::int64_t step, const BatchSums& sums) override {
     link_->tell_sums(step, sums);
   }

@@ -31,9 +31,11 @@ class StepExchange {
   // Waits until a step may begin. `unavailable`: a ps is gone, or the task was asked to stop.
   virtual Result<Next> next() = 0;
 
-  // The whole arena, where it lies. Between two steps all of it stays as it is; in a step, what
-  // await_parameters() was called for, until its gradient is settled.
+  // The whole arena, where it lies until next() is called. Between two steps all of it stays as it
+  // is; in a step, what await_parameters() was called for, until its gradient is settled, or until
+  // the step is done, where they stay.
   [[nodiscard]] virtual std::span<const float> parameters() const = 0;
+  [[nodiscard]] virtual bool parameters_stay() const { return false; }
   // Waits until the elements before `end` are there, so that a model can begin with its first
   // layer.
   virtual Status await_parameters(std::int64_t end) = 0;
@@ -46,6 +48,8 @@ class StepExchange {
   virtual void set_residual_scale(float /*scale*/) {}
   // The elements from `from` on are final, in all parts. With 0 the step is done.
   virtual void settle(std::int64_t from) = 0;
+  // False: onebit, and a number that was to be settled is none; it was not sent.
+  [[nodiscard]] virtual bool is_finite() const { return true; }
   // Of the step that has begun, before it is done.
   virtual void tell_sums(std::int64_t step, const BatchSums& sums) = 0;
 

@@ -131,11 +131,11 @@ class Training {
       if (!done) return false;
     }
     TRY(check_loss(task_, step_, sums_.loss_sum));
-    if (plan_.push == Wire::onebit) TRY(check_gradient(task_, step_, exchange_.gradient()));
     TRY(tell());
     TRY_ASSIGN(const bool pushed, push_rows());
     if (!pushed) return false;
     settle(0);
+    TRY(check_gradient(task_, step_, exchange_.is_finite()));
     const Seconds elsewhere =
         (times_.input - before.input) + (times_.pull - before.pull) + (times_.push - before.push);
     times_.compute += StepTimes::Clock::now() - start - elsewhere;
@@ -182,7 +182,8 @@ class Training {
                                     return;  // the last of it when all is well
                                   node_sums_.settle(static_cast<std::size_t>(from));
                                   settle(from);
-                                }};
+                                },
+                            .parameters_stay = exchange_.parameters_stay()};
     plan_.model.gradient(exchange_.parameters(), batch, sum.dense, news, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
@@ -191,11 +192,8 @@ class Training {
     return true;
   }
 
-  // Of a table the rows' gradients have to be there first; of one bit for each, all of them, since
-  // they are looked at before.
-  [[nodiscard]] bool can_stream() const {
-    return is_last_leaf_ && plan_.push != Wire::onebit && !rows_;
-  }
+  // Of a table the rows' gradients have to be there first.
+  [[nodiscard]] bool can_stream() const { return is_last_leaf_ && !rows_; }
 
   // Those of the batch. False when asked to stop.
   Result<bool> read_rows(const Batch& batch) {

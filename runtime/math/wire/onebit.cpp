@@ -163,14 +163,4 @@ void decode_onebit(std::span<const std::uint8_t> signs, const OneBitMeans& means
   pick(word, means, out.data() + at, out.size() - at);
 }
 
-bool all_finite(std::span<const float> values) {
-  constexpr std::uint32_t kExponent = 0x7F80'0000U;
-  std::uint32_t bad = 0;
-  for (const float value : values) {
-    bad |=
-        static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
-  }
-  return bad == 0;
-}
-
 }  // namespace trainyard::runtime

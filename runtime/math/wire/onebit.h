@@ -36,7 +36,4 @@ OneBitMeans encode_onebit(std::span<const float> gradient, float residual_scale,
 void decode_onebit(std::span<const std::uint8_t> signs, const OneBitMeans& means,
                    std::span<float> out);
 
-// False where a value is NaN or infinite.
-bool all_finite(std::span<const float> values);
-
 }  // namespace trainyard::runtime

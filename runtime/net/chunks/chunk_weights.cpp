@@ -124,10 +124,11 @@ ChunkBytes ChunkWeights::parameters(const ParameterServer::ChunkToSend& what) co
 }
 
 void ChunkWeights::write_parameters(const ParameterServer::ChunkToSend& what,
-                                    std::span<float> arena) const {
+                                    SharedArenas& arenas) const {
   const Range& range = layout_->range_of(what.chunk);
   const auto count = index_of(range.size());
-  const auto place = arena.subspan(index_of(range.begin), count);
+  const std::size_t begin = arenas.layout.parameters_begin(what.version);
+  const auto place = arenas.memory.span().subspan(begin + index_of(range.begin), count);
   const ChunkBytes bytes = parameters(what);
   if (bytes.bytes.data() == std::as_bytes(place).data()) return;  // they were made there
   if (rounds(what)) {

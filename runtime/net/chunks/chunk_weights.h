@@ -43,7 +43,7 @@ class ChunkWeights {
   // A chunk's weights as the wire has them: of its newest version, or the one before.
   [[nodiscard]] ChunkBytes parameters(const ParameterServer::ChunkToSend& what) const;
   // The same, as a worker has them that they came to.
-  void write_parameters(const ParameterServer::ChunkToSend& what, std::span<float> arena) const;
+  void write_parameters(const ParameterServer::ChunkToSend& what, SharedArenas& arenas) const;
 
   // SharedWeights in which workers of this host read what else is written to them; -1: there are
   // none.

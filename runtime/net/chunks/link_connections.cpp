@@ -34,14 +34,11 @@ void LinkConnections::run(const std::stop_token& stop) {
   }
 }
 
-void LinkConnections::move_bytes_here(std::unique_lock<std::mutex>& lock) {
-  caller_moves_ = true;
+void LinkConnections::Here::move_bytes(std::unique_lock<std::mutex>& lock) const {
   lock.unlock();
-  move_bytes();
+  connections_.move_bytes();
   lock.lock();
-  caller_moves_ = false;
-  moved_.notify_one();
-  state_.look_for_gone();
+  connections_.state_.look_for_gone();
 }
 
 // Both threads wait at the poll; of those that do it wakes one, the newest, and once for each

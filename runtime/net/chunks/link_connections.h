@@ -32,9 +32,25 @@ class LinkConnections {
   void ring() const { poll_.ring(); }
   // Sends here what there is; false: another thread moves bytes just now.
   bool try_send();
-  // Moves bytes here, once, instead of the other thread: a change of threads less for who waits for
-  // them. Under the state's mutex, which is free meanwhile.
-  void move_bytes_here(std::unique_lock<std::mutex>& lock);
+  // As long as there is one, who made it moves the bytes, and the other thread rests: a change of
+  // threads less for who waits for them. Made and dropped under the state's mutex.
+  class Here {
+   public:
+    explicit Here(LinkConnections& connections) : connections_(connections) {
+      connections_.caller_moves_ = true;
+    }
+    ~Here() {
+      connections_.caller_moves_ = false;
+      connections_.moved_.notify_one();
+    }
+    Here(const Here&) = delete;
+    Here& operator=(const Here&) = delete;
+    // What there is to move, or none comes for a while. The mutex is free meanwhile.
+    void move_bytes(std::unique_lock<std::mutex>& lock) const;
+
+   private:
+    LinkConnections& connections_;
+  };
 
  private:
   void run(const std::stop_token& stop);

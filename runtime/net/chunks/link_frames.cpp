@@ -105,7 +105,8 @@ Result<std::span<std::byte>> LinkFrames::place_parameters(LinkConnection& connec
   if (bytes == 0) return std::span<std::byte>();
   const std::lock_guard lock(state_.mutex);
   const bool is_wanted = state_.exchange.wants({.chunk = chunk, .version = header.step});
-  const auto place = is_wanted ? arenas_.parameter_place(chunk, form) : std::span<std::byte>();
+  const auto place =
+      is_wanted ? arenas_.parameter_place(chunk, header.step, form) : std::span<std::byte>();
   if (!place.empty()) return place;
   connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
   return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
@@ -170,7 +171,7 @@ Status LinkFrames::share_weights(LinkConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
   if (!memory || state_.weights) return ok();
   if (state_.peers.count() > 1) return invalid("weights of a ps that has not all of them");
-  const SharedWeights layout{std::ssize(arenas_.parameters())};
+  const SharedWeights layout{arenas_.elements()};
   TRY_ASSIGN(state_.weights, SharedFloats::open(std::move(memory), layout.floats()));
   arenas_.drop_parameters();
   return ok();
@@ -188,7 +189,7 @@ Status LinkFrames::take_parameters(LinkConnection& connection, const FrameHeader
     state_.residuals.keep(chunk, header.snapshot);
   }
   const bool is_rounded = form == WorkerArenas::Form::pulled;
-  if (!connection.is_shared && is_rounded) arenas_.decode(chunk, connection.landing);
+  if (!connection.is_shared && is_rounded) arenas_.decode(chunk, header.step, connection.landing);
   if (connection.ps == 0 && header.chunk == 0) state_.news.version = header.step;
   state_.step(came);
   return ok();

@@ -23,7 +23,7 @@ void LinkRequests::ask_shards(SnapshotWriter::Request request) {
 void LinkRequests::ask_weights(std::int64_t snapshot) {
   const auto& chunks = arenas_.chunks();
   weights_ = Weights{.snapshot = snapshot,
-                     .arena = AlignedBuffer(arenas_.parameters().size()),
+                     .arena = AlignedBuffer(index_of(arenas_.elements())),
                      .missing = std::vector<bool>(chunks.size(), true),
                      .error = {}};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -30,22 +31,24 @@ std::int64_t OneBitEncoder::final_from(const Range& range) {
   return range.begin / block_elements * block_elements;
 }
 
-void OneBitEncoder::encode(const Range& range, std::span<const float> gradients,
+bool OneBitEncoder::encode(const Range& range, std::span<const float> gradients,
                            std::span<std::byte> encoded) {
   const bool ends_arena = range.end == shape_.elements;
   const std::int64_t first = range.begin / block_elements;
   const std::int64_t last = (range.end + (ends_arena ? block_elements - 1 : 0)) / block_elements;
-  if (first >= last) return;
+  if (first >= last) return true;
   const Range whole{first * block_elements, std::min(last * block_elements, shape_.elements)};
+  bool is_finite = true;
   for (std::int64_t part = 0; part < shape_.parts; ++part) {
     for (std::int64_t block = first; block < last; ++block) {
-      encode_block(part, block, gradients, encoded);
+      is_finite = encode_block(part, block, gradients, encoded) && is_finite;
     }
     clear_gaps(part, whole);
   }
+  return is_finite;
 }
 
-void OneBitEncoder::encode_block(std::int64_t part, std::int64_t block,
+bool OneBitEncoder::encode_block(std::int64_t part, std::int64_t block,
                                  std::span<const float> gradients, std::span<std::byte> encoded) {
   const std::int64_t begin = block * block_elements;
   const std::size_t count = index_of(std::min(block_elements, shape_.elements - begin));
@@ -58,6 +61,7 @@ void OneBitEncoder::encode_block(std::int64_t part, std::int64_t block,
       {signs, onebit_sign_bytes(count)}, padding_[index_of(block)]);
   const std::array<float, 2> head{means.positive, means.negative};
   std::memcpy(to.data(), head.data(), sizeof head);
+  return std::isfinite(means.positive) && std::isfinite(means.negative);
 }
 
 void OneBitEncoder::clear_gaps(std::int64_t part, const Range& range) {

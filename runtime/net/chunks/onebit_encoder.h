@@ -33,8 +33,9 @@ class OneBitEncoder {
 
   // Of each part, the range's blocks but for one that goes on behind it: ranges are encoded from
   // the arena's end to its beginning. `gradients` and `encoded` are of all parts, one after
-  // another.
-  void encode(const Range& range, std::span<const float> gradients, std::span<std::byte> encoded);
+  // another. False: a number of them is none; their means say so, too.
+  [[nodiscard]] bool encode(const Range& range, std::span<const float> gradients,
+                            std::span<std::byte> encoded);
 
   // What is left over counts so many times as much in the next gradients as it did in those that it
   // was left over from.
@@ -43,7 +44,7 @@ class OneBitEncoder {
   [[nodiscard]] std::span<float> residual(std::int64_t part);
 
  private:
-  void encode_block(std::int64_t part, std::int64_t block, std::span<const float> gradients,
+  bool encode_block(std::int64_t part, std::int64_t block, std::span<const float> gradients,
                     std::span<std::byte> encoded);
   void clear_gaps(std::int64_t part, const Range& range);
 

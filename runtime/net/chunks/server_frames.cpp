@@ -244,7 +244,7 @@ FrameStream::Outgoing ServerFrames::parameters(const ServerConnection& connectio
                               .owner = nullptr};
   if (connection.arenas) {
     const bool reads_here = weights.shared_descriptor() >= 0;
-    if (!reads_here) weights.write_parameters(next, connection.arenas->memory.span());
+    if (!reads_here) weights.write_parameters(next, *connection.arenas);
     return frame;
   }
   ChunkBytes bytes = weights.parameters(next);

@@ -17,11 +17,18 @@ namespace trainyard::runtime {
 
 struct SharedLayout {
   std::int64_t elements = 0;  // of the arena
+  // Of parameters: sync they come while those before them are still read.
+  std::int64_t versions = 1;
   std::int64_t parts = 1;     // gradients of a step
   Wire push = Wire::float32;  // as they lie there
 
   // In floats.
-  [[nodiscard]] std::size_t sent_begin() const { return round_up_to_alignment(index_of(elements)); }
+  [[nodiscard]] std::size_t parameters_begin(std::int64_t version) const {
+    return index_of(version % versions) * round_up_to_alignment(index_of(elements));
+  }
+  [[nodiscard]] std::size_t sent_begin() const {
+    return index_of(versions) * round_up_to_alignment(index_of(elements));
+  }
   [[nodiscard]] std::size_t floats() const {
     const std::int64_t bytes = parts * encoded_bytes(push, elements);
     return sent_begin() + index_of((bytes + float_bytes - 1) / float_bytes);

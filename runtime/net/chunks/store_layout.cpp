@@ -43,6 +43,7 @@ std::size_t StoreLayout::residual_bytes_of(std::int64_t rank, std::int64_t chunk
 
 SharedLayout StoreLayout::memory_of(std::int64_t rank) const {
   return {.elements = rules_.arena_elements,
+          .versions = rules_.mode == Mode::sync && rules_.aggregate == 0 ? 2 : 1,
           .parts = static_cast<std::int64_t>(parts_of(rank)),
           .push = rules_.push};
 }

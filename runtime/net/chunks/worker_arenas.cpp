@@ -26,7 +26,7 @@ WorkerArenas::WorkerArenas(Rules rules)
     return AlignedBuffer(std::shared_ptr<float>(whole, whole.get() + begin), elements);
   };
   const std::size_t sent = layout.floats() - layout.sent_begin();
-  parameters_ = piece(0, index_of(elements_));
+  parameters_ = piece(0, layout.sent_begin());
   (encodes ? encoded_ : gradient_) = piece(layout.sent_begin(), sent);
   if (encodes) gradient_ = AlignedBuffer(gradient);
   ENSURE(rules_.pull != Wire::onebit);
@@ -42,7 +42,10 @@ WorkerArenas::WorkerArenas(Rules rules)
 }
 
 SharedLayout WorkerArenas::layout() const {
-  return {.elements = elements_, .parts = rules_.parts, .push = rules_.push};
+  return {.elements = elements_,
+          .versions = rules_.versions,
+          .parts = rules_.parts,
+          .push = rules_.push};
 }
 
 std::optional<SharedFloats> WorkerArenas::share() const {
@@ -58,7 +61,17 @@ std::span<std::byte> WorkerArenas::sent() {
 }
 
 void WorkerArenas::drop_parameters() {
-  if (shared_) shared_->drop(index_of(elements_));
+  if (shared_) shared_->drop(layout().sent_begin());
+}
+
+std::span<const float> WorkerArenas::parameters(std::int64_t version) const {
+  return parameters_.span().subspan(layout().parameters_begin(version), index_of(elements_));
+}
+
+std::span<float> WorkerArenas::parameters_of(std::int64_t chunk, std::int64_t version) {
+  const Range& range = range_of(chunk);
+  const std::size_t begin = layout().parameters_begin(version) + index_of(range.begin);
+  return parameters_.span().subspan(begin, index_of(range.size()));
 }
 
 std::uint32_t WorkerArenas::number_in_share(std::int64_t chunk) const {
@@ -74,16 +87,17 @@ std::int64_t WorkerArenas::final_from(std::int64_t chunk) const {
   return encoder_ ? OneBitEncoder::final_from(range) : range.begin;
 }
 
-void WorkerArenas::encode(std::int64_t chunk) {
+bool WorkerArenas::encode(std::int64_t chunk) {
   const Range& range = range_of(chunk);
   if (encoder_) return encoder_->encode(range, gradient_.span(), sent());
-  if (rules_.push != Wire::bfloat16) return;
+  if (rules_.push != Wire::bfloat16) return true;
   auto* const halves = reinterpret_cast<std::uint16_t*>(encoded_.data());
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
     const auto begin = index_of(part * elements_ + range.begin);
     const auto count = index_of(range.size());
     encode_bfloat16(gradient_.span().subspan(begin, count), {halves + begin, count});
   }
+  return true;
 }
 
 std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) {
@@ -124,19 +138,17 @@ std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
   return index_of(range_of(chunk).size()) * (halves ? sizeof(std::uint16_t) : sizeof(float));
 }
 
-std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, Form form) {
+std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, std::int64_t version,
+                                                   Form form) {
   if (rules_.pull == Wire::bfloat16 && form == Form::pulled) return {};
-  const Range& range = range_of(chunk);
-  return std::as_writable_bytes(
-      parameters_.span().subspan(index_of(range.begin), index_of(range.size())));
+  return std::as_writable_bytes(parameters_of(chunk, version));
 }
 
-void WorkerArenas::decode(std::int64_t chunk, std::span<const float> landing) {
+void WorkerArenas::decode(std::int64_t chunk, std::int64_t version,
+                          std::span<const float> landing) {
   if (rules_.pull != Wire::bfloat16) return;
-  const Range& range = range_of(chunk);
-  const auto* const halves = reinterpret_cast<const std::uint16_t*>(landing.data());
-  decode_bfloat16({halves, index_of(range.size())},
-                  parameters_.span().subspan(index_of(range.begin), index_of(range.size())));
+  const std::span<float> place = parameters_of(chunk, version);
+  decode_bfloat16({reinterpret_cast<const std::uint16_t*>(landing.data()), place.size()}, place);
 }
 
 }  // namespace trainyard::runtime

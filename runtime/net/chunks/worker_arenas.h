@@ -22,7 +22,8 @@ class WorkerArenas {
   struct Rules {
     std::vector<ArenaChunk> chunks;
     std::int64_t holders = 1;
-    std::int64_t parts = 1;  // gradients that a step sends: nodes of the reduction tree
+    std::int64_t parts = 1;     // gradients that a step sends: nodes of the reduction tree
+    std::int64_t versions = 1;  // of parameters, as in SharedLayout
     Wire push = Wire::float32;
     Wire pull = Wire::float32;     // float32 or bfloat16
     bool shares = false;           // with a ps of this host, where the system has such memory
@@ -40,15 +41,19 @@ class WorkerArenas {
   // Memory for a ps of this host; -1: there is none.
   [[nodiscard]] int shared_descriptor() const { return shared_ ? shared_->descriptor() : -1; }
 
-  [[nodiscard]] std::span<const float> parameters() const { return parameters_.span(); }
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+  [[nodiscard]] std::span<const float> parameters(std::int64_t version) const;
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
   // They are read elsewhere, and take no memory here until they are written again.
   void drop_parameters();
 
   // Elements of the gradients from here on have to be final before the chunk is encoded.
   [[nodiscard]] std::int64_t final_from(std::int64_t chunk) const;
-  // They are: so they are sent from now on. From the last chunk to the first.
-  void encode(std::int64_t chunk);
+  // They are: so they are sent from now on. From the last chunk to the first. False: onebit, and a
+  // number of them is none; a sign would hide it, and a residual keep it for ever.
+  [[nodiscard]] bool encode(std::int64_t chunk);
+  [[nodiscard]] bool keeps_versions() const { return rules_.versions > 1; }
+  [[nodiscard]] bool encodes() const { return rules_.push != Wire::float32; }
   [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk);
 
   // Onebit: as OneBitEncoder has it; before the first chunk of a step is encoded.
@@ -63,12 +68,14 @@ class WorkerArenas {
   enum class Form { pulled, exact };
   [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk, Form form) const;
   // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
-  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, Form form);
+  [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, std::int64_t version,
+                                                     Form form);
   // They came into this landing, as the pull has them.
-  void decode(std::int64_t chunk, std::span<const float> landing);
+  void decode(std::int64_t chunk, std::int64_t version, std::span<const float> landing);
 
  private:
   [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
+  [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;
   [[nodiscard]] std::optional<SharedFloats> share() const;

@@ -39,6 +39,12 @@ std::vector<Connector::Target> targets_of(const WorkerLink::Options& options) {
   return targets;
 }
 
+WorkerArenas::Rules arena_rules(const WorkerLink::Options& options) {
+  WorkerArenas::Rules rules = options.arenas;
+  rules.versions = options.mode == Mode::sync && !options.backups ? 2 : 1;
+  return rules;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::open(const Options& options) {
@@ -48,11 +54,11 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::open(const Options& options) {
 }
 
 WorkerLink::WorkerLink(const Options& options, FramePoll poll)
-    : arenas_(options.arenas),
+    : arenas_(arena_rules(options)),
       state_(state_rules(options), arenas_),
       frames_({.rank = options.rank, .plan = options.plan, .token = options.token}, arenas_,
               state_),
-      parameters_(arenas_.parameters()),
+      parameters_(arenas_.parameters(0)),
       sends_itself_(arenas_.shared_descriptor() >= 0 || parameters_.size_bytes() <= little_bytes),
       connections_(std::move(poll), targets_of(options), state_, frames_),
       chief_(state_, connections_) {}
@@ -65,12 +71,11 @@ Result<WorkerLink::Next> WorkerLink::next() {
   }));
   const Next next = state_.exchange.take_next();
   unsettled_ = std::ssize(arenas_.chunks());
-  if (state_.weights) {
-    const SharedWeights layout{std::ssize(arenas_.parameters())};
-    const std::int64_t version = next.is_over ? next.step : next.step - 1;
-    parameters_ =
-        state_.weights->span().subspan(layout.begin_of(version), index_of(layout.elements));
-  }
+  const std::int64_t version = next.is_over ? next.step : next.step - 1;  // sync: of all of them
+  const SharedWeights layout{arenas_.elements()};
+  parameters_ = state_.weights ? state_.weights->span().subspan(layout.begin_of(version),
+                                                                index_of(layout.elements))
+                               : arenas_.parameters(version);
   return next;
 }
 
@@ -83,18 +88,22 @@ Status WorkerLink::await_parameters(std::int64_t end) {
 }
 
 Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
+  if (is_there()) return ok();
+  const LinkConnections::Here here(connections_);
   while (!is_there()) {
     TRY(state_.may_wait());
-    connections_.move_bytes_here(lock);
+    here.move_bytes(lock);
   }
   return ok();
 }
 
 void WorkerLink::settle(std::int64_t from) {
   bool is_any = false;
-  while (unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
+  while (is_finite_ && unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
+    is_finite_ = arenas_.encode(unsettled_ - 1);
+    if (!is_finite_) return;
+    if (is_any && arenas_.encodes()) connections_.ring();  // the one before leaves meanwhile
     const std::int64_t chunk = --unsettled_;
-    arenas_.encode(chunk);
     const std::lock_guard lock(state_.mutex);
     state_.step(GradientFinal{chunk});
     is_any = true;

@@ -58,6 +58,8 @@ class WorkerLink {
   // The whole arena, where it lies until next() is called again. Of it, in a step, what
   // await_parameters() was called for.
   [[nodiscard]] std::span<const float> parameters() const { return parameters_; }
+  // Until the step is done, whatever is settled.
+  [[nodiscard]] bool parameters_stay() const { return arenas_.keeps_versions(); }
   // Waits until the elements before `end` are there.
   Status await_parameters(std::int64_t end);
 
@@ -67,6 +69,8 @@ class WorkerLink {
   void set_residual_scale(float scale) { arenas_.set_residual_scale(scale); }
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
+  // False: onebit, and a number that was to be settled is none; it was not sent.
+  [[nodiscard]] bool is_finite() const { return is_finite_; }
   // Of the step that began last, before its last elements are settled.
   void tell_sums(std::int64_t step, const BatchSums& sums);
   // Of the step that has begun: as Exchange::marked().
@@ -100,10 +104,11 @@ class WorkerLink {
   WorkerArenas arenas_;
   LinkState state_;
   LinkFrames frames_;
-  std::span<const float> parameters_;  // this and the next two: of the caller's thread
+  std::span<const float> parameters_;  // this and the next three: of the caller's thread
   const bool sends_itself_;            // what it settles
   std::int64_t unsettled_ = 0;         // chunks before this one
-  LinkConnections connections_;        // its threads use all of the above
+  bool is_finite_ = true;
+  LinkConnections connections_;  // its threads use all of the above
   ChiefLink chief_;
 };
 

@@ -81,7 +81,7 @@ std::vector<std::byte> encoded(Wire wire, const std::vector<float>& gradients,
     encode_bfloat16(gradients, {reinterpret_cast<std::uint16_t*>(bytes.data()), gradients.size()});
   } else {
     OneBitEncoder encoder({.elements = elements, .parts = parts, .gaps = {}});
-    encoder.encode({0, elements}, gradients, bytes);
+    CHECK(encoder.encode({0, elements}, gradients, bytes));
   }
   return bytes;
 }

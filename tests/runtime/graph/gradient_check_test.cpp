@@ -218,6 +218,37 @@ TEST_CASE("a variable whose gradient is final is read no more", "[gradient]") {
   CHECK(gradients == undisturbed);
 }
 
+TEST_CASE("where parameters stay, a gradient that is told of is final, and as it always is",
+          "[gradient]") {
+  SmallGraph small = shared_weights_graph(Nonlinearity::tanh);
+  const NodeId loss = small.loss;
+  Executor executor(std::move(small.graph), {.examples = 4, .loss = loss, .outputs = {loss}});
+  const auto elements = static_cast<std::size_t>(executor.graph().arena_elements());
+  const OwnedFeed owned = random_feed(4, 5);
+  const std::vector<float> parameters = random_values(elements, 1);
+  std::vector<float> later(elements);
+  std::vector<float> gradients(elements, 99.0F);
+  std::size_t told = 0;
+  executor.forward(parameters, owned.feed(4));
+  executor.backward(parameters, owned.feed(4), later, {});
+
+  executor.forward(parameters, owned.feed(4));
+  executor.backward(
+      parameters, owned.feed(4), gradients,
+      [&](std::size_t number) {
+        const Variable& variable = executor.graph().variables()[number];
+        const auto of = [&](const std::vector<float>& arena) {
+          return std::span(arena).subspan(static_cast<std::size_t>(variable.offset),
+                                          static_cast<std::size_t>(variable.elements));
+        };
+        CHECK(std::ranges::equal(of(gradients), of(later)));
+        ++told;
+      },
+      Executor::Parameters::stay);
+  CHECK(told == executor.graph().variables().size());
+  CHECK(gradients == later);
+}
+
 TEST_CASE("gradients fill the whole arena, with zeros in the padding", "[gradient]") {
   SmallGraph small = shared_weights_graph(Nonlinearity::relu);
   const NodeId loss = small.loss;
