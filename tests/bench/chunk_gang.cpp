@@ -52,17 +52,19 @@ std::unique_ptr<ChunkServer> serve_share(const ChunkGang& gang, std::size_t inde
   const auto step_at = [rate = gang.learning_rate](std::int64_t, std::int64_t) {
     return ChunkStore::Step{.learning_rate = rate};
   };
-  auto server =
-      ChunkServer::start(std::move(listeners),
-                         {.token = token,
-                          .rules = {.mode = Mode::sync, .ranks = gang.ranks, .chunks = chunks},
-                          .start = {},
-                          .turns = {},
-                          .last_step = INT64_MAX,
-                          .step_at = step_at,
-                          .files = {},
-                          .limits = limits},
-                         std::move(store));
+  auto server = ChunkServer::start(std::move(listeners),
+                                   {.token = token,
+                                    .rules = {.mode = Mode::sync,
+                                              .ranks = gang.ranks,
+                                              .chunks = chunks,
+                                              .has_residuals = gang.wire.push == Wire::onebit},
+                                    .start = {},
+                                    .turns = {},
+                                    .last_step = INT64_MAX,
+                                    .step_at = step_at,
+                                    .files = {},
+                                    .limits = limits},
+                                   std::move(store));
   ENSURE(server.has_value());
   return *std::move(server);
 }
