@@ -85,7 +85,7 @@ endif()
 
 if(NOT TRAINYARD_SANITIZE)  # where there is no web UI
   add_test(NAME ui COMMAND ${CMAKE_SOURCE_DIR}/tests/ui/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(ui PROPERTIES TIMEOUT 900 RUN_SERIAL TRUE
+  set_tests_properties(ui PROPERTIES TIMEOUT 900 COST 450
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin;TRAINYARD_UI=${CMAKE_BINARY_DIR}/ui")
   # Every command block of the README and of the examples' pages.
   add_test(NAME examples COMMAND ${CMAKE_SOURCE_DIR}/tests/examples/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
