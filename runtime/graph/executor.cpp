@@ -104,6 +104,8 @@ void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::spa
                            ? gradient_target(node.inputs[i], *step.inputs[i], gradients)
                            : GradientTarget{});
   }
+  const auto is_asked = [](const GradientTarget& target) { return target.into.data != nullptr; };
+  if (which == Inputs::others && std::ranges::none_of(targets_, is_asked)) return;
   const Place& workspace = plan_.workspaces[step.node];
   kernels_.backward(
       node.op, {.inputs = gather_inputs(node),

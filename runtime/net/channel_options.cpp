@@ -77,5 +77,4 @@ grpc::ChannelArguments channel_arguments(std::int64_t tensor_bytes) {
   return arguments;
 }
 
-
 }  // namespace trainyard::runtime

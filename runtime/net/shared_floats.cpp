@@ -41,6 +41,11 @@ Result<SharedFloats> SharedFloats::create(std::size_t elements) {
   return SharedFloats(std::move(file), std::move(memory), elements);
 }
 
+std::uint64_t SharedFloats::file_number() const {
+  struct stat about {};
+  return ::fstat(file_->get(), &about) == 0 ? about.st_ino : 0;
+}
+
 void SharedFloats::drop(std::size_t elements) const {
   const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t bytes = elements * sizeof(float) / page * page;

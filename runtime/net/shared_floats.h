@@ -30,6 +30,8 @@ class SharedFloats {
   [[nodiscard]] AlignedBuffer buffer() const { return {memory_, elements_}; }
   [[nodiscard]] std::span<const float> span() const { return {memory_.get(), elements_}; }
   [[nodiscard]] const std::shared_ptr<float>& memory() const { return memory_; }
+  // The same for the same memory, however often it is opened; as long as it is open anywhere.
+  [[nodiscard]] std::uint64_t file_number() const;
   [[nodiscard]] int descriptor() const { return file_->get(); }
 
  private:

@@ -147,8 +147,8 @@ class BesideBytes {
   // What has come; the kernel closes those that there was no room for.
   static Descriptor passed(const msghdr& message) {
     const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    const bool is_there = header != nullptr && header->cmsg_level == SOL_SOCKET &&
-                          header->cmsg_type == SCM_RIGHTS;
+    const bool is_there =
+        header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS;
     if (!is_there) return {};
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
@@ -318,7 +318,6 @@ Result<std::size_t> StreamSocket::receive(std::span<const iovec> places, msghdr&
 }
 
 void StreamSocket::end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
-
 
 void StreamSocket::keep_unsent_below(int bytes) const {
   set(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes);

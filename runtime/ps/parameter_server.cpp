@@ -15,7 +15,8 @@ std::string step_and_chunk(const GradientCame& event) {
 
 }  // namespace
 
-ParameterServer::ParameterServer(const Rules& rules, const Start& start) : rules_(rules) {
+ParameterServer::ParameterServer(const Rules& rules, const Start& start)
+    : rules_(rules), start_(start.version) {
   const std::size_t ranks = index_of(rules.ranks);
   std::vector<std::int64_t> taken = start.rank_steps;
   if (rules.mode == Mode::sync) taken.assign(ranks, start.version);
@@ -144,7 +145,7 @@ std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::i
   worker.ready.erase(worker.ready.begin());
   const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
   const Chunk& chunk = chunks_[index_of(index)];
-  const bool is_kept = rules_.mode == Mode::sync && owed >= chunk.version - 1;
+  const bool is_kept = rules_.mode == Mode::sync && owed >= std::max(start_, chunk.version - 1);
   const std::int64_t version = is_kept ? owed : chunk.version;
   worker.sent[index_of(index)] = version;
   return ChunkToSend{index, version, chunk.owes_residual[index_of(rank)] ? chunk.copied : 0};
@@ -217,7 +218,8 @@ std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& even
   for (const Chunk& chunk : chunks_) {
     // A late worker may ask for what is gone, and for what is still made here, but elsewhere ready.
     if (has_backups() && event.version >= 0 && event.version <= chunk.version + 1) continue;
-    if (event.version == chunk.version || event.version == chunk.version - 1) continue;
+    const bool is_kept = event.version == chunk.version || event.version == chunk.version - 1;
+    if (is_kept && event.version >= start_) continue;
     return "version " + std::to_string(event.version) + " is asked for where there is " +
            std::to_string(chunk.version);
   }

@@ -216,6 +216,7 @@ class ParameterServer {
   void forget_debts(Worker& worker);
 
   Rules rules_;
+  std::int64_t start_;  // the version that training begins with: before it there is none
   std::vector<Chunk> chunks_;
   std::vector<Worker> workers_;
   NamedStep named_;  // with backup workers: the newest

@@ -10,8 +10,8 @@
 // version that all chunks have or had last, and makes that step's gradient again.
 //
 // In a step the gradient becomes final chunk by chunk, from the arena's end to its beginning. Each
-// chunk is sent at once, and answered with new parameters, which take the place of the old ones:
-// nothing reads those any more. The next forward pass begins when the gradient is final, and waits
+// chunk is sent at once, and answered with new parameters, which come beside the old ones in sync,
+// and in async where those were read last. The next forward pass begins when the gradient is final, and waits
 // for each chunk where it reads it.
 #pragma once
 

@@ -23,7 +23,7 @@ enum class FrameKind : std::uint8_t {
   sums,            // of the step; payload: BatchSums
   ask_residuals,   // onebit: what the checkpoint had of this rank's, of all chunks
   residual,        // of the chunk, for the snapshot; payload: float32, part by part
-  goodbye,         // this process needs nothing any more; answered by the same
+  goodbye,         // this process needs nothing any more; answered by `released`
   // The chief alone.
   begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and is
                    // its last

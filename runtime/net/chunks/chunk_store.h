@@ -28,7 +28,7 @@ class ChunkStore {
   [[nodiscard]] std::int64_t chunks() const { return layout_->chunks(); }
   [[nodiscard]] bool has_residuals() const { return layout_->rules().push == Wire::onebit; }
 
-  [[nodiscard]] const ChunkWeights& weights() const { return weights_; }
+  [[nodiscard]] ChunkWeights& weights() { return weights_; }
   [[nodiscard]] ChunkGradients& gradients() { return gradients_; }
 
   using Residuals = ShareResiduals;

@@ -54,17 +54,13 @@ ChunkWeights::VersionPtr ChunkWeights::shared_place(std::int64_t chunk,
       {}});
 }
 
-// Async: who pushes is sent what it makes, so that may be made where it goes. Nothing while it is
-// sent from there.
+// Async: who pushes is sent what it makes, so that may be made where it goes.
 ChunkWeights::VersionPtr ChunkWeights::place_of_rank(const UpdateChunk& what,
                                                      const SharedArenasPtr& memory) {
   if (!memory || layout_->rules().pull != Wire::float32) return nullptr;
-  const Chunk& chunk = at(what.chunk);
   const Range& range = layout_->range_of(what.chunk);
   float* const place = memory->memory.data() + range.begin;
   VersionPtr& own = own_[index_of(what.ranks.front())][index_of(what.chunk)];
-  const long known = 1 + (own == chunk.newest ? 1 : 0) + (own == chunk.previous ? 1 : 0);
-  if (own && own.use_count() > known) return nullptr;
   if (!own || own->master.data() != place) {  // or its process has called anew
     own = std::make_shared<Version>(
         Version{AlignedBuffer(std::shared_ptr<float>(memory, place), index_of(range.size())), {}});
@@ -112,7 +108,24 @@ bool ChunkWeights::rounds(const ParameterServer::ChunkToSend& what) const {
   return layout_->rules().pull == Wire::bfloat16 && !is_exact(what);
 }
 
-ChunkBytes ChunkWeights::parameters(const ParameterServer::ChunkToSend& what) const {
+bool ChunkWeights::is_lent(std::int64_t chunk) const {
+  const VersionPtr& newest = at(chunk).newest;
+  return std::ranges::any_of(own_, [&](const std::vector<VersionPtr>& of_rank) {
+    return of_rank[index_of(chunk)] == newest;
+  });
+}
+
+// What lies in a worker's memory may be overwritten before it has left.
+ChunkBytes ChunkWeights::parameters(const ParameterServer::ChunkToSend& what) {
+  if (layout_->rules().mode == Mode::async && is_lent(what.chunk)) {
+    VersionPtr copy = pool_->take();
+    std::ranges::copy(newest(what.chunk), copy->master.data());
+    chunks_[index_of(what.chunk)].newest = std::move(copy);
+  }
+  return bytes_of(what);
+}
+
+ChunkBytes ChunkWeights::bytes_of(const ParameterServer::ChunkToSend& what) const {
   const Chunk& chunk = at(what.chunk);
   const VersionPtr& weights = what.version < chunk.version ? chunk.previous : chunk.newest;
   ENSURE(weights != nullptr);
@@ -129,7 +142,7 @@ void ChunkWeights::write_parameters(const ParameterServer::ChunkToSend& what,
   const auto count = index_of(range.size());
   const std::size_t begin = arenas.layout.parameters_begin(what.version);
   const auto place = arenas.memory.span().subspan(begin + index_of(range.begin), count);
-  const ChunkBytes bytes = parameters(what);
+  const ChunkBytes bytes = bytes_of(what);
   if (bytes.bytes.data() == std::as_bytes(place).data()) return;  // they were made there
   if (rounds(what)) {
     decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);

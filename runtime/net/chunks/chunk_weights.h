@@ -1,6 +1,6 @@
-// The weights of a share, chunk by chunk: the newest version and the one before, which are
-// immutable once they are made, and where they lie: here, in memory that workers of this host read,
-// or in that of the worker whose push makes them.
+// The weights of a share, chunk by chunk: the newest version and, sync, the one before, and where
+// they lie: here, in memory that workers of this host read, or, async, in that of the worker whose
+// push makes them.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,9 @@ class ChunkWeights {
 
   // Where the pull rounds: but not these.
   [[nodiscard]] bool is_exact(const ParameterServer::ChunkToSend& what) const;
-  // A chunk's weights as the wire has them: of its newest version, or the one before.
-  [[nodiscard]] ChunkBytes parameters(const ParameterServer::ChunkToSend& what) const;
+  // A chunk's weights as the wire has them: of its newest version, or the one before. They stay as
+  // they are while the owner lives.
+  [[nodiscard]] ChunkBytes parameters(const ParameterServer::ChunkToSend& what);
   // The same, as a worker has them that they came to.
   void write_parameters(const ParameterServer::ChunkToSend& what, SharedArenas& arenas) const;
 
@@ -59,6 +60,8 @@ class ChunkWeights {
   [[nodiscard]] std::optional<SharedFloats> share() const;
   [[nodiscard]] VersionPtr shared_place(std::int64_t chunk, std::int64_t version) const;
   [[nodiscard]] VersionPtr place_of_rank(const UpdateChunk& what, const SharedArenasPtr& memory);
+  [[nodiscard]] bool is_lent(std::int64_t chunk) const;
+  [[nodiscard]] ChunkBytes bytes_of(const ParameterServer::ChunkToSend& what) const;
   [[nodiscard]] bool rounds(const ParameterServer::ChunkToSend& what) const;
   void round(std::int64_t chunk, Version& version) const;
 

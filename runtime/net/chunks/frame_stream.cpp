@@ -15,9 +15,12 @@ constexpr std::size_t turn_bytes = 2 << 20;
 Result<bool> FrameStream::receive(Receiver& receiver, Behind behind) {
   for (std::size_t moved = 0; moved < turn_bytes;) {
     const std::size_t asked = place_.size() - come_ + ahead_.size() - (ahead_end_ - ahead_begin_);
+    const bool had_file = static_cast<bool>(passed_);
     TRY_ASSIGN(const std::size_t bytes, fill());
+    const bool ends_at_file = !had_file && static_cast<bool>(passed_);  // a call ends behind one
     TRY(take_frames(receiver));
-    if (bytes == 0 || (bytes < asked && behind == Behind::nothing)) return true;
+    const bool is_short = bytes < asked && behind == Behind::nothing && !ends_at_file;
+    if (bytes == 0 || is_short) return true;
     moved += bytes;
   }
   return false;

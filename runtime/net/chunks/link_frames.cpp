@@ -148,7 +148,9 @@ Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& h
   connection.is_shared = header.flag;
   const bool is_local = connection.stream.socket().is_unix();
   if (connection.is_shared) TRY(share_weights(connection));
-  shares_ = shares_ && connection.is_shared;
+  // Who began with parameters of its own goes on with them: a step reads those of a lone ps or its
+  // own.
+  if (state_.peers.count() == 1) shares_ = shares_ && connection.is_shared;
   state_.peers.welcomed(connection.ps, {.transport = connection.is_shared ? Transport::shared_memory
                                                      : is_local           ? Transport::unix_socket
                                                                           : Transport::tcp,
@@ -166,7 +168,6 @@ Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& h
   return ok();
 }
 
-// Who began with weights of its own goes on with them: a step reads one or the other.
 Status LinkFrames::share_weights(LinkConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
   if (!memory || state_.weights) return ok();

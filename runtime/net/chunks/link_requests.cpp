@@ -9,7 +9,7 @@
 namespace trainyard::runtime {
 
 LinkRequests::LinkRequests(const WorkerArenas& arenas, std::size_t servers)
-    : arenas_(arenas), released_(servers) {}
+    : arenas_(arenas), released_(servers), lists_(servers) {}
 
 void LinkRequests::begin_snapshot(std::int64_t snapshot, Then then) {
   begun_ = Begun{snapshot, then};
@@ -53,8 +53,8 @@ std::vector<LinkRequests::Frame> LinkRequests::unanswered(std::size_t ps) const 
 Result<std::span<std::byte>> LinkRequests::place(std::size_t ps, const FrameHeader& header) {
   if (header.kind == FrameKind::shard || header.flag) {
     if (header.bytes > list_payload_bytes_max) return invalid("a shard of many ranks");
-    list_.resize(header.bytes);
-    return std::span(list_);
+    lists_[ps].resize(header.bytes);
+    return std::span(lists_[ps]);
   }
   const auto& own = arenas_.chunks_of(ps);
   if (header.chunk >= own.size()) return invalid("there is no such chunk");

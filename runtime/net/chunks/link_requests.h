@@ -73,8 +73,8 @@ class LinkRequests {
   std::optional<Shards> shards_;
   std::optional<Weights> weights_;
   std::optional<Leaving> leaving_;
-  std::vector<bool> released_;   // by ps
-  std::vector<std::byte> list_;  // a long payload
+  std::vector<bool> released_;                 // by ps
+  std::vector<std::vector<std::byte>> lists_;  // by ps: a long payload that comes
 };
 
 }  // namespace trainyard::runtime

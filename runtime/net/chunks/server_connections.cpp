@@ -113,11 +113,12 @@ void ServerConnections::drop_silent() {
 
 void ServerConnections::send_all() {
   for (ServerConnection* const connection : workers_.all()) {
-    if (connection == nullptr || connection->stream.waits_for_room()) continue;
+    if (connection == nullptr) continue;
+    const bool is_overdue = connection->small.size() > small_frames_max;
+    if (connection->stream.waits_for_room() && !is_overdue) continue;
     const auto next = [&] { return frames_.next(*connection); };
-    const Status sent = connection->small.size() > small_frames_max
-                            ? unavailable("it does not read what it is told")
-                            : connection->stream.send(poll_, next);
+    const Status sent = is_overdue ? unavailable("it does not read what it is told")
+                                   : connection->stream.send(poll_, next);
     if (!sent.has_value()) close(connection->key, sent.error().message);
   }
 }

@@ -9,7 +9,10 @@
 namespace trainyard::runtime {
 
 ServerFrames::ServerFrames(const ServerOptions& options, const Parts& parts)
-    : options_(options), parts_(parts), sums_(options.rules.ranks) {
+    : options_(options),
+      parts_(parts),
+      sums_(options.rules.ranks),
+      memory_(index_of(options.rules.ranks)) {
   if (!options.turns) return;
   std::vector<std::int64_t> steps = options.start.rank_steps;
   steps.resize(index_of(options.rules.ranks));
@@ -22,7 +25,13 @@ Status ServerFrames::joined(ServerConnection& connection) {
     const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
     TRY_ASSIGN(const auto shared,
                SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write));
-    connection.arenas = std::make_shared<SharedArenas>(SharedArenas{layout, shared.buffer()});
+    // What lies in it may be the newest weights: it is one memory, however often it is handed over.
+    SharedArenasPtr& known = memory_[index_of(connection.rank)];
+    if (!known || known->file != shared.file_number()) {
+      known = std::make_shared<SharedArenas>(
+          SharedArenas{layout, shared.buffer(), shared.file_number()});
+    }
+    connection.arenas = known;
   }
   parts_.end.joined(connection.rank);
   TRY(perform(WorkerJoined{connection.rank}));
@@ -229,12 +238,12 @@ std::optional<FrameStream::Outgoing> ServerFrames::next(ServerConnection& connec
   if (auto small = connection.next_small()) return small;
   if (auto residual = connection.next_residual(parts_.store)) return residual;
   const auto next = parts_.core.next_to_send(connection.rank);
-  return next ? parameters(connection, *next) : connection.next_weights(parts_.store);
+  return next ? send_parameters(connection, *next) : connection.next_weights(parts_.store);
 }
 
-FrameStream::Outgoing ServerFrames::parameters(const ServerConnection& connection,
-                                               const ParameterServer::ChunkToSend& next) const {
-  const ChunkWeights& weights = parts_.store.weights();
+FrameStream::Outgoing ServerFrames::send_parameters(const ServerConnection& connection,
+                                                    const ParameterServer::ChunkToSend& next) {
+  ChunkWeights& weights = parts_.store.weights();
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
                                          .flag = weights.is_exact(next),
                                          .chunk = static_cast<std::uint32_t>(next.chunk),
@@ -243,8 +252,8 @@ FrameStream::Outgoing ServerFrames::parameters(const ServerConnection& connectio
                               .pieces = {},
                               .owner = nullptr};
   if (connection.arenas) {
-    const bool reads_here = weights.shared_descriptor() >= 0;
-    if (!reads_here) weights.write_parameters(next, *connection.arenas);
+    const bool reads_in_place = weights.shared_descriptor() >= 0;
+    if (!reads_in_place) weights.write_parameters(next, *connection.arenas);
     return frame;
   }
   ChunkBytes bytes = weights.parameters(next);

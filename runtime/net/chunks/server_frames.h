@@ -61,13 +61,15 @@ class ServerFrames {
   Status perform(const PsEvent& event);
   void welcome(const WelcomeWorker& welcome) const;
   void update(const UpdateChunk& update);
-  [[nodiscard]] FrameStream::Outgoing parameters(const ServerConnection& connection,
-                                                 const ParameterServer::ChunkToSend& next) const;
+  // By shared memory it writes them there.
+  FrameStream::Outgoing send_parameters(const ServerConnection& connection,
+                                        const ParameterServer::ChunkToSend& next);
 
   const ServerOptions& options_;
   const Parts parts_;
   std::optional<PushTurns> turns_;  // async, of ps 0
   AppliedSums sums_;
+  std::vector<SharedArenasPtr> memory_;  // by rank, of its newest process that has some
 };
 
 }  // namespace trainyard::runtime

@@ -51,6 +51,7 @@ struct SharedWeights {
 struct SharedArenas {
   SharedLayout layout;
   AlignedBuffer memory;
+  std::uint64_t file = 0;  // SharedFloats::file_number()
 };
 using SharedArenasPtr = std::shared_ptr<SharedArenas>;
 

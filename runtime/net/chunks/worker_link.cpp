@@ -59,7 +59,6 @@ WorkerLink::WorkerLink(const Options& options, FramePoll poll)
       frames_({.rank = options.rank, .plan = options.plan, .token = options.token}, arenas_,
               state_),
       parameters_(arenas_.parameters(0)),
-      sends_itself_(arenas_.shared_descriptor() >= 0 || parameters_.size_bytes() <= little_bytes),
       connections_(std::move(poll), targets_of(options), state_, frames_),
       chief_(state_, connections_) {}
 
@@ -70,6 +69,10 @@ Result<WorkerLink::Next> WorkerLink::next() {
     return next && (next->is_over ? state_.residuals.may_leave() : state_.residuals.may_begin());
   }));
   const Next next = state_.exchange.take_next();
+  sends_itself_ = parameters_.size_bytes() <= little_bytes ||
+                  std::ranges::all_of(state_.peers.ways(), [](const LinkPeers::Way& way) {
+                    return way.transport == Transport::shared_memory;
+                  });
   unsettled_ = std::ssize(arenas_.chunks());
   const std::int64_t version = next.is_over ? next.step : next.step - 1;  // sync: of all of them
   const SharedWeights layout{arenas_.elements()};

@@ -105,7 +105,7 @@ class WorkerLink {
   LinkState state_;
   LinkFrames frames_;
   std::span<const float> parameters_;  // this and the next three: of the caller's thread
-  const bool sends_itself_;            // what it settles
+  bool sends_itself_ = false;          // what it settles
   std::int64_t unsettled_ = 0;         // chunks before this one
   bool is_finite_ = true;
   LinkConnections connections_;  // its threads use all of the above

@@ -23,6 +23,20 @@ bool is_refused(const Effects& effects) {
 
 }  // namespace
 
+TEST_CASE("what was before training began is asked for in vain", "[ps]") {
+  ParameterServer server = a_server(Mode::sync);
+  CHECK(is_refused(server.step(ParametersAsked{.rank = 1, .version = 3})));
+  CHECK(server.step(ParametersAsked{.rank = 1, .version = 4}).empty());
+}
+
+TEST_CASE("with backup workers, who is late by more than there is is sent the newest", "[ps]") {
+  ParameterServer server({.mode = Mode::sync, .ranks = 2, .chunks = 1, .aggregate = 1},
+                         {.version = 4, .rank_steps = {}});
+  server.step(WorkerJoined{0});
+  server.step(ParametersAsked{.rank = 0, .version = 3});
+  CHECK(server.next_to_send(0) == ChunkToSend{0, 4});
+}
+
 TEST_CASE("a chunk is updated when the gradients of all ranks are in, and answered to all",
           "[ps]") {
   ParameterServer server = a_server(Mode::sync);

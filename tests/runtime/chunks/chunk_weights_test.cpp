@@ -1,0 +1,76 @@
+// The weights of a share, where they lie in the memory of workers.
+#include "runtime/net/chunks/chunk_weights.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::int64_t elements = 1024;
+
+StoreLayoutPtr async_layout() {
+  StoreRules rules{.chunks = {{0, elements}},
+                   .arena_elements = elements,
+                   .optimizer = {},
+                   .nodes = {{{0, 1}}, {{0, 1}}},
+                   .mode = Mode::async};
+  return std::make_shared<const StoreLayout>(std::move(rules));
+}
+
+SharedArenasPtr memory_of_rank(const StoreLayout& layout, std::int64_t rank) {
+  const SharedLayout of = layout.memory_of(rank);
+  return std::make_shared<SharedArenas>(SharedArenas{of, AlignedBuffer(of.floats())});
+}
+
+// A rank's push makes the version, all of one value.
+void push(ChunkWeights& weights, const UpdateChunk& update, const SharedArenasPtr& memory,
+          float value) {
+  auto next = weights.begin(update, memory);
+  std::ranges::fill(next->master.span().first(index_of(elements)), value);
+  weights.finish(update, std::move(next));
+}
+
+std::vector<float> floats_of(const ChunkBytes& bytes) {
+  const auto* const floats = reinterpret_cast<const float*>(bytes.bytes.data());
+  return {floats, floats + elements};
+}
+
+const std::vector<float> ones(index_of(elements), 1.0F);
+
+}  // namespace
+
+TEST_CASE("async, a push makes its version in the memory of who pushed", "[weights]") {
+  const StoreLayoutPtr layout = async_layout();
+  ChunkWeights weights(layout, AlignedBuffer(index_of(elements)));
+  const SharedArenasPtr memory = memory_of_rank(*layout, 0);
+  push(weights, {.chunk = 0, .version = 1, .ranks = {0}}, memory, 1);
+  CHECK(memory->memory.data()[5] == 1);
+  CHECK(weights.newest(0).data() == memory->memory.data());
+}
+
+TEST_CASE("async, what is being sent stays as it is, though its worker goes on", "[weights]") {
+  const StoreLayoutPtr layout = async_layout();
+  ChunkWeights weights(layout, AlignedBuffer(index_of(elements)));
+  const SharedArenasPtr memory = memory_of_rank(*layout, 0);
+  push(weights, {.chunk = 0, .version = 1, .ranks = {0}}, memory, 1);
+  const ChunkBytes leaving = weights.parameters({.chunk = 0, .version = 1});  // to rank 1
+  push(weights, {.chunk = 0, .version = 2, .ranks = {0}}, memory, 2);
+  CHECK(floats_of(leaving) == ones);
+  push(weights, {.chunk = 0, .version = 3, .ranks = {1}}, nullptr, 3);
+  weights.write_parameters({.chunk = 0, .version = 3}, *memory);  // to rank 0
+  CHECK(floats_of(leaving) == ones);
+  CHECK(memory->memory.data()[5] == 3);
+}
+
+TEST_CASE("async, what a worker reads is not changed by the pushes of others", "[weights]") {
+  const StoreLayoutPtr layout = async_layout();
+  ChunkWeights weights(layout, AlignedBuffer(index_of(elements)));
+  const SharedArenasPtr memory = memory_of_rank(*layout, 0);
+  push(weights, {.chunk = 0, .version = 1, .ranks = {0}}, memory, 1);
+  for (std::int64_t version = 2; version < 6; ++version) {
+    push(weights, {.chunk = 0, .version = version, .ranks = {1}}, nullptr, 9);
+  }
+  CHECK(memory->memory.data()[5] == 1);
+}
+
+}  // namespace trainyard::runtime
