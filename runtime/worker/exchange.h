@@ -11,8 +11,8 @@
 //
 // In a step the gradient becomes final chunk by chunk, from the arena's end to its beginning. Each
 // chunk is sent at once, and answered with new parameters, which come beside the old ones in sync,
-// and in async where those were read last. The next forward pass begins when the gradient is final, and waits
-// for each chunk where it reads it.
+// and in async where those were read last. The next forward pass begins when the gradient is final,
+// and waits for each chunk where it reads it.
 #pragma once
 
 #include <array>
