@@ -3,11 +3,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "runtime/core/row_layout.h"
 #include "runtime/files/shard_header.h"
+#include "runtime/math/finite.h"
 #include "schemas/wire/checkpoint_json.h"
 
 namespace trainyard::runtime {
@@ -114,7 +114,7 @@ RowTensors::RowTensors(const RowTable& table, std::span<const std::string> slot_
 bool RowTensors::all_finite() const {
   const auto width = static_cast<std::size_t>(table_.width());
   return std::ranges::all_of(rows_, [width](const RowTable::Stored& row) {
-    return std::all_of(row.floats, row.floats + width, [](float x) { return std::isfinite(x); });
+    return runtime::all_finite({row.floats, width});
   });
 }
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "runtime/files/durable_file.h"
 #include "runtime/files/row_tensors.h"
 #include "runtime/files/shard_header.h"
+#include "runtime/math/finite.h"
 #include "schemas/wire/checkpoint_json.h"
 #include "schemas/wire/safetensors.h"
 
@@ -25,10 +25,6 @@ namespace {
 std::span<const float> slice(std::span<const float> values, const VariablePart& part) {
   return values.subspan(static_cast<std::size_t>(part.in_share),
                         static_cast<std::size_t>(part.end - part.begin));
-}
-
-bool all_finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
 // The range of a variable or slot that a share wants, and how much of it was found.

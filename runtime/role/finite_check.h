@@ -1,4 +1,4 @@
-// No number that is none leaves a task.
+// What ends a task: a number that is none.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace trainyard::runtime {
 
 // `invalid`, recorded as NAN_LOSS, where the loss is no finite number.
 Status check_loss(const Task& task, std::int64_t step, double loss_sum);
-// The same of a gradient.
+// The same of a gradient: a row's, or one whose signs would hide it. `is_finite`: it has only
+// finite numbers.
 Status check_gradient(const Task& task, std::int64_t step, bool is_finite);
 
 }  // namespace trainyard::runtime

@@ -1,5 +1,6 @@
 // The roles worker and chief: batch, gradient, new parameters, until the last step. One loop for
 // sync and async, for ps and for none: what differs is behind StepExchange.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "runtime/core/schedule.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
+#include "runtime/math/finite.h"
 #include "runtime/model/row_batch.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
@@ -216,6 +218,7 @@ class Training {
   // Ahead of all else of the step. False when asked to stop.
   Result<bool> push_rows() {
     if (!rows_) return true;
+    TRY(check_gradient(task_, step_, rows_are_finite()));
     const RowExchange::Step step{.number = step_, .snapshot = exchange_.marked_snapshot()};
     const auto start = StepTimes::Clock::now();
     Status pushed = rows_->pools() ? rows_->push_bags(step, row_batch_.vector_gradients())
@@ -223,6 +226,12 @@ class Training {
     times_.push += StepTimes::Clock::now() - start;
     if (chief_ != nullptr) chief_->add(rows_->take_traffic());
     return unless_stopped(std::move(pushed));
+  }
+
+  [[nodiscard]] bool rows_are_finite() const {
+    if (rows_->pools()) return all_finite(row_batch_.vector_gradients());
+    return std::ranges::all_of(row_parts_,
+                               [](const RowGradients& part) { return all_finite(part.rows); });
   }
 
   Result<bool> unless_stopped(Status done) {

@@ -33,7 +33,7 @@ ChunkWeights::ChunkWeights(StoreLayoutPtr layout, const AlignedBuffer& first)
 // Only what all ranks read in the same step can lie in one place.
 std::optional<SharedFloats> ChunkWeights::share() const {
   const StoreRules& rules = layout_->rules();
-  const bool is_one_for_all = rules.mode == Mode::sync && rules.aggregate == 0 &&
+  const bool is_one_for_all = versions_kept(rules.mode, rules.aggregate > 0) == 2 &&
                               rules.pull == Wire::float32 &&
                               layout_->elements() == rules.arena_elements;
   if (!is_one_for_all) return std::nullopt;

@@ -35,7 +35,7 @@ class ChunkWeights {
   // Room for the version that this update makes. Async: `memory` of the rank that pushes, where it
   // lends it. It may be the newest version's own: each element is read before it is written.
   [[nodiscard]] VersionPtr begin(const UpdateChunk& what, const SharedArenasPtr& memory);
-  // It is made.
+  // The version is written there: from now on it is the newest.
   void finish(const UpdateChunk& what, VersionPtr next);
 
   // Where the pull rounds: but not these.

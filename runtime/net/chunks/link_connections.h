@@ -45,7 +45,7 @@ class LinkConnections {
     }
     Here(const Here&) = delete;
     Here& operator=(const Here&) = delete;
-    // What there is to move, or none comes for a while. The mutex is free meanwhile.
+    // Waits for bytes, look_up_millis at most, and moves them. The mutex is free meanwhile.
     void move_bytes(std::unique_lock<std::mutex>& lock) const;
 
    private:

@@ -15,16 +15,27 @@
 
 namespace trainyard::runtime {
 
+// How many versions of the parameters lie side by side. Sync they come while those before them are
+// still read; else chunks have versions of their own, and one place each. Worker and ps go by it.
+constexpr std::int64_t versions_kept(Mode mode, bool has_backups) {
+  return mode == Mode::sync && !has_backups ? 2 : 1;
+}
+
+// Where an arena of that version begins among so many, in floats.
+inline std::size_t begin_of_version(std::int64_t version, std::int64_t versions,
+                                    std::int64_t elements) {
+  return index_of(version % versions) * round_up_to_alignment(index_of(elements));
+}
+
 struct SharedLayout {
   std::int64_t elements = 0;  // of the arena
-  // Of parameters: sync they come while those before them are still read.
-  std::int64_t versions = 1;
+  std::int64_t versions = 1;  // of the parameters: versions_kept()
   std::int64_t parts = 1;     // gradients of a step
   Wire push = Wire::float32;  // as they lie there
 
   // In floats.
   [[nodiscard]] std::size_t parameters_begin(std::int64_t version) const {
-    return index_of(version % versions) * round_up_to_alignment(index_of(elements));
+    return begin_of_version(version, versions, elements);
   }
   [[nodiscard]] std::size_t sent_begin() const {
     return index_of(versions) * round_up_to_alignment(index_of(elements));
@@ -42,7 +53,7 @@ struct SharedWeights {
 
   // In floats.
   [[nodiscard]] std::size_t begin_of(std::int64_t version) const {
-    return version % 2 == 0 ? 0 : round_up_to_alignment(index_of(elements));
+    return begin_of_version(version, 2, elements);
   }
   [[nodiscard]] std::size_t floats() const { return begin_of(1) + index_of(elements); }
 };

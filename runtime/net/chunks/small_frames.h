@@ -27,7 +27,6 @@ class SmallFrames {
   std::optional<FrameStream::Outgoing> next(std::size_t peer);
   // The connection that they were for is gone.
   void clear(std::size_t peer) { waiting_[peer].clear(); }
-  [[nodiscard]] std::size_t count(std::size_t peer) const { return waiting_[peer].size(); }
 
  private:
   std::vector<std::deque<FrameStream::Outgoing>> waiting_;  // by peer

@@ -43,7 +43,7 @@ std::size_t StoreLayout::residual_bytes_of(std::int64_t rank, std::int64_t chunk
 
 SharedLayout StoreLayout::memory_of(std::int64_t rank) const {
   return {.elements = rules_.arena_elements,
-          .versions = rules_.mode == Mode::sync && rules_.aggregate == 0 ? 2 : 1,
+          .versions = versions_kept(rules_.mode, rules_.aggregate > 0),
           .parts = static_cast<std::int64_t>(parts_of(rank)),
           .push = rules_.push};
 }

@@ -41,7 +41,7 @@ std::vector<Connector::Target> targets_of(const WorkerLink::Options& options) {
 
 WorkerArenas::Rules arena_rules(const WorkerLink::Options& options) {
   WorkerArenas::Rules rules = options.arenas;
-  rules.versions = options.mode == Mode::sync && !options.backups ? 2 : 1;
+  rules.versions = versions_kept(options.mode, options.backups.has_value());
   return rules;
 }
 

@@ -58,7 +58,7 @@ class WorkerLink {
   // The whole arena, where it lies until next() is called again. Of it, in a step, what
   // await_parameters() was called for.
   [[nodiscard]] std::span<const float> parameters() const { return parameters_; }
-  // Until the step is done, whatever is settled.
+  // Whether parameters() stay as they are until the step is done, whatever is settled.
   [[nodiscard]] bool parameters_stay() const { return arenas_.keeps_versions(); }
   // Waits until the elements before `end` are there.
   Status await_parameters(std::int64_t end);

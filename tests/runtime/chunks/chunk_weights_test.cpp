@@ -1,6 +1,8 @@
 // The weights of a share, where they lie in the memory of workers.
 #include "runtime/net/chunks/chunk_weights.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 namespace trainyard::runtime {
@@ -71,6 +73,17 @@ TEST_CASE("async, what a worker reads is not changed by the pushes of others", "
     push(weights, {.chunk = 0, .version = version, .ranks = {1}}, nullptr, 9);
   }
   CHECK(memory->memory.data()[5] == 1);
+}
+
+TEST_CASE("memory that is opened twice is known as one") {
+  const auto made = SharedFloats::create(1024);
+  const auto other = SharedFloats::create(1024);
+  REQUIRE((made.has_value() && other.has_value()));
+  const auto opened = SharedFloats::open(Descriptor(::dup(made->descriptor())), 1024);
+  REQUIRE(opened.has_value());
+  CHECK(opened->memory() != made->memory());
+  CHECK(opened->file_number() == made->file_number());
+  CHECK(opened->file_number() != other->file_number());
 }
 
 }  // namespace trainyard::runtime

@@ -3,6 +3,8 @@
 #include "runtime/net/chunks/frame_stream.h"
 
 #include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <thread>
@@ -91,6 +93,30 @@ TEST_CASE("what has come by a socket is handed out, though nothing comes behind 
       CHECK(counter.bytes == static_cast<std::size_t>(pieces) * piece_bytes);
     }
   }
+}
+
+TEST_CASE("what comes behind a file is handed out with it") {
+  const std::string name = "trainyard test of a file " + std::to_string(::getpid());
+  const auto listener = StreamSocket::listen_unix(name);
+  REQUIRE(listener.has_value());
+  FrameStream here(*StreamSocket::connect_unix(name));
+  std::optional<StreamSocket> accepted;
+  REQUIRE(eventually([&] { return (accepted = listener->accept()).has_value(); }));
+  FrameStream there(*std::move(accepted));
+  const Descriptor file(::memfd_create("test", MFD_CLOEXEC));
+  int sent = 0;
+  REQUIRE(here.send([&]() -> std::optional<FrameStream::Outgoing> {
+                if (++sent > 2) return std::nullopt;
+                return FrameStream::Outgoing{.header = {.kind = FrameKind::goodbye},
+                                             .pieces = {},
+                                             .owner = nullptr,
+                                             .passed = sent == 1 ? file.get() : -1};
+              })
+              .has_value());
+  Counter counter;
+  REQUIRE(there.receive(counter).has_value());  // a poll that reports once tells no more of it
+  CHECK(counter.goodbyes == 2);
+  CHECK(there.take_passed());
 }
 
 TEST_CASE("an end that closes is told of, though all that came before was read") {

@@ -171,6 +171,20 @@ TEST_CASE("a residual that makes no sense ends the connection, one that nobody a
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
 }
 
+TEST_CASE("who asks and asks and never reads is left, however much is sent to others") {
+  const GangScene scene{.mode = Mode::async, .ranks = 2, .servers = 1};
+  const Servers gang(scene);
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  send_all(socket, hello_of(0));
+  const std::string ask = frame_of({.kind = FrameKind::ask_turn, .step = 1});
+  std::string asks;
+  for (int i = 0; i < 1000; ++i) asks += ask;
+  CHECK(eventually([&] {
+    const iovec piece{asks.data(), asks.size()};
+    return !socket.send({&piece, 1}).has_value();
+  }));
+}
+
 TEST_CASE("memory that is too small, or may shrink, is not shared") {
   const GangScene scene{.ranks = 2, .servers = 1};
   const Servers gang(scene);

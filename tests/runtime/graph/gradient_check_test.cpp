@@ -80,6 +80,10 @@ void require_gradients_right(SmallGraph small, std::int64_t examples) {
   std::vector<float> gradients(parameters.size(), 99.0F);
   executor.forward(parameters, owned.feed(examples));
   executor.backward(parameters, owned.feed(examples), gradients, {});
+  std::vector<float> told_early(parameters.size(), 99.0F);
+  executor.forward(parameters, owned.feed(examples));
+  executor.backward(parameters, owned.feed(examples), told_early, {}, Executor::Parameters::stay);
+  REQUIRE(told_early == gradients);
 
   constexpr float step = 2e-2F;
   for (std::size_t i = 0; i < parameters.size(); ++i) {

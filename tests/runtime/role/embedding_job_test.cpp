@@ -123,8 +123,7 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
   }
 }
 
-TEST_CASE("async workers learn an embedding table, save it and go on from there",
-          "[job][sparse]") {
+TEST_CASE("async workers learn an embedding table, save it and go on from there", "[job][sparse]") {
   const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
@@ -188,6 +187,25 @@ TEST_CASE("wide and deep learns agaricus", "[job][sparse]") {
   put(spec, 2, 2);
   spec.training.max_steps = 300;
   CHECK(test_accuracy_of(spec) >= 0.99);
+}
+
+TEST_CASE("a row whose gradient is no number ends a job, though its loss is one", "[job][sparse]") {
+  const TempFolder folder;
+  std::string lines;  // the sum of a step's gradients of the one row is beyond all floats
+  for (int i = 0; i < 100; ++i) lines += i % 2 == 0 ? "+1 1:1e38\n" : "-1 1:1e38\n";
+  write_content(folder.path("steep"), lines);
+  JobSpec spec = embedding_job(made_data(folder));
+  spec.dataset.path = spec.dataset.test_path = folder.path("steep");
+  spec.worker.replicas = 1;
+  Job job(spec);
+  job.start();
+  CHECK(job.task("worker/0").wait() == 1);
+  job.stop_all();
+  const auto events = job.events("worker/0");
+  const auto* const failure = std::get_if<FailureEvent>(&events.back().what);
+  REQUIRE(failure != nullptr);
+  CHECK(failure->reason == "NAN_LOSS");
+  CHECK_THAT(failure->message, Catch::Matchers::Contains("the gradient of step 1 is not a finite"));
 }
 
 }  // namespace trainyard::runtime
