@@ -58,7 +58,8 @@ std::vector<iovec> places_of(const WatchedCall& call) {
   const std::string list = call.memory(reinterpret_cast<std::uint64_t>(header.msg_iov),
                                        header.msg_iovlen * sizeof(iovec));
   std::vector<iovec> places(list.size() / sizeof(iovec));
-  std::memcpy(places.data(), list.data(), places.size() * sizeof(iovec));
+  // None where the process is dead already.
+  if (!places.empty()) std::memcpy(places.data(), list.data(), places.size() * sizeof(iovec));
   return places;
 }
 

@@ -9,12 +9,18 @@ constexpr std::chrono::milliseconds answer_limit{3000};
 constexpr std::chrono::milliseconds pause{50};
 
 Result<StreamSocket> connect(const Connector::Target& target, const std::stop_token& stop) {
-  if (!target.local.empty()) {
-    auto socket = StreamSocket::connect_unix(target.local);
-    if (socket.has_value()) return socket;
+  const bool may_be_here = !target.local.empty();
+  if (may_be_here) {
+    auto local = StreamSocket::connect_unix(target.local);
+    if (local.has_value()) return local;
   }
   const auto deadline = StreamSocket::Clock::now() + answer_limit;
-  return StreamSocket::connect_tcp(target.address, port_of(target.address), deadline, stop);
+  auto tcp = StreamSocket::connect_tcp(target.address, port_of(target.address), deadline, stop);
+  if (!may_be_here || !tcp.has_value()) return tcp;
+  // A ps has its Unix socket before its port is heard. One that began between the two tries is
+  // found now.
+  auto local = StreamSocket::connect_unix(target.local);
+  return local.has_value() ? std::move(local) : std::move(tcp);
 }
 
 }  // namespace
