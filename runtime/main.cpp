@@ -20,6 +20,7 @@
 #include "runtime/net/pin_malloc.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
+#include "schemas/base/open_files.h"
 #include "schemas/files/file.h"
 #include "schemas/wire/task_json.h"
 
@@ -137,6 +138,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: trainyard-runtime task.json\n", stderr);
     return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : kBadTask;
   }
+  raise_open_files();  // a ps has a socket for each of its workers
   if (!pin_malloc()) log_warning("malloc could not be tuned");
   const StopOnSignal signals;
   if (const Status cpu = check_cpu(); !cpu.has_value()) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <pistache/endpoint.h>
 #include <pistache/peer.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,6 +15,7 @@
 #include "api/http/writer.h"
 #include "schemas/base/listen.h"
 #include "schemas/base/log.h"
+#include "schemas/base/open_files.h"
 
 namespace trainyard::api {
 namespace {
@@ -171,20 +171,12 @@ class Reader : public http::Handler {
   std::shared_ptr<Shared> shared_;
 };
 
-// Raises the soft limit of open files as far as allowed, and returns how many connections fit below
-// it: two descriptors each, and some for the reserved places and the rest of the process.
+// How many connections fit below the limit of open files: two descriptors each, and some for the
+// reserved places and the rest of the process.
 std::size_t connections_that_fit(std::size_t wanted) {
-  constexpr rlim_t reserve = 512;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-  if (limit.rlim_cur < limit.rlim_max) {
-    const rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(before, 65'536));
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
-  }
-  if (limit.rlim_cur == RLIM_INFINITY) return wanted;
-  return std::min<std::size_t>(wanted,
-                               limit.rlim_cur > reserve ? (limit.rlim_cur - reserve) / 2 : 1);
+  constexpr std::uint64_t reserve = 512;
+  const std::uint64_t files = raise_open_files();
+  return std::min<std::size_t>(wanted, files > reserve ? (files - reserve) / 2 : 1);
 }
 
 }  // namespace

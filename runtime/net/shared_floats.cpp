@@ -13,8 +13,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
 std::size_t bytes_of(std::size_t elements) {
   return round_up_to_alignment(std::max<std::size_t>(1, elements)) * sizeof(float);
 }
@@ -29,15 +27,19 @@ Result<std::shared_ptr<float>> map(int descriptor, std::size_t bytes, int protec
 
 }  // namespace
 
-Result<SharedFloats> SharedFloats::create(std::size_t elements) {
+Result<SharedFloats> SharedFloats::create(std::size_t elements, Writers writers) {
   Descriptor file(::memfd_create("trainyard", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return call_failed("cannot make shared memory");
   const std::size_t bytes = bytes_of(elements);
-  if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
-      ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
+  if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     return call_failed("cannot make shared memory");
   }
   TRY_ASSIGN(auto memory, map(file.get(), bytes, PROT_READ | PROT_WRITE));
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  const int more = writers == Writers::maker ? F_SEAL_FUTURE_WRITE : 0;
+  if (::fcntl(file.get(), F_ADD_SEALS, seals | more) != 0) {
+    return call_failed("cannot seal shared memory");
+  }
   return SharedFloats(std::move(file), std::move(memory), elements);
 }
 

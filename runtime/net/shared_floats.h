@@ -14,7 +14,8 @@ namespace trainyard::runtime {
 class SharedFloats {
  public:
   // Zeros. `unavailable` where the system has no such files or no memory.
-  static Result<SharedFloats> create(std::size_t elements);
+  enum class Writers { all, maker };  // who may write to them: whoever opens them, or nobody else
+  static Result<SharedFloats> create(std::size_t elements, Writers writers);
 
   // What another process has made. `invalid` when it holds fewer elements or could be cut short
   // while it is read.

@@ -1,6 +1,7 @@
 #include "runtime/ps/parameter_server.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "schemas/base/check.h"
@@ -13,22 +14,25 @@ std::string step_and_chunk(const GradientCame& event) {
   return "step " + std::to_string(event.step) + " of chunk " + std::to_string(event.chunk);
 }
 
+std::vector<std::int64_t> first_ranks(std::int64_t count) {
+  std::vector<std::int64_t> ranks(index_of(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 }  // namespace
 
 ParameterServer::ParameterServer(const Rules& rules, const Start& start)
-    : rules_(rules), start_(start.version) {
+    : rules_(rules), start_(start.version), owed_(rules.ranks, rules.chunks) {
   const std::size_t ranks = index_of(rules.ranks);
   std::vector<std::int64_t> taken = start.rank_steps;
   if (rules.mode == Mode::sync) taken.assign(ranks, start.version);
   taken.resize(ranks, 0);
   const Chunk chunk{.version = start.version,
                     .taken = std::move(taken),
-                    .in_copy = std::vector<bool>(ranks, false),
-                    .owes_residual = std::vector<bool>(ranks, false)};
+                    .snapshot = ChunkSnapshot(rules.ranks, rules.has_residuals)};
   chunks_.assign(index_of(rules.chunks), chunk);
-  workers_.assign(ranks, Worker{.owed = decltype(Worker::owed)(chunks_.size()),
-                                .ready = {},
-                                .sent = std::vector<std::int64_t>(chunks_.size(), start.version)});
+  workers_.assign(ranks, Worker{.sent = std::vector(chunks_.size(), start.version)});
   named_.step = start.version;
 }
 
@@ -47,25 +51,23 @@ std::vector<PsEffect> ParameterServer::step(const PsEvent& event) {
 }
 
 void ParameterServer::take(const WorkerJoined& event, Effects& effects) {
-  Worker& worker = workers_[index_of(event.rank)];
-  forget_debts(worker);
-  worker.is_there = true;
+  owed_.forget(event.rank);
+  workers_[index_of(event.rank)].is_there = true;
   WelcomeWorker welcome{.rank = event.rank};
   bool is_first = true;
   for (const Chunk& chunk : chunks_) {
     const std::int64_t taken = chunk.taken[index_of(event.rank)];
     welcome.version = is_first ? chunk.version : std::min(welcome.version, chunk.version);
     welcome.rank_step = is_first ? taken : std::min(welcome.rank_step, taken);
-    welcome.snapshot = std::max(welcome.snapshot, chunk.snapshot);
+    welcome.snapshot = std::max(welcome.snapshot, chunk.marked);
     is_first = false;
   }
   effects.push_back(welcome);
 }
 
 void ParameterServer::take(const WorkerLeft& event, Effects& /*effects*/) {
-  Worker& worker = workers_[index_of(event.rank)];
-  forget_debts(worker);
-  worker.is_there = false;
+  owed_.forget(event.rank);
+  workers_[index_of(event.rank)].is_there = false;
 }
 
 void ParameterServer::take(const GradientCame& event, Effects& effects) {
@@ -78,22 +80,23 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   const bool is_new = event.step > taken && !is_late(chunk, event.step);
   if (is_new) {
     taken = event.step;
-    if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.snapshot = event.snapshot;
+    if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.marked = event.snapshot;
   } else {
     effects.push_back(DropGradient{event.rank, event.chunk});
   }
-  owe(event.rank, event.chunk, rules_.mode == Mode::sync ? event.step : 0);
+  const std::int64_t owed = rules_.mode == Mode::sync ? event.step : 0;
+  owed_.owe(event.rank, event.chunk, owed, chunk.version);
   if (!is_new) return;
 
   if (has_backups()) return update_if_named_are_in(event.chunk, effects);
   if (rules_.mode == Mode::sync) {
-    if (++chunk.came == rules_.ranks) update(event.chunk, all_ranks(), effects);
+    if (++chunk.came == rules_.ranks) update(event.chunk, first_ranks(rules_.ranks), effects);
     return;
   }
   update(event.chunk, {event.rank}, effects);
   if (event.snapshot == 0) return;
-  begin_snapshot(event.chunk, event.snapshot, effects);
-  leave_copy(event.chunk, event.rank, effects);
+  mark(event.chunk, event.snapshot, effects);
+  leave_snapshot(event.chunk, event.rank, effects);
 }
 
 void ParameterServer::take(const ResidualCame& event, Effects& effects) {
@@ -102,14 +105,18 @@ void ParameterServer::take(const ResidualCame& event, Effects& effects) {
     return;
   }
   if (!would_take(event)) return;
-  chunks_[index_of(event.chunk)].owes_residual[index_of(event.rank)] = false;
+  chunks_[index_of(event.chunk)].snapshot.residual_came(event.rank);
   save_if_whole(event.chunk, effects);
 }
 
 void ParameterServer::take(const RankEnded& event, Effects& effects) {
+  if (rules_.mode == Mode::sync || !workers_[index_of(event.rank)].is_there) {
+    effects.push_back(RefuseWorker{event.rank, "it does not end by itself"});
+    return;
+  }
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
-    if (event.snapshot != 0) begin_snapshot(index, event.snapshot, effects);
-    leave_copy(index, event.rank, effects);
+    if (event.snapshot != 0) mark(index, event.snapshot, effects);
+    leave_snapshot(index, event.rank, effects);
   }
   workers_[index_of(event.rank)].has_ended = true;
 }
@@ -119,9 +126,9 @@ void ParameterServer::take(const ParametersAsked& event, Effects& effects) {
     effects.push_back(RefuseWorker{event.rank, std::move(*fault)});
     return;
   }
-  if (event.chunk) return owe(event.rank, *event.chunk, event.version);
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
-    owe(event.rank, index, event.version);
+    if (event.chunk && *event.chunk != index) continue;
+    owed_.owe(event.rank, index, event.version, version_of(index));
   }
 }
 
@@ -133,22 +140,21 @@ void ParameterServer::take(const StepNamed& event, Effects& effects) {
   if (event.named.step <= named_.step) return;
   named_ = event.named;
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
-    chunks_[index_of(index)].snapshot = named_.snapshot;
+    chunks_[index_of(index)].marked = named_.snapshot;
     update_if_named_are_in(index, effects);
   }
 }
 
 std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::int64_t rank) {
-  Worker& worker = workers_.at(index_of(rank));
-  if (worker.ready.empty()) return std::nullopt;
-  const std::int64_t index = *worker.ready.begin();
-  worker.ready.erase(worker.ready.begin());
-  const std::int64_t owed = *std::exchange(worker.owed[index_of(index)], std::nullopt);
-  const Chunk& chunk = chunks_[index_of(index)];
-  const bool is_kept = rules_.mode == Mode::sync && owed >= std::max(start_, chunk.version - 1);
-  const std::int64_t version = is_kept ? owed : chunk.version;
-  worker.sent[index_of(index)] = version;
-  return ChunkToSend{index, version, chunk.owes_residual[index_of(rank)] ? chunk.copied : 0};
+  const auto owed = owed_.take_next(rank);
+  if (!owed) return std::nullopt;
+  const Chunk& chunk = chunks_[index_of(owed->chunk)];
+  const bool is_kept =
+      rules_.mode == Mode::sync && owed->version >= std::max(start_, chunk.version - 1);
+  const std::int64_t version = is_kept ? owed->version : chunk.version;
+  workers_[index_of(rank)].sent[index_of(owed->chunk)] = version;
+  const bool asks = chunk.snapshot.awaits_residual(rank);
+  return ChunkToSend{owed->chunk, version, asks ? chunk.snapshot.copy().snapshot : 0};
 }
 
 std::int64_t ParameterServer::version_of(std::int64_t chunk) const {
@@ -178,8 +184,8 @@ bool ParameterServer::would_take(std::int64_t rank, std::int64_t step, std::int6
 
 bool ParameterServer::would_take(const ResidualCame& residual) const {
   if (residual.chunk < 0 || residual.chunk >= rules_.chunks) return false;
-  const Chunk& chunk = chunks_[index_of(residual.chunk)];
-  return chunk.copied == residual.snapshot && chunk.owes_residual.at(index_of(residual.rank));
+  const ChunkSnapshot& snapshot = chunks_[index_of(residual.chunk)].snapshot;
+  return snapshot.copy().snapshot == residual.snapshot && snapshot.awaits_residual(residual.rank);
 }
 
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
@@ -195,14 +201,14 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
     return step_and_chunk(event) + " is long made";
   }
   const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
-  if (!is_known && chunk.owes_residual[index_of(event.rank)]) {
+  if (!is_known && chunk.snapshot.awaits_residual(event.rank)) {
     return step_and_chunk(event) + " comes before the residual of snapshot " +
-           std::to_string(chunk.copied);
+           std::to_string(chunk.snapshot.copy().snapshot);
   }
   if (event.snapshot == 0 || is_known) return std::nullopt;
   const bool misnamed =
       rules_.mode == Mode::sync && (event.snapshot != event.step || has_backups());
-  if (misnamed || event.snapshot < chunk.snapshot) {
+  if (misnamed || event.snapshot < chunk.marked) {
     return "snapshot " + std::to_string(event.snapshot) + " cannot begin at " +
            step_and_chunk(event);
   }
@@ -256,12 +262,6 @@ std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) c
   return rules_.mode == Mode::sync ? chunk.version + 1 : chunk.taken[index_of(rank)] + 1;
 }
 
-std::vector<std::int64_t> ParameterServer::all_ranks() const {
-  std::vector<std::int64_t> ranks;
-  for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) ranks.push_back(rank);
-  return ranks;
-}
-
 void ParameterServer::update_if_named_are_in(std::int64_t index, Effects& effects) {
   const Chunk& chunk = chunks_[index_of(index)];
   if (named_.step != chunk.version + 1) return;
@@ -272,74 +272,51 @@ void ParameterServer::update_if_named_are_in(std::int64_t index, Effects& effect
 void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks,
                              Effects& effects) {
   Chunk& chunk = chunks_[index_of(index)];
-  const std::size_t first = index_of(ranks.front());
+  const std::int64_t first = ranks.front();
   const bool is_async = rules_.mode == Mode::async;
-  const bool updates_copy = is_async && chunk.in_copy[first];
-  if (updates_copy) {
-    ++chunk.copy_version;
-    chunk.copy_steps[first] = chunk.taken[first];
-  }
-  const std::int64_t staleness =
-      is_async ? chunk.version - workers_[first].sent[index_of(index)] : 0;
+  const bool updates_copy = is_async && chunk.snapshot.is_open_to(first);
+  if (updates_copy) chunk.snapshot.add(first, chunk.taken[index_of(first)]);
+  const std::int64_t read = workers_[index_of(first)].sent[index_of(index)];
+  const std::int64_t staleness = is_async ? chunk.version - read : 0;
   ++chunk.version;
   chunk.came = 0;
   effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy, staleness});
-  if (!is_async && chunk.snapshot == chunk.version) {
-    effects.push_back(CopyChunk{index, chunk.snapshot});
-    chunk.copied = chunk.snapshot;
-    chunk.owes_residual.assign(workers_.size(), rules_.has_residuals);
-    chunk.copy_version = chunk.version;
-    chunk.copy_steps = chunk.taken;
+  if (!is_async && chunk.marked == chunk.version) {
+    effects.push_back(CopyChunk{index, chunk.marked});
+    chunk.snapshot.take(copy_of(chunk));
     save_if_whole(index, effects);
   }
-  for (Worker& worker : workers_) {
-    const auto& owed = worker.owed[index_of(index)];
-    if (owed && *owed <= chunk.version) worker.ready.insert(index);
-  }
+  owed_.made(index, chunk.version);
+}
+
+ChunkSnapshot::Copy ParameterServer::copy_of(const Chunk& chunk) {
+  return {.snapshot = chunk.marked, .version = chunk.version, .rank_steps = chunk.taken};
 }
 
 // Async. K. M. Chandy and L. Lamport, Distributed Snapshots, ACM TOCS 3(1), 1985, of each chunk: a
 // rank's gradients come one after another, so a channel is empty when its marker comes.
-void ParameterServer::begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects) {
+void ParameterServer::mark(std::int64_t index, std::int64_t snapshot, Effects& effects) {
   Chunk& chunk = chunks_[index_of(index)];
-  if (chunk.snapshot >= snapshot) return;
-  chunk.snapshot = snapshot;
-  chunk.copied = snapshot;
-  chunk.owes_residual.assign(workers_.size(), false);
-  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-    chunk.in_copy[rank] = !workers_[rank].has_ended;
-  }
-  chunk.copy_version = chunk.version;
-  chunk.copy_steps = chunk.taken;
+  if (chunk.marked >= snapshot) return;
+  chunk.marked = snapshot;
+  std::vector<bool> open_ranks;
+  for (const Worker& worker : workers_) open_ranks.push_back(!worker.has_ended);
+  chunk.snapshot.begin(copy_of(chunk), std::move(open_ranks));
   effects.push_back(CopyChunk{index, snapshot});
 }
 
-void ParameterServer::leave_copy(std::int64_t index, std::int64_t rank, Effects& effects) {
-  Chunk& chunk = chunks_[index_of(index)];
-  if (!chunk.in_copy[index_of(rank)]) return;
-  chunk.in_copy[index_of(rank)] = false;
-  chunk.owes_residual[index_of(rank)] = rules_.has_residuals;
+void ParameterServer::leave_snapshot(std::int64_t index, std::int64_t rank, Effects& effects) {
+  ChunkSnapshot& snapshot = chunks_[index_of(index)].snapshot;
+  if (!snapshot.is_open_to(rank)) return;
+  snapshot.leave(rank);
   save_if_whole(index, effects);
 }
 
 void ParameterServer::save_if_whole(std::int64_t index, Effects& effects) const {
-  const Chunk& chunk = chunks_[index_of(index)];
-  const auto is_any = [](const std::vector<bool>& ranks) {
-    return std::ranges::find(ranks, true) != ranks.end();
-  };
-  if (is_any(chunk.in_copy) || is_any(chunk.owes_residual)) return;
-  effects.push_back(SaveCopy{index, chunk.copied, chunk.copy_version, chunk.copy_steps});
-}
-
-void ParameterServer::owe(std::int64_t rank, std::int64_t chunk, std::int64_t version) {
-  Worker& worker = workers_[index_of(rank)];
-  worker.owed[index_of(chunk)] = version;
-  if (version <= version_of(chunk)) worker.ready.insert(chunk);
-}
-
-void ParameterServer::forget_debts(Worker& worker) {
-  std::ranges::fill(worker.owed, std::nullopt);
-  worker.ready.clear();
+  const ChunkSnapshot& snapshot = chunks_[index_of(index)].snapshot;
+  if (!snapshot.is_whole()) return;
+  const auto& [name, version, rank_steps] = snapshot.copy();
+  effects.push_back(SaveCopy{index, name, version, rank_steps});
 }
 
 }  // namespace trainyard::runtime

@@ -20,11 +20,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "runtime/ps/chunk_snapshot.h"
+#include "runtime/ps/owed_chunks.h"
 #include "runtime/ps/step_names.h"
 #include "schemas/types/job_spec.h"
 
@@ -176,19 +177,13 @@ class ParameterServer {
     std::int64_t version = 0;
     std::vector<std::int64_t> taken;  // by rank: the newest step whose gradient has come
     std::int64_t came = 0;            // sync: gradients of the next version
-    std::int64_t snapshot = 0;        // the newest that has begun here
-    std::vector<bool> in_copy;        // async, by rank: its next gradient belongs to that snapshot
-    std::int64_t copied = 0;          // the snapshot that its copy is for
-    std::vector<bool> owes_residual;  // to it, by rank
-    std::int64_t copy_version = 0;    // updates in the copy
-    std::vector<std::int64_t> copy_steps = {};  // by rank, the newest step in it
+    std::int64_t marked = 0;          // the newest snapshot that has begun here
+    ChunkSnapshot snapshot;
   };
   struct Worker {
     bool is_there = false;
     bool has_ended = false;
-    std::vector<std::optional<std::int64_t>> owed;  // by chunk: this version (async: or newer)
-    std::set<std::int64_t> ready;                   // chunks that are owed, and made
-    std::vector<std::int64_t> sent;                 // by chunk: the version that it has had last
+    std::vector<std::int64_t> sent;  // by chunk: the version that it has had last
   };
   using Effects = std::vector<PsEffect>;
 
@@ -206,19 +201,18 @@ class ParameterServer {
   [[nodiscard]] bool has_backups() const { return rules_.aggregate > 0; }
   [[nodiscard]] bool is_late(const Chunk& chunk, std::int64_t step) const;
   [[nodiscard]] std::int64_t next_step(const Chunk& chunk, std::int64_t rank) const;
-  [[nodiscard]] std::vector<std::int64_t> all_ranks() const;
   void update_if_named_are_in(std::int64_t index, Effects& effects);
   void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
-  void begin_snapshot(std::int64_t index, std::int64_t snapshot, Effects& effects);
-  void leave_copy(std::int64_t index, std::int64_t rank, Effects& effects);
+  static ChunkSnapshot::Copy copy_of(const Chunk& chunk);
+  void mark(std::int64_t index, std::int64_t snapshot, Effects& effects);
+  void leave_snapshot(std::int64_t index, std::int64_t rank, Effects& effects);
   void save_if_whole(std::int64_t index, Effects& effects) const;
-  void owe(std::int64_t rank, std::int64_t chunk, std::int64_t version);
-  void forget_debts(Worker& worker);
 
   Rules rules_;
   std::int64_t start_;  // the version that training begins with: before it there is none
   std::vector<Chunk> chunks_;
   std::vector<Worker> workers_;
+  OwedChunks owed_;
   NamedStep named_;  // with backup workers: the newest
 };
 

@@ -9,10 +9,9 @@
 
 namespace trainyard::runtime {
 
-BackupExchange::BackupExchange(Rules rules) : rules_(std::move(rules)) {
+BackupExchange::BackupExchange(Rules rules)
+    : rules_(std::move(rules)), chunks_(rules_.ps_of, rules_.servers, ChunkState::spent) {
   welcomes_.resize(index_of(rules_.servers));
-  to_send_.resize(index_of(rules_.servers));
-  states_.assign(rules_.ps_of.size(), ChunkState::spent);
   versions_.resize(rules_.ps_of.size());
 }
 
@@ -42,8 +41,7 @@ void BackupExchange::want_snapshot(Then then) {
 void BackupExchange::take(const Welcomed& welcome, Effects& effects) {
   Welcomed event = welcome;
   // A ps without chunks, which has no version, is never behind.
-  const bool has_chunks = std::ranges::find(rules_.ps_of, event.ps) != rules_.ps_of.end();
-  if (!has_chunks) event.version = rules_.max_steps;
+  if (!chunks_.holds(event.ps)) event.version = rules_.max_steps;
   welcomes_.at(index_of(event.ps)) = event;
   hand_names(event.ps, effects);
   if (phase_ != Phase::joins) return welcome_again(event, effects);
@@ -59,52 +57,49 @@ void BackupExchange::take(const ConnectionLost& event, Effects& /*effects*/) {
 }
 
 void BackupExchange::take(const GradientFinal& event, Effects& effects) {
-  ENSURE(phase_ == Phase::computes && states_.at(index_of(event.chunk)) == ChunkState::there);
-  change(event.chunk, ChunkState::final);
-  to_send_[index_of(rules_.ps_of[index_of(event.chunk)])].insert(event.chunk);
-  if (++finals_ == chunks()) phase_ = Phase::waits;
+  ENSURE(phase_ == Phase::computes && chunks_.state(event.chunk) == ChunkState::there);
+  chunks_.change(event.chunk, ChunkState::final);
+  if (++finals_ == chunks_.count()) phase_ = Phase::waits;
   go_on(effects);
 }
 
 void BackupExchange::take(const ParametersCame& event, Effects& effects) {
   if (!wants(event)) return;
-  change(event.chunk, ChunkState::there);
+  chunks_.change(event.chunk, ChunkState::there);
   versions_[index_of(event.chunk)] = event.version;
   const bool is_newer = event.version > wanted();
   seen_ = std::max(seen_, event.version);
   if (is_newer) return go_on(effects);
   if (phase_ == Phase::waits) ask_where_old(event.chunk, effects);
-  if (there_ == chunks()) go_on(effects);
+  if (chunks_.is_whole()) go_on(effects);
 }
 
 void BackupExchange::take(const TurnCame& /*event*/, Effects& /*effects*/) {}
 
 bool BackupExchange::wants(const ParametersCame& parameters) const {
-  if (parameters.chunk < 0 || parameters.chunk >= chunks()) return false;
+  if (!chunks_.has(parameters.chunk)) return false;
   if (parameters.version < step_ || parameters.version > rules_.max_steps) return false;
-  const ChunkState state = states_[index_of(parameters.chunk)];
+  const ChunkState state = chunks_.state(parameters.chunk);
   return state == ChunkState::sent || state == ChunkState::awaited;
 }
 
 std::optional<BackupExchange::ChunkToSend> BackupExchange::next_to_send(std::int64_t ps) {
-  std::set<std::int64_t>& waiting = to_send_.at(index_of(ps));
-  if (waiting.empty() || !is_there(ps)) return std::nullopt;
-  const std::int64_t chunk = *waiting.begin();
-  waiting.erase(waiting.begin());
-  change(chunk, ChunkState::sent);
-  return ChunkToSend{chunk, step_, 0};
+  const auto chunk = is_there(ps) ? chunks_.take_next_to_send(ps) : std::nullopt;
+  if (!chunk) return std::nullopt;
+  return ChunkToSend{*chunk, step_, 0};
 }
 
 // Of a step that it has given up, too: so ps 0 counts who is late, and hears what the chief wants.
 std::optional<BackupExchange::Report> BackupExchange::next_report() {
-  const bool has_gradient = phase_ == Phase::waits && finals_ == chunks();
-  if (!has_gradient || reported_ == step_ || !is_there(0) || !is_sent()) return std::nullopt;
+  const bool has_gradient = phase_ == Phase::waits && finals_ == chunks_.count();
+  if (!has_gradient || reported_ == step_ || !is_there(0) || !chunks_.is_sent())
+    return std::nullopt;
   reported_ = step_;
   return Report{step_, snapshot_ > named_.snapshot ? snapshot_ : 0, holds_};
 }
 
 std::int64_t BackupExchange::readable() {
-  return phase_ == Phase::computes || phase_ == Phase::over ? chunks() : 0;
+  return phase_ == Phase::computes || phase_ == Phase::over ? chunks_.count() : 0;
 }
 
 // The oldest version that is somewhere: if this rank's last process was named in the next step, and
@@ -122,13 +117,8 @@ void BackupExchange::welcome_again(const Welcomed& event, Effects& effects) {
     return;
   }
   if (event.ps == 0 && phase_ == Phase::waits) reported_ = 0;  // it is perhaps lost
-  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
-    if (rules_.ps_of[index_of(chunk)] != event.ps) continue;
-    if (states_[index_of(chunk)] == ChunkState::awaited) change(chunk, ChunkState::spent);
-    if (states_[index_of(chunk)] != ChunkState::sent) continue;
-    change(chunk, ChunkState::final);
-    to_send_[index_of(event.ps)].insert(chunk);
-  }
+  chunks_.change_all_of(event.ps, ChunkState::awaited, ChunkState::spent);
+  chunks_.change_all_of(event.ps, ChunkState::sent, ChunkState::final);
   go_on(effects);
 }
 
@@ -140,10 +130,6 @@ std::int64_t BackupExchange::wanted() const { return std::max({useful_, seen_, s
 // Its step is made without it.
 bool BackupExchange::has_given_up() const { return useful_ >= step_; }
 
-bool BackupExchange::is_sent() const {
-  return std::ranges::all_of(to_send_, [](const auto& waiting) { return waiting.empty(); });
-}
-
 // Before anything else that needs the ps to know them.
 void BackupExchange::hand_names(std::int64_t ps, Effects& effects) const {
   if (ps != 0 && !named_.ranks.empty() && is_there(ps)) effects.push_back(HandNames{ps});
@@ -151,26 +137,18 @@ void BackupExchange::hand_names(std::int64_t ps, Effects& effects) const {
 
 void BackupExchange::go_on(Effects& effects) {
   if (phase_ == Phase::joins || phase_ == Phase::over) return;
-  if (has_given_up()) give_up_sending();
+  if (has_given_up()) chunks_.change_all(ChunkState::final, ChunkState::spent);
   if (phase_ == Phase::computes) return;
-  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) ask_where_old(chunk, effects);
-  if (there_ == chunks()) begin_step(effects);
-}
-
-void BackupExchange::give_up_sending() {
-  for (std::set<std::int64_t>& waiting : to_send_) {
-    for (const std::int64_t chunk : waiting) change(chunk, ChunkState::spent);
-    waiting.clear();
-  }
+  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) ask_where_old(chunk, effects);
+  if (chunks_.is_whole()) begin_step(effects);
 }
 
 void BackupExchange::ask_where_old(std::int64_t chunk, Effects& effects) {
-  const ChunkState& state = states_[index_of(chunk)];
   const bool is_old = versions_[index_of(chunk)] < wanted();
-  if (state == ChunkState::there && is_old) change(chunk, ChunkState::spent);
-  const std::int64_t ps = rules_.ps_of[index_of(chunk)];
-  if (state != ChunkState::spent || !is_there(ps)) return;
-  change(chunk, ChunkState::awaited);
+  if (chunks_.state(chunk) == ChunkState::there && is_old) chunks_.change(chunk, ChunkState::spent);
+  const std::int64_t ps = chunks_.ps_of(chunk);
+  if (chunks_.state(chunk) != ChunkState::spent || !is_there(ps)) return;
+  chunks_.change(chunk, ChunkState::awaited);
   effects.push_back(AskParameters{ps, wanted(), chunk});
 }
 
@@ -185,13 +163,6 @@ void BackupExchange::begin_step(Effects& effects) {
   finals_ = 0;
   phase_ = Phase::computes;
   effects.push_back(BeginStep{step_});
-}
-
-void BackupExchange::change(std::int64_t chunk, ChunkState to) {
-  ChunkState& state = states_[index_of(chunk)];
-  if (state == ChunkState::there) --there_;
-  if (to == ChunkState::there) ++there_;
-  state = to;
 }
 
 }  // namespace trainyard::runtime

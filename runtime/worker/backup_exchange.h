@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "runtime/worker/exchange.h"
@@ -73,13 +72,8 @@ class BackupExchange final : public WorkerExchange {
 
  private:
   enum class Phase { joins, waits, computes, over };
-  enum class ChunkState {
-    there,    // parameters; while it waits: of the version that is wanted
-    final,    // a gradient that waits to be sent
-    sent,     // it is, and will be answered
-    awaited,  // parameters are asked for
-    spent     // what lies there is of no use, and nothing is asked for
-  };
+  // While it waits, those that are there are of the version that is wanted.
+  using ChunkState = WorkerChunks::State;
   using Effects = std::vector<ExchangeEffect>;
 
   void take(const Welcomed& welcome, Effects& effects);
@@ -88,29 +82,23 @@ class BackupExchange final : public WorkerExchange {
   void take(const ParametersCame& event, Effects& effects);
   void take(const TurnCame& event, Effects& effects);
 
-  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(states_.size()); }
   [[nodiscard]] bool is_there(std::int64_t ps) const;
   [[nodiscard]] std::int64_t wanted() const;
   [[nodiscard]] bool has_given_up() const;
-  [[nodiscard]] bool is_sent() const;
   void join();
   void welcome_again(const Welcomed& event, Effects& effects);
   void hand_names(std::int64_t ps, Effects& effects) const;
   void go_on(Effects& effects);
-  void give_up_sending();
   void ask_where_old(std::int64_t chunk, Effects& effects);
   void begin_step(Effects& effects);
-  void change(std::int64_t chunk, ChunkState to);
 
   Rules rules_;
   Phase phase_ = Phase::joins;
   std::vector<std::optional<Welcomed>> welcomes_;  // by ps: of a connection that is there
-  std::vector<ChunkState> states_;                 // by chunk
-  std::vector<std::int64_t> versions_;             // by chunk: what came last
-  std::vector<std::set<std::int64_t>> to_send_;    // by ps: chunks that are final
+  WorkerChunks chunks_;
+  std::vector<std::int64_t> versions_;  // by chunk: what came last
   std::int64_t step_ = 0;      // began last; before the first one of all: the version it waits for
   std::int64_t finals_ = 0;    // of its chunks
-  std::int64_t there_ = 0;     // chunks in that state
   std::int64_t reported_ = 0;  // the newest step
   Named named_;                // the newest
   std::int64_t useful_ = 0;    // no older version is of use, by what has been named

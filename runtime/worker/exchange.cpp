@@ -15,12 +15,9 @@ std::string version_of_ps(const Welcomed& welcome) {
 
 }  // namespace
 
-Exchange::Exchange(Rules rules) : rules_(std::move(rules)) {
+Exchange::Exchange(Rules rules)
+    : rules_(std::move(rules)), chunks_(rules_.ps_of, rules_.servers, ChunkState::awaited) {
   welcomes_.resize(index_of(rules_.servers));
-  to_send_.resize(index_of(rules_.servers));
-  states_.assign(rules_.ps_of.size(), ChunkState::awaited);
-  holds_.assign(index_of(rules_.servers), false);
-  for (const std::int64_t ps : rules_.ps_of) holds_.at(index_of(ps)) = true;
 }
 
 std::vector<ExchangeEffect> Exchange::step(const ExchangeEvent& event) {
@@ -42,17 +39,16 @@ void Exchange::take(const ConnectionLost& event, Effects& /*effects*/) {
 }
 
 void Exchange::take(const GradientFinal& event, Effects& effects) {
-  ENSURE(phase_ == Phase::steps && states_.at(index_of(event.chunk)) == ChunkState::there);
+  ENSURE(phase_ == Phase::steps && chunks_.state(event.chunk) == ChunkState::there);
   ENSURE(finals_ > 0 || is_whole());
-  change(event.chunk, ChunkState::final);
-  to_send_[index_of(rules_.ps_of[index_of(event.chunk)])].insert(event.chunk);
+  chunks_.change(event.chunk, ChunkState::final);
   ++finals_;
   go_on(effects);
 }
 
 void Exchange::take(const ParametersCame& event, Effects& effects) {
   if (!wants(event)) return;
-  change(event.chunk, ChunkState::there);
+  chunks_.change(event.chunk, ChunkState::there);
   go_on(effects);
 }
 
@@ -74,23 +70,21 @@ std::int64_t Exchange::marked() const {
 }
 
 bool Exchange::wants(const ParametersCame& parameters) const {
-  if (parameters.chunk < 0 || parameters.chunk >= chunks()) return false;
-  const ChunkState state = states_[index_of(parameters.chunk)];
-  if (state == ChunkState::awaited) return phase_ == Phase::reads || phase_ == Phase::ends;
-  if (state != ChunkState::sent) return false;
+  if (!chunks_.has(parameters.chunk)) return false;
+  const ChunkState state = chunks_.state(parameters.chunk);
+  const bool reads = phase_ == Phase::reads || phase_ == Phase::ends;
+  const bool is_asked = state == ChunkState::sent || (state == ChunkState::awaited && reads);
+  if (!is_asked) return false;
   return rules_.mode == Mode::async || parameters.version == step_of_sends();
 }
 
 std::optional<Exchange::ChunkToSend> Exchange::next_to_send(std::int64_t ps) {
-  std::set<std::int64_t>& waiting = to_send_.at(index_of(ps));
-  if (waiting.empty() || !is_there(ps)) return std::nullopt;
-  const std::int64_t chunk = *waiting.begin();
-  waiting.erase(waiting.begin());
-  change(chunk, ChunkState::sent);
+  const auto chunk = is_there(ps) ? chunks_.take_next_to_send(ps) : std::nullopt;
+  if (!chunk) return std::nullopt;
   const std::int64_t step = step_of_sends();
   const std::int64_t marked = snapshots_[index_of(step % 2)];
   const bool marks = rules_.mode == Mode::async || marked == step;
-  return ChunkToSend{chunk, step, marks ? marked : 0};
+  return ChunkToSend{*chunk, step, marks ? marked : 0};
 }
 
 // Chunks are sent of the step that began last, or, before its gradient is final anywhere, of the
@@ -100,7 +94,7 @@ std::int64_t Exchange::step_of_sends() const { return finals_ > 0 ? step_ : step
 void Exchange::join(Effects& effects) {
   std::vector<Welcomed> holders;  // a ps without a chunk has no version
   for (const auto& welcome : welcomes_) {
-    if (holds_[index_of(welcome->ps)]) holders.push_back(*welcome);
+    if (chunks_.holds(welcome->ps)) holders.push_back(*welcome);
   }
   const auto [oldest, newest] = std::ranges::minmax_element(holders, {}, &Welcomed::version);
   if (rules_.mode == Mode::sync && newest->version > oldest->version + 1) {
@@ -117,7 +111,7 @@ void Exchange::join(Effects& effects) {
     }
   }
   phase_ = Phase::reads;
-  finals_ = chunks();
+  finals_ = chunks_.count();
   const std::int64_t wanted = rules_.mode == Mode::sync ? step_ : 0;
   for (std::int64_t ps = 0; ps < rules_.servers; ++ps) ask(ps, wanted, effects);
   if (rules_.mode == Mode::async) ask_turn(effects);
@@ -127,7 +121,7 @@ void Exchange::welcome_again(const Welcomed& event, Effects& effects) {
   // Before the first step of this process others may make one to which the process before it added.
   const std::int64_t newest = phase_ == Phase::reads ? step_ + 1 : step_;
   const bool is_near = event.version <= newest && event.version >= step_ - 2;
-  const bool fits = is_near || !holds_[index_of(event.ps)];
+  const bool fits = is_near || !chunks_.holds(event.ps);
   if (rules_.mode == Mode::sync && !fits) {
     effects.push_back(GiveUp{version_of_ps(event) + " in step " + std::to_string(step_)});
     return;
@@ -137,7 +131,7 @@ void Exchange::welcome_again(const Welcomed& event, Effects& effects) {
   if (phase_ == Phase::reads) {
     ask(event.ps, rules_.mode == Mode::sync ? step_ : 0, effects);
   } else if (phase_ == Phase::steps) {
-    send_again(event.ps);
+    chunks_.change_all_of(event.ps, ChunkState::sent, ChunkState::final);
   } else if (phase_ == Phase::ends) {
     say_ended(event.ps, effects);
   }
@@ -147,8 +141,8 @@ void Exchange::welcome_again(const Welcomed& event, Effects& effects) {
 bool Exchange::is_there(std::int64_t ps) const { return welcomes_[index_of(ps)].has_value(); }
 
 void Exchange::ask(std::int64_t ps, std::int64_t version, Effects& effects) {
-  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
-    if (rules_.ps_of[index_of(chunk)] == ps) change(chunk, ChunkState::awaited);
+  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+    if (chunks_.ps_of(chunk) == ps) chunks_.change(chunk, ChunkState::awaited);
   }
   if (is_there(ps)) effects.push_back(AskParameters{ps, version});
 }
@@ -163,18 +157,9 @@ void Exchange::ask_turn(Effects& effects) {
   if (is_there(0)) effects.push_back(AskTurn{asked_turn_});
 }
 
-void Exchange::send_again(std::int64_t ps) {
-  for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
-    if (rules_.ps_of[index_of(chunk)] != ps || states_[index_of(chunk)] != ChunkState::sent)
-      continue;
-    change(chunk, ChunkState::final);
-    to_send_[index_of(ps)].insert(chunk);
-  }
-}
-
 void Exchange::go_on(Effects& effects) {
   if (phase_ == Phase::reads && is_whole()) phase_ = Phase::steps;
-  if (phase_ == Phase::steps && finals_ == chunks()) {
+  if (phase_ == Phase::steps && finals_ == chunks_.count()) {
     if (rules_.mode == Mode::sync) {
       if (step_ < rules_.max_steps) return begin_step(effects);
       if (is_whole()) return end(effects);
@@ -205,21 +190,6 @@ void Exchange::end(Effects& effects) {
   }
   phase_ = Phase::ends;
   for (std::int64_t ps = 0; ps < rules_.servers; ++ps) say_ended(ps, effects);
-}
-
-void Exchange::change(std::int64_t chunk, ChunkState to) {
-  ChunkState& state = states_[index_of(chunk)];
-  if (state == ChunkState::there) --there_;
-  if (to == ChunkState::there) ++there_;
-  if (to != ChunkState::there) readable_ = std::min(readable_, chunk);
-  state = to;
-}
-
-// Asked for in forward passes alone, when no more chunks become final: all chunks are looked at
-// once in a step.
-std::int64_t Exchange::readable() {
-  while (readable_ < chunks() && states_[index_of(readable_)] == ChunkState::there) ++readable_;
-  return readable_;
 }
 
 }  // namespace trainyard::runtime

@@ -19,11 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "runtime/worker/worker_chunks.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
@@ -143,18 +143,13 @@ class Exchange final : public WorkerExchange {
 
   [[nodiscard]] bool wants(const ParametersCame& parameters) const override;
   std::optional<ChunkToSend> next_to_send(std::int64_t ps) override;
-  [[nodiscard]] std::int64_t readable() override;
+  [[nodiscard]] std::int64_t readable() override { return chunks_.readable(); }
   // The arena is of one version (sync), and stays so until the next GradientFinal.
-  [[nodiscard]] bool is_whole() const { return there_ == chunks(); }
+  [[nodiscard]] bool is_whole() const { return chunks_.is_whole(); }
 
  private:
   enum class Phase { joins, reads, steps, ends, over };
-  enum class ChunkState {
-    there,   // parameters
-    final,   // a gradient that waits to be sent
-    sent,    // it is, and asks for new parameters
-    awaited  // parameters are asked for, without a gradient
-  };
+  using ChunkState = WorkerChunks::State;
   using Effects = std::vector<ExchangeEffect>;
 
   void take(const Welcomed& event, Effects& effects);
@@ -163,7 +158,6 @@ class Exchange final : public WorkerExchange {
   void take(const ParametersCame& event, Effects& effects);
   void take(const TurnCame& event, Effects& effects);
 
-  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(states_.size()); }
   [[nodiscard]] std::int64_t step_of_sends() const;
   [[nodiscard]] bool is_there(std::int64_t ps) const;
   void join(Effects& effects);
@@ -171,22 +165,16 @@ class Exchange final : public WorkerExchange {
   void ask(std::int64_t ps, std::int64_t version, Effects& effects);
   void ask_turn(Effects& effects);
   void say_ended(std::int64_t ps, Effects& effects);
-  void send_again(std::int64_t ps);
   void go_on(Effects& effects);
   void begin_step(Effects& effects);
   void end(Effects& effects);
-  void change(std::int64_t chunk, ChunkState to);
 
   Rules rules_;
   Phase phase_ = Phase::joins;
   std::vector<std::optional<Welcomed>> welcomes_;  // by ps: of a connection that is there
-  std::vector<bool> holds_;                        // by ps: a chunk
-  std::vector<ChunkState> states_;                 // by chunk
-  std::vector<std::set<std::int64_t>> to_send_;    // by ps: chunks that are final
-  std::int64_t step_ = 0;      // began last; before the first one of all: the one before it
-  std::int64_t finals_ = 0;    // of its chunks
-  std::int64_t there_ = 0;     // chunks in that state
-  std::int64_t readable_ = 0;  // the chunks before this one are, perhaps more
+  WorkerChunks chunks_;
+  std::int64_t step_ = 0;    // began last; before the first one of all: the one before it
+  std::int64_t finals_ = 0;  // of its chunks
   std::array<std::int64_t, 2> snapshots_{};  // by step, modulo 2: which it marks
   std::int64_t asked_turn_ = 0;              // async: the newest
   std::optional<TurnCame> turn_;             // async: for the step after step_

@@ -1,8 +1,7 @@
 // Clients that ask for much and read nothing.
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
 
+#include "schemas/base/open_files.h"
 #include "tests/api/http/raw_client.h"
 #include "tests/attack/besieged.h"
 
@@ -10,13 +9,6 @@ using namespace trainyard;
 using namespace trainyard::attack;
 
 namespace {
-
-void allow_descriptors() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 std::string address_of(const e2e::Yard& yard) { return yard.url("").substr(7); }
 
@@ -34,7 +26,7 @@ void fill_list(e2e::Yard& yard, int jobs) {
 }  // namespace
 
 TEST_CASE("a thousand readers that do not read cost the others nothing", "[attack][mend-A6]") {
-  allow_descriptors();
+  raise_open_files();
   Besieged besieged;
   fill_list(besieged.yard, 100);
   std::vector<api::RawClient> readers;
@@ -48,7 +40,7 @@ TEST_CASE("a thousand readers that do not read cost the others nothing", "[attac
 }
 
 TEST_CASE("five thousand event streams leave room for everybody else", "[attack][mend-A6]") {
-  allow_descriptors();
+  raise_open_files();
   Besieged besieged;
   std::vector<api::RawClient> streams;
   for (int i = 0; i < fewer(5000); ++i) {

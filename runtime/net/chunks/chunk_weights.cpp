@@ -37,7 +37,8 @@ std::optional<SharedFloats> ChunkWeights::share() const {
                               rules.pull == Wire::float32 &&
                               layout_->elements() == rules.arena_elements;
   if (!is_one_for_all) return std::nullopt;
-  auto made = SharedFloats::create(SharedWeights{layout_->elements()}.floats());
+  auto made = SharedFloats::create(SharedWeights{layout_->elements()}.floats(),
+                                   SharedFloats::Writers::maker);
   if (made.has_value()) return *std::move(made);
   log_warning("no shared memory", {{"message", made.error().message}});
   return std::nullopt;

@@ -87,7 +87,7 @@ Result<std::span<std::byte>> LinkFrames::place(LinkConnection& connection,
     case FrameKind::restored_residual: {
       TRY(check_chunk());
       if (header.bytes == 0) return std::span<std::byte>();
-      connection.landing.resize(index_of(arenas_.residual_floats(own[header.chunk])));
+      connection.landing.resize(index_of(state_.residuals.floats(own[header.chunk])));
       const auto place = std::as_writable_bytes(std::span(connection.landing));
       if (place.size() != header.bytes) return invalid("a residual of another length");
       return place;
@@ -186,7 +186,7 @@ Status LinkFrames::take_parameters(LinkConnection& connection, const FrameHeader
   if (!state_.exchange.wants(came)) return ok();
   // Before anybody hears of them: then the next gradient may be encoded.
   if (header.snapshot != 0) {
-    if (!arenas_.has_residuals()) return invalid("a residual is asked for where none is");
+    if (arenas_.onebit() == nullptr) return invalid("a residual is asked for where none is");
     state_.residuals.keep(chunk, header.snapshot);
   }
   const bool is_rounded = form == WorkerArenas::Form::pulled;

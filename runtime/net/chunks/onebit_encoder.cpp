@@ -75,6 +75,28 @@ void OneBitEncoder::clear_gaps(std::int64_t part, const Range& range) {
   }
 }
 
+std::int64_t OneBitEncoder::residual_floats(const Range& range) const {
+  return shape_.parts * range.size();
+}
+
+void OneBitEncoder::copy_residual(const Range& range, std::span<float> out) {
+  ENSURE(std::ssize(out) == residual_floats(range));
+  const auto count = index_of(range.size());
+  for (std::int64_t part = 0; part < shape_.parts; ++part) {
+    std::ranges::copy(residual(part).subspan(index_of(range.begin), count),
+                      out.subspan(index_of(part) * count).begin());
+  }
+}
+
+void OneBitEncoder::restore_residual(const Range& range, std::span<const float> values) {
+  ENSURE(std::ssize(values) == residual_floats(range));
+  const auto count = index_of(range.size());
+  for (std::int64_t part = 0; part < shape_.parts; ++part) {
+    std::ranges::copy(values.subspan(index_of(part) * count, count),
+                      residual(part).subspan(index_of(range.begin)).begin());
+  }
+}
+
 std::span<float> OneBitEncoder::residual(std::int64_t part) {
   ENSURE(part < shape_.parts);
   return residuals_.span().subspan(index_of(part * shape_.elements), index_of(shape_.elements));

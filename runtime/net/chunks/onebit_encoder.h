@@ -41,9 +41,13 @@ class OneBitEncoder {
   // was left over from.
   void set_residual_scale(float scale) { residual_scale_ = scale; }
 
-  [[nodiscard]] std::span<float> residual(std::int64_t part);
+  // What is left over of a range, of all parts one after another. It is not encoded meanwhile.
+  [[nodiscard]] std::int64_t residual_floats(const Range& range) const;
+  void copy_residual(const Range& range, std::span<float> out);
+  void restore_residual(const Range& range, std::span<const float> values);
 
  private:
+  [[nodiscard]] std::span<float> residual(std::int64_t part);
   bool encode_block(std::int64_t part, std::int64_t block, std::span<const float> gradients,
                     std::span<std::byte> encoded);
   void clear_gaps(std::int64_t part, const Range& range);

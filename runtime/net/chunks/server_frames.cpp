@@ -97,8 +97,9 @@ Status ServerFrames::take(ServerConnection& connection, const FrameHeader& heade
       return make(StepNamed{rank, named});
     }
     case FrameKind::ended:
+      TRY(perform(RankEnded{rank, header.snapshot}));
       if (options_.on_ended) options_.on_ended(rank, header.snapshot);
-      return perform(RankEnded{rank, header.snapshot});
+      return ok();
     case FrameKind::ask_turn: return give_turns(rank, header.step);
     case FrameKind::sums: return take_sums(rank, header, payload);
     case FrameKind::goodbye:

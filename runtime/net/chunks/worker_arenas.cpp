@@ -50,7 +50,7 @@ SharedLayout WorkerArenas::layout() const {
 
 std::optional<SharedFloats> WorkerArenas::share() const {
   if (!rules_.shares) return std::nullopt;
-  auto made = SharedFloats::create(layout().floats());
+  auto made = SharedFloats::create(layout().floats(), SharedFloats::Writers::all);
   if (made.has_value()) return *std::move(made);
   log_warning("no shared memory", {{"message", made.error().message}});
   return std::nullopt;
@@ -103,34 +103,6 @@ bool WorkerArenas::encode(std::int64_t chunk) {
 std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) {
   return encoded_pieces(rules_.push, sent(), elements_, {.ranges = {range_of(chunk)}},
                         rules_.parts);
-}
-
-void WorkerArenas::set_residual_scale(float scale) {
-  if (encoder_) encoder_->set_residual_scale(scale);
-}
-
-std::int64_t WorkerArenas::residual_floats(std::int64_t chunk) const {
-  return encoder_ ? rules_.parts * range_of(chunk).size() : 0;
-}
-
-void WorkerArenas::copy_residual(std::int64_t chunk, std::span<float> out) {
-  ENSURE(encoder_ && std::ssize(out) == residual_floats(chunk));
-  const Range& range = range_of(chunk);
-  const auto count = index_of(range.size());
-  for (std::int64_t part = 0; part < rules_.parts; ++part) {
-    std::ranges::copy(encoder_->residual(part).subspan(index_of(range.begin), count),
-                      out.subspan(index_of(part) * count).begin());
-  }
-}
-
-void WorkerArenas::restore_residual(std::int64_t chunk, std::span<const float> values) {
-  ENSURE(encoder_ && std::ssize(values) == residual_floats(chunk));
-  const Range& range = range_of(chunk);
-  const auto count = index_of(range.size());
-  for (std::int64_t part = 0; part < rules_.parts; ++part) {
-    std::ranges::copy(values.subspan(index_of(part) * count, count),
-                      encoder_->residual(part).subspan(index_of(range.begin)).begin());
-  }
 }
 
 std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {

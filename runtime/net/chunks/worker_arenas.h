@@ -37,6 +37,7 @@ class WorkerArenas {
     return chunks_of_.at(holder);
   }
   [[nodiscard]] std::uint32_t number_in_share(std::int64_t chunk) const;
+  [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
 
   // Memory for a ps of this host; -1: there is none.
   [[nodiscard]] int shared_descriptor() const { return shared_ ? shared_->descriptor() : -1; }
@@ -56,13 +57,8 @@ class WorkerArenas {
   [[nodiscard]] bool encodes() const { return rules_.push != Wire::float32; }
   [[nodiscard]] std::vector<std::span<const std::byte>> gradient_of(std::int64_t chunk);
 
-  // Onebit: as OneBitEncoder has it; before the first chunk of a step is encoded.
-  void set_residual_scale(float scale);
-  // Of a chunk, of all parts one after another. The chunk may not be encoded meanwhile.
-  [[nodiscard]] bool has_residuals() const { return encoder_.has_value(); }
-  [[nodiscard]] std::int64_t residual_floats(std::int64_t chunk) const;
-  void copy_residual(std::int64_t chunk, std::span<float> out);
-  void restore_residual(std::int64_t chunk, std::span<const float> values);
+  // What encodes gradients, and keeps their residuals; none: nullptr.
+  [[nodiscard]] OneBitEncoder* onebit() { return encoder_ ? &*encoder_ : nullptr; }
 
   // Parameters come as the pull has them, or, the last, as float32.
   enum class Form { pulled, exact };
@@ -74,7 +70,6 @@ class WorkerArenas {
   void decode(std::int64_t chunk, std::int64_t version, std::span<const float> landing);
 
  private:
-  [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
   [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;

@@ -100,6 +100,10 @@ Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<
   return ok();
 }
 
+void WorkerLink::set_residual_scale(float scale) {
+  if (OneBitEncoder* const onebit = arenas_.onebit()) onebit->set_residual_scale(scale);
+}
+
 void WorkerLink::settle(std::int64_t from) {
   bool is_any = false;
   while (is_finite_ && unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {

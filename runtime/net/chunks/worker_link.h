@@ -66,7 +66,7 @@ class WorkerLink {
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
   // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
-  void set_residual_scale(float scale) { arenas_.set_residual_scale(scale); }
+  void set_residual_scale(float scale);
   // The elements from `from` on are final in all parts; what has been settled stays so.
   void settle(std::int64_t from);
   // False: onebit, and a number that was to be settled is none; it was not sent.

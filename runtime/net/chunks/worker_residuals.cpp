@@ -9,8 +9,8 @@ namespace trainyard::runtime {
 
 WorkerResiduals::WorkerResiduals(WorkerArenas& arenas)
     : arenas_(arenas),
-      awaited_(arenas.chunks().size(), arenas.has_residuals()),
-      awaited_count_(arenas.has_residuals() ? std::ssize(arenas.chunks()) : 0),
+      awaited_(arenas.chunks().size(), arenas.onebit() != nullptr),
+      awaited_count_(arenas.onebit() != nullptr ? std::ssize(arenas.chunks()) : 0),
       kept_(arenas.chunks().size()) {
   for (const ArenaChunk& chunk : arenas.chunks()) {
     ps_of_.push_back(index_of(chunk.holder));
@@ -28,17 +28,21 @@ bool WorkerResiduals::welcomed(std::size_t ps) {
   return asks;
 }
 
+std::int64_t WorkerResiduals::floats(std::int64_t chunk) const {
+  const OneBitEncoder* const onebit = arenas_.onebit();
+  return onebit == nullptr ? 0 : onebit->residual_floats(arenas_.range_of(chunk));
+}
+
 void WorkerResiduals::restore(std::int64_t chunk, std::span<const float> values) {
   ENSURE(awaits(chunk));
-  if (!values.empty()) arenas_.restore_residual(chunk, values);
+  if (!values.empty()) arenas_.onebit()->restore_residual(arenas_.range_of(chunk), values);
   awaited_[index_of(chunk)] = false;
   --awaited_count_;
 }
 
 void WorkerResiduals::keep(std::int64_t chunk, std::int64_t snapshot) {
-  const auto values =
-      std::make_shared<std::vector<float>>(index_of(arenas_.residual_floats(chunk)));
-  arenas_.copy_residual(chunk, *values);
+  const auto values = std::make_shared<std::vector<float>>(index_of(floats(chunk)));
+  arenas_.onebit()->copy_residual(arenas_.range_of(chunk), *values);
   Kept& kept = kept_[index_of(chunk)];
   if (!kept.values) ++kept_count_;
   kept = {.snapshot = snapshot, .values = values};

@@ -42,6 +42,8 @@ class WorkerResiduals {
   std::optional<FrameStream::Outgoing> next_to_send(std::size_t ps);
   // The ps has it.
   void taken(std::int64_t chunk, std::int64_t snapshot);
+  // Floats of a residual of the chunk; 0: none is kept.
+  [[nodiscard]] std::int64_t floats(std::int64_t chunk) const;
   // The ps have all that they asked for.
   [[nodiscard]] bool may_leave() const { return kept_count_ == 0; }
 

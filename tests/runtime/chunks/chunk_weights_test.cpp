@@ -76,14 +76,28 @@ TEST_CASE("async, what a worker reads is not changed by the pushes of others", "
 }
 
 TEST_CASE("memory that is opened twice is known as one") {
-  const auto made = SharedFloats::create(1024);
-  const auto other = SharedFloats::create(1024);
+  const auto made = SharedFloats::create(1024, SharedFloats::Writers::all);
+  const auto other = SharedFloats::create(1024, SharedFloats::Writers::all);
   REQUIRE((made.has_value() && other.has_value()));
   const auto opened = SharedFloats::open(Descriptor(::dup(made->descriptor())), 1024);
   REQUIRE(opened.has_value());
   CHECK(opened->memory() != made->memory());
   CHECK(opened->file_number() == made->file_number());
   CHECK(opened->file_number() != other->file_number());
+}
+
+TEST_CASE("memory of one writer is read, and not written, by whom it is handed to") {
+  const auto made = SharedFloats::create(8, SharedFloats::Writers::maker);
+  REQUIRE(made.has_value());
+  const auto open = [&made](SharedFloats::Access access) {
+    return SharedFloats::open(Descriptor(::dup(made->descriptor())), 8, access);
+  };
+  CHECK_FALSE(open(SharedFloats::Access::write).has_value());
+  const auto reader = open(SharedFloats::Access::read);
+  REQUIRE(reader.has_value());
+  made->memory().get()[7] = 3;
+  CHECK(reader->span()[7] == 3);
+  CHECK(::write(made->descriptor(), "four", 4) == -1);
 }
 
 }  // namespace trainyard::runtime

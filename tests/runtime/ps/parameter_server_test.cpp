@@ -175,6 +175,7 @@ TEST_CASE("what makes no sense is refused, and changes nothing", "[ps]") {
   CHECK(is_refused(server.step(WorkerJoined{2})));
   CHECK(is_refused(server.step(WorkerJoined{-1})));
   CHECK(is_refused(server.step(RankEnded{.rank = 7})));
+  if (mode == Mode::sync) CHECK(is_refused(server.step(RankEnded{.rank = 1, .snapshot = 9})));
   CHECK(is_refused(server.step(ParametersAsked{.rank = 2, .version = 4})));
   CHECK(is_refused(server.step(GradientCame{.rank = 2, .step = next, .chunk = 0})));
   CHECK(is_refused(server.step(GradientCame{.rank = 0, .step = next, .chunk = 3})));

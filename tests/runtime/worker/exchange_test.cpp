@@ -40,6 +40,15 @@ TEST_CASE("a worker begins where all ps are or were last", "[exchange]") {
   CHECK(exchange.readable() == 3);
 }
 
+TEST_CASE("before its first step a worker wants the version that it has asked for", "[exchange]") {
+  Exchange exchange(rules_of(Mode::sync));
+  exchange.step(Welcomed{.ps = 0, .version = 4, .rank_step = 4});
+  exchange.step(Welcomed{.ps = 1, .version = 5, .rank_step = 5});
+  CHECK(exchange.wants({1, 4}));
+  CHECK_FALSE(exchange.wants({1, 5}));
+  CHECK_FALSE(exchange.wants({1, 3}));
+}
+
 TEST_CASE("a gang whose ps are further apart gives up", "[exchange]") {
   Exchange exchange(rules_of(Mode::sync));
   exchange.step(Welcomed{.ps = 0, .version = 4, .rank_step = 4});
