@@ -193,11 +193,11 @@ function(trainyard_program name source)
   trainyard_link(${name} PRIVATE ${ARGN})
 endfunction()
 
-# trainyard_test(folder [GRPC] [APART] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]):
+# trainyard_test(folder [GRPC] [APART file...] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]):
 # tests/<folder>/*.cpp, one test program, linked with tests/support. GRPC: most of its units include grpc's header.
-# APART: its files use one name for different things, so each is compiled alone. COST: the highest starts first.
+# APART: files that use another's names for other things, so each is compiled alone. COST: the highest starts first.
 function(trainyard_test folder)
-  cmake_parse_arguments(ARG "GRPC;APART" "TIMEOUT;COST;THREADS" "DEPS;OUTSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "GRPC" "TIMEOUT;COST;THREADS" "APART;DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -217,9 +217,9 @@ function(trainyard_test folder)
   endif()
   trainyard_link(${target} PRIVATE DEPS tests/support ${ARG_DEPS} OUTSIDE ${ARG_OUTSIDE})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  if(NOT ARG_APART)
-    trainyard_compile_together(${target})
-  endif()
+  trainyard_compile_together(${target})
+  list(TRANSFORM ARG_APART REPLACE "(.+)" "tests/${folder}/\\1.cpp")
+  set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

@@ -1,6 +1,5 @@
 // The roles worker and chief: batch, gradient, new parameters, until the last step. One loop for
 // sync and async, for ps and for none: what differs is behind StepExchange.
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -9,8 +8,6 @@
 #include "runtime/core/schedule.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
-#include "runtime/math/finite.h"
-#include "runtime/model/row_batch.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_tail.h"
 #include "runtime/role/finite_check.h"
@@ -20,7 +17,7 @@
 #include "runtime/role/open_exchange.h"
 #include "runtime/role/own_share.h"
 #include "runtime/role/partition_report.h"
-#include "runtime/role/row_exchange.h"
+#include "runtime/role/step_rows.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 
@@ -38,9 +35,7 @@ class Training {
         rank_(training_rank(task.context)),
         nodes_(plan.nodes_of_rank(rank_)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
-        row_width_(plan.model.rows().width()),
-        row_batch_(row_width_),
-        node_sums_(elements_, row_width_) {}
+        node_sums_(elements_, plan.model.rows().width()) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
@@ -48,8 +43,9 @@ class Training {
     const StepExchange::News before = exchange_.take_news();
     const std::int64_t version = before.version;
     residual_step_ = next->step - 1;
-    if (row_width_ > 0) {
-      TRY_ASSIGN(rows_, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
+    if (const std::int64_t width = plan_.model.rows().width(); width > 0) {
+      TRY_ASSIGN(auto rows, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
+      rows_.emplace(std::move(rows), width, plan_.mode);
     }
     log_info("training", {{"version", version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running,
@@ -57,7 +53,8 @@ class Training {
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows_.get()}, version);
+      RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, version);
       chief_ = &*chief;
       chief->add(before.sums.stale);
     }
@@ -122,19 +119,19 @@ class Training {
     is_told_ = false;
     const auto start = StepTimes::Clock::now();
     const StepTimes before = times_;
-    row_parts_.assign(nodes_.size(), {});
+    std::vector<RowGradients> row_parts(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto place = exchange_.gradient().subspan(i * elements_, elements_);
       const auto leaf = [&](std::int64_t leaf_number, NodeSum of) {
         is_last_leaf_ = leaf_number + 1 == nodes_.back().end;
         return next_leaf(of, batches);
       };
-      TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, row_parts_[i]}, leaf));
+      TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, row_parts[i]}, leaf));
       if (!done) return false;
     }
     TRY(check_loss(task_, step_, sums_.loss_sum));
     TRY(tell());
-    TRY_ASSIGN(const bool pushed, push_rows());
+    TRY_ASSIGN(const bool pushed, push_rows(std::move(row_parts)));
     if (!pushed) return false;
     settle(0);
     TRY(check_gradient(task_, step_, exchange_.is_finite()));
@@ -157,7 +154,7 @@ class Training {
   Result<bool> leaf_gradient(const Batch& batch, NodeSum sum) {
     RowBatch* rows = nullptr;
     if (rows_) {
-      rows = &row_batch_;
+      rows = &rows_->batch();
       TRY_ASSIGN(const bool read, read_rows(batch));
       if (!read) return false;
     }
@@ -190,7 +187,7 @@ class Training {
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     TRY(std::exchange(told_, ok()));
-    if (rows != nullptr && !rows_->pools()) sum.rows = rows->gradients();
+    if (rows != nullptr && rows_->sums_here()) sum.rows = rows->gradients();
     return true;
   }
 
@@ -199,39 +196,22 @@ class Training {
 
   // Those of the batch. False when asked to stop.
   Result<bool> read_rows(const Batch& batch) {
-    row_batch_.assign(batch.sparse);
     const auto start = StepTimes::Clock::now();
-    Status read = ok();
-    if (rows_->pools()) {
-      auto pooled = rows_->read_bags(row_batch_.bags(batch.sparse));
-      read = pooled.has_value() ? ok() : Status(pooled.error());
-      if (pooled.has_value()) row_batch_.take(*std::move(pooled));
-    } else {
-      const bool is_sync = plan_.mode == Mode::sync;
-      const auto version = is_sync ? std::optional(step_ - 1) : std::nullopt;
-      read = rows_->read(version, row_batch_.ids(), row_batch_.rows());
-    }
+    Status read = rows_->read(step_, batch);
     times_.pull += StepTimes::Clock::now() - start;
     return unless_stopped(std::move(read));
   }
 
   // Ahead of all else of the step. False when asked to stop.
-  Result<bool> push_rows() {
+  Result<bool> push_rows(std::vector<RowGradients> parts) {
     if (!rows_) return true;
-    TRY(check_gradient(task_, step_, rows_are_finite()));
-    const RowExchange::Step step{.number = step_, .snapshot = exchange_.marked_snapshot()};
+    TRY(check_gradient(task_, step_, rows_->is_finite(parts)));
     const auto start = StepTimes::Clock::now();
-    Status pushed = rows_->pools() ? rows_->push_bags(step, row_batch_.vector_gradients())
-                                   : rows_->push(step, std::move(row_parts_));
+    Status pushed =
+        rows_->push({.number = step_, .snapshot = exchange_.marked_snapshot()}, std::move(parts));
     times_.push += StepTimes::Clock::now() - start;
-    if (chief_ != nullptr) chief_->add(rows_->take_traffic());
+    if (chief_ != nullptr) chief_->add(rows_->exchange().take_traffic());
     return unless_stopped(std::move(pushed));
-  }
-
-  [[nodiscard]] bool rows_are_finite() const {
-    if (rows_->pools()) return all_finite(row_batch_.vector_gradients());
-    return std::ranges::all_of(row_parts_,
-                               [](const RowGradients& part) { return all_finite(part.rows); });
   }
 
   Result<bool> unless_stopped(Status done) {
@@ -276,10 +256,7 @@ class Training {
   const std::int64_t rank_;
   const std::vector<Leaves> nodes_;
   const std::size_t elements_;    // of the arena
-  const std::int64_t row_width_;  // of the embedding table; 0: the model has none
-  std::unique_ptr<RowExchange> rows_;
-  RowBatch row_batch_;                   // of the leaf that is computed
-  std::vector<RowGradients> row_parts_;  // of each node
+  std::optional<StepRows> rows_;  // of an embedding table; the model has none: nothing
   NodeSums node_sums_;
   Chief* chief_ = nullptr;  // none: this task is not it
 

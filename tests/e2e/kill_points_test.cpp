@@ -227,7 +227,7 @@ void check_rounds(const std::vector<Round>& rounds, const Roles& roles, std::uin
 TEST_CASE("jobs whose tasks are killed at chosen points of the protocol end as they would have",
           "[e2e]") {
   const TempFolder data;
-  check_rounds(all_rounds(data), tasks, is_sanitized ? 1 : 2);
+  check_rounds(all_rounds(data), tasks, 1);
 }
 
 TEST_CASE(
@@ -235,5 +235,5 @@ TEST_CASE(
     "[e2e]") {
   check_rounds({{"sync", "shared_memory", with_micro_batches(job_of(2, 3))},
                 {"async", "shared_memory", async_job(), Promise::true_cuts}},
-               {"agent", "server"}, is_sanitized ? 2 : 12);
+               {"agent", "server"}, is_sanitized ? 2 : 8);
 }

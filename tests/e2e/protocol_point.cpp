@@ -111,8 +111,10 @@ std::optional<ProtocolPoint> ProtocolPoints::of(const WatchedCall& call) {
   return ProtocolPoint{*role, *what};
 }
 
-// An agent starts a task in a folder that is named after it.
+// An agent starts a task in a folder that is named after it, and stays what it is. A child of an
+// agent is one until it runs a task's program.
 std::optional<std::string> ProtocolPoints::role_of(pid_t process) {
+  if (const auto known = tasks_.find(process); known != tasks_.end()) return known->second;
   const std::string about = "/proc/" + std::to_string(process);
   std::ifstream program(about + "/comm");
   std::string name;
@@ -123,9 +125,10 @@ std::optional<std::string> ProtocolPoints::role_of(pid_t process) {
   if (name != "trainyard-runti") return {};
   std::error_code error;
   const std::string task = fs::read_symlink(about + "/cwd", error).filename().string();
-  if (task == "worker-0") return "chief";
-  if (task.starts_with("worker-")) return "worker";
-  if (task.starts_with("ps-")) return "ps";
+  const auto is = [&](const char* role) { return tasks_[process] = role; };
+  if (task == "worker-0") return is("chief");
+  if (task.starts_with("worker-")) return is("worker");
+  if (task.starts_with("ps-")) return is("ps");
   return {};
 }
 

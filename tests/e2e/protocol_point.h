@@ -28,9 +28,11 @@ class ProtocolPoints {
   // Nothing where the caller is no program of ours, or nothing comes of the call: nothing is there
   // to receive.
   std::optional<ProtocolPoint> of(const WatchedCall& call);
+  // The tasks that are known are gone: others may have their numbers.
+  void forget_tasks() { tasks_.clear(); }
 
  private:
-  static std::optional<std::string> role_of(pid_t process);
+  std::optional<std::string> role_of(pid_t process);
   std::optional<std::string> what_of(const WatchedCall& call, const std::string& role);
   std::optional<std::string> sent(const WatchedCall& call, const std::string& role);
   std::optional<std::string> received(const WatchedCall& call, const std::string& role);
@@ -39,6 +41,7 @@ class ProtocolPoints {
   // Of each way of a socket, what the newest frame is; "": none has been seen, it is no such
   // socket.
   std::map<std::string, std::string> frames_;
+  std::map<pid_t, std::string> tasks_;  // their roles
 };
 
 // What a message says that is about to be sent, from its first byte on; at most `most` bytes.

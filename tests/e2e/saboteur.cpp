@@ -97,6 +97,7 @@ void Saboteur::plan(std::vector<Kill> kills) {
   counts_.clear();
   struck_.clear();
   dies_next_.reset();
+  points_.forget_tasks();
 }
 
 void Saboteur::stop() {

@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 #include <future>
 
+#include "schemas/base/index.h"
 #include "tests/runtime/chunks/gang.h"
+#include "tests/runtime/chunks/name_listener.h"
 #include "tests/runtime/chunks/shears.h"
 
 namespace trainyard::runtime {
@@ -70,6 +72,32 @@ TEST_CASE("connections that are cut anywhere change no bit") {
   const auto wanted = expected(scene, scene.max_steps);
   for (const auto& end : work_all(scene, addresses)) CHECK(end == wanted);
   for (const auto& each : shears) CHECK(each->cuts() > 0);
+}
+
+TEST_CASE("by shared memory, connections that are cut anywhere change no bit") {
+  const auto [mode, ranks] = GENERATE(table<Mode, std::int64_t>(
+      {{Mode::sync, 1}, {Mode::sync, 2}, {Mode::async, 1}}));  // whose pushes have one order
+  const std::int64_t servers = GENERATE(1, 2);
+  const GangScene scene{.mode = mode,
+                        .ranks = ranks,
+                        .servers = servers,
+                        .leaves = ranks,
+                        .max_steps = 20,
+                        .local = true,
+                        .shares = true};
+  const Servers gang(scene);
+  CAPTURE(ranks, servers);
+  // A ps closes the connection of a rank that calls anew; the worker makes another.
+  const auto cut = [&](WorkerLink& /*link*/, std::int64_t step) {
+    if (step % 3 == 0)
+      const NameListener caller(scene, 0, gang.addresses()[index_of(step % servers)]);
+  };
+  auto others = std::async(std::launch::async, [&] {
+    return ranks == 1 ? expected(scene, scene.max_steps) : work(scene, 1, gang.addresses());
+  });
+  const auto wanted = expected(scene, scene.max_steps);
+  CHECK(work(scene, 0, gang.addresses(), {.at_step = cut}) == wanted);
+  CHECK(others.get() == wanted);
 }
 
 TEST_CASE("a process that takes another's place makes the same bits") {
