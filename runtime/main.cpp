@@ -27,10 +27,10 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr int kCompleted = 0;
-constexpr int kFailed = 1;
-constexpr int kBadTask = 2;
-constexpr int kStopped = 128 + SIGTERM;
+constexpr int exit_completed = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_bad_task = 2;
+constexpr int exit_stopped = 128 + SIGTERM;
 
 // SIGTERM and SIGINT ask to stop, in an orderly way and at a place of the program's choice. Made
 // before any other thread, so that all inherit the mask.
@@ -97,9 +97,9 @@ Result<TaskEnd> run_caught(const Task& task) {
 int report(const Task& task, const Result<TaskEnd>& end) {
   if (task.stop.stop_requested() && !(end.has_value() && *end == TaskEnd::completed)) {
     log_info("stopped");
-    return kStopped;
+    return exit_stopped;
   }
-  if (end.has_value()) return kCompleted;
+  if (end.has_value()) return exit_completed;
   const bool is_full = says_disk_is_full(end.error());
   const std::string reason(name_of(is_full ? Reason::no_space : task.cause.reason()));
   std::string message = end.error().message;
@@ -108,7 +108,7 @@ int report(const Task& task, const Result<TaskEnd>& end) {
   log_error("failed", {{"reason", reason}, {"message", message}});
   const Status said = task.events.append(FailureEvent{.reason = reason, .message = message});
   if (!said.has_value()) log_error("events.jsonl", {{"message", said.error().message}});
-  return is_full ? exit_no_space : kFailed;
+  return is_full ? exit_no_space : exit_failed;
 }
 
 int run(const TaskContext& context, const std::stop_token& stop) {
@@ -117,7 +117,7 @@ int run(const TaskContext& context, const std::stop_token& stop) {
   auto events = EventLog::open(context.folder);
   if (!events.has_value()) {
     log_error("bad task folder", {{"message", events.error().message}});
-    return says_disk_is_full(events.error()) ? exit_no_space : kBadTask;
+    return says_disk_is_full(events.error()) ? exit_no_space : exit_bad_task;
   }
   log_info("task", {{"task", to_string(context.key)}, {"folder", context.folder}});
   if (const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES"); gpus != nullptr && *gpus != '\0') {
@@ -136,19 +136,19 @@ int main(int argc, char** argv) {
   using namespace trainyard::runtime;  // NOLINT
   if (argc != 2 || std::string_view(argv[1]).starts_with("-")) {
     std::fputs("usage: trainyard-runtime task.json\n", stderr);
-    return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : kBadTask;
+    return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : exit_bad_task;
   }
   raise_open_files();  // a ps has a socket for each of its workers
   if (!pin_malloc()) log_warning("malloc could not be tuned");
   const StopOnSignal signals;
   if (const Status cpu = check_cpu(); !cpu.has_value()) {
     log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});
-    return kFailed;
+    return exit_failed;
   }
   const auto context = read_task(argv[1]);
   if (!context.has_value()) {
     log_error("bad task.json", {{"file", argv[1]}, {"message", context.error().message}});
-    return kBadTask;
+    return exit_bad_task;
   }
   const int code = runtime::run(*context, signals.token());
   std::fflush(nullptr);

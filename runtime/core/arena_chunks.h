@@ -10,8 +10,8 @@
 
 namespace trainyard::runtime {
 
-// A sign's mean and a bfloat16's pair are of one chunk alone: its borders lie where those of onebit
-// blocks do, or where the shares' do.
+// Borders of chunks lie where those of onebit's blocks do, or where the shares' do: a block that a
+// share's border cuts is of two chunks.
 constexpr std::int64_t chunk_block = 1024;
 
 struct ArenaChunk {

@@ -11,10 +11,10 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kChunkBytesMin = 64 << 10;
-constexpr std::int64_t kChunkBytesMax = 1 << 20;
-constexpr std::int64_t kChunksPerPs = 16;
-constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t chunk_bytes_min = 64 << 10;
+constexpr std::int64_t chunk_bytes_max = 1 << 20;
+constexpr std::int64_t chunks_per_ps = 16;
+constexpr std::int64_t line_bytes = 64;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
@@ -37,9 +37,9 @@ std::int64_t Share::elements() const {
 std::int64_t chunk_elements(std::int64_t arena_elements, std::int64_t ps_count) {
   const std::int64_t bytes = std::max<std::int64_t>(arena_elements * float_bytes, 1);
   const std::int64_t wanted =
-      std::clamp(bytes / (kChunksPerPs * ps_count), kChunkBytesMin, kChunkBytesMax);
+      std::clamp(bytes / (chunks_per_ps * ps_count), chunk_bytes_min, chunk_bytes_max);
   const std::int64_t chunks = round_up(divide_up(bytes, wanted), ps_count);
-  return round_up(divide_up(bytes, chunks), kLineBytes) / float_bytes;
+  return round_up(divide_up(bytes, chunks), line_bytes) / float_bytes;
 }
 
 std::vector<Share> plan_shares(std::int64_t arena_elements, std::int64_t ps_count) {

@@ -14,8 +14,8 @@ namespace trainyard::runtime {
 namespace {
 
 // Of a description: it is a line of a task's events and a part of an answer of REST.
-constexpr std::size_t kNamedMax = 256;
-constexpr std::size_t kNamedMaxOfShare = 16;
+constexpr std::size_t all_named_max = 256;
+constexpr std::size_t named_max_of_share = 16;
 
 // Which holder each variable goes to, in their order.
 std::vector<std::size_t> holders_of(Partitioning policy, std::span<const Variable> variables,
@@ -79,10 +79,10 @@ std::vector<Share> partition_arena(Partitioning policy, std::span<const Variable
 
 Partition describe_partition(Partitioning policy, std::span<const Variable> variables,
                              std::span<const Share> shares) {
-  const std::size_t each = kNamedMax / std::max<std::size_t>(1, shares.size());
+  const std::size_t each = all_named_max / std::max<std::size_t>(1, shares.size());
   Partition partition{.policy = policy, .shares = {}, .tables = {}};
   for (const Share& share : shares) {
-    partition.shares.push_back(describe(variables, share, std::min(each, kNamedMaxOfShare)));
+    partition.shares.push_back(describe(variables, share, std::min(each, named_max_of_share)));
   }
   return partition;
 }

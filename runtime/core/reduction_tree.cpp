@@ -30,7 +30,7 @@ void add_order(Leaves node, const std::vector<Leaves>& nodes, std::size_t& next,
   const std::int64_t middle = divide(node);
   add_order({node.begin, middle}, nodes, next, order);
   add_order({middle, node.end}, nodes, next, order);
-  order.push_back(kAdd);
+  order.push_back(addition);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ Leaves leaves_of(std::int64_t rank, std::int64_t ranks, std::int64_t leaves);
 std::vector<Leaves> roots_of(Leaves owned, std::int64_t leaves);
 
 // How to add the sums of nodes that together are the whole tree, on a stack: a number pushes the
-// sum of that node, kAdd adds the top (the right child) to the one below it (the left).
-inline constexpr std::int64_t kAdd = -1;
+// sum of that node, addition adds the top (the right child) to the one below it (the left).
+inline constexpr std::int64_t addition = -1;
 std::vector<std::int64_t> addition_order(const std::vector<Leaves>& nodes, std::int64_t leaves);
 
 }  // namespace trainyard::runtime

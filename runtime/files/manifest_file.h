@@ -14,7 +14,7 @@ namespace trainyard::runtime {
 
 // In Manifest::scalars: the number of updates in the shards. In async mode it may be a little more
 // than the step that names the checkpoint.
-inline constexpr char kVersionScalar[] = "version";
+inline constexpr char version_scalar[] = "version";
 
 // Durable when it returns.
 Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest);

@@ -38,13 +38,13 @@ struct Wanted {
 // By variable and slot ("" = the weights).
 using WantedByName = std::map<std::pair<std::string, std::string>, std::vector<Wanted>>;
 
-constexpr std::string_view kResidual = "residual.";
+constexpr std::string_view residual_prefix = "residual.";
 
 std::string residual_slot(std::int64_t leaf) {
-  return std::string(kResidual) + std::to_string(leaf);
+  return std::string(residual_prefix) + std::to_string(leaf);
 }
 
-bool is_residual(std::string_view slot) { return slot.starts_with(kResidual); }
+bool is_residual(std::string_view slot) { return slot.starts_with(residual_prefix); }
 
 // What is looked for, and whether there was more of it.
 struct Search {

@@ -11,10 +11,10 @@
 namespace trainyard::runtime {
 
 std::string new_local_socket_name() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view digits = "0123456789abcdef";
   std::random_device random;
   std::string name = "trainyard-ps-";
-  for (int i = 0; i < 32; ++i) name += kDigits[random() % kDigits.size()];
+  for (int i = 0; i < 32; ++i) name += digits[random() % digits.size()];
   return name;
 }
 

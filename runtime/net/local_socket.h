@@ -1,5 +1,5 @@
-// The abstract Unix sockets by which workers on the ps' own host are served. Their names are drawn
-// at random and told by Describe, so whoever can connect to one is on the same host.
+// The abstract Unix sockets by which workers on the ps' own host are served. Their names follow
+// from the attempt's token (chunk_frame.h), so whoever can connect to one is on the same host.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,6 +10,7 @@
 
 namespace trainyard::runtime {
 
+// One that nobody else has, for those who have no token.
 std::string new_local_socket_name();
 
 // As the system takes it.

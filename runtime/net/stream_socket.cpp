@@ -25,15 +25,15 @@ namespace trainyard::runtime {
 namespace {
 
 // A peer whose host is gone is noticed within half a minute, while data is under way and without.
-constexpr int kKeepaliveIdleSeconds = 10;
-constexpr int kKeepaliveStepSeconds = 5;
-constexpr int kKeepaliveProbes = 4;
-constexpr int kUnansweredMillis = 30'000;
+constexpr int keepalive_idle_seconds = 10;
+constexpr int keepalive_step_seconds = 5;
+constexpr int keepalive_probes = 4;
+constexpr int unanswered_millis = 30'000;
 
 // A Unix socket has room to send again when three quarters of its buffer are read. With the
 // system's own 208 KiB the reader is done before the writer is awake: 1 MiB was up to 1.9 times as
 // fast, 2 MiB no more.
-constexpr int kUnixBufferBytes = 1 << 20;
+constexpr int unix_buffer_bytes = 1 << 20;
 
 Result<Descriptor> new_socket(int family) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -50,13 +50,13 @@ void set(int socket, int level, int option, int value) {
 void prepare_tcp(int socket) {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdleSeconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveStepSeconds);
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_step_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, unanswered_millis);
 }
 
-void prepare_unix(int socket) { set(socket, SOL_SOCKET, SO_SNDBUF, kUnixBufferBytes); }
+void prepare_unix(int socket) { set(socket, SOL_SOCKET, SO_SNDBUF, unix_buffer_bytes); }
 
 // "10.0.0.1:20001", "[::1]:20001" or "host:20001"; nothing where there is no port.
 std::optional<std::string> host_of(const std::string& address) {
@@ -132,12 +132,14 @@ bool is_of_this_user(int socket) {
 // Room for one descriptor beside the bytes of a message.
 class BesideBytes {
  public:
+  // For one and no more: rounded up, as CMSG_SPACE has it, there would be room for two.
   void make_room(msghdr& message) {
     message.msg_control = room_.data();
-    message.msg_controllen = room_.size();
+    message.msg_controllen = CMSG_LEN(sizeof(int));
   }
   void pass(int descriptor, msghdr& message) {
     make_room(message);
+    message.msg_controllen = room_.size();
     cmsghdr* const header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -245,7 +247,7 @@ Result<StreamSocket> StreamSocket::connect_tcp(const std::string& address, int p
 
 std::optional<StreamSocket> StreamSocket::accept() const {
   Descriptor caller(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!caller) return std::nullopt;
+  if (!caller) return std::nullopt;  // errno says why
   if (!is_unix()) {
     prepare_tcp(caller.get());
     return StreamSocket(std::move(caller));
@@ -316,8 +318,6 @@ Result<std::size_t> StreamSocket::receive(std::span<const iovec> places, msghdr&
   if (is_for_later(errno)) return std::size_t{0};
   return call_failed("cannot receive");
 }
-
-void StreamSocket::end_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
 
 void StreamSocket::keep_unsent_below(int bytes) const {
   set(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes);

@@ -27,7 +27,7 @@ class StreamSocket {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `name` as of new_local_socket_name().
+  // `name` of an abstract socket.
   static Result<StreamSocket> listen_unix(const std::string& name);
   // At the host of `address`, "host:port", but on `port`; 0 is a free one. Conflict: another
   // program holds it.
@@ -55,8 +55,6 @@ class StreamSocket {
   // Unix: the same, and the file that came with what is received; another one replaces it.
   [[nodiscard]] Result<std::size_t> receive(std::span<const iovec> places,
                                             Descriptor& passed) const;
-  // Nothing more will be sent; what was is still delivered.
-  void end_sending() const;
   // TCP: takes no more than about so many bytes that have not left the host, so that what is sent
   // next need not be chosen long before it leaves.
   void keep_unsent_below(int bytes) const;

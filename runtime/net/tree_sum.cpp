@@ -13,7 +13,7 @@ std::size_t depth_of(std::span<const std::int64_t> order) {
   std::size_t depth = 0;
   std::size_t most = 0;
   for (const std::int64_t what : order) {
-    depth = what == kAdd ? depth - 1 : depth + 1;
+    depth = what == addition ? depth - 1 : depth + 1;
     most = std::max(most, depth);
   }
   ENSURE(depth == 1);
@@ -37,7 +37,7 @@ std::span<const float> TreeSum::next(std::span<float> room) {
     return level == 0 ? room : stack_.span().subspan((level - 1) * block, room.size());
   };
   for (const std::int64_t what : order_) {
-    if (what != kAdd) {
+    if (what != addition) {
       sums_.push_back(parts_[static_cast<std::size_t>(what)].view(at(sums_.size())));
       continue;
     }

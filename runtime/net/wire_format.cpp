@@ -10,8 +10,8 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t kHeadBytes = 2 * float_bytes;
-constexpr std::int64_t kSigns = 8;  // in a byte
+constexpr std::int64_t onebit_head_bytes = 2 * float_bytes;
+constexpr std::int64_t signs_per_byte = 8;  // in a byte
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -19,8 +19,8 @@ std::int64_t block_of(std::int64_t element) { return element / onebit_block_elem
 
 // Of an encoded arena: where the sign of an element is; of an end, one past its last byte.
 std::int64_t sign_byte(std::int64_t element) {
-  return block_of(element) * onebit_block_bytes + kHeadBytes +
-         element % onebit_block_elements / kSigns;
+  return block_of(element) * onebit_block_bytes + onebit_head_bytes +
+         element % onebit_block_elements / signs_per_byte;
 }
 std::int64_t sign_end(std::int64_t end) { return sign_byte(end - 1) + 1; }
 
@@ -38,12 +38,12 @@ void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& shar
       add(range.begin * bytes, range.end * bytes);
       continue;
     }
-    ENSURE(range.begin % kSigns == 0);
+    ENSURE(range.begin % signs_per_byte == 0);
     const std::int64_t head = block_of(range.begin) * onebit_block_bytes;
     if (range.begin % onebit_block_elements == 0) {
       add(head, sign_end(range.end));
     } else {  // the block's means, then its signs from where the range begins
-      add(head, head + kHeadBytes);
+      add(head, head + onebit_head_bytes);
       add(sign_byte(range.begin), sign_end(range.end));
     }
   }
@@ -53,7 +53,7 @@ void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& shar
 std::int64_t onebit_bytes(const Range& range) {
   if (range.size() == 0) return 0;
   const std::int64_t blocks = block_of(range.end - 1) - block_of(range.begin) + 1;
-  return blocks * kHeadBytes + divide_up(range.size(), kSigns);
+  return blocks * onebit_head_bytes + divide_up(range.size(), signs_per_byte);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ GradientReader::GradientReader(Wire wire, const Share& share, const Payload& pay
 
 // To the element's sign, with the means of its block.
 void GradientReader::seek_onebit(const Payload& payload, std::int64_t begin, std::int64_t first) {
-  ENSURE(first % kSigns == 0);
+  ENSURE(first % signs_per_byte == 0);
   while (range_ < share_->ranges.size() && first >= share_->ranges[range_].size()) {
     begin += onebit_bytes(share_->ranges[range_]);
     first -= share_->ranges[range_++].size();
@@ -121,7 +121,7 @@ void GradientReader::seek_onebit(const Payload& payload, std::int64_t begin, std
   bytes_ = PayloadReader(payload, begin);
   if (at_ % onebit_block_elements == 0) return;  // the means are read with the first sign
   read_means();
-  bytes_ = PayloadReader(payload, begin + kHeadBytes + (at_ - block_begin) / kSigns);
+  bytes_ = PayloadReader(payload, begin + onebit_head_bytes + (at_ - block_begin) / signs_per_byte);
 }
 
 void GradientReader::read_means() {
@@ -171,7 +171,7 @@ void GradientReader::read_onebit(std::span<float> out) {
     if (enters || at_ % onebit_block_elements == 0) read_means();
     const std::int64_t end = std::min(range.end, (block_of(at_) + 1) * onebit_block_elements);
     const std::size_t count = std::min(out.size(), static_cast<std::size_t>(end - at_));
-    ENSURE(count % kSigns == 0 || count == static_cast<std::size_t>(end - at_));
+    ENSURE(count % signs_per_byte == 0 || count == static_cast<std::size_t>(end - at_));
     const auto bytes = std::span(signs).first(onebit_sign_bytes(count));
     bytes_.read_bytes(std::as_writable_bytes(bytes));
     decode_onebit(bytes, means_, out.first(count));

@@ -81,8 +81,6 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   if (is_new) {
     taken = event.step;
     if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.marked = event.snapshot;
-  } else {
-    effects.push_back(DropGradient{event.rank, event.chunk});
   }
   const std::int64_t owed = rules_.mode == Mode::sync ? event.step : 0;
   owed_.owe(event.rank, event.chunk, owed, chunk.version);

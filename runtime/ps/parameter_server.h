@@ -50,8 +50,8 @@ struct UpdateChunk {
   std::int64_t staleness = 0;
   bool operator==(const UpdateChunk&) const = default;
 };
-// Weights and slots as they are now are the chunk's copy for the snapshot. Nothing needs to be
-// copied before something of it is updated.
+// Weights and slots as they are now are the chunk's copy for the snapshot: they are copied before
+// the next update of the chunk, or never where it is saved by then.
 struct CopyChunk {
   std::int64_t chunk = 0;
   std::int64_t snapshot = 0;
@@ -65,20 +65,13 @@ struct SaveCopy {
   std::vector<std::int64_t> rank_steps = {};  // by rank: its newest step in it
   bool operator==(const SaveCopy&) const = default;
 };
-// The gradient that has just come is not needed.
-struct DropGradient {
-  std::int64_t rank = 0;
-  std::int64_t chunk = 0;
-  bool operator==(const DropGradient&) const = default;
-};
 // Its connection is to be closed: it is of another run, or confused.
 struct RefuseWorker {
   std::int64_t rank = 0;
   std::string why;
   bool operator==(const RefuseWorker&) const = default;
 };
-using PsEffect =
-    std::variant<WelcomeWorker, UpdateChunk, CopyChunk, SaveCopy, DropGradient, RefuseWorker>;
+using PsEffect = std::variant<WelcomeWorker, UpdateChunk, CopyChunk, SaveCopy, RefuseWorker>;
 
 // A worker has a connection, whose token and plan are right. An older one of its is closed.
 struct WorkerJoined {

@@ -15,9 +15,9 @@ namespace {
 
 // The step of "step-1000".
 std::optional<std::int64_t> step_of(std::string_view folder) {
-  constexpr std::string_view kPrefix = "step-";
-  if (!folder.starts_with(kPrefix)) return std::nullopt;
-  folder.remove_prefix(kPrefix.size());
+  constexpr std::string_view step_prefix = "step-";
+  if (!folder.starts_with(step_prefix)) return std::nullopt;
+  folder.remove_prefix(step_prefix.size());
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(folder.data(), folder.data() + folder.size(), step);
   if (error != std::errc{} || end != folder.data() + folder.size()) return std::nullopt;

@@ -17,9 +17,9 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::chrono::seconds kLogEvery{2};
+constexpr std::chrono::seconds log_every{2};
 // At most ten reports a second beside those of evaluations: each is a row at the server.
-constexpr std::chrono::milliseconds kReportPause{100};
+constexpr std::chrono::milliseconds report_pause{100};
 
 // True when a multiple of `every` lies in (from, to]; never for 0.
 bool crosses(std::int64_t from, std::int64_t to, std::int64_t every) {
@@ -152,7 +152,7 @@ std::int64_t Chief::due_checkpoint(std::int64_t version) const {
 }
 
 bool Chief::may_report() const {
-  return std::chrono::steady_clock::now() - reported_at_ >= kReportPause;
+  return std::chrono::steady_clock::now() - reported_at_ >= report_pause;
 }
 
 Status Chief::report(std::int64_t version, Evaluates evaluates) {
@@ -177,7 +177,7 @@ Status Chief::report(std::int64_t version, Evaluates evaluates) {
 void Chief::log_progress(std::int64_t version) {
   const auto now = std::chrono::steady_clock::now();
   const bool last = version >= parts_.plan.max_steps;
-  if (!last && now - logged_at_ < kLogEvery) return;
+  if (!last && now - logged_at_ < log_every) return;
   logged_at_ = now;
   log_info(last ? "last step" : "step",
            {{"step", version},
@@ -311,7 +311,7 @@ Manifest Chief::manifest_of(const Checkpoint& checkpoint,
   for (const RowVariable& variable : parts_.plan.model.rows().variables) {
     manifest.rows.push_back({.name = variable.name, .shape = {variable.columns}});
   }
-  manifest.scalars[kVersionScalar] = static_cast<double>(shards.front().version);
+  manifest.scalars[version_scalar] = static_cast<double>(shards.front().version);
   for (const WrittenShard& shard : shards) manifest.shards.push_back(shard.file);
   return manifest;
 }

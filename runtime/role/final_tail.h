@@ -24,13 +24,6 @@ class FinalTail {
     return first_ < variables_.size() ? variables_[first_].offset : end();
   }
 
-  // Where variables begin.
-  [[nodiscard]] static std::vector<std::int64_t> cuts(std::span<const Variable> variables) {
-    std::vector<std::int64_t> begins;
-    for (const Variable& variable : variables) begins.push_back(variable.offset);
-    return begins;
-  }
-
  private:
   [[nodiscard]] std::int64_t end() const {
     return variables_.empty() ? 0 : variables_.back().offset + variables_.back().elements;

@@ -55,7 +55,7 @@ std::optional<RowTable> empty_table(std::uint64_t seed, const JobPlan& plan) {
 
 Result<std::int64_t> version_of(const Manifest& manifest) {
   constexpr double version_max = 9007199254740992.0;  // 2^53
-  const auto version = manifest.scalars.find(kVersionScalar);
+  const auto version = manifest.scalars.find(version_scalar);
   if (version == manifest.scalars.end()) return manifest.step;
   const double number = version->second;
   if (number >= 0 && number <= version_max) return static_cast<std::int64_t>(number);

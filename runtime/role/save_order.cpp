@@ -7,10 +7,10 @@
 namespace trainyard::runtime {
 
 bool SaveOrder::is_given() {
-  constexpr std::chrono::milliseconds kLookEvery{5};
+  constexpr std::chrono::milliseconds look_every{5};
   const auto now = StepTimes::Clock::now();
   if (given_ || now < look_at_) return given_;
-  look_at_ = now + kLookEvery;
+  look_at_ = now + look_every;
   given_ = ::access(path_.c_str(), F_OK) == 0;
   return given_;
 }

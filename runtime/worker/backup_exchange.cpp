@@ -38,8 +38,12 @@ void BackupExchange::want_snapshot(Then then) {
   holds_ = holds_ || then == Then::holds;
 }
 
-void BackupExchange::take(const Welcomed& welcome, Effects& effects) {
-  Welcomed event = welcome;
+void BackupExchange::take(const Welcomed& given, Effects& effects) {
+  Welcomed event = given;
+  if (event.version < 0 || event.version > rules_.max_steps) {
+    effects.push_back(GiveUp{version_of_ps(event) + " of " + std::to_string(rules_.max_steps)});
+    return;
+  }
   // A ps without chunks, which has no version, is never behind.
   if (!chunks_.holds(event.ps)) event.version = rules_.max_steps;
   welcomes_.at(index_of(event.ps)) = event;
@@ -112,8 +116,7 @@ void BackupExchange::join() {
 
 void BackupExchange::welcome_again(const Welcomed& event, Effects& effects) {
   if (event.version < step_ - 1) {
-    effects.push_back(GiveUp{"ps " + std::to_string(event.ps) + " has version " +
-                             std::to_string(event.version) + " in step " + std::to_string(step_)});
+    effects.push_back(GiveUp{version_of_ps(event) + " in step " + std::to_string(step_)});
     return;
   }
   if (event.ps == 0 && phase_ == Phase::waits) reported_ = 0;  // it is perhaps lost

@@ -76,7 +76,7 @@ class BackupExchange final : public WorkerExchange {
   using ChunkState = WorkerChunks::State;
   using Effects = std::vector<ExchangeEffect>;
 
-  void take(const Welcomed& welcome, Effects& effects);
+  void take(const Welcomed& given, Effects& effects);
   void take(const ConnectionLost& event, Effects& effects);
   void take(const GradientFinal& event, Effects& effects);
   void take(const ParametersCame& event, Effects& effects);

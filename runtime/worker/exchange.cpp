@@ -7,13 +7,10 @@
 #include "schemas/base/index.h"
 
 namespace trainyard::runtime {
-namespace {
 
 std::string version_of_ps(const Welcomed& welcome) {
   return "ps " + std::to_string(welcome.ps) + " has version " + std::to_string(welcome.version);
 }
-
-}  // namespace
 
 Exchange::Exchange(Rules rules)
     : rules_(std::move(rules)), chunks_(rules_.ps_of, rules_.servers, ChunkState::awaited) {
@@ -27,6 +24,10 @@ std::vector<ExchangeEffect> Exchange::step(const ExchangeEvent& event) {
 }
 
 void Exchange::take(const Welcomed& event, Effects& effects) {
+  if (event.version < 0 || event.version > rules_.max_steps || event.rank_step < 0) {
+    effects.push_back(GiveUp{version_of_ps(event) + " of " + std::to_string(rules_.max_steps)});
+    return;
+  }
   welcomes_.at(index_of(event.ps)) = event;
   if (phase_ != Phase::joins) return welcome_again(event, effects);
   const bool by_all =

@@ -6,8 +6,8 @@
 //                                                          └──async──► ends ──────► over
 //
 // Where a connection was cut, all is asked for again by the new one that has not been answered: ps
-// take nothing twice. A process that takes another's place begins as all processes do, at the
-// version that all chunks have or had last, and makes that step's gradient again.
+// take nothing twice. A process that takes another's place reads the oldest version
+// that any ps has, which all others still keep, and makes that step's gradient again.
 //
 // In a step the gradient becomes final chunk by chunk, from the arena's end to its beginning. Each
 // chunk is sent at once, and answered with new parameters, which come beside the old ones in sync,
@@ -77,6 +77,8 @@ struct Welcomed {
   std::int64_t rank_step = 0;  // as in WelcomeWorker
   std::int64_t snapshot = 0;   // as in WelcomeWorker
 };
+// For people: "ps 1 has version 7".
+std::string version_of_ps(const Welcomed& welcome);
 struct ConnectionLost {
   std::int64_t ps = 0;
 };

@@ -56,7 +56,7 @@ RowGradients sum_of_rows(std::vector<RowGradients> parts, std::span<const std::i
                          std::int64_t width) {
   std::vector<RowGradients> stack;
   for (const std::int64_t next : order) {
-    if (next != kAdd) {
+    if (next != addition) {
       stack.push_back(std::move(parts[static_cast<std::size_t>(next)]));
       continue;
     }

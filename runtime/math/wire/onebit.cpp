@@ -17,12 +17,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "signs are read as words");
 
-constexpr std::size_t kWord = 32;  // signs that are looked at together
-constexpr std::size_t kLanes = 16;
-using Lanes = std::array<float, kLanes>;
+constexpr std::size_t signs_per_word = 32;  // those that are looked at together
+constexpr std::size_t lane_count = 16;
+using Lanes = std::array<float, lane_count>;
 
 float total(Lanes lanes) {
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+  for (std::size_t width = lane_count / 2; width > 0; width /= 2) {
     for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
   }
   return lanes[0];
@@ -45,16 +45,16 @@ struct Sums {
 
 // Bit i of a word.
 struct Bits {
-  alignas(64) std::array<std::uint32_t, kWord> at{};
+  alignas(64) std::array<std::uint32_t, signs_per_word> at{};
   constexpr Bits() {
-    for (std::size_t i = 0; i < kWord; ++i) at[i] = 1U << i;
+    for (std::size_t i = 0; i < signs_per_word; ++i) at[i] = 1U << i;
   }
 };
-constexpr Bits kBits;
+constexpr Bits bits;
 
 std::uint32_t signs_of(const float* values, std::size_t count) {
   std::uint32_t word = 0;
-  for (std::size_t i = 0; i < count; ++i) word |= values[i] < 0.0F ? kBits.at[i] : 0U;
+  for (std::size_t i = 0; i < count; ++i) word |= values[i] < 0.0F ? bits.at[i] : 0U;
   return word;
 }
 
@@ -85,21 +85,21 @@ class LaneVectors {
 // many elements they are. By hand, for compilers do not find the instruction that gathers signs.
 std::size_t take_words(std::span<const float> gradient, float residual_scale, float* values,
                        std::uint8_t* signs, Sums& sums) {
-  constexpr std::size_t kWidth = 8;
+  constexpr std::size_t lane_width = 8;
   const __m256 scale = _mm256_set1_ps(residual_scale);
   const __m256 zero = _mm256_setzero_ps();
   LaneVectors positive(sums.positive);
   LaneVectors negative(sums.negative);
   std::size_t at = 0;
-  for (; at + kWord <= gradient.size(); at += kWord) {
+  for (; at + signs_per_word <= gradient.size(); at += signs_per_word) {
     std::uint32_t word = 0;
-    for (std::size_t i = 0; i < kWord; i += kWidth) {
+    for (std::size_t i = 0; i < signs_per_word; i += lane_width) {
       const __m256 value = _mm256_add_ps(_mm256_mul_ps(_mm256_loadu_ps(values + at + i), scale),
                                          _mm256_loadu_ps(gradient.data() + at + i));
       _mm256_storeu_ps(values + at + i, value);
       const __m256 is_below = _mm256_cmp_ps(value, zero, _CMP_LT_OQ);
-      positive.add(_mm256_andnot_ps(is_below, value), i % kLanes != 0);
-      negative.add(_mm256_and_ps(is_below, value), i % kLanes != 0);
+      positive.add(_mm256_andnot_ps(is_below, value), i % lane_count != 0);
+      negative.add(_mm256_and_ps(is_below, value), i % lane_count != 0);
       word |= static_cast<std::uint32_t>(_mm256_movemask_ps(is_below)) << i;
     }
     sums.below += static_cast<std::size_t>(std::popcount(word));
@@ -111,7 +111,7 @@ std::size_t take_words(std::span<const float> gradient, float residual_scale, fl
 void pick(std::uint32_t word, OneBitMeans means, float* out, std::size_t count) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = (word & kBits.at[i]) != 0 ? means.negative : means.positive;
+    out[i] = (word & bits.at[i]) != 0 ? means.negative : means.positive;
   }
 }
 
@@ -129,7 +129,7 @@ OneBitMeans encode_onebit(std::span<const float> gradient, float residual_scale,
   const std::size_t at = take_words(gradient, residual_scale, values, signs.data(), sums);
   if (at < size) {
     for (std::size_t i = at; i < size; ++i) values[i] = values[i] * residual_scale + in[i];
-    const std::size_t first = std::min(kLanes, size - at);
+    const std::size_t first = std::min(lane_count, size - at);
     sums.add(values + at, first);
     sums.add(values + at + first, size - at - first);
     const std::uint32_t word = signs_of(values + at, size - at);
@@ -153,9 +153,9 @@ void decode_onebit(std::span<const std::uint8_t> signs, const OneBitMeans& means
   ENSURE(signs.size() >= onebit_sign_bytes(out.size()));
   std::uint32_t word = 0;
   std::size_t at = 0;
-  for (; at + kWord <= out.size(); at += kWord) {
+  for (; at + signs_per_word <= out.size(); at += signs_per_word) {
     std::memcpy(&word, signs.data() + at / 8, sizeof word);
-    pick(word, means, out.data() + at, kWord);
+    pick(word, means, out.data() + at, signs_per_word);
   }
   if (at == out.size()) return;
   word = 0;

@@ -69,8 +69,9 @@ void ChiefLink::ask() {
 }
 
 Status ChiefLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
+  const auto began = LinkPeers::Clock::now();
   while (!is_there()) {
-    TRY(state_.may_wait());
+    TRY(state_.may_wait(began));
     state_.changed.wait_for(lock, std::chrono::milliseconds(look_up_millis));
   }
   return ok();

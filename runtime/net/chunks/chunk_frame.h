@@ -81,8 +81,8 @@ struct Greeting {
   std::int64_t rows_port = 0;  // where rows of a table are to be had; 0: nowhere
 };
 
-// Of the Unix socket of a ps that listens at this port, for workers of its host: nobody can guess
-// it, and no other ps of the gang has it, whatever the host.
+// Of the Unix socket of a ps that listens at this port, for workers of its host: no other ps
+// has it, of this gang or another. Who connects is checked by its user and its token.
 std::string chunk_socket_name(const std::string& token, std::size_t ps, int port);
 // Of its rows of a table: it listens to chunks at this port.
 std::string rows_socket_name(const std::string& token, std::size_t ps, int port);

@@ -29,7 +29,6 @@ class ChunkWeights {
     AlignedBuffer rounded;  // bfloat16, two to a float, where the pull has that
   };
   using VersionPtr = std::shared_ptr<Version>;
-  [[nodiscard]] std::int64_t version_of(std::int64_t chunk) const { return at(chunk).version; }
   // The newest, of the chunk's elements.
   [[nodiscard]] std::span<const float> newest(std::int64_t chunk) const;
   // Room for the version that this update makes. Async: `memory` of the rank that pushes, where it

@@ -44,11 +44,15 @@ std::vector<std::pair<std::size_t, StreamSocket>> Connector::take() {
 }
 
 void Connector::run(const std::stop_token& stop) {
+  using Clock = StreamSocket::Clock;
+  std::vector<Clock::time_point> next_tries(targets_.size());
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     changed_.wait(lock, stop, [this] { return std::ranges::find(wanted_, true) != wanted_.end(); });
     for (std::size_t i = 0; i < wanted_.size() && !stop.stop_requested(); ++i) {
-      if (!wanted_[i]) continue;
+      // One that takes connections and closes them is not called without a rest, either.
+      if (!wanted_[i] || Clock::now() < next_tries[i]) continue;
+      next_tries[i] = Clock::now() + pause;
       lock.unlock();
       auto socket = connect(targets_[i], stop);
       lock.lock();

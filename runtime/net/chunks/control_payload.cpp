@@ -72,7 +72,9 @@ PayloadBytes encode_greeting(const Greeting& greeting) {
 
 Result<Greeting> decode_greeting(PayloadView payload) {
   TRY_ASSIGN(const auto numbers, take_numbers(payload, 2));
-  if (!payload.empty()) return invalid("this is no welcome");
+  constexpr std::int64_t port_max = 65'535;
+  const bool is_right = numbers[0] >= 0 && numbers[1] >= 0 && numbers[1] <= port_max;
+  if (!payload.empty() || !is_right) return invalid("this is no welcome");
   return Greeting{.rank_step = numbers[0], .rows_port = numbers[1]};
 }
 

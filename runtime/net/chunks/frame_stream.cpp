@@ -6,14 +6,14 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::size_t turn_bytes = 2 << 20;
+constexpr std::size_t share_bytes = 2 << 20;
 
 }  // namespace
 
 // The rest of a payload and what is behind it come by one call; so do many small frames. Nothing
 // whole is kept back: nobody would be told of it again.
 Result<bool> FrameStream::receive(Receiver& receiver, Behind behind) {
-  for (std::size_t moved = 0; moved < turn_bytes;) {
+  for (std::size_t moved = 0; moved < share_bytes;) {
     const std::size_t asked = place_.size() - come_ + ahead_.size() - (ahead_end_ - ahead_begin_);
     const bool had_file = static_cast<bool>(passed_);
     TRY_ASSIGN(const std::size_t bytes, fill());

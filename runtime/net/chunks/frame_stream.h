@@ -34,9 +34,9 @@ class FrameStream {
     // The frame is whole.
     virtual Status take(const FrameHeader& header, std::span<const std::byte> payload) = 0;
   };
-  // What there is, but so much at a time that others have their turn. True: the socket has no more.
-  // A call that gives less than there is room for has given all, but not always the word that the
-  // peer is gone: that is behind it.
+  // What there is, but so much at a time that others have their share. True: the socket has no
+  // more. A call that gives less than there is room for has given all, but not always the word that
+  // the peer is gone: that is behind it.
   enum class Behind { nothing, perhaps_the_end };
   Result<bool> receive(Receiver& receiver, Behind behind = Behind::nothing);
 

@@ -27,8 +27,9 @@ class LinkConnection : public FrameStream::Receiver {
   PolledStream stream;
   bool said_hello = false;
   bool is_welcomed = false;
-  bool is_shared = false;      // gradients and parameters lie in memory of both
-  std::vector<float> landing;  // where parameters go that are decoded, or not wanted
+  bool is_shared = false;       // gradients and parameters lie in memory of both
+  bool comes_in_place = false;  // the chunk of parameters that comes, or came last
+  std::vector<float> landing;   // where parameters go that are decoded, or not wanted
 
  private:
   LinkFrames& frames_;

@@ -27,10 +27,14 @@ void LinkConnections::run(const std::stop_token& stop) {
     move_bytes();
     std::unique_lock lock(state_.mutex);
     state_.look_for_gone();
-    if (!caller_moves_) continue;
-    ring();  // it may have what it waits for
-    moved_.wait_for(lock, std::chrono::milliseconds(look_up_millis),
-                    [this] { return !caller_moves_; });
+    if (caller_moves_) {
+      ring();  // it may have what it waits for
+      moved_.wait_for(lock, std::chrono::milliseconds(look_up_millis),
+                      [this] { return !caller_moves_; });
+    }
+    const bool has_failed = state_.failed.has_value();
+    lock.unlock();  // what others do as they are stopped is not known here
+    if (has_failed) state_.over.request_stop();
   }
 }
 

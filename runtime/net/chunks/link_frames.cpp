@@ -107,7 +107,8 @@ Result<std::span<std::byte>> LinkFrames::place_parameters(LinkConnection& connec
   const bool is_wanted = state_.exchange.wants({.chunk = chunk, .version = header.step});
   const auto place =
       is_wanted ? arenas_.parameter_place(chunk, header.step, form) : std::span<std::byte>();
-  if (!place.empty()) return place;
+  connection.comes_in_place = !place.empty();
+  if (connection.comes_in_place) return place;
   connection.landing.resize((bytes + sizeof(float) - 1) / sizeof(float));
   return std::as_writable_bytes(std::span(connection.landing)).first(bytes);
 }
@@ -170,10 +171,19 @@ Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& h
 
 Status LinkFrames::share_weights(LinkConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
-  if (!memory || state_.weights) return ok();
+  if (!memory) return ok();
+  if (state_.weights) {  // the ps has mapped the arenas anew
+    arenas_.drop_parameters();
+    return ok();
+  }
   if (state_.peers.count() > 1) return invalid("weights of a ps that has not all of them");
   const SharedWeights layout{arenas_.elements()};
-  TRY_ASSIGN(state_.weights, SharedFloats::open(std::move(memory), layout.floats()));
+  auto weights = SharedFloats::open(std::move(memory), layout.floats());
+  if (!weights.has_value()) {
+    shares_ = false;  // the next connection goes without
+    return weights.error();
+  }
+  state_.weights = *std::move(weights);
   arenas_.drop_parameters();
   return ok();
 }
@@ -189,8 +199,11 @@ Status LinkFrames::take_parameters(LinkConnection& connection, const FrameHeader
     if (arenas_.onebit() == nullptr) return invalid("a residual is asked for where none is");
     state_.residuals.keep(chunk, header.snapshot);
   }
-  const bool is_rounded = form == WorkerArenas::Form::pulled;
-  if (!connection.is_shared && is_rounded) arenas_.decode(chunk, header.step, connection.landing);
+  if (!connection.is_shared && !connection.comes_in_place) {
+    const bool is_decoded = arenas_.parameter_place(chunk, header.step, form).empty();
+    if (!is_decoded) return invalid("parameters that were not wanted when they began to come");
+    arenas_.decode(chunk, header.step, connection.landing);
+  }
   if (connection.ps == 0 && header.chunk == 0) state_.news.version = header.step;
   state_.step(came);
   return ok();

@@ -1,5 +1,6 @@
 #include "runtime/net/chunks/link_peers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard::runtime {
@@ -19,8 +20,8 @@ std::optional<std::size_t> LinkPeers::gone() const {
   return std::nullopt;
 }
 
-std::optional<std::string> LinkPeers::silence() const {
-  if (Clock::now() - heard_ <= limits_.silence) return std::nullopt;
+std::optional<std::string> LinkPeers::silence(Clock::time_point since) const {
+  if (Clock::now() - std::max(heard_, since) <= limits_.silence) return std::nullopt;
   return "no parameter server has answered for " + std::to_string(limits_.silence.count() / 1000) +
          " s";
 }

@@ -33,8 +33,9 @@ class LinkPeers {
 
   // One that is away for too long.
   [[nodiscard]] std::optional<std::size_t> gone() const;
-  // Why there is nothing to wait for any more.
-  [[nodiscard]] std::optional<std::string> silence() const;
+  using Clock = std::chrono::steady_clock;
+  // Why there is nothing to wait for any more, where somebody has waited since then.
+  [[nodiscard]] std::optional<std::string> silence(Clock::time_point since) const;
 
   [[nodiscard]] std::size_t count() const { return addresses_.size(); }
   [[nodiscard]] const std::string& address(std::size_t ps) const { return addresses_[ps]; }
@@ -42,8 +43,6 @@ class LinkPeers {
   [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   const std::vector<std::string> addresses_;  // by ps
   const Limits limits_;
   std::vector<Way> ways_;                          // by ps

@@ -58,14 +58,13 @@ Result<std::span<std::byte>> LinkRequests::place(std::size_t ps, const FrameHead
   }
   const auto& own = arenas_.chunks_of(ps);
   if (header.chunk >= own.size()) return invalid("there is no such chunk");
-  const Range& range = arenas_.chunks()[index_of(own[header.chunk])].range;
+  const Range& range = arenas_.range_of(own[header.chunk]);
   if (header.bytes != index_of(range.size()) * sizeof(float)) {
     return invalid("weights of another length");
   }
-  if (!weights_ || weights_->snapshot != header.snapshot)
-    return invalid("nobody asked for weights");
-  return std::as_writable_bytes(
-      weights_->arena.span().subspan(index_of(range.begin), index_of(range.size())));
+  // Not in the arena, which may be taken while they come.
+  lists_[ps].resize(header.bytes);
+  return std::span(lists_[ps]);
 }
 
 Status LinkRequests::take(std::size_t ps, const FrameHeader& header,
@@ -96,7 +95,10 @@ Status LinkRequests::take_weights_of(std::size_t ps, const FrameHeader& header,
     weights_->error = decode_error(payload);
     return ok();
   }
-  weights_->missing[index_of(arenas_.chunks_of(ps)[header.chunk])] = false;
+  const std::int64_t chunk = arenas_.chunks_of(ps)[header.chunk];
+  const auto begin = index_of(arenas_.range_of(chunk).begin);
+  std::ranges::copy(payload, std::as_writable_bytes(weights_->arena.span().subspan(begin)).begin());
+  weights_->missing[index_of(chunk)] = false;
   return ok();
 }
 
@@ -110,14 +112,14 @@ bool LinkRequests::has_shards() const {
 
 Result<std::vector<WrittenShard>> LinkRequests::take_shards() {
   begun_.reset();
-  const Shards told = *std::exchange(shards_, std::nullopt);
+  const Shards answered = *std::exchange(shards_, std::nullopt);
   std::vector<WrittenShard> shards;
-  for (const auto& shard : told.of_ps) {
+  for (const auto& shard : answered.of_ps) {
     if (!shard) continue;  // another one was refused
     TRY_ASSIGN(const WrittenShard written, *shard);
     shards.push_back(written);
   }
-  ENSURE(shards.size() == told.of_ps.size());
+  ENSURE(shards.size() == answered.of_ps.size());
   return shards;
 }
 
@@ -127,9 +129,9 @@ bool LinkRequests::has_weights() const {
 }
 
 Result<AlignedBuffer> LinkRequests::take_weights() {
-  Weights told = *std::exchange(weights_, std::nullopt);
-  if (told.error) return *told.error;
-  return std::move(told.arena);
+  Weights answered = *std::exchange(weights_, std::nullopt);
+  if (answered.error) return *answered.error;
+  return std::move(answered.arena);
 }
 
 bool LinkRequests::is_released() const {

@@ -74,7 +74,7 @@ class LinkRequests {
   std::optional<Weights> weights_;
   std::optional<Leaving> leaving_;
   std::vector<bool> released_;                 // by ps
-  std::vector<std::vector<std::byte>> lists_;  // by ps: a long payload that comes
+  std::vector<std::vector<std::byte>> lists_;  // by ps: a payload that comes
 };
 
 }  // namespace trainyard::runtime

@@ -14,10 +14,10 @@ LinkState::LinkState(Rules rules, WorkerArenas& arenas)
       stop(rules.stop),
       on_stop(std::move(rules.stop), [this] { over.request_stop(); }) {}
 
-Status LinkState::may_wait() const {
+Status LinkState::may_wait(LinkPeers::Clock::time_point since) const {
   if (failed) return *failed;
   if (stop.stop_requested()) return unavailable("asked to stop");
-  if (const auto why = peers.silence()) return unavailable(*why);
+  if (const auto why = peers.silence(since)) return unavailable(*why);
   return ok();
 }
 
@@ -28,7 +28,6 @@ void LinkState::step(const ExchangeEvent& event) {
 
 void LinkState::fail(const std::string& why) {
   if (!failed) failed = unavailable(why);
-  over.request_stop();
   changed.notify_all();
 }
 

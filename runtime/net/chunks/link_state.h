@@ -44,12 +44,12 @@ struct LinkState {
   // The arenas outlive this.
   LinkState(Rules rules, WorkerArenas& arenas);
 
-  // All functions and fields but `over` are for who holds this.
+  // All functions, and the fields down to `failed`, are for who holds this.
   mutable std::mutex mutex;
   std::condition_variable changed;
 
-  // `unavailable` where there is nothing to wait for any more.
-  [[nodiscard]] Status may_wait() const;
+  // `unavailable` where there is nothing to wait for any more; somebody has waited since then.
+  [[nodiscard]] Status may_wait(LinkPeers::Clock::time_point since) const;
   void step(const ExchangeEvent& event);
   // The first reason counts.
   void fail(const std::string& why);

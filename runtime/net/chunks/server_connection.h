@@ -64,6 +64,7 @@ class ServerConnection : public FrameStream::Receiver {
   bool has_token = false;
   bool said_goodbye = false;
   SharedArenasPtr arenas;                   // of a worker of this host
+  bool comes_in_place = false;              // the gradient that comes, or came last
   std::deque<FrameStream::Outgoing> small;  // that wait, and leave before any parameters
 
  private:

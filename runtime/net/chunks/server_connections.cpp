@@ -60,6 +60,7 @@ void ServerConnections::accept_from(const StreamSocket& listener) {
     if (!connection->stream.join(poll_).has_value()) continue;
     connections_.insert_or_assign(key, std::move(connection));
   }
+  if (SpareDescriptor::is_needed()) spare_.turn_away(listener);
 }
 
 Result<std::span<std::byte>> ServerConnections::place(ServerConnection& connection,

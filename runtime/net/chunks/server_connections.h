@@ -14,6 +14,7 @@
 #include "runtime/net/chunks/frame_poll.h"
 #include "runtime/net/chunks/server_connection.h"
 #include "runtime/net/chunks/server_frames.h"
+#include "runtime/net/spare_descriptor.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
@@ -58,6 +59,7 @@ class ServerConnections {
   const std::vector<StreamSocket> listeners_;
   ConnectedWorkers& workers_;
   ServerFrames& frames_;
+  SpareDescriptor spare_;
   std::map<std::uint64_t, std::unique_ptr<ServerConnection>> connections_;  // by key
 };
 

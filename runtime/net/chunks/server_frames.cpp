@@ -5,6 +5,7 @@
 
 #include "runtime/net/chunks/control_payload.h"
 #include "schemas/base/index.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 
@@ -21,22 +22,29 @@ ServerFrames::ServerFrames(const ServerOptions& options, const Parts& parts)
 
 Status ServerFrames::joined(ServerConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
-  if (memory && parts_.store.chunks() > 0) {
-    const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
-    TRY_ASSIGN(const auto shared,
-               SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write));
-    // What lies in it may be the newest weights: it is one memory, however often it is handed over.
-    SharedArenasPtr& known = memory_[index_of(connection.rank)];
-    if (!known || known->file != shared.file_number()) {
-      known = std::make_shared<SharedArenas>(
-          SharedArenas{layout, shared.buffer(), shared.file_number()});
-    }
-    connection.arenas = known;
-  }
+  if (memory && parts_.store.chunks() > 0) share(connection, std::move(memory));
   parts_.end.joined(connection.rank);
   TRY(perform(WorkerJoined{connection.rank}));
   parts_.names.joined(connection.rank);
   return ok();
+}
+
+void ServerFrames::share(ServerConnection& connection, Descriptor memory) {
+  const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
+  const auto shared =
+      SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write);
+  if (!shared.has_value()) {
+    log_warning("memory is not shared",
+                {{"rank", connection.rank}, {"message", shared.error().message}});
+    return;
+  }
+  // What lies in it may be the newest weights: it is one memory, however often it is handed over.
+  SharedArenasPtr& known = memory_[index_of(connection.rank)];
+  if (!known || known->file != shared->file_number()) {
+    known = std::make_shared<SharedArenas>(
+        SharedArenas{layout, shared->buffer(), shared->file_number()});
+  }
+  connection.arenas = known;
 }
 
 void ServerFrames::left(std::int64_t rank) {
@@ -68,19 +76,15 @@ Result<std::span<std::byte>> ServerFrames::place_gradient(ServerConnection& conn
   }
   const auto place = parts_.store.gradients().place(connection.rank, header.chunk);
   if (place.size() != header.bytes) return invalid("a gradient of another length");
-  if (parts_.core.would_take(connection.rank, header.step, header.chunk)) return place;
-  return connection.landing(place.size());
+  connection.comes_in_place = parts_.core.would_take(connection.rank, header.step, header.chunk);
+  return connection.comes_in_place ? place : connection.landing(place.size());
 }
 
 Status ServerFrames::take(ServerConnection& connection, const FrameHeader& header,
                           std::span<const std::byte> payload) {
   const std::int64_t rank = connection.rank;
   switch (header.kind) {
-    case FrameKind::gradient:
-      if (parts_.core.would_take(rank, header.step, header.chunk)) {
-        parts_.store.gradients().came(rank, header.chunk, connection.arenas);
-      }
-      return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
+    case FrameKind::gradient: return take_gradient(connection, header);
     case FrameKind::residual: return take_residual(rank, header, payload);
     case FrameKind::ask_residuals: return give_back_residuals(connection);
     case FrameKind::ask_parameters: {
@@ -109,6 +113,16 @@ Status ServerFrames::take(ServerConnection& connection, const FrameHeader& heade
       return ok();
     default: return take_of_chief(connection, header, payload);
   }
+}
+
+Status ServerFrames::take_gradient(const ServerConnection& connection, const FrameHeader& header) {
+  const std::int64_t rank = connection.rank;
+  if (parts_.core.would_take(rank, header.step, header.chunk)) {
+    const bool is_there = connection.arenas || connection.comes_in_place;
+    if (!is_there) return invalid("a gradient that was not next when it began to come");
+    parts_.store.gradients().came(rank, header.chunk, connection.arenas);
+  }
+  return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
 }
 
 Status ServerFrames::take_of_chief(ServerConnection& connection, const FrameHeader& header,

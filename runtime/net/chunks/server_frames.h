@@ -46,8 +46,10 @@ class ServerFrames {
   std::optional<FrameStream::Outgoing> next(ServerConnection& connection);
 
  private:
+  void share(ServerConnection& connection, Descriptor memory);
   Result<std::span<std::byte>> place_gradient(ServerConnection& connection,
                                               const FrameHeader& header);
+  Status take_gradient(const ServerConnection& connection, const FrameHeader& header);
   Status take_of_chief(ServerConnection& connection, const FrameHeader& header,
                        std::span<const std::byte> payload);
   Status take_residual(std::int64_t rank, const FrameHeader& header,

@@ -92,9 +92,10 @@ Status WorkerLink::await_parameters(std::int64_t end) {
 
 Status WorkerLink::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_there) {
   if (is_there()) return ok();
+  const auto began = LinkPeers::Clock::now();
   const LinkConnections::Here here(connections_);
   while (!is_there()) {
-    TRY(state_.may_wait());
+    TRY(state_.may_wait(began));
     here.move_bytes(lock);
   }
   return ok();
@@ -162,7 +163,7 @@ void WorkerLink::leave(LinkRequests::Leaving who) {
   connections_.ring();
   const auto deadline = std::chrono::steady_clock::now() + release_limit;
   const auto is_over = [&] {
-    return state_.requests.is_released() || state_.stop.stop_requested() ||
+    return state_.requests.is_released() || state_.failed || state_.stop.stop_requested() ||
            std::chrono::steady_clock::now() > deadline;
   };
   while (!is_over()) {

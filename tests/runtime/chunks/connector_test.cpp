@@ -5,7 +5,10 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/net/local_socket.h"
 #include "tests/support/loopback.h"
@@ -59,6 +62,31 @@ TEST_CASE("a Unix socket that comes while its port is called is the way that is 
     return !connected.empty();
   }));
   CHECK(connected.front().second.is_unix());
+}
+
+TEST_CASE("one that takes connections and closes them is not called without a rest") {
+  const Descriptor socket = listen_on_loopback();
+  const std::string address = "127.0.0.1:" + std::to_string(port_of_socket(socket));
+  Awaited<bool> is_over;
+  std::vector<StreamSocket::Clock::time_point> calls;
+  Connector* connector = nullptr;
+  std::mutex mutex;
+  Connector made({{.local = "", .address = address}}, [&] {
+    const std::lock_guard lock(mutex);
+    calls.push_back(StreamSocket::Clock::now());
+    if (calls.size() == 5) is_over.set(true);
+    if (connector != nullptr && calls.size() < 5) connector->want(0);
+  });
+  {
+    const std::lock_guard lock(mutex);
+    connector = &made;
+    if (!calls.empty()) made.want(0);
+  }
+  REQUIRE(is_over.wait());
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    CHECK(calls[i] - calls[i - 1] >= std::chrono::milliseconds(40));
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -43,6 +43,10 @@ TEST_CASE("a greeting, numbers and a shard are read as they were written", "[con
   CHECK(decode_greeting(view_of(greeting))->rank_step == 5);
   CHECK(decode_greeting(view_of(greeting))->rows_port == 20001);
   check_length(greeting, decode_greeting, false);
+  for (const Greeting& odd : {Greeting{-1, 1}, Greeting{1, -1}, Greeting{1, 65'536}}) {
+    const PayloadBytes bytes = encode_greeting(odd);
+    CHECK_FALSE(decode_greeting(view_of(bytes)).has_value());
+  }
 
   const std::vector<std::int64_t> numbers{3, -1, 1000};
   const PayloadBytes list = encode_numbers(numbers);

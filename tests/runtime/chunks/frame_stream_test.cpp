@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -123,7 +124,7 @@ TEST_CASE("an end that closes is told of, though all that came before was read")
   Ends ends = connected();
   Counter counter;
   send(ends.here, 1);
-  ends.here.socket().end_sending();
+  ::shutdown(ends.here.socket().descriptor(), SHUT_WR);
   Result<bool> received(true);
   while (received.has_value()) {
     REQUIRE(await(ends.there, POLLIN));

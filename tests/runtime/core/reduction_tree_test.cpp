@@ -23,7 +23,7 @@ std::string words_of_ranks(std::int64_t ranks, std::int64_t leaves) {
   }
   std::vector<std::string> stack;
   for (const std::int64_t what : addition_order(nodes, leaves)) {
-    if (what != kAdd) {
+    if (what != addition) {
       stack.push_back(words_of(nodes[static_cast<std::size_t>(what)]));
       continue;
     }

@@ -27,11 +27,10 @@ Number SimServer::weights_of(std::int64_t chunk, std::int64_t version) const {
 
 std::optional<Welcomed> SimServer::tell(const PsEvent& event, Number value) {
   const auto* const came = std::get_if<GradientCame>(&event);
-  const auto held = held_;  // what is dropped leaves what was held before
-  if (came != nullptr) held_[{came->chunk, came->rank}] = value;
+  const bool is_needed = came != nullptr && core_.would_take(came->rank, came->step, came->chunk);
+  if (is_needed) held_[{came->chunk, came->rank}] = value;
   std::optional<Welcomed> welcomed;
   for (const PsEffect& effect : core_.step(event)) {
-    if (std::holds_alternative<DropGradient>(effect)) held_ = held;
     if (const auto* welcome = std::get_if<WelcomeWorker>(&effect)) {
       welcomed = Welcomed{server_, welcome->version, welcome->rank_step, welcome->snapshot};
     }

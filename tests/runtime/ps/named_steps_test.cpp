@@ -62,10 +62,10 @@ TEST_CASE("a late gradient is dropped, and answered with its version or with the
   ParameterServer server = a_server();
   make(server, 5, {0, 2});
   make(server, 6, {0, 2});
-  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}) == Effects{DropGradient{1, 0}});
+  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}).empty());
   CHECK(server.next_to_send(1) == ChunkToSend{0, 5});
   make(server, 7, {0, 2});
-  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}) == Effects{DropGradient{1, 0}});
+  CHECK(server.step(GradientCame{.rank = 1, .step = 5, .chunk = 0}).empty());
   CHECK(server.next_to_send(1) == ChunkToSend{0, 7});
   CHECK_FALSE(server.would_take(1, 5, 0));
   CHECK(server.would_take(1, 8, 0));
