@@ -24,6 +24,8 @@
 namespace trainyard::runtime {
 namespace {
 
+constexpr int port_max = 65'535;
+
 // A peer whose host is gone is noticed within half a minute, while data is under way and without.
 constexpr int keepalive_idle_seconds = 10;
 constexpr int keepalive_step_seconds = 5;
@@ -72,6 +74,7 @@ std::optional<std::string> host_of(const std::string& address) {
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 Result<Addresses> find_addresses(const std::string& host, int port, int flags) {
+  if (port < 0 || port > port_max) return invalid("there is no port " + std::to_string(port));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -198,6 +201,7 @@ Status StreamSocket::start_listening() const {
 Result<StreamSocket> StreamSocket::bind_tcp(const std::string& address, int port) {
   const auto host = host_of(address);
   if (!host) return invalid("no host and port: " + address);
+  if (port > port_max) return invalid("there is no port " + std::to_string(port));
   if (host->empty() || *host == "0.0.0.0" || *host == "::") {
     auto socket = bind_everywhere(port);
     if (socket.has_value()) return StreamSocket(*std::move(socket));

@@ -80,7 +80,9 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   const bool is_new = event.step > taken && !is_late(chunk, event.step);
   if (is_new) {
     taken = event.step;
-    if (rules_.mode == Mode::sync && event.snapshot != 0) chunk.marked = event.snapshot;
+    // Only the chief knows that it is wanted.
+    const bool marks = rules_.mode == Mode::sync && event.rank == 0 && event.snapshot != 0;
+    if (marks) chunk.marked = event.snapshot;
   }
   const std::int64_t owed = rules_.mode == Mode::sync ? event.step : 0;
   owed_.owe(event.rank, event.chunk, owed, chunk.version);
@@ -112,6 +114,7 @@ void ParameterServer::take(const RankEnded& event, Effects& effects) {
     effects.push_back(RefuseWorker{event.rank, "it does not end by itself"});
     return;
   }
+  if (workers_[index_of(event.rank)].has_ended) return;  // it was told twice
   for (std::int64_t index = 0; index < rules_.chunks; ++index) {
     if (event.snapshot != 0) mark(index, event.snapshot, effects);
     leave_snapshot(index, event.rank, effects);

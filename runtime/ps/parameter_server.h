@@ -84,7 +84,8 @@ struct GradientCame {
   std::int64_t rank = 0;
   std::int64_t step = 0;
   std::int64_t chunk = 0;
-  // Not 0: the name of a snapshot. Sync: of the version that this step makes, so it is the step.
+  // Not 0: the name of a snapshot. Sync: of the version that this step makes, so it is the step;
+  // the chief's alone counts.
   // Async: this is the rank's last gradient in it.
   std::int64_t snapshot = 0;
 };

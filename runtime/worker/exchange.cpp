@@ -24,7 +24,10 @@ std::vector<ExchangeEffect> Exchange::step(const ExchangeEvent& event) {
 }
 
 void Exchange::take(const Welcomed& event, Effects& effects) {
-  if (event.version < 0 || event.version > rules_.max_steps || event.rank_step < 0) {
+  const auto is_of_job = [this](std::int64_t step) {
+    return step >= 0 && step <= rules_.max_steps;
+  };
+  if (!is_of_job(event.version) || !is_of_job(event.rank_step)) {
     effects.push_back(GiveUp{version_of_ps(event) + " of " + std::to_string(rules_.max_steps)});
     return;
   }

@@ -46,7 +46,7 @@ void ChunkStore::apply(const UpdateChunk& what, const Step& step, std::span<floa
   TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
   const std::span<const float> before = weights_.newest(what.chunk);
   const std::size_t offset = index_of(layout_->place_of(what.chunk).begin);
-  Copy* const copy = what.updates_copy ? &copies_.newest_of(what.chunk) : nullptr;
+  Copy* const copy = what.updates_copy ? copies_.newest_of(what.chunk) : nullptr;
   for (std::size_t begin = 0; begin < before.size(); begin += room.size()) {
     const std::size_t length = std::min(room.size(), before.size() - begin);
     const std::size_t at = offset + begin;

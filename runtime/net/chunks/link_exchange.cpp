@@ -145,6 +145,7 @@ Status LinkExchange::take_names(std::size_t ps, const FrameHeader& header,
 
 Status LinkExchange::take_late(std::size_t ps, const FrameHeader& header) {
   if (ps != 0 || header.chunk >= left_out_.size()) return invalid("a count of no rank");
+  if (header.step < 0 || header.step > rules_.max_steps) return invalid("a count of no steps");
   left_out_[header.chunk] = header.step;
   return ok();
 }

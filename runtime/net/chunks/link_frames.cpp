@@ -219,7 +219,12 @@ Status LinkFrames::take_residual(LinkConnection& connection, const FrameHeader& 
 }
 
 Status LinkFrames::take_applied(std::span<const std::byte> payload) {
+  constexpr std::int64_t examples_max = std::int64_t{1} << 40;
   TRY_ASSIGN(const BatchSums sums, decode_sums(payload));
+  const bool is_possible = sums.examples >= 0 && sums.examples <= examples_max &&
+                           sums.correct >= 0 && sums.correct <= sums.examples &&
+                           sums.staleness >= 0 && sums.staleness <= examples_max;
+  if (!is_possible) return invalid("sums that cannot be");
   state_.news.sums += sums;
   return ok();
 }

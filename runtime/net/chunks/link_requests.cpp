@@ -72,7 +72,10 @@ Status LinkRequests::take(std::size_t ps, const FrameHeader& header,
   switch (header.kind) {
     case FrameKind::shard: return take_shard(ps, header, payload);
     case FrameKind::weights: return take_weights_of(ps, header, payload);
-    case FrameKind::released: released_[ps] = true; return ok();
+    case FrameKind::released:
+      if (!leaving_) return invalid("nobody leaves");
+      released_[ps] = true;
+      return ok();
     default: return invalid("a ps does not say that");
   }
 }

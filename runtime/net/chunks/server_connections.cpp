@@ -9,7 +9,8 @@
 namespace trainyard::runtime {
 namespace {
 
-// Who has not said who it is by then is closed; there are never more of them.
+// Who has not said who it is by then is closed. There are never more of them by TCP, nor by the
+// Unix socket.
 constexpr Millis hello_limit = seconds(10);
 constexpr std::size_t strangers_max = 64;
 // Of what a worker is told ahead of parameters: one that reads none of it is not a good one.
@@ -50,10 +51,8 @@ bool ServerConnections::accept(std::uint64_t key) {
 }
 
 void ServerConnections::accept_from(const StreamSocket& listener) {
-  const auto is_stranger = [](const auto& entry) { return entry.second->rank < 0; };
   while (auto socket = listener.accept()) {
-    const auto strangers = std::ranges::count_if(connections_, is_stranger);
-    if (static_cast<std::size_t>(strangers) >= strangers_max) continue;
+    make_room(socket->is_unix());
     const std::uint64_t key = poll_key(socket->descriptor());
     auto connection = std::make_unique<ServerConnection>(
         *this, ServerConnection::Accepted{*std::move(socket), key, steady_now()});
@@ -61,6 +60,19 @@ void ServerConnections::accept_from(const StreamSocket& listener) {
     connections_.insert_or_assign(key, std::move(connection));
   }
   if (SpareDescriptor::is_needed()) spare_.turn_away(listener);
+}
+
+// Whoever has waited longest has had most time to say hello. Those of this host, whose user is
+// known, have places of their own.
+void ServerConnections::make_room(bool is_local) {
+  std::size_t count = 0;
+  const ServerConnection* oldest = nullptr;
+  for (const auto& [key, connection] : connections_) {
+    if (connection->rank >= 0 || connection->stream.socket().is_unix() != is_local) continue;
+    ++count;
+    if (oldest == nullptr || connection->since < oldest->since) oldest = connection.get();
+  }
+  if (count >= strangers_max) close(oldest->key, "others call");
 }
 
 Result<std::span<std::byte>> ServerConnections::place(ServerConnection& connection,

@@ -203,8 +203,8 @@ Status ServerFrames::give_back_residuals(ServerConnection& connection) const {
 }
 
 Status ServerFrames::make(const StepNamed& event) {
-  if (options_.on_named) TRY(options_.on_named(event.named));
-  return perform(event);
+  TRY(perform(event));
+  return options_.on_named ? options_.on_named(event.named) : ok();
 }
 
 Status ServerFrames::perform(const PsEvent& event) {

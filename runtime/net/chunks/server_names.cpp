@@ -30,6 +30,7 @@ Result<std::optional<NamedStep>> ServerNames::take_report(std::int64_t rank,
 
 Result<NamedStep> ServerNames::take_names(const FrameHeader& header,
                                           std::span<const std::byte> payload) const {
+  if (names_) return invalid("ps 0 names steps itself");
   TRY_ASSIGN(auto ranks, decode_ranks(payload, members_));
   return NamedStep{.step = header.step, .ranks = std::move(ranks), .snapshot = header.snapshot};
 }

@@ -12,24 +12,34 @@ ShareCopies::ShareCopies(StoreLayoutPtr layout)
     : layout_(std::move(layout)), newest_(index_of(layout_->chunks())) {}
 
 void ShareCopies::copy(const CopyChunk& what, const Source& source) {
+  forget_overtaken(std::exchange(newest_.at(index_of(what.chunk)), what.snapshot));
+  if (!pending_.contains(what.snapshot) && pending_.size() == pending_max) {
+    pending_.erase(pending_.begin());
+  }
   ShareCopy& copy = pending_[what.snapshot].copy;
   if (copy.weights.size() == 0) copy = empty_copy(source);
-  newest_.at(index_of(what.chunk)) = what.snapshot;
   copy_chunk(what.chunk, source, copy);
 }
 
-ShareCopy& ShareCopies::newest_of(std::int64_t chunk) {
-  return pending_.at(newest_.at(index_of(chunk))).copy;
+// All its chunks were copied for others before it was whole.
+void ShareCopies::forget_overtaken(std::int64_t snapshot) {
+  if (std::ranges::find(newest_, snapshot) == newest_.end()) pending_.erase(snapshot);
+}
+
+ShareCopy* ShareCopies::newest_of(std::int64_t chunk) {
+  const auto pending = pending_.find(newest_.at(index_of(chunk)));
+  return pending == pending_.end() ? nullptr : &pending->second.copy;
 }
 
 void ShareCopies::residual_came(const ResidualCame& residual, std::span<const std::byte> bytes) {
-  put_residual(*layout_, {residual.rank, residual.chunk}, bytes,
-               pending_.at(residual.snapshot).copy.residuals);
+  const auto pending = pending_.find(residual.snapshot);
+  if (pending == pending_.end()) return;
+  put_residual(*layout_, {residual.rank, residual.chunk}, bytes, pending->second.copy.residuals);
 }
 
 std::optional<ShareCopy> ShareCopies::save(const SaveCopy& what) {
   const auto pending = pending_.find(what.snapshot);
-  ENSURE(pending != pending_.end());
+  if (pending == pending_.end()) return std::nullopt;
   if (++pending->second.saved < layout_->chunks()) return std::nullopt;
   ShareCopy whole = std::move(pending->second.copy);
   pending_.erase(pending_.begin(), std::next(pending));  // older ones were overtaken

@@ -33,13 +33,15 @@ class ShareCopies {
     const ChunkWeights& weights;
     const std::vector<AlignedBuffer>& slots;
   };
+  // At most so many are kept that are not whole: then the oldest is dropped.
+  static constexpr std::size_t pending_max = 4;
   void copy(const CopyChunk& what, const Source& source);
-  // The one that the chunk was copied for last.
-  [[nodiscard]] ShareCopy& newest_of(std::int64_t chunk);
+  // The one that the chunk was copied for last; dropped: nullptr.
+  [[nodiscard]] ShareCopy* newest_of(std::int64_t chunk);
   // As StoreLayout::residual_bytes_of() has it, for the snapshot that the chunk was copied for
   // last.
   void residual_came(const ResidualCame& residual, std::span<const std::byte> bytes);
-  // What the snapshot holds, with its last chunk.
+  // What the snapshot holds, with its last chunk; never of one that was dropped.
   std::optional<ShareCopy> save(const SaveCopy& what);
 
   // Of all chunks as they are now, without residuals.
@@ -50,6 +52,7 @@ class ShareCopies {
     ShareCopy copy;
     std::int64_t saved = 0;  // chunks
   };
+  void forget_overtaken(std::int64_t snapshot);
   [[nodiscard]] ShareCopy empty_copy(const Source& source) const;
   void copy_chunk(std::int64_t chunk, const Source& source, ShareCopy& copy) const;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/net/chunks/named_ranks.h"
 #include "tests/runtime/chunks/gang.h"
 #include "tests/support/waiting.h"
 
@@ -118,6 +119,25 @@ TEST_CASE("who has no token hears nothing, and training goes on beside") {
     CHECK(answer_of(socket).empty());
   }
   CHECK(work(scene, 0, gang.addresses()) == expected(scene, scene.max_steps));
+}
+
+TEST_CASE("strangers that say nothing keep nobody out") {
+  const GangScene scene{.ranks = 1, .servers = 1};
+  const Servers gang(scene);
+  std::vector<StreamSocket> strangers;
+  for (int i = 0; i < 200; ++i) strangers.push_back(connect_to(gang.addresses().front()));
+  CHECK(answer_of(strangers.front()).empty());  // who was first has had most time
+  CHECK(work(scene, 0, gang.addresses()) == expected(scene, scene.max_steps));
+}
+
+TEST_CASE("with backup workers ps 0 is told no names") {
+  const GangScene scene{.ranks = 2, .servers = 1, .aggregate = 1};
+  const Servers gang(scene);
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  const std::vector<std::int64_t> named{0};
+  send_all(socket, hello_of(0) + frame_of({.kind = FrameKind::named, .step = 1},
+                                          encode_ranks(named, scene.ranks)));
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith("ps 0 names steps itself"));
 }
 
 TEST_CASE("a worker that makes no sense is told why, and gone") {

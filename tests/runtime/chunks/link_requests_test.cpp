@@ -45,6 +45,16 @@ TEST_CASE("weights that come after another ps has refused its own touch nothing"
   CHECK(requests.place(1, weights).has_value());
 }
 
+TEST_CASE("nobody is released who does not leave") {
+  const WorkerArenas arenas({.chunks = {{.range = {0, 1024}, .holder = 0}}});
+  LinkRequests requests(arenas, 1);
+  CHECK_FALSE(requests.take(0, {.kind = FrameKind::released}, {}).has_value());
+  CHECK_FALSE(requests.is_released());
+  requests.leave(LinkRequests::Leaving::worker);
+  CHECK(requests.take(0, {.kind = FrameKind::released}, {}).has_value());
+  CHECK(requests.is_released());
+}
+
 TEST_CASE("weights of all ps are the arena's, each in its place") {
   const WorkerArenas arenas(
       {.chunks = {{.range = {0, 1024}, .holder = 0}, {.range = {1024, 2048}, .holder = 1}},

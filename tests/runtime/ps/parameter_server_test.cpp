@@ -126,6 +126,19 @@ TEST_CASE("a sync snapshot is what the chunk is when the marked step is made", "
                 SaveCopy{.chunk = 1, .snapshot = 5, .version = 5, .rank_steps = {5, 5}}});
 }
 
+TEST_CASE("a sync snapshot is the chief's to mark", "[ps]") {
+  ParameterServer server = a_server(Mode::sync);
+  server.step(GradientCame{.rank = 1, .step = 5, .chunk = 1, .snapshot = 5});
+  CHECK(server.step(GradientCame{.rank = 0, .step = 5, .chunk = 1}) ==
+        Effects{UpdateChunk{.chunk = 1, .version = 5, .ranks = {0, 1}}});
+}
+
+TEST_CASE("who has ended begins no snapshot any more", "[ps]") {
+  ParameterServer server = a_server(Mode::async);
+  CHECK(server.step(RankEnded{.rank = 1, .snapshot = 1}).size() == 3);  // of each chunk a copy
+  CHECK(server.step(RankEnded{.rank = 1, .snapshot = 2}).empty());
+}
+
 TEST_CASE("an async snapshot has what each rank pushed up to its mark", "[ps]") {
   ParameterServer server = a_server(Mode::async);
   CHECK(server.step(GradientCame{.rank = 0, .step = 4, .chunk = 1, .snapshot = 7}) ==

@@ -51,8 +51,8 @@ TEST_CASE("before its first step a worker wants the version that it has asked fo
 
 TEST_CASE("a ps that is at no step of the job makes the worker give up", "[exchange]") {
   const auto mode = GENERATE(Mode::sync, Mode::async);
-  const auto [version, rank_step] =
-      GENERATE(table<std::int64_t, std::int64_t>({{-1, 0}, {9, 0}, {INT64_MAX, 0}, {0, -1}}));
+  const auto [version, rank_step] = GENERATE(table<std::int64_t, std::int64_t>(
+      {{-1, 0}, {9, 0}, {INT64_MAX, 0}, {0, -1}, {0, 9}, {0, INT64_MAX - 1}}));
   Exchange exchange(rules_of(mode));
   const Effects effects =
       exchange.step(Welcomed{.ps = 0, .version = version, .rank_step = rank_step});
