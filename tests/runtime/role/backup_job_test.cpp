@@ -55,7 +55,13 @@ TEST_CASE("a job with backup workers trains, saves and restores", "[backup_job][
     }
     const auto metrics = all_of<MetricEvent>(job, "worker/0");
     CHECK(metrics.back().step == 400);
-    CHECK(metrics.back().values.at("loss") < metrics.front().values.at("loss"));
+    // The sums of a step that is made while the chief is late may be in the report before it.
+    std::vector<double> losses;
+    for (const MetricEvent& metric : metrics) {
+      if (metric.values.contains("loss")) losses.push_back(metric.values.at("loss"));
+    }
+    REQUIRE(losses.size() > 1);
+    CHECK(losses.back() < losses.front());
     CHECK(metrics.back().values.contains("dropped_contributions"));
     const auto manifests = all_of<ManifestEvent>(job, "worker/0");
     REQUIRE(manifests.size() >= 2);
