@@ -202,9 +202,10 @@ Status ServerFrames::give_back_residuals(ServerConnection& connection) const {
   return ok();
 }
 
+// The rows first: a shard of the last version takes them as they are.
 Status ServerFrames::make(const StepNamed& event) {
-  TRY(perform(event));
-  return options_.on_named ? options_.on_named(event.named) : ok();
+  if (options_.on_named) TRY(options_.on_named(event.named));
+  return perform(event);
 }
 
 Status ServerFrames::perform(const PsEvent& event) {
