@@ -71,10 +71,14 @@ std::optional<std::string> host_of(const std::string& address) {
   return host;
 }
 
+Status check_port(int port) {
+  if (port >= 0 && port <= port_max) return ok();
+  return invalid("there is no port " + std::to_string(port));
+}
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 Result<Addresses> find_addresses(const std::string& host, int port, int flags) {
-  if (port < 0 || port > port_max) return invalid("there is no port " + std::to_string(port));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -201,7 +205,7 @@ Status StreamSocket::start_listening() const {
 Result<StreamSocket> StreamSocket::bind_tcp(const std::string& address, int port) {
   const auto host = host_of(address);
   if (!host) return invalid("no host and port: " + address);
-  if (port > port_max) return invalid("there is no port " + std::to_string(port));
+  TRY(check_port(port));
   if (host->empty() || *host == "0.0.0.0" || *host == "::") {
     auto socket = bind_everywhere(port);
     if (socket.has_value()) return StreamSocket(*std::move(socket));
@@ -231,6 +235,7 @@ Result<StreamSocket> StreamSocket::connect_tcp(const std::string& address, int p
                                                const std::stop_token& stop) {
   const auto host = host_of(address);
   if (!host) return invalid("no host and port: " + address);
+  TRY(check_port(port));
   TRY_ASSIGN(const Addresses found, find_addresses(*host, port, 0));
   Error last = unavailable("no address of " + *host);
   for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {

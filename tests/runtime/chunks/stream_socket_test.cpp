@@ -41,6 +41,19 @@ TEST_CASE("a port that another one listens at is a conflict that names it") {
   CHECK(second.error().message.find(std::to_string(holder->port())) != std::string::npos);
 }
 
+TEST_CASE("ports end at 65535") {
+  const int port = GENERATE(-1, 65'536, 99'999);
+  for (const char* const address : {"127.0.0.1:0", "0.0.0.0:0"}) {
+    const auto bound = StreamSocket::bind_tcp(address, port);
+    REQUIRE_FALSE(bound.has_value());
+    CHECK(bound.error().code == Code::invalid);
+    const auto connected =
+        StreamSocket::connect_tcp(address, port, in_patience(), std::stop_token());
+    REQUIRE_FALSE(connected.has_value());
+    CHECK(connected.error().code == Code::invalid);
+  }
+}
+
 TEST_CASE("of two files that come with one message none is left open") {
   const std::string name = new_local_socket_name();
   const auto listener = StreamSocket::listen_unix(name);
