@@ -11,7 +11,7 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::int64_t onebit_head_bytes = 2 * float_bytes;
-constexpr std::int64_t signs_per_byte = 8;  // in a byte
+constexpr std::int64_t signs_per_byte = 8;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

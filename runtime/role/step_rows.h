@@ -22,7 +22,8 @@ class StepRows {
   Status read(std::int64_t step, const Batch& batch);
   // Of the batch that was read last: its rows, and where their gradients go.
   [[nodiscard]] RowBatch& batch() { return batch_; }
-  // The gradients of the rows, where they are summed by ids here; else rows are summed by ps.
+  // Whether rows come one by one, and their gradients are summed by id here. Else ps sum the rows
+  // of each example, and are sent one gradient for each.
   [[nodiscard]] bool sums_here() const { return !exchange_->pools(); }
 
   // `parts`: of each node of the reduction tree. None: of the batch, where rows are summed by ps.

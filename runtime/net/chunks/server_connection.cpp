@@ -9,6 +9,7 @@ namespace trainyard::runtime {
 ServerConnection::ServerConnection(ServerConnections& owner, Accepted accepted)
     : key(accepted.key),
       since(accepted.since),
+      is_local(accepted.socket.is_unix()),
       stream(std::move(accepted.socket), accepted.key),
       owner_(owner) {}
 

@@ -59,6 +59,7 @@ class ServerConnection : public FrameStream::Receiver {
 
   const std::uint64_t key;
   const Time since;
+  const bool is_local;  // by the Unix socket
   PolledStream stream;
   std::int64_t rank = -1;  // -1: it has not said
   bool has_token = false;

@@ -68,7 +68,7 @@ void ServerConnections::make_room(bool is_local) {
   std::size_t count = 0;
   const ServerConnection* oldest = nullptr;
   for (const auto& [key, connection] : connections_) {
-    if (connection->rank >= 0 || connection->stream.socket().is_unix() != is_local) continue;
+    if (connection->rank >= 0 || connection->is_local != is_local) continue;
     ++count;
     if (oldest == nullptr || connection->since < oldest->since) oldest = connection.get();
   }

@@ -6,11 +6,22 @@
 #include "runtime/net/chunks/control_payload.h"
 
 namespace trainyard::runtime {
+namespace {
+
+// A chunk of each.
+WorkerArenas::Rules two_ps() {
+  return {.chunks = {{.range = {0, 1024}, .holder = 0}, {.range = {1024, 2048}, .holder = 1}},
+          .holders = 2};
+}
+
+// Of a ps' only chunk, for snapshot 3.
+const FrameHeader weights{
+    .kind = FrameKind::weights, .chunk = 0, .bytes = 1024 * sizeof(float), .snapshot = 3};
+
+}  // namespace
 
 TEST_CASE("shards that come of two ps at once come into two places") {
-  const WorkerArenas arenas(
-      {.chunks = {{.range = {0, 1024}, .holder = 0}, {.range = {1024, 2048}, .holder = 1}},
-       .holders = 2});
+  const WorkerArenas arenas(two_ps());
   LinkRequests requests(arenas, 2);
   requests.ask_shards({.step = 7, .keep_steps = {}});
   const auto header = [](std::uint32_t bytes) {
@@ -26,13 +37,9 @@ TEST_CASE("shards that come of two ps at once come into two places") {
 }
 
 TEST_CASE("weights that come after another ps has refused its own touch nothing") {
-  const WorkerArenas arenas(
-      {.chunks = {{.range = {0, 1024}, .holder = 0}, {.range = {1024, 2048}, .holder = 1}},
-       .holders = 2});
+  const WorkerArenas arenas(two_ps());
   LinkRequests requests(arenas, 2);
   requests.ask_weights(3);
-  const FrameHeader weights{
-      .kind = FrameKind::weights, .chunk = 0, .bytes = 1024 * sizeof(float), .snapshot = 3};
   const auto place = requests.place(1, weights);
   REQUIRE(place.has_value());
   const PayloadBytes why = encode_error(conflict("it is gone"));
@@ -56,14 +63,10 @@ TEST_CASE("nobody is released who does not leave") {
 }
 
 TEST_CASE("weights of all ps are the arena's, each in its place") {
-  const WorkerArenas arenas(
-      {.chunks = {{.range = {0, 1024}, .holder = 0}, {.range = {1024, 2048}, .holder = 1}},
-       .holders = 2});
+  const WorkerArenas arenas(two_ps());
   LinkRequests requests(arenas, 2);
   requests.ask_weights(3);
   for (const std::size_t ps : {1, 0}) {
-    const FrameHeader weights{
-        .kind = FrameKind::weights, .chunk = 0, .bytes = 1024 * sizeof(float), .snapshot = 3};
     const auto place = requests.place(ps, weights);
     REQUIRE(place.has_value());
     std::ranges::fill(*place, static_cast<std::byte>(ps + 1));

@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::int64_t chunk_elements = 1024;
 constexpr std::int64_t chunks = 6;
+constexpr std::int64_t elements = chunks * chunk_elements;
 
 StoreLayoutPtr layout_of_six() {
   StoreRules rules{.chunks = {},
-                   .arena_elements = chunks * chunk_elements,
+                   .arena_elements = elements,
                    .optimizer = {},
                    .nodes = {{{0, 1}}, {{0, 1}}},
                    .mode = Mode::async};
@@ -26,7 +27,7 @@ StoreLayoutPtr layout_of_six() {
 
 struct Scene {
   StoreLayoutPtr layout = layout_of_six();
-  ChunkWeights weights{layout, AlignedBuffer(index_of(chunks* chunk_elements))};
+  ChunkWeights weights{layout, AlignedBuffer(index_of(elements))};
   std::vector<AlignedBuffer> slots = {};
   ShareCopies copies{layout};
 
