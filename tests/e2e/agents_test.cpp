@@ -8,13 +8,13 @@ using namespace trainyard;
 using namespace trainyard::e2e;
 
 TEST_CASE("a gang lands on both agents; with one gone the job waits until another comes", "[e2e]") {
-  Yard yard({"--stop-after-seconds", "5", "--lost-after-seconds", "10"});
+  Yard yard({"--stop-after-seconds", "3", "--lost-after-seconds", "6"});
   const std::vector<std::string> two_cpus{"--cpus", "2", "--memory-mb", "8192"};
   yard.start_agent("left", two_cpus);
   yard.start_agent("right", two_cpus);
   yard.wait_for_agents(2);
 
-  const std::string id = yard.submit(small_job(long_run(40000)));
+  const std::string id = yard.submit(small_job(long_run(8000)));
   yard.wait_for_step(id, 300);
   std::set<std::string> used;
   for (const auto& task : yard.tasks(id)) used.insert(task.at("agent").get<std::string>());
@@ -34,12 +34,12 @@ TEST_CASE("a gang lands on both agents; with one gone the job waits until anothe
 
 TEST_CASE("a job that may have fewer workers goes on when an agent is gone, to the same bytes",
           "[e2e]") {
-  Yard yard({"--stop-after-seconds", "5", "--lost-after-seconds", "10"});
+  Yard yard({"--stop-after-seconds", "3", "--lost-after-seconds", "6"});
   yard.start_agent("stays", {"--cpus", "2", "--memory-mb", "8192"});
   yard.start_agent("goes", {"--cpus", "2", "--memory-mb", "8192"});
   yard.wait_for_agents(2);
 
-  auto spec = small_job(long_run(20000));
+  auto spec = small_job(long_run(5000));
   spec["training"].erase("batch_size");
   spec["training"]["global_batch_size"] = 24;
   spec["training"]["micro_batch_size"] = 4;

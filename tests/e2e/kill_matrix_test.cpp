@@ -20,7 +20,7 @@ using namespace trainyard::e2e;
 
 namespace {
 
-int steps() { return static_cast<int>(number_from_environment("KILL_STEPS", long_run(6000))); }
+int steps() { return static_cast<int>(number_from_environment("KILL_STEPS", long_run(3000))); }
 
 // A step of eight micro-batches, whoever computes them.
 nlohmann::json job_of(int ps, int workers, const std::string& wire) {

@@ -73,7 +73,7 @@ void check_curve_is_whole(Yard& yard, const std::string& id, int last_step) {
 
 TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed run's bytes",
           "[e2e]") {
-  constexpr int steps = long_run(20000);
+  constexpr int steps = long_run(8000);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -94,7 +94,7 @@ TEST_CASE("a job whose worker, ps and chief were killed ends with an undisturbed
 }
 
 TEST_CASE("a sync job waits for a worker that is started again late, to the same bytes", "[e2e]") {
-  constexpr int steps = long_run(6000);
+  constexpr int steps = long_run(3000);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -139,8 +139,8 @@ TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
 }
 
 TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
-  constexpr int steps = long_run(40000);
-  Yard yard({"--stop-after-seconds", "4", "--lost-after-seconds", "8"});
+  constexpr int steps = long_run(20000);
+  Yard yard({"--stop-after-seconds", "2", "--lost-after-seconds", "4"});
   yard.start_agent("a");
   yard.wait_for_agents(1);
   const std::string id = yard.submit(small_job(steps));
@@ -150,7 +150,7 @@ TEST_CASE("training goes on while the server is dead, and its curve has no gap",
   yard.kill_server();
   // Longer than the lease: it is renewed by nothing but the refusals of the dead server's address.
   wait_for_progress(yard.folder().path("agent-a/tasks/" + id + "/1/worker-0/events.jsonl"),
-                    seconds(5));
+                    seconds(3));
   for (const auto& task : before) CHECK(is_alive(task.at("pid").get<pid_t>()));
   yard.start_server();
   const auto job = yard.wait_for_state(id, "succeeded");
@@ -164,7 +164,7 @@ TEST_CASE("a killed agent leaves no process, and its job is run again", "[e2e]")
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
-  const std::string id = yard.submit(small_job(long_run(10000)));
+  const std::string id = yard.submit(small_job(long_run(5000)));
   yard.wait_for_step(id, 300);
   const auto before = yard.tasks(id);
 

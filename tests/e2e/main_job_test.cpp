@@ -123,10 +123,10 @@ TEST_CASE("a suspended job resumes from its checkpoint and ends with the same by
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
-  const std::string undisturbed = yard.submit(small_job(long_run(6000)));
+  const std::string undisturbed = yard.submit(small_job(long_run(4000)));
   yard.wait_for_state(undisturbed, "succeeded");
 
-  const std::string id = yard.submit(small_job(long_run(6000)));
+  const std::string id = yard.submit(small_job(long_run(4000)));
   yard.wait_for(id, [](const nlohmann::json& job) {
     return !job.at("status").at("latest_checkpoint").is_null();
   });

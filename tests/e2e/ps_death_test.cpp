@@ -30,7 +30,7 @@ std::int64_t first_version(Yard& yard, const std::string& id, int attempt) {
 
 TEST_CASE("a ps that dies takes an async job back to its newest checkpoint, and it ends",
           "[e2e][ps_death]") {
-  constexpr int steps = long_run(40000);
+  constexpr int steps = long_run(16000);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);

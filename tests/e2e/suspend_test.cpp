@@ -33,13 +33,13 @@ std::int64_t newest_step(Yard& yard, const std::string& id) {
 TEST_CASE("a suspended job loses no step and ends with the same bytes", "[e2e][mend-B4]") {
   const std::string kind = GENERATE("sync", "all_reduce", "async");
   INFO(kind);
-  constexpr int steps = long_run(8000);
+  constexpr int steps = long_run(5000);
   Yard yard;
   yard.start_agent("a", {"--cpus", "16"});
   yard.wait_for_agents(1);
   const std::string id = yard.submit(spec_of(kind, steps));
   std::int64_t saved = 0;
-  for (const std::int64_t step : {1, long_run(1000), long_run(2000)}) {
+  for (const std::int64_t step : {1, long_run(600), long_run(1200)}) {
     yard.wait_for_step(id, step);
     const Answer answer = post(yard.url("/v1/jobs/" + id + "/suspend"));
     REQUIRE(answer.status == 200);

@@ -58,6 +58,7 @@ async function someJobs() {
     'the job has a checkpoint',
     async () => (await yard.get(`/v1/jobs/${running.id}`)).status.latest_checkpoint !== null,
   );
+  for (const {id} of [running, sweep]) await yard.hold(id);
   return {done, failed, running, waiting};
 }
 

@@ -32,7 +32,7 @@ export function aLongJob(change = {}) {
       report_every_steps: 50,
       evaluate_every_steps: 1_000_000,
     },
-    checkpoint: {every_steps: 200, keep_latest: 3},
+    checkpoint: {every_steps: 2000, keep_latest: 3},
     ...change,
   });
 }

@@ -30,6 +30,7 @@ export class Yard {
   #agents = new Map();
   #http = '127.0.0.1:0';
   #agentAddress = '127.0.0.1:0';
+  #held = [];
 
   static async start(agents = [{}]) {
     const yard = new Yard();
@@ -121,6 +122,15 @@ export class Yard {
     );
   }
 
+  // The job's processes stand still until `close`: it is shown as running and takes no processor
+  // from the browser.
+  async hold(id) {
+    for (const {pid} of (await this.get(`/v1/jobs/${id}/tasks`)).items) {
+      process.kill(pid, 'SIGSTOP');
+      this.#held.push(pid);
+    }
+  }
+
   // So that what a test leaves behind does not slow the next one.
   async cancelAll() {
     const {items} = await this.get('/v1/jobs?limit=500');
@@ -132,6 +142,7 @@ export class Yard {
   }
 
   async close() {
+    for (const pid of this.#held) process.kill(pid, 'SIGCONT');
     // The server's jobs go with its folder; agents end their tasks when they are told to end.
     await Promise.all([...this.#agents.values()].map((agent) => end(agent, 'SIGTERM')));
     await end(this.#server, 'SIGTERM');
