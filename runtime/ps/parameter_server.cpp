@@ -77,7 +77,8 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   }
   Chunk& chunk = chunks_[index_of(event.chunk)];
   std::int64_t& taken = chunk.taken[index_of(event.rank)];
-  const bool is_new = event.step > taken && !is_late(chunk, event.step);
+  const bool is_late = rules_.has_backups() && event.step <= chunk.version;
+  const bool is_new = event.step > taken && !is_late;
   if (is_new) {
     taken = event.step;
     // Only the chief knows that it is wanted.
@@ -88,7 +89,7 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
   owed_.owe(event.rank, event.chunk, owed, chunk.version);
   if (!is_new) return;
 
-  if (has_backups()) return update_if_named_are_in(event.chunk, effects);
+  if (rules_.has_backups()) return update_if_named_are_in(event.chunk, effects);
   if (rules_.mode == Mode::sync) {
     if (++chunk.came == rules_.ranks) update(event.chunk, first_ranks(rules_.ranks), effects);
     return;
@@ -198,7 +199,7 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
     return step_and_chunk(event) + " comes too early: step " + std::to_string(next) + " is next";
   }
   // Who sends a step has had the one before, and nobody makes another without it.
-  if (rules_.mode == Mode::sync && event.step < chunk.version && !has_backups()) {
+  if (rules_.mode == Mode::sync && event.step < chunk.version && !rules_.has_backups()) {
     return step_and_chunk(event) + " is long made";
   }
   const bool is_known = event.step <= chunk.taken[index_of(event.rank)];
@@ -208,7 +209,7 @@ std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) 
   }
   if (event.snapshot == 0 || is_known) return std::nullopt;
   const bool misnamed =
-      rules_.mode == Mode::sync && (event.snapshot != event.step || has_backups());
+      rules_.mode == Mode::sync && (event.snapshot != event.step || rules_.has_backups());
   if (misnamed || event.snapshot < chunk.marked) {
     return "snapshot " + std::to_string(event.snapshot) + " cannot begin at " +
            step_and_chunk(event);
@@ -224,7 +225,7 @@ std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& even
   if (rules_.mode == Mode::async) return std::nullopt;
   for (const Chunk& chunk : chunks_) {
     // A late worker may ask for what is gone, and for what is still made here, but elsewhere ready.
-    if (has_backups() && event.version >= 0 && event.version <= chunk.version + 1) continue;
+    if (rules_.has_backups() && event.version >= 0 && event.version <= chunk.version + 1) continue;
     const bool is_kept = event.version == chunk.version || event.version == chunk.version - 1;
     if (is_kept && event.version >= start_) continue;
     return "version " + std::to_string(event.version) + " is asked for where there is " +
@@ -235,7 +236,7 @@ std::optional<std::string> ParameterServer::fault_of(const ParametersAsked& even
 
 std::optional<std::string> ParameterServer::fault_of(const StepNamed& event) const {
   if (!workers_[index_of(event.rank)].is_there) return "it has not said who it is";
-  if (!has_backups()) return "steps are not named here";
+  if (!rules_.has_backups()) return "steps are not named here";
   const auto& [step, ranks, snapshot] = event.named;
   const std::string name = "step " + std::to_string(step);
   if (step < named_.step) return std::nullopt;
@@ -253,10 +254,6 @@ std::optional<std::string> ParameterServer::fault_of(const StepNamed& event) con
   }
   if (snapshot < named_.snapshot || snapshot > step) return name + " has an odd snapshot";
   return std::nullopt;
-}
-
-bool ParameterServer::is_late(const Chunk& chunk, std::int64_t step) const {
-  return has_backups() && step <= chunk.version;
 }
 
 std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) const {
@@ -284,14 +281,10 @@ void ParameterServer::update(std::int64_t index, std::vector<std::int64_t> ranks
   effects.push_back(UpdateChunk{index, chunk.version, std::move(ranks), updates_copy, staleness});
   if (!is_async && chunk.marked == chunk.version) {
     effects.push_back(CopyChunk{index, chunk.marked});
-    chunk.snapshot.take(copy_of(chunk));
+    chunk.snapshot.take(chunk.copy());
     save_if_whole(index, effects);
   }
   owed_.made(index, chunk.version);
-}
-
-ChunkSnapshot::Copy ParameterServer::copy_of(const Chunk& chunk) {
-  return {.snapshot = chunk.marked, .version = chunk.version, .rank_steps = chunk.taken};
 }
 
 // Async. K. M. Chandy and L. Lamport, Distributed Snapshots, ACM TOCS 3(1), 1985, of each chunk: a
@@ -302,7 +295,7 @@ void ParameterServer::mark(std::int64_t index, std::int64_t snapshot, Effects& e
   chunk.marked = snapshot;
   std::vector<bool> open_ranks;
   for (const Worker& worker : workers_) open_ranks.push_back(!worker.has_ended);
-  chunk.snapshot.begin(copy_of(chunk), std::move(open_ranks));
+  chunk.snapshot.begin(chunk.copy(), std::move(open_ranks));
   effects.push_back(CopyChunk{index, snapshot});
 }
 

@@ -47,12 +47,8 @@ class Chief {
   // the checkpoint that the step is for. Waits for the one before it, so that there is never more
   // than one under way.
   Status begin_snapshot(std::int64_t step);
-  // Of a step of this task.
-  void add(const StepTimes& times) { progress_.add(times); }
-  // Of updates that others have made before this task came: they belong to no interval, but to the
-  // attempt.
-  void add(const StalenessCounts& earlier) { progress_.add(earlier); }
-  void add(const StepExchange::Traffic& traffic) { progress_.add(traffic); }
+  // Told of what this task's steps take and send.
+  Progress& progress() { return progress_; }
 
   // After the last step: evaluates, commits the final checkpoint.
   Status finish();

@@ -27,6 +27,8 @@ class Progress {
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
   void add(const StepExchange::News& news);
+  // Of updates that others have made before this task came: they belong to no interval, but to the
+  // attempt.
   void add(const StalenessCounts& earlier) { stale_ += earlier; }
   void add(const StepExchange::Traffic& traffic) { traffic_ += traffic; }
   // Contributions that came too late, by rank, in all; empty: not known now.

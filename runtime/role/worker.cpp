@@ -56,7 +56,7 @@ class Training {
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
       chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, version);
       chief_ = &*chief;
-      chief->add(before.sums.stale);
+      chief->progress().add(before.sums.stale);
     }
     TRY_ASSIGN(const bool is_over, steps(*std::move(next)));
     if (!is_over) return TaskEnd::stopped;
@@ -103,7 +103,7 @@ class Training {
       batches.skip_to(next.step);  // others may have made steps without this worker's gradient
       TRY_ASSIGN(const bool done, step(next.step, batches));
       if (!done) return false;
-      if (chief_ != nullptr) chief_->add(std::exchange(times_, {}));
+      if (chief_ != nullptr) chief_->progress().add(std::exchange(times_, {}));
       TRY_ASSIGN(const auto following, next_step());
       if (!following) return false;
       next = *following;
@@ -210,7 +210,7 @@ class Training {
     Status pushed =
         rows_->push({.number = step_, .snapshot = exchange_.marked_snapshot()}, std::move(parts));
     times_.push += StepTimes::Clock::now() - start;
-    if (chief_ != nullptr) chief_->add(rows_->exchange().take_traffic());
+    if (chief_ != nullptr) chief_->progress().add(rows_->exchange().take_traffic());
     return unless_stopped(std::move(pushed));
   }
 

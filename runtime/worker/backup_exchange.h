@@ -24,7 +24,8 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/worker/exchange.h"
+#include "runtime/worker/worker_chunks.h"
+#include "runtime/worker/worker_exchange.h"
 
 namespace trainyard::runtime {
 

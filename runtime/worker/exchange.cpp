@@ -8,10 +8,6 @@
 
 namespace trainyard::runtime {
 
-std::string version_of_ps(const Welcomed& welcome) {
-  return "ps " + std::to_string(welcome.ps) + " has version " + std::to_string(welcome.version);
-}
-
 Exchange::Exchange(Rules rules)
     : rules_(std::move(rules)), chunks_(rules_.ps_of, rules_.servers, ChunkState::awaited) {
   welcomes_.resize(index_of(rules_.servers));

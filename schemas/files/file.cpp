@@ -33,8 +33,13 @@ File::File(std::string path, Descriptor descriptor)
     : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
 Result<File> File::open(const std::string& path, int flags, unsigned mode) {
-  Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC, mode));
-  if (!descriptor) return system_error("cannot open " + path);
+  // Without O_NONBLOCK a pipe that somebody put there would hold its opener for ever.
+  Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode));
+  struct stat facts {};
+  if (!descriptor || ::fstat(descriptor.get(), &facts) != 0) {
+    return system_error("cannot open " + path);
+  }
+  if (S_ISFIFO(facts.st_mode)) return unavailable("cannot open " + path + ": it is a pipe");
   return File(path, std::move(descriptor));
 }
 

@@ -23,7 +23,7 @@ bool says_disk_is_full(const Error& error);
 
 class File {
  public:
-  // `flags` and `mode` as for open(2); close-on-exec always.
+  // `flags` and `mode` as for open(2); close-on-exec always. `unavailable` where a pipe is there.
   static Result<File> open(const std::string& path, int flags, unsigned mode = 0644);
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }

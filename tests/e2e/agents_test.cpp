@@ -8,7 +8,7 @@ using namespace trainyard;
 using namespace trainyard::e2e;
 
 TEST_CASE("a gang lands on both agents; with one gone the job waits until another comes", "[e2e]") {
-  Yard yard({"--stop-after-seconds", "3", "--lost-after-seconds", "6"});
+  Yard yard({"--stop-after-seconds", "4", "--lost-after-seconds", "8"});
   const std::vector<std::string> two_cpus{"--cpus", "2", "--memory-mb", "8192"};
   yard.start_agent("left", two_cpus);
   yard.start_agent("right", two_cpus);
@@ -34,7 +34,7 @@ TEST_CASE("a gang lands on both agents; with one gone the job waits until anothe
 
 TEST_CASE("a job that may have fewer workers goes on when an agent is gone, to the same bytes",
           "[e2e]") {
-  Yard yard({"--stop-after-seconds", "3", "--lost-after-seconds", "6"});
+  Yard yard({"--stop-after-seconds", "4", "--lost-after-seconds", "8"});
   yard.start_agent("stays", {"--cpus", "2", "--memory-mb", "8192"});
   yard.start_agent("goes", {"--cpus", "2", "--memory-mb", "8192"});
   yard.wait_for_agents(2);

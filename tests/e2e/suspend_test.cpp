@@ -33,7 +33,7 @@ std::int64_t newest_step(Yard& yard, const std::string& id) {
 TEST_CASE("a suspended job loses no step and ends with the same bytes", "[e2e][mend-B4]") {
   const std::string kind = GENERATE("sync", "all_reduce", "async");
   INFO(kind);
-  constexpr int steps = long_run(5000);
+  constexpr int steps = long_run(8000);
   Yard yard;
   yard.start_agent("a", {"--cpus", "16"});
   yard.wait_for_agents(1);

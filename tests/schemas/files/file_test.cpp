@@ -2,6 +2,7 @@
 #include "schemas/files/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,6 +52,18 @@ TEST_CASE("what cannot be opened is named, and absence is told from the rest", "
   CHECK(File::open(folder.path("f/below"), O_RDONLY).error().code == Code::not_found);
   CHECK(File::open(folder.path(""), O_WRONLY).error().code == Code::unavailable);
   CHECK(make_folders(folder.path("f/below")).error().code == Code::unavailable);
+}
+
+TEST_CASE("a pipe among the files is refused and holds nobody", "[files]") {
+  const TempFolder folder;
+  const std::string pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const int flags : {O_RDONLY, O_WRONLY, O_RDWR | O_CREAT}) {
+    const auto file = File::open(pipe, flags);
+    REQUIRE_FALSE(file);
+    CHECK(file.error().message.find(pipe) != std::string::npos);
+  }
+  CHECK_FALSE(read_file(pipe));
 }
 
 TEST_CASE("a small file is replaced whole, and nothing is left beside it", "[files]") {
