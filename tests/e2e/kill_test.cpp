@@ -139,8 +139,10 @@ TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
 }
 
 TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
-  constexpr int steps = long_run(25000);
-  Yard yard({"--stop-after-seconds", "4", "--lost-after-seconds", "8"});
+  constexpr int steps = long_run(30000);
+  constexpr int lease = is_sanitized ? 7 : 4;  // seconds
+  Yard yard({"--stop-after-seconds", std::to_string(lease), "--lost-after-seconds",
+             std::to_string(2 * lease)});
   yard.start_agent("a");
   yard.wait_for_agents(1);
   const std::string id = yard.submit(small_job(steps));
@@ -150,7 +152,7 @@ TEST_CASE("training goes on while the server is dead, and its curve has no gap",
   yard.kill_server();
   // Longer than the lease: it is renewed by nothing but the refusals of the dead server's address.
   wait_for_progress(yard.folder().path("agent-a/tasks/" + id + "/1/worker-0/events.jsonl"),
-                    seconds(5));
+                    seconds(lease + 1));
   for (const auto& task : before) CHECK(is_alive(task.at("pid").get<pid_t>()));
   yard.start_server();
   const auto job = yard.wait_for_state(id, "succeeded");

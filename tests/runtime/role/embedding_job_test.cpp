@@ -75,7 +75,10 @@ TEST_CASE("workers, ps and strategies change no bit of an embedding table", "[jo
   JobSpec spec = embedding_job(made_data(folder));
   const Learned expected = train(spec);
   CHECK(expected.ids.size() == 50);
-  for (const auto& [workers, ps] : {std::pair{1, 1}, {2, 3}, {3, 2}, {8, 1}, {3, 0}, {1, 0}}) {
+  using Shapes = std::vector<std::pair<int, int>>;
+  const auto shapes =
+      either<Shapes>({{1, 1}, {2, 3}, {3, 2}, {8, 1}, {3, 0}, {1, 0}}, {{3, 2}, {2, 0}});
+  for (const auto& [workers, ps] : shapes) {
     INFO(workers << " workers, " << ps << " ps");
     JobSpec other = spec;
     put(other, workers, ps);
@@ -103,7 +106,7 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
   const TempFolder folder;
   JobSpec spec = embedding_job(made_data(folder));
   put(spec, 2, 2);
-  spec.training.max_steps = 600;
+  spec.training.max_steps = is_sanitized ? 250 : 600;
   spec.checkpoint.every_steps = 50;
   const Learned expected = train(spec);
   using Victims = std::vector<const char*>;
@@ -118,7 +121,7 @@ TEST_CASE("a killed job with an embedding table resumes to the bytes of one that
     static_cast<void>(killed.wait_all());
     const auto checkpoint = killed.newest_checkpoint();
     REQUIRE(checkpoint);
-    REQUIRE(checkpoint->step < 600);
+    REQUIRE(checkpoint->step < spec.training.max_steps);
     CHECK(train(spec, checkpoint) == expected);
   }
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/environment.h"
 #include "tests/runtime/role/job.h"
 
 namespace trainyard::runtime::test {
@@ -81,10 +82,11 @@ inline JobSpec micro_batch_job(std::int64_t workers, std::int64_t ps) {
 }
 
 // Long enough to be interrupted, with slots, on two ps.
+inline constexpr std::int64_t long_job_steps = is_sanitized ? 500 : 1200;
 inline JobSpec long_job() {
   JobSpec spec = small_job();
   spec.ps.replicas = 2;
-  spec.training.max_steps = 1500;
+  spec.training.max_steps = long_job_steps;
   spec.training.evaluate_every_steps = 500;
   spec.checkpoint.every_steps = 100;
   return spec;

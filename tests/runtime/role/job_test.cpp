@@ -145,7 +145,7 @@ TEST_CASE("a job whose task was killed resumes to the bytes of one that was not"
 
     const auto checkpoint = killed.newest_checkpoint();
     REQUIRE(checkpoint);
-    REQUIRE(checkpoint->step < 1500);
+    REQUIRE(checkpoint->step < test::long_job_steps);
     Job resumed(long_job(), checkpoint);
     run(resumed);
     CHECK(final_shards(resumed) == expected);

@@ -19,6 +19,7 @@ namespace {
 using test::Job, test::small_job, test::micro_batch_job, test::run, test::all_of;
 
 using Counts = std::vector<std::int64_t>;
+using Names = std::vector<const char*>;
 using Optimizers = std::vector<OptimizerName>;
 
 constexpr std::int64_t matrix_steps = is_sanitized ? 5 : 300;
@@ -104,7 +105,7 @@ TEST_CASE("a gradient that leaves while it is computed makes the same model", "[
       run(whole);
     }
     REQUIRE(test_losses(whole).size() == 4);
-    for (const char* const transport : {"shared_memory", "tcp", "unix"}) {
+    for (const char* const transport : either<Names>({"shared_memory", "tcp", "unix"}, {"tcp"})) {
       for (const std::int64_t ps : either<Counts>({1, 2}, {2})) {
         // Of 12 micro-batches 3 workers send one sum each, 2 workers two.
         for (const std::int64_t workers : is_micro ? Counts{2, 3} : Counts{2}) {

@@ -74,7 +74,7 @@ TEST_CASE("a job of one bit whose task was killed resumes to the bytes of one th
 
     const auto checkpoint = killed.newest_checkpoint();
     REQUIRE(checkpoint);
-    REQUIRE(checkpoint->step < 1500);
+    REQUIRE(checkpoint->step < test::long_job_steps);
     Job resumed(spec, checkpoint);
     run(resumed);
     CHECK(final_shards(resumed) == expected);

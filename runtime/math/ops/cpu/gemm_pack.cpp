@@ -8,6 +8,9 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::int64_t lane = pack_lane;
+constexpr std::int64_t line = 16;  // floats of a cache line
+constexpr std::int64_t rows_ahead = 2;
+constexpr std::int64_t steps_ahead = 32;
 constexpr std::int64_t squares_max = 4;  // side by side in the widest panel
 
 // Eight rows of eight.
@@ -67,11 +70,14 @@ void pack_across(const Strip& strip, std::int64_t width, float* panel) {
   const std::int64_t squares = (width + lane - 1) / lane;
   const std::int64_t whole = strip.depth / lane * lane;
   for (std::int64_t step = 0; step < whole; step += lane) {
+    // There are more rows than the processor's own prefetching follows at once.
+    const float* const ahead = strip.from + std::min(step + steps_ahead, strip.depth - 1);
     Square steps[squares_max];
     for (std::int64_t square = 0; square < squares; ++square) {
       Square rows;
       for (std::int64_t i = 0; i < lane; ++i) {
         const std::int64_t value = square * lane + i;
+        if (value < strip.count) _mm_prefetch(ahead + value * strip.across, _MM_HINT_T0);
         rows.row[i] = value < strip.count
                           ? _mm256_loadu_ps(strip.from + value * strip.across + step)
                           : _mm256_setzero_ps();
@@ -105,7 +111,10 @@ void pack_rows(const Strip& strip, std::int64_t panels, std::int64_t width, floa
   float* to = first;
   for (std::int64_t step = 0; step < strip.depth; ++step) {
     const float* row = from;
+    // Each row begins in another page, where the processor's own prefetching begins anew.
+    const std::int64_t ahead = std::min(rows_ahead, strip.depth - 1 - step) * strip.along;
     for (std::int64_t panel = 0; panel < panels; ++panel, row += width) {
+      for (std::int64_t i = 0; i < width; i += line) _mm_prefetch(row + ahead + i, _MM_HINT_T0);
       for (std::int64_t i = 0; i < width; i += lane) {
         _mm256_storeu_ps(to + panel * panel_size + i, _mm256_loadu_ps(row + i));
       }
