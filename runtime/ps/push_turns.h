@@ -38,6 +38,11 @@ class PushTurns {
   // Whom to tell what now. Nobody, where the step cannot be the rank's next, nor its newest.
   std::vector<Turn> ask(std::int64_t rank, std::int64_t step);
 
+  // Whether the rank has had its turn for this step.
+  [[nodiscard]] bool has_given(std::int64_t rank, std::int64_t step) const {
+    return step <= ranks_.at(static_cast<std::size_t>(rank)).given;
+  }
+
   // The next turn of every rank marks this snapshot, which is newer than those before. `last`: who
   // has marked it gets no turn any more; not where staleness is bounded, since who waits for a
   // slower one could not mark it.

@@ -117,6 +117,7 @@ Status ServerFrames::take(ServerConnection& connection, const FrameHeader& heade
 
 Status ServerFrames::take_gradient(const ServerConnection& connection, const FrameHeader& header) {
   const std::int64_t rank = connection.rank;
+  if (turns_ && !turns_->has_given(rank, header.step)) return invalid("a push without its turn");
   if (parts_.core.would_take(rank, header.step, header.chunk)) {
     const bool is_there = connection.arenas || connection.comes_in_place;
     if (!is_there) return invalid("a gradient that was not next when it began to come");

@@ -258,6 +258,25 @@ TEST_CASE("a gradient that is next only when the last of it comes is refused") {
   CHECK_THAT(answer_of(early), Catch::Matchers::EndsWith("not next when it began to come"));
 }
 
+TEST_CASE("in async ps 0 takes no push of a rank that has not had its turn") {
+  const GangScene scene{.mode = Mode::async,
+                        .ranks = 1,
+                        .servers = 1,
+                        .elements = 1024,
+                        .chunk_elements = 1024,
+                        .optimizer = OptimizerKind::sgd};
+  const Servers gang(scene);
+  const std::string payload(1024 * sizeof(float), '\0');
+  const auto gradient = [&](std::int64_t step) {
+    return frame_of({.kind = FrameKind::gradient, .step = step}, payload);
+  };
+  const std::string turn = frame_of({.kind = FrameKind::ask_turn, .step = 1});
+  const std::string bytes = GENERATE_COPY(gradient(1), turn + gradient(1) + gradient(2));
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  send_all(socket, hello_of(0) + bytes);
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith("a push without its turn"));
+}
+
 TEST_CASE("a worker of another gang gives up with what it was told") {
   const GangScene scene{.ranks = 1, .servers = 1};
   const Servers gang(scene);

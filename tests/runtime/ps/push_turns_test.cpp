@@ -14,8 +14,11 @@ TEST_CASE("there are as many turns as pushes are left", "[turns]") {
   PushTurns turns({.pushes = 3, .max_staleness = {}}, {10, 20});
   CHECK(turns.ask(0, 11) == Turns{{0, 11, 0}});
   CHECK(turns.ask(1, 21) == Turns{{1, 21, 0}});
+  CHECK_FALSE(turns.has_given(1, 22));
   CHECK(turns.ask(1, 22) == Turns{{1, 22, 0}});
+  CHECK(turns.has_given(1, 22));
   CHECK(turns.ask(0, 12) == Turns{{0, 12, 0, over}});
+  CHECK_FALSE(turns.has_given(0, 12));
   CHECK(turns.ask(1, 23) == Turns{{1, 23, 0, over}});
 }
 
