@@ -103,7 +103,8 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
 }
 
 BatchResult Model::gradient(std::span<const float> parameters, const Batch& batch,
-                            std::span<float> gradients, const GradientNews& news, RowBatch* rows) {
+                            std::span<float> gradients, const GradientCallbacks& news,
+                            RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows);

@@ -28,7 +28,7 @@ struct BatchResult {
 class RowBatch;
 
 // What is told of a gradient while it is computed; each may be empty.
-struct GradientNews {
+struct GradientCallbacks {
   // The parameters of variables()[i] are read next: from the first layer to the last, a variable
   // that several layers share once for each.
   std::function<void(std::size_t)> on_need;
@@ -62,7 +62,7 @@ class Model {
   // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena).
   // `rows`: where the model has a table, the batch's rows, which receive their gradients.
   BatchResult gradient(std::span<const float> parameters, const Batch& batch,
-                       std::span<float> gradients, const GradientNews& news = {},
+                       std::span<float> gradients, const GradientCallbacks& news = {},
                        RowBatch* rows = nullptr);
   BatchResult evaluate(std::span<const float> parameters, const Batch& batch,
                        RowBatch* rows = nullptr);

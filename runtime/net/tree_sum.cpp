@@ -28,13 +28,13 @@ void add(std::span<const float> left, std::span<const float> right, std::span<fl
 }  // namespace
 
 TreeSum::TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order)
-    : parts_(std::move(parts)), order_(order), stack_((depth_of(order) - 1) * block) {}
+    : parts_(std::move(parts)), order_(order), stack_((depth_of(order) - 1) * stretch) {}
 
 std::span<const float> TreeSum::next(std::span<float> room) {
-  ENSURE(room.size() <= block);
+  ENSURE(room.size() <= stretch);
   sums_.clear();
   const auto at = [&](std::size_t level) {
-    return level == 0 ? room : stack_.span().subspan((level - 1) * block, room.size());
+    return level == 0 ? room : stack_.span().subspan((level - 1) * stretch, room.size());
   };
   for (const std::int64_t what : order_) {
     if (what != addition) {

@@ -1,5 +1,5 @@
-// The sum of a step's gradients, read block by block: never whole in memory. Parts are added in the
-// order of the reduction tree, as they lie in the network's slices or in shared memory.
+// The sum of a step's gradients, read stretch by stretch: never whole in memory. Parts are added in
+// the order of the reduction tree, as they lie in the network's slices or in shared memory.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace trainyard::runtime {
 class TreeSum {
  public:
   // Floats that are read at once at most: 16 KiB, so that a sum's blocks stay in the cache.
-  static constexpr std::size_t block = 4096;
+  static constexpr std::size_t stretch = 4096;
 
   // parts[i] is the sum of node i of `order` (see addition_order), which outlives the sum. The
   // payloads do too, and hold equally many elements from where their readers stand.
   TreeSum(std::vector<GradientReader> parts, std::span<const std::int64_t> order);
 
-  // The next room.size() floats of the sum, at most `block`: in `room`, or where they lie.
+  // The next room.size() floats of the sum, at most `stretch`: in `room`, or where they lie.
   std::span<const float> next(std::span<float> room);
 
  private:

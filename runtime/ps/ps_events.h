@@ -11,7 +11,7 @@
 
 namespace trainyard::runtime {
 
-// To the worker's newest connection, in this order: the first thing that it hears.
+// To the worker's newest connection: the first thing that it hears.
 struct WelcomeWorker {
   std::int64_t rank = 0;
   std::int64_t version = 0;    // of the chunk that is furthest behind
@@ -31,7 +31,7 @@ struct UpdateChunk {
   bool operator==(const UpdateChunk&) const = default;
 };
 // Weights and slots as they are now are the chunk's copy for the snapshot: they are copied before
-// the next update of the chunk, or never where it is saved by then.
+// the next update of the chunk.
 struct CopyChunk {
   std::int64_t chunk = 0;
   std::int64_t snapshot = 0;

@@ -13,10 +13,10 @@ PushTurns::PushTurns(const Rules& rules, std::vector<std::int64_t> rank_steps) :
 std::vector<Turn> PushTurns::ask(std::int64_t rank, std::int64_t step) {
   Rank& asking = ranks_.at(static_cast<std::size_t>(rank));
   if (asking.over && asking.over->step == step) return {*asking.over};
-  if (step > asking.given + 1 || step + turns_told <= asking.given || step <= asking.first)
+  if (step > asking.given + 1 || step + turns_kept <= asking.given || step <= asking.first)
     return {};
   if (step <= asking.given) {
-    return {{rank, step, asking.snapshots[static_cast<std::size_t>(step % turns_told)]}};
+    return {{rank, step, asking.snapshots[static_cast<std::size_t>(step % turns_kept)]}};
   }
   asking.asked = step;
 
@@ -32,19 +32,19 @@ std::vector<Turn> PushTurns::ask(std::int64_t rank, std::int64_t step) {
       --rules_.pushes;
       waiting.given = waiting.asked;
       const std::int64_t snapshot = mark(waiting);
-      waiting.snapshots[static_cast<std::size_t>(waiting.given % turns_told)] = snapshot;
+      waiting.snapshots[static_cast<std::size_t>(waiting.given % turns_kept)] = snapshot;
       turns.push_back({number, waiting.given, snapshot});
     }
   }
   return turns;
 }
 
-bool PushTurns::begin_snapshot(std::int64_t snapshot, Then then) {
+bool PushTurns::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
   if (snapshot <= snapshot_) return true;  // told again
   const auto is_over = [](const Rank& rank) { return rank.over.has_value(); };
   if (std::ranges::all_of(ranks_, is_over)) return false;
   snapshot_ = snapshot;
-  is_last_ = then == Then::last && !rules_.max_staleness;
+  is_last_ = then == AfterSnapshot::stops && !rules_.max_staleness;
   return true;
 }
 

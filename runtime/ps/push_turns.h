@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/core/after_snapshot.h"
+
 namespace trainyard::runtime {
 
 struct Turn {
@@ -47,18 +49,17 @@ class PushTurns {
   // has marked it gets no turn any more; not where staleness is bounded, since who waits for a
   // slower one could not mark it.
   // False: nobody will mark it, as all have been told that training is over.
-  enum class Then { goes_on, last };
-  bool begin_snapshot(std::int64_t snapshot, Then then = Then::goes_on);
+  bool begin_snapshot(std::int64_t snapshot, AfterSnapshot then = AfterSnapshot::goes_on);
 
  private:
   // A process that takes another's place asks again from where that one's pushes are everywhere: it
   // may have sent one of which some are missing, computed the next, and asked ahead for a third.
-  static constexpr std::int64_t turns_told = 3;
+  static constexpr std::int64_t turns_kept = 3;
   struct Rank {
     std::int64_t first = 0;  // rank_steps
     std::int64_t asked = 0;  // newest step
     std::int64_t given = 0;  // newest step
-    std::array<std::int64_t, turns_told>
+    std::array<std::int64_t, turns_kept>
         snapshots{};          // of the newest given, by step modulo so many
     std::int64_t marked = 0;  // the newest that it was told
     std::optional<Turn> over;

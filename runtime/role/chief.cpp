@@ -58,7 +58,7 @@ std::int64_t Chief::made_before(std::int64_t step) {
 void Chief::take_news() {
   const StepExchange::News news = parts_.exchange.take_news();
   version_ = news.version;
-  progress_.add(news);
+  progress_.add_applied(news);
 }
 
 // A checkpoint has metrics of its own step and no other, so there is a report at each.
@@ -100,8 +100,7 @@ Status Chief::begin_snapshot(std::int64_t step) {
   TRY_ASSIGN(const std::int64_t name, next_checkpoint(version + 1));
   if (name == 0) return ok();
   const bool is_last = ordered_ && name == *ordered_;
-  parts_.exchange.begin_snapshot(name,
-                                 is_last ? StepExchange::Then::last : StepExchange::Then::goes_on);
+  parts_.exchange.begin_snapshot(name, is_last ? AfterSnapshot::stops : AfterSnapshot::goes_on);
   // In async it is of a version that no worker has, with backup workers of one that ps 0 decides:
   // this step may be the last of all.
   return is_sync() ? ok() : start_commit(name, version);

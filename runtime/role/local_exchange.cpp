@@ -50,20 +50,22 @@ void LocalExchange::settle(std::int64_t from) {
     apply_update(rules_.optimizer, rate, version_, rules_.gradient_scale,
                  gradient_.span().subspan(begin, count), weights, weights, slots);
   }
-  sums_ += std::exchange(told_, {});
+  sums_ += std::exchange(step_sums_, {});
   if (std::exchange(snapshot_, 0) == version_) save(version_);
 }
 
 void LocalExchange::tell_sums(std::int64_t step, const BatchSums& sums) {
   ENSURE(step == version_ + 1);
-  told_ = sums;
+  step_sums_ = sums;
 }
 
 StepExchange::News LocalExchange::take_news() {
   return {.version = version_, .sums = std::exchange(sums_, {}), .traffic = {}};
 }
 
-void LocalExchange::begin_snapshot(std::int64_t snapshot, Then /*then*/) { snapshot_ = snapshot; }
+void LocalExchange::begin_snapshot(std::int64_t snapshot, AfterSnapshot /*then*/) {
+  snapshot_ = snapshot;
+}
 
 void LocalExchange::save(std::int64_t step) {
   ShareSnapshot snapshot{.step = step,

@@ -37,7 +37,7 @@ class LocalExchange final : public StepExchange {
   void settle(std::int64_t from) override;
   void tell_sums(std::int64_t step, const BatchSums& sums) override;
   News take_news() override;
-  void begin_snapshot(std::int64_t snapshot, Then then) override;
+  void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) override;
   [[nodiscard]] std::int64_t marked_snapshot() const override { return snapshot_; }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override;
   Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override;
@@ -54,7 +54,7 @@ class LocalExchange final : public StepExchange {
   AlignedBuffer gradient_;
   std::optional<RowStore> rows_;
   BatchSums sums_;
-  BatchSums told_;  // of the step that is computed
+  BatchSums step_sums_;  // of the step that is computed
   std::int64_t snapshot_ = 0;
   SnapshotWriter writer_;
 };

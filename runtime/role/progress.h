@@ -26,17 +26,17 @@ class Progress {
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
-  void add(const StepExchange::News& news);
+  void add_applied(const StepExchange::News& news);
   // Of updates that others have made before this task came: they belong to no interval, but to the
   // attempt.
-  void add(const StalenessCounts& earlier) { stale_ += earlier; }
-  void add(const StepExchange::Traffic& traffic) { traffic_ += traffic; }
+  void add_earlier(const StalenessCounts& earlier) { stale_ += earlier; }
+  void add_traffic(const StepExchange::Traffic& traffic) { traffic_ += traffic; }
   // Contributions that came too late, by rank, in all; empty: not known now.
   void set_dropped(std::vector<std::int64_t> dropped) {
     if (!dropped.empty()) dropped_ = std::move(dropped);
   }
   // Of a step of this task.
-  void add(const StepTimes& times) {
+  void add_own_step(const StepTimes& times) {
     times_ += times;
     ++own_steps_;
   }

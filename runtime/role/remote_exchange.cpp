@@ -17,17 +17,16 @@ StepExchange::News RemoteExchange::take_news() {
           .traffic = {.sent = news.traffic.sent, .received = news.traffic.received}};
 }
 
-void RemoteExchange::begin_snapshot(std::int64_t snapshot, Then then) {
-  const bool is_last = then == Then::last;
+void RemoteExchange::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
+  const bool is_last = then == AfterSnapshot::stops;
   switch (rule_) {
     case Rule::sync: ENSURE(link_->chief().ask_snapshot() == snapshot); break;
     case Rule::backup:
-      link_->chief().want_snapshot(is_last ? BackupExchange::Then::holds
-                                           : BackupExchange::Then::goes_on);
+      link_->chief().want_snapshot(is_last ? AfterSnapshot::stops : AfterSnapshot::goes_on);
       break;
     case Rule::async:
-      link_->chief().begin_snapshot(
-          snapshot, is_last ? LinkRequests::Then::last : LinkRequests::Then::goes_on);
+      link_->chief().begin_snapshot(snapshot,
+                                    is_last ? AfterSnapshot::stops : AfterSnapshot::goes_on);
       break;
   }
 }

@@ -37,7 +37,7 @@ class RemoteExchange final : public StepExchange {
     link_->tell_sums(step, sums);
   }
   News take_news() override;
-  void begin_snapshot(std::int64_t snapshot, Then then) override;
+  void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) override;
   Result<std::int64_t> await_snapshot(std::int64_t snapshot) override;
   [[nodiscard]] std::vector<std::int64_t> dropped() const override {
     return link_->chief().left_out();

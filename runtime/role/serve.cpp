@@ -53,7 +53,7 @@ ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index, std::int64
 auto step_rule(const TaskContext& context, const JobPlan& plan) {
   return [&training = context.spec.training, max_steps = plan.max_steps,
           scale = plan.gradient_scale()](std::int64_t version, std::int64_t staleness) {
-    return ChunkStore::Step{
+    return ChunkStore::UpdateScale{
         .learning_rate = learning_rate_at(training.optimizer, version, max_steps) *
                          staleness_factor(training.staleness_scaling, staleness),
         .gradient_scale = scale};
@@ -125,7 +125,7 @@ RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan) {
     rules.nodes.push_back(is_tree ? plan.nodes_of_rank(rank) : std::vector<Leaves>{{0, 1}});
   }
   rules.step_at = [rule = step_rule(context, plan)](std::int64_t version) {
-    const ChunkStore::Step step = rule(version, 0);
+    const ChunkStore::UpdateScale step = rule(version, 0);
     return RowStore::Step{.learning_rate = step.learning_rate,
                           .gradient_scale = step.gradient_scale};
   };

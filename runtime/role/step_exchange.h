@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/after_snapshot.h"
 #include "runtime/core/batch_sums.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/chunks/snapshot_writer.h"
@@ -75,8 +76,7 @@ class StepExchange {
   // For the chief. Sync: the step that has begun, and is not settled anywhere, makes the snapshot
   // of its own number. Async: the next gradient of every rank is its last in it. `last`: nobody
   // goes on behind it.
-  enum class Then { goes_on, last };
-  virtual void begin_snapshot(std::int64_t snapshot, Then then) = 0;
+  virtual void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) = 0;
   // With backup workers it is of this version or a later one, which they decide: waits for it. 0:
   // training is over without.
   virtual Result<std::int64_t> await_snapshot(std::int64_t snapshot) { return snapshot; }

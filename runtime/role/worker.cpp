@@ -9,7 +9,7 @@
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
 #include "runtime/role/chief.h"
-#include "runtime/role/final_tail.h"
+#include "runtime/role/final_part.h"
 #include "runtime/role/finite_check.h"
 #include "runtime/role/holders.h"
 #include "runtime/role/job_plan.h"
@@ -56,7 +56,7 @@ class Training {
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
       chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, version);
       chief_ = &*chief;
-      chief->progress().add(before.sums.stale);
+      chief->progress().add_earlier(before.sums.stale);
     }
     TRY_ASSIGN(const bool is_over, steps(*std::move(next)));
     if (!is_over) return TaskEnd::stopped;
@@ -103,7 +103,7 @@ class Training {
       batches.skip_to(next.step);  // others may have made steps without this worker's gradient
       TRY_ASSIGN(const bool done, step(next.step, batches));
       if (!done) return false;
-      if (chief_ != nullptr) chief_->progress().add(std::exchange(times_, {}));
+      if (chief_ != nullptr) chief_->progress().add_own_step(std::exchange(times_, {}));
       TRY_ASSIGN(const auto following, next_step());
       if (!following) return false;
       next = *following;
@@ -116,7 +116,7 @@ class Training {
   Result<bool> step(std::int64_t number, Prefetcher& batches) {
     step_ = number;
     sums_ = {};
-    is_told_ = false;
+    has_announced_ = false;
     const auto start = StepTimes::Clock::now();
     const StepTimes before = times_;
     std::vector<RowGradients> row_parts(nodes_.size());
@@ -158,35 +158,35 @@ class Training {
       TRY_ASSIGN(const bool read, read_rows(batch));
       if (!read) return false;
     }
-    FinalTail tail(plan_.model.variables());
+    FinalPart final_part(plan_.model.variables());
     Status there = ok();
     bool streams = false;
-    const GradientNews news{.on_need =
-                                [&](std::size_t variable) {
-                                  if (there.has_value()) there = await(variable);
-                                },
-                            .on_result =
-                                [&](const BatchResult& result) {
-                                  sums_ += {.examples = result.examples,
-                                            .loss_sum = result.loss_sum,
-                                            .correct = result.correct};
-                                  streams = can_stream() && there.has_value() &&
-                                            std::isfinite(sums_.loss_sum);
-                                  if (streams) told_ = tell();
-                                },
-                            .on_final =
-                                [&](std::size_t variable) {
-                                  const std::int64_t from = tail.add(variable);
-                                  if (!streams || from == 0)
-                                    return;  // the last of it when all is well
-                                  node_sums_.settle(static_cast<std::size_t>(from));
-                                  settle(from);
-                                },
-                            .parameters_stay = exchange_.parameters_stay()};
+    const GradientCallbacks news{.on_need =
+                                     [&](std::size_t variable) {
+                                       if (there.has_value()) there = await(variable);
+                                     },
+                                 .on_result =
+                                     [&](const BatchResult& result) {
+                                       sums_ += {.examples = result.examples,
+                                                 .loss_sum = result.loss_sum,
+                                                 .correct = result.correct};
+                                       streams = can_stream() && there.has_value() &&
+                                                 std::isfinite(sums_.loss_sum);
+                                       if (streams) announced_ = tell();
+                                     },
+                                 .on_final =
+                                     [&](std::size_t variable) {
+                                       const std::int64_t from = final_part.add(variable);
+                                       if (!streams || from == 0)
+                                         return;  // the last of it when all is well
+                                       node_sums_.settle(static_cast<std::size_t>(from));
+                                       settle(from);
+                                     },
+                                 .parameters_stay = exchange_.parameters_stay()};
     plan_.model.gradient(exchange_.parameters(), batch, sum.dense, news, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
-    TRY(std::exchange(told_, ok()));
+    TRY(std::exchange(announced_, ok()));
     if (rows != nullptr && rows_->sums_here()) sum.rows = rows->gradients();
     return true;
   }
@@ -210,7 +210,7 @@ class Training {
     Status pushed =
         rows_->push({.number = step_, .snapshot = exchange_.marked_snapshot()}, std::move(parts));
     times_.push += StepTimes::Clock::now() - start;
-    if (chief_ != nullptr) chief_->progress().add(rows_->exchange().take_traffic());
+    if (chief_ != nullptr) chief_->progress().add_traffic(rows_->exchange().take_traffic());
     return unless_stopped(std::move(pushed));
   }
 
@@ -233,7 +233,7 @@ class Training {
   // Once in a step, before anything of it is settled: what the batch was, and, of the chief, which
   // checkpoint the step is for. As late as it can be: the one before may still be written.
   Status tell() {
-    if (std::exchange(is_told_, true)) return ok();
+    if (std::exchange(has_announced_, true)) return ok();
     exchange_.tell_sums(step_, sums_);
     if (plan_.push == Wire::onebit) {
       exchange_.set_residual_scale(residual_scale(task_.context.spec.training.optimizer,
@@ -264,8 +264,8 @@ class Training {
   std::int64_t step_ = 0;
   BatchSums sums_;
   bool is_last_leaf_ = false;
-  bool is_told_ = false;
-  Status told_ = ok();
+  bool has_announced_ = false;
+  Status announced_ = ok();
   StepTimes times_;
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
 };

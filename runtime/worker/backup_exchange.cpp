@@ -33,9 +33,9 @@ std::vector<ExchangeEffect> BackupExchange::name(Named named) {
   return effects;
 }
 
-void BackupExchange::want_snapshot(Then then) {
+void BackupExchange::want_snapshot(AfterSnapshot then) {
   snapshot_ = std::max(named_.step + 1, step_);
-  holds_ = holds_ || then == Then::holds;
+  holds_ = holds_ || then == AfterSnapshot::stops;
 }
 
 void BackupExchange::take(const Welcomed& given, Effects& effects) {
@@ -52,7 +52,7 @@ void BackupExchange::take(const Welcomed& given, Effects& effects) {
   const bool by_all =
       std::ranges::all_of(welcomes_, [](const auto& welcome) { return welcome.has_value(); });
   if (!by_all) return;
-  join();
+  choose_first_step();
   go_on(effects);
 }
 
@@ -108,7 +108,7 @@ std::int64_t BackupExchange::readable() {
 
 // The oldest version that is somewhere: if this rank's last process was named in the next step, and
 // died before all had its gradient, that is the one to compute it from.
-void BackupExchange::join() {
+void BackupExchange::choose_first_step() {
   const auto by_version = [](const auto& welcome) { return welcome->version; };
   step_ = (*std::ranges::min_element(welcomes_, {}, by_version))->version;
   phase_ = Phase::waits;

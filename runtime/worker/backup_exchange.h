@@ -24,6 +24,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/core/after_snapshot.h"
 #include "runtime/worker/worker_chunks.h"
 #include "runtime/worker/worker_exchange.h"
 
@@ -53,8 +54,7 @@ class BackupExchange final : public WorkerExchange {
 
   // For the chief: a version that is not named yet is to be a snapshot, whether this rank is in it
   // or not. Which one, named().snapshot says. `holds`: no step is named after it.
-  enum class Then { goes_on, holds };
-  void want_snapshot(Then then);
+  void want_snapshot(AfterSnapshot then);
 
   [[nodiscard]] bool wants(const ParametersCame& parameters) const override;
   std::optional<ChunkToSend> next_to_send(std::int64_t ps) override;
@@ -86,7 +86,7 @@ class BackupExchange final : public WorkerExchange {
   [[nodiscard]] bool is_there(std::int64_t ps) const;
   [[nodiscard]] std::int64_t wanted() const;
   [[nodiscard]] bool has_given_up() const;
-  void join();
+  void choose_first_step();
   void welcome_again(const Welcomed& event, Effects& effects);
   void hand_names(std::int64_t ps, Effects& effects) const;
   void go_on(Effects& effects);

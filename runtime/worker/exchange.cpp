@@ -31,7 +31,7 @@ void Exchange::take(const Welcomed& event, Effects& effects) {
   if (phase_ != Phase::joins) return welcome_again(event, effects);
   const bool by_all =
       std::ranges::all_of(welcomes_, [](const auto& welcome) { return welcome.has_value(); });
-  if (by_all) join(effects);
+  if (by_all) choose_first_step(effects);
 }
 
 void Exchange::take(const ConnectionLost& event, Effects& /*effects*/) {
@@ -91,7 +91,7 @@ std::optional<Exchange::ChunkToSend> Exchange::next_to_send(std::int64_t ps) {
 // one before: a chunk becomes final once its parameters have come.
 std::int64_t Exchange::step_of_sends() const { return finals_ > 0 ? step_ : step_ - 1; }
 
-void Exchange::join(Effects& effects) {
+void Exchange::choose_first_step(Effects& effects) {
   std::vector<Welcomed> holders;  // a ps without a chunk has no version
   for (const auto& welcome : welcomes_) {
     if (chunks_.holds(welcome->ps)) holders.push_back(*welcome);

@@ -5,9 +5,9 @@
 //   joins ──welcomed by all──► reads ──all parameters──► steps ──the last step──► over
 //                                                          └──async──► ends ──────► over
 //
-// Where a connection was cut, all is asked for again by the new one that has not been answered: ps
-// take nothing twice. A process that takes another's place reads the oldest version
-// that any ps has, which all others still keep, and makes that step's gradient again.
+// A new connection asks again for all that the lost one left unanswered: ps take nothing twice. A
+// process that takes another's place reads the oldest version that any ps has, which all others
+// still keep, and makes that step's gradient again.
 //
 // In a step the gradient becomes final chunk by chunk, from the arena's end to its beginning. Each
 // chunk is sent at once, and answered with new parameters, which come beside the old ones in sync,
@@ -16,11 +16,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
 #include "runtime/worker/worker_chunks.h"
@@ -29,7 +26,7 @@
 
 namespace trainyard::runtime {
 
-// In sync, of all ranks in each step, and in async.
+// The rules of sync, all ranks in each step, and of async.
 class Exchange final : public WorkerExchange {
  public:
   struct Rules {
@@ -68,7 +65,7 @@ class Exchange final : public WorkerExchange {
 
   [[nodiscard]] std::int64_t step_of_sends() const;
   [[nodiscard]] bool is_there(std::int64_t ps) const;
-  void join(Effects& effects);
+  void choose_first_step(Effects& effects);
   void welcome_again(const Welcomed& event, Effects& effects);
   void ask(std::int64_t ps, std::int64_t version, Effects& effects);
   void ask_turn(Effects& effects);

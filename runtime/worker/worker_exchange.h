@@ -80,6 +80,7 @@ struct TurnCame {
 using ExchangeEvent =
     std::variant<Welcomed, ConnectionLost, GradientFinal, ParametersCame, TurnCame>;
 
+// The rule of steps, whichever it is.
 class WorkerExchange {
  public:
   virtual ~WorkerExchange() = default;

@@ -50,7 +50,7 @@ std::unique_ptr<ChunkServer> serve_share(const ChunkGang& gang, std::size_t inde
   listeners.push_back(*std::move(tcp));
   listeners.push_back(*std::move(local));
   const auto step_at = [rate = gang.learning_rate](std::int64_t, std::int64_t) {
-    return ChunkStore::Step{.learning_rate = rate};
+    return ChunkStore::UpdateScale{.learning_rate = rate};
   };
   auto server = ChunkServer::start(std::move(listeners),
                                    {.token = token,

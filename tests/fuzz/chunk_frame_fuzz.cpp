@@ -53,7 +53,8 @@ std::unique_ptr<ChunkServer> small_ps(const Scene& scene) {
        .turns = turns,
        .names_steps = scene.aggregate > 0,
        .last_step = 100,
-       .step_at = [](std::int64_t, std::int64_t) { return ChunkStore::Step{.learning_rate = 0.1}; },
+       .step_at = [](std::int64_t,
+                     std::int64_t) { return ChunkStore::UpdateScale{.learning_rate = 0.1}; },
        .files = {.write = [](const ShareSnapshot&) -> Result<ArtifactFile> {
                    return ArtifactFile{.name = "shard", .bytes = 1, .sha256 = {}};
                  },

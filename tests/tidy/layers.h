@@ -42,8 +42,8 @@ inline constexpr std::array layers{
     Layer{"agent", "schemas agent", "cli11 posix"},
     // runtime
     Layer{"runtime/core", "schemas/base schemas/types", ""},
-    Layer{"runtime/ps", "schemas/base schemas/types", ""},
-    Layer{"runtime/worker", "schemas/base schemas/types", ""},
+    Layer{"runtime/ps", "schemas/base schemas/types runtime/core", ""},
+    Layer{"runtime/worker", "schemas/base schemas/types runtime/core", ""},
     Layer{"runtime/math", "schemas/base runtime/core", ""},
     Layer{"runtime/math/ops/cpu", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},

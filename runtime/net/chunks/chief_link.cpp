@@ -16,13 +16,13 @@ std::int64_t ChiefLink::ask_snapshot() {
   return state_.exchange.ask_snapshot();
 }
 
-void ChiefLink::begin_snapshot(std::int64_t snapshot, LinkRequests::Then then) {
+void ChiefLink::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
   const std::lock_guard lock(state_.mutex);
   state_.requests.begin_snapshot(snapshot, then);
   ask();
 }
 
-void ChiefLink::want_snapshot(BackupExchange::Then then) {
+void ChiefLink::want_snapshot(AfterSnapshot then) {
   const std::lock_guard lock(state_.mutex);
   state_.exchange.want_snapshot(then);
 }

@@ -22,12 +22,12 @@ class ChiefLink {
 
   // Sync: as Exchange::ask_snapshot().
   std::int64_t ask_snapshot();
-  // Async: the next gradient of every rank marks it, and is its last.
-  void begin_snapshot(std::int64_t snapshot, LinkRequests::Then then);
+  // Async: the next gradient of every rank marks it, and is its last in it.
+  void begin_snapshot(std::int64_t snapshot, AfterSnapshot then);
 
   // With backup workers: as BackupExchange::want_snapshot(). Known with the next step, or later, by
   // named_snapshot().
-  void want_snapshot(BackupExchange::Then then);
+  void want_snapshot(AfterSnapshot then);
   // The newest version that is to be a snapshot; 0: none since the ps began.
   [[nodiscard]] std::int64_t named_snapshot() const;
   // Waits until this version, or a later one, is that; 0: training is over without. `unavailable`

@@ -25,8 +25,8 @@ enum class FrameKind : std::uint8_t {
   residual,        // of the chunk, for the snapshot; payload: float32, part by part
   goodbye,         // this process needs nothing any more; answered by `released`
   // The chief alone.
-  begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and is
-                   // its last
+  begin_snapshot,  // async, to ps 0: the next gradient of every rank marks `snapshot`; flag: and
+                   // there is no push after it
   ask_shard,       // of the snapshot; payload: the steps whose shards may stay, by hand; none: all
   ask_weights,     // as they are in the newest shard, which is of the snapshot
   finish,          // training is over

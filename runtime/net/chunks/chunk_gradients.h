@@ -31,7 +31,7 @@ class ChunkGradients {
   // the order of nodes in the tree alone. Async: of one rank.
   [[nodiscard]] TreeSum sum_of(std::int64_t chunk, std::span<const std::int64_t> ranks);
   // It was read: the memory is the rank's again.
-  void release(std::int64_t rank, std::int64_t chunk) { came(rank, chunk, nullptr); }
+  void give_back(std::int64_t rank, std::int64_t chunk) { came(rank, chunk, nullptr); }
 
  private:
   [[nodiscard]] Payload payload_of(std::int64_t rank, std::int64_t chunk);

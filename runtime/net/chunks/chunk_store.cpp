@@ -24,24 +24,24 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
   }
 }
 
-void ChunkStore::update(const UpdateChunk& what, const Step& step) {
+void ChunkStore::update(const UpdateChunk& what, const UpdateScale& scale) {
   auto next = weights_.begin(what, gradients_.memory_of(what.ranks.front(), what.chunk));
-  apply(what, step, next->master.span());
+  apply(what, scale, next->master.span());
   for (const std::int64_t rank : what.ranks) {
-    gradients_.release(rank, what.chunk);
+    gradients_.give_back(rank, what.chunk);
     restored_.forget(rank, what.chunk);
   }
   weights_.finish(what, std::move(next));
 }
 
-// Block by block, so that sum and update meet in the cache.
-void ChunkStore::apply(const UpdateChunk& what, const Step& step, std::span<float> next) {
-  alignas(64) std::array<float, TreeSum::block> room;
+// Stretch by stretch, so that sum and update meet in the cache.
+void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::span<float> next) {
+  alignas(64) std::array<float, TreeSum::stretch> room;
   std::vector<std::span<float>> slots(slots_.size());
   const auto optimize = [&](std::span<const float> gradient, std::span<const float> weights,
                             std::span<float> out) {
-    apply_update(layout_->rules().optimizer, step.learning_rate, what.version, step.gradient_scale,
-                 gradient, weights, out, slots);
+    apply_update(layout_->rules().optimizer, scale.learning_rate, what.version,
+                 scale.gradient_scale, gradient, weights, out, slots);
   };
   TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
   const std::span<const float> before = weights_.newest(what.chunk);

@@ -36,12 +36,12 @@ class ChunkStore {
   void restore_residuals(const Residuals& residuals) { restored_.restore(residuals); }
   [[nodiscard]] const RestoredResiduals& restored() const { return restored_; }
 
-  struct Step {
+  struct UpdateScale {
     double learning_rate = 0;
     float gradient_scale = 1;
   };
   // Of gradients that have come. Bits depend on the order of nodes in the tree alone.
-  void update(const UpdateChunk& what, const Step& step);
+  void update(const UpdateChunk& what, const UpdateScale& scale);
 
   using Copy = ShareCopy;
   // As ShareCopies has them.
@@ -54,7 +54,7 @@ class ChunkStore {
   [[nodiscard]] Copy copy_all() const;
 
  private:
-  void apply(const UpdateChunk& what, const Step& step, std::span<float> next);
+  void apply(const UpdateChunk& what, const UpdateScale& scale, std::span<float> next);
 
   StoreLayoutPtr layout_;
   std::vector<AlignedBuffer> slots_;

@@ -11,7 +11,7 @@ namespace trainyard::runtime {
 
 ChunkWeights::ChunkWeights(StoreLayoutPtr layout, const AlignedBuffer& first)
     : layout_(std::move(layout)),
-      shared_(share()),
+      shared_(make_shared_memory()),
       chunks_(index_of(layout_->chunks())),
       own_(index_of(layout_->ranks()), std::vector<VersionPtr>(chunks_.size())) {
   ENSURE(std::ssize(first.span()) == layout_->elements());
@@ -31,7 +31,7 @@ ChunkWeights::ChunkWeights(StoreLayoutPtr layout, const AlignedBuffer& first)
 }
 
 // Only what all ranks read in the same step can lie in one place.
-std::optional<SharedFloats> ChunkWeights::share() const {
+std::optional<SharedFloats> ChunkWeights::make_shared_memory() const {
   const StoreRules& rules = layout_->rules();
   const bool is_one_for_all = versions_kept(rules.mode, rules.aggregate > 0) == 2 &&
                               rules.pull == Wire::float32 &&

@@ -56,7 +56,7 @@ class ChunkWeights {
     VersionPtr previous;
   };
   [[nodiscard]] const Chunk& at(std::int64_t chunk) const { return chunks_.at(index_of(chunk)); }
-  [[nodiscard]] std::optional<SharedFloats> share() const;
+  [[nodiscard]] std::optional<SharedFloats> make_shared_memory() const;
   [[nodiscard]] VersionPtr shared_place(std::int64_t chunk, std::int64_t version) const;
   [[nodiscard]] VersionPtr place_of_rank(const UpdateChunk& what, const SharedArenasPtr& memory);
   [[nodiscard]] bool is_lent(std::int64_t chunk) const;

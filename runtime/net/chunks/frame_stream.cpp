@@ -6,14 +6,14 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::size_t share_bytes = 2 << 20;
+constexpr std::size_t bytes_per_call = 2 << 20;
 
 }  // namespace
 
 // The rest of a payload and what is behind it come by one call; so do many small frames. Nothing
 // whole is kept back: nobody would be told of it again.
 Result<bool> FrameStream::receive(Receiver& receiver, Behind behind) {
-  for (std::size_t moved = 0; moved < share_bytes;) {
+  for (std::size_t moved = 0; moved < bytes_per_call;) {
     const std::size_t asked = place_.size() - come_ + ahead_.size() - (ahead_end_ - ahead_begin_);
     const bool had_file = static_cast<bool>(passed_);
     TRY_ASSIGN(const std::size_t bytes, fill());
@@ -90,8 +90,7 @@ Status FrameStream::finish_frame(Receiver& receiver) {
   return receiver.take(header_, std::exchange(place_, {}));
 }
 
-// The next frame; behind a small one more of that kind, so that one call sends them. False: there
-// is none.
+// Frames up to the first large one, so that one call sends them. False: there is none.
 bool FrameStream::gather(const Next& next) {
   constexpr std::size_t small_bytes = 4096;
   constexpr std::size_t frames_max = 16;
@@ -103,13 +102,13 @@ bool FrameStream::gather(const Next& next) {
     std::size_t bytes = 0;
     for (const auto& piece : frame->pieces) bytes += piece.size();
     frame->header.bytes = static_cast<std::uint32_t>(bytes);
-    Leaving& leaving = out_.emplace_back(
-        Leaving{.head = encode_header(frame->header), .frame = *std::move(frame)});
-    pieces_.push_back({leaving.head.data(), leaving.head.size()});
-    for (const auto& piece : leaving.frame.pieces) {
+    Queued& queued =
+        out_.emplace_back(Queued{.head = encode_header(frame->header), .frame = *std::move(frame)});
+    pieces_.push_back({queued.head.data(), queued.head.size()});
+    for (const auto& piece : queued.frame.pieces) {
       if (!piece.empty()) pieces_.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
     }
-    if (leaving.frame.passed >= 0) passed_out_ = leaving.frame.passed;
+    if (queued.frame.passed >= 0) passed_out_ = queued.frame.passed;
     if (bytes > small_bytes || passed_out_ >= 0) break;
   }
   return !out_.empty();

@@ -1,6 +1,6 @@
 // Frames on a stream socket, both ways. The kernel moves payloads between the socket and where they
-// lie. Frames to send are asked for one at a time, when the one before has left: so what is needed
-// first can overtake what waits.
+// lie. Frames to send are asked for when those before have left, small ones several at once: so
+// what is needed first can overtake what waits.
 #pragma once
 
 #include <array>
@@ -78,12 +78,12 @@ class FrameStream {
   std::size_t come_ = 0;        // bytes in it
   std::array<std::byte, small_payload_bytes_max> small_{};
 
-  // Going out: one frame, or several that are small.
-  struct Leaving {
+  // Going out: small frames, and at most one large one behind them.
+  struct Queued {
     FrameHeaderBytes head;
     Outgoing frame;
   };
-  std::deque<Leaving> out_;
+  std::deque<Queued> out_;
   std::vector<iovec> pieces_;  // of all of them; left from at_ on
   std::size_t at_ = 0;
   int passed_out_ = -1;

@@ -99,7 +99,7 @@ std::int64_t LinkExchange::marked_snapshot() const {
   return plain_ == nullptr ? 0 : plain_->marked();
 }
 
-void LinkExchange::want_snapshot(BackupExchange::Then then) {
+void LinkExchange::want_snapshot(AfterSnapshot then) {
   ENSURE(backup_ != nullptr);
   backup_->want_snapshot(then);
 }

@@ -64,7 +64,7 @@ class LinkExchange {
   [[nodiscard]] std::int64_t marked_snapshot() const;
 
   // With backup workers. As BackupExchange::want_snapshot().
-  void want_snapshot(BackupExchange::Then then);
+  void want_snapshot(AfterSnapshot then);
   // The newest version that is to be a snapshot; 0: none since the ps began.
   [[nodiscard]] std::int64_t named_snapshot() const;
   // Likewise, but `wanted` or a later one; 0: training is over without. None: not known yet.

@@ -37,11 +37,12 @@ class LinkFrames {
 
  private:
   [[nodiscard]] FrameStream::Outgoing hello_of(const LinkConnection& connection) const;
+  // Takes the mutex itself.
+  Result<std::span<std::byte>> place_parameters(LinkConnection& connection,
+                                                const FrameHeader& header);
   // All of these under the mutex.
   [[nodiscard]] FrameStream::Outgoing gradient(const LinkConnection& connection,
                                                const WorkerExchange::ChunkToSend& next);
-  Result<std::span<std::byte>> place_parameters(LinkConnection& connection,
-                                                const FrameHeader& header);
   Status take_welcome(LinkConnection& connection, const FrameHeader& header,
                       std::span<const std::byte> payload);
   Status share_weights(LinkConnection& connection);

@@ -11,7 +11,7 @@ namespace trainyard::runtime {
 LinkRequests::LinkRequests(const WorkerArenas& arenas, std::size_t servers)
     : arenas_(arenas), released_(servers), lists_(servers) {}
 
-void LinkRequests::begin_snapshot(std::int64_t snapshot, Then then) {
+void LinkRequests::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
   begun_ = Begun{snapshot, then};
 }
 
@@ -34,7 +34,7 @@ std::vector<LinkRequests::Frame> LinkRequests::unanswered(std::size_t ps) const 
   std::vector<Frame> frames;
   if (begun_ && ps == 0) {
     frames.push_back(small_frame({.kind = FrameKind::begin_snapshot,
-                                  .flag = begun_->then == Then::last,
+                                  .flag = begun_->then == AfterSnapshot::stops,
                                   .snapshot = begun_->snapshot}));
   }
   if (shards_ && !shards_->of_ps[ps]) {

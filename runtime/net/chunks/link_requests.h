@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/after_snapshot.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/net/chunks/snapshot_writer.h"
@@ -21,14 +22,13 @@ namespace trainyard::runtime {
 class LinkRequests {
  public:
   using Frame = FrameStream::Outgoing;
-  enum class Then { goes_on, last };
   enum class Leaving { worker, chief };
 
   // `arenas` outlives this.
   explicit LinkRequests(const WorkerArenas& arenas, std::size_t servers);
 
   // Async, of ps 0: as PushTurns::begin_snapshot().
-  void begin_snapshot(std::int64_t snapshot, Then then);
+  void begin_snapshot(std::int64_t snapshot, AfterSnapshot then);
   void ask_shards(SnapshotWriter::Request request);
   void ask_weights(std::int64_t snapshot);
   void leave(Leaving who);
@@ -62,7 +62,7 @@ class LinkRequests {
   };
   struct Begun {
     std::int64_t snapshot = 0;
-    Then then = Then::goes_on;
+    AfterSnapshot then = AfterSnapshot::goes_on;
   };
   Status take_shard(std::size_t ps, const FrameHeader& header, std::span<const std::byte> payload);
   Status take_weights_of(std::size_t ps, const FrameHeader& header,

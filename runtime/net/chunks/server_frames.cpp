@@ -22,14 +22,14 @@ ServerFrames::ServerFrames(const ServerOptions& options, const Parts& parts)
 
 Status ServerFrames::joined(ServerConnection& connection) {
   Descriptor memory = connection.stream.frames().take_passed();
-  if (memory && parts_.store.chunks() > 0) share(connection, std::move(memory));
+  if (memory && parts_.store.chunks() > 0) map_memory(connection, std::move(memory));
   parts_.end.joined(connection.rank);
   TRY(perform(WorkerJoined{connection.rank}));
   parts_.names.joined(connection.rank);
   return ok();
 }
 
-void ServerFrames::share(ServerConnection& connection, Descriptor memory) {
+void ServerFrames::map_memory(ServerConnection& connection, Descriptor memory) {
   const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
   const auto shared =
       SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write);
@@ -94,11 +94,11 @@ Status ServerFrames::take(ServerConnection& connection, const FrameHeader& heade
     }
     case FrameKind::whole: {
       TRY_ASSIGN(const auto named, parts_.names.take_report(rank, header));
-      return named ? make(StepNamed{rank, *named}) : ok();
+      return named ? take_named_step(StepNamed{rank, *named}) : ok();
     }
     case FrameKind::named: {
       TRY_ASSIGN(const NamedStep named, parts_.names.take_names(header, payload));
-      return make(StepNamed{rank, named});
+      return take_named_step(StepNamed{rank, named});
     }
     case FrameKind::ended:
       TRY(perform(RankEnded{rank, header.snapshot}));
@@ -153,7 +153,7 @@ Status ServerFrames::take_of_chief(ServerConnection& connection, const FrameHead
 
 Status ServerFrames::begin_snapshot(const FrameHeader& header) {
   if (!turns_) return invalid("turns are not given here");
-  const auto then = header.flag ? PushTurns::Then::last : PushTurns::Then::goes_on;
+  const auto then = header.flag ? AfterSnapshot::stops : AfterSnapshot::goes_on;
   if (turns_->begin_snapshot(header.snapshot, then)) return ok();
   parts_.workers.tell(0, {.kind = FrameKind::shard, .flag = true, .snapshot = header.snapshot},
                       encode_error(conflict("training is over")));
@@ -204,7 +204,7 @@ Status ServerFrames::give_back_residuals(ServerConnection& connection) const {
 }
 
 // The rows first: a shard of the last version takes them as they are.
-Status ServerFrames::make(const StepNamed& event) {
+Status ServerFrames::take_named_step(const StepNamed& event) {
   if (options_.on_named) TRY(options_.on_named(event.named));
   return perform(event);
 }

@@ -46,7 +46,7 @@ class ServerFrames {
   std::optional<FrameStream::Outgoing> next(ServerConnection& connection);
 
  private:
-  void share(ServerConnection& connection, Descriptor memory);
+  void map_memory(ServerConnection& connection, Descriptor memory);
   Result<std::span<std::byte>> place_gradient(ServerConnection& connection,
                                               const FrameHeader& header);
   Status take_gradient(const ServerConnection& connection, const FrameHeader& header);
@@ -59,7 +59,7 @@ class ServerFrames {
   Status give_turns(std::int64_t rank, std::int64_t step);
   Status give_back_residuals(ServerConnection& connection) const;
   Status begin_snapshot(const FrameHeader& header);
-  Status make(const StepNamed& event);
+  Status take_named_step(const StepNamed& event);
   Status perform(const PsEvent& event);
   void welcome(const WelcomeWorker& welcome) const;
   void update(const UpdateChunk& update);

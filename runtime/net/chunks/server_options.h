@@ -26,7 +26,7 @@ struct ServerOptions {
   bool names_steps = false;
   std::int64_t last_step = 0;  // the version at which training is over
   // What an update to this version counts for, of a gradient so stale.
-  std::function<ChunkStore::Step(std::int64_t version, std::int64_t staleness)> step_at;
+  std::function<ChunkStore::UpdateScale(std::int64_t version, std::int64_t staleness)> step_at;
   SnapshotFiles files;
   Attendance::Limits limits;
   std::int64_t rows_port = 0;  // as in Greeting

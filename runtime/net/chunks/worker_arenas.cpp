@@ -15,7 +15,7 @@ WorkerArenas::WorkerArenas(Rules rules)
       chunks_of_(chunks_by_holder(rules_.chunks, rules_.holders)),
       number_in_share_(rules_.chunks.size()),
       elements_(rules_.chunks.empty() ? 0 : rules_.chunks.back().range.end),
-      shared_(share()) {
+      shared_(make_shared_memory()) {
   ENSURE(!rules_.chunks.empty());
   const auto gradient = index_of(elements_ * rules_.parts);
   const bool encodes = rules_.push != Wire::float32;
@@ -48,7 +48,7 @@ SharedLayout WorkerArenas::layout() const {
           .push = rules_.push};
 }
 
-std::optional<SharedFloats> WorkerArenas::share() const {
+std::optional<SharedFloats> WorkerArenas::make_shared_memory() const {
   if (!rules_.shares) return std::nullopt;
   auto made = SharedFloats::create(layout().floats(), SharedFloats::Writers::all);
   if (made.has_value()) return *std::move(made);

@@ -1,5 +1,5 @@
 // A worker's floats: the arena of parameters, that of each gradient of a step, and both as the wire
-// has them, chunk by chunk. Who may touch which chunk when, Exchange decides.
+// has them, chunk by chunk. Who may touch which chunk when, WorkerExchange decides.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ class WorkerArenas {
   [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;
-  [[nodiscard]] std::optional<SharedFloats> share() const;
+  [[nodiscard]] std::optional<SharedFloats> make_shared_memory() const;
 
   const Rules rules_;
   const std::vector<std::vector<std::int64_t>> chunks_of_;

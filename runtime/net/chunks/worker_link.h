@@ -1,5 +1,6 @@
-// A worker on the network: its parameters, its gradient, and connections to the ps, whose bytes one
-// thread moves. What is sent next, and what may be read, Exchange decides.
+// A worker on the network: its parameters, its gradient, and connections to the ps, whose bytes a
+// thread of their own moves, or the one that computes while it waits. What is sent next, and what
+// may be read, WorkerExchange decides.
 //
 // The thread that computes calls, in each step: next(), await_parameters() before each layer,
 // settle() behind each. All else goes by itself.

@@ -156,7 +156,7 @@ TEST_CASE("the chief's snapshot is of a step that is named after it asked, howev
         if (told != 0) return;
         if (!std::exchange(is_asking, true)) {
           await(is_far);
-          link.chief().want_snapshot(BackupExchange::Then::goes_on);
+          link.chief().want_snapshot(AfterSnapshot::goes_on);
           return;
         }
         // ps 0 has heard it: by a report that came too late, or by one that did not.

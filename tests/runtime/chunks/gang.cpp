@@ -151,7 +151,7 @@ GangState first_state(const GangScene& scene) {
   return state;
 }
 
-ChunkStore::Step step_at(const GangScene& scene) {
+ChunkStore::UpdateScale step_at(const GangScene& scene) {
   auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
   if (scene.aggregate > 0) leaves = scene.aggregate;
   return {.learning_rate = rate, .gradient_scale = 1.0F / static_cast<float>(leaves)};
@@ -259,7 +259,7 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
       through_onebit(scene, residual_scale_at(step), leaves.back(), residuals[leaf]);
     }
     const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
-    const ChunkStore::Step how = step_at(scene);
+    const ChunkStore::UpdateScale how = step_at(scene);
     apply_update({.kind = scene.optimizer}, how.learning_rate, step, how.gradient_scale, sum,
                  weights, weights, views);
     pull();

@@ -60,7 +60,7 @@ float leaf_gradient(std::int64_t leaf, std::int64_t step, std::int64_t element, 
 // Zero in gaps.
 std::vector<float> node_gradient(const GangScene& scene, Leaves node, std::int64_t step,
                                  std::span<const float> weights);
-ChunkStore::Step step_at(const GangScene& scene);
+ChunkStore::UpdateScale step_at(const GangScene& scene);
 float residual_scale_at(std::int64_t step);
 
 // What a gang begins with: whole arenas, so that another number of ps and ranks can go on.

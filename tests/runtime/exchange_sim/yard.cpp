@@ -203,7 +203,7 @@ void Yard::begin_snapshot() {
   if (chief.is_over) return;
   --scene_.snapshots;
   if (chief.backup != nullptr) {
-    chief.backup->want_snapshot(BackupExchange::Then::goes_on);
+    chief.backup->want_snapshot(AfterSnapshot::goes_on);
   } else if (scene_.mode == Mode::sync) {
     chief.plain->ask_snapshot();
   } else if (snapshot_ == 0 || is_whole(snapshot_)) {

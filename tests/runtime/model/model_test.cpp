@@ -196,15 +196,15 @@ TEST_CASE("no variable is read before it is said to be, from the first layer to 
     std::vector<float> parameters(elements, std::numeric_limits<float>::quiet_NaN());
     std::vector<float> gradient(elements);
     std::int64_t come = 0;
-    const GradientNews news{.on_need =
-                                [&](std::size_t variable) {
-                                  const Variable& needed = model.variables()[variable];
-                                  CHECK(needed.offset + needed.elements > come);
-                                  come = needed.offset + needed.elements;
-                                  std::copy_n(whole.begin(), come, parameters.begin());
-                                },
-                            .on_result = {},
-                            .on_final = {}};
+    const GradientCallbacks news{.on_need =
+                                     [&](std::size_t variable) {
+                                       const Variable& needed = model.variables()[variable];
+                                       CHECK(needed.offset + needed.elements > come);
+                                       come = needed.offset + needed.elements;
+                                       std::copy_n(whole.begin(), come, parameters.begin());
+                                     },
+                                 .on_result = {},
+                                 .on_final = {}};
     const BatchResult result = model.gradient(parameters, batch, gradient, news);
     CHECK(result.loss_sum == alone.loss_sum);
     CHECK(gradient == expected);
@@ -218,11 +218,11 @@ TEST_CASE("a gradient that is said to be final is", "[model]") {
   model.initialize(3, parameters);
   std::vector<float> gradient(elements, -1e30F);
   std::vector<float> told(elements);
-  const GradientNews news{.on_need = {}, .on_result = {}, .on_final = [&](std::size_t i) {
-                            const Variable& variable = model.variables()[i];
-                            std::copy_n(gradient.begin() + variable.offset, variable.elements,
-                                        told.begin() + variable.offset);
-                          }};
+  const GradientCallbacks news{.on_need = {}, .on_result = {}, .on_final = [&](std::size_t i) {
+                                 const Variable& variable = model.variables()[i];
+                                 std::copy_n(gradient.begin() + variable.offset, variable.elements,
+                                             told.begin() + variable.offset);
+                               }};
   model.gradient(parameters, random_batch(digits_shape(), 5), gradient, news);
   CHECK(told == gradient);
 }

@@ -75,14 +75,14 @@ TEST_CASE("a snapshot that nobody is left to mark does not begin", "[turns]") {
 TEST_CASE("who has marked the last snapshot gets no turn, unless staleness is bounded", "[turns]") {
   PushTurns turns({.pushes = 9, .max_staleness = {}}, {0, 0});
   turns.ask(0, 1);
-  CHECK(turns.begin_snapshot(7, PushTurns::Then::last));
+  CHECK(turns.begin_snapshot(7, AfterSnapshot::stops));
   CHECK(turns.ask(0, 2) == Turns{{0, 2, 7}});
   CHECK(turns.ask(0, 3).empty());
   CHECK(turns.ask(1, 1) == Turns{{1, 1, 7}});
   CHECK(turns.ask(1, 2).empty());
 
   PushTurns bounded({.pushes = 9, .max_staleness = 1}, {0, 0});
-  CHECK(bounded.begin_snapshot(7, PushTurns::Then::last));
+  CHECK(bounded.begin_snapshot(7, AfterSnapshot::stops));
   CHECK(bounded.ask(0, 1) == Turns{{0, 1, 7}});
   CHECK(bounded.ask(0, 2) == Turns{{0, 2, 0}});
 }

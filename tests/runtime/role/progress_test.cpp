@@ -18,8 +18,8 @@ StepTimes times_of(double unit) {
 
 TEST_CASE("the parts of a step are means of the interval's steps", "[progress]") {
   Progress progress({}, 0);
-  progress.add(times_of(1));
-  progress.add(times_of(3));
+  progress.add_own_step(times_of(1));
+  progress.add_own_step(times_of(3));
 
   const auto values = progress.take(2);
   CHECK(values.at("input_seconds") == Approx(2));
@@ -28,7 +28,7 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
   CHECK(values.at("wait_seconds") == Approx(8));
   CHECK(values.at("pull_seconds") == Approx(10));
 
-  progress.add(times_of(5));  // the next interval begins at nothing
+  progress.add_own_step(times_of(5));  // the next interval begins at nothing
   CHECK(progress.take(3).at("compute_seconds") == Approx(10));
   CHECK_FALSE(progress.take(4).contains("compute_seconds"));
 }
@@ -39,8 +39,8 @@ TEST_CASE("how many lookups the ps have summed is told of each push, where there
   const auto add = [&progress](std::int64_t pooled) {
     StepExchange::News news;
     news.traffic = {.sent = 100, .received = 40, .pooled = pooled};
-    progress.add(news);
-    progress.add(times_of(1));
+    progress.add_applied(news);
+    progress.add_own_step(times_of(1));
   };
   add(2);
   add(1);
@@ -82,8 +82,8 @@ TEST_CASE("staleness is told of the interval, and counted over the attempt", "[p
     return news;
   };
   Progress progress({.staleness = true}, 0);
-  progress.add(news_of({0, 1}));
-  progress.add(news_of({1, 9, 70}));
+  progress.add_applied(news_of({0, 1}));
+  progress.add_applied(news_of({1, 9, 70}));
 
   auto values = progress.take(5);
   CHECK(values.at("staleness") == Approx(81.0 / 5));
@@ -96,7 +96,7 @@ TEST_CASE("staleness is told of the interval, and counted over the attempt", "[p
   CHECK(values.at("staleness_updates_64_and_more") == 1);
   CHECK_FALSE(values.contains("staleness_updates_2"));
 
-  progress.add(news_of({2, 1}));
+  progress.add_applied(news_of({2, 1}));
   values = progress.take(7);
   CHECK(values.at("staleness") == Approx(1.5));
   CHECK(values.at("staleness_max") == 2);
@@ -105,7 +105,7 @@ TEST_CASE("staleness is told of the interval, and counted over the attempt", "[p
   CHECK(values.at("staleness_updates_64_and_more") == 1);
 
   Progress sync({}, 0);
-  sync.add(news_of({0}));
+  sync.add_applied(news_of({0}));
   for (const auto& [name, value] : sync.take(1)) CHECK(name.find("stale") == std::string::npos);
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("what is asked for is what is wanted", "[backup]") {
 TEST_CASE("the chief's wish goes with its reports until a snapshot is named", "[backup]") {
   BackupExchange exchange = in_step_5();
   exchange.name({.step = 6, .ranks = {0, 2}, .snapshot = 6});
-  exchange.want_snapshot(BackupExchange::Then::holds);
+  exchange.want_snapshot(AfterSnapshot::stops);
   finish_gradient(exchange);
   CHECK(exchange.next_report() == Report{5, 7, true});
   all_came(exchange, 6);

@@ -11,10 +11,10 @@
 
 namespace trainyard::runtime {
 
-class FinalTail {
+class FinalPart {
  public:
   // Of variables in the order of the arena, which outlive this.
-  explicit FinalTail(std::span<const Variable> variables)
+  explicit FinalPart(std::span<const Variable> variables)
       : variables_(variables), final_(variables.size()), first_(variables.size()) {}
 
   // The gradient of variables[i] is final. The elements from here on are.

@@ -1,4 +1,4 @@
-#include "runtime/role/final_tail.h"
+#include "runtime/role/final_part.h"
 
 #include <catch2/catch.hpp>
 #include <vector>
@@ -6,15 +6,15 @@
 namespace trainyard::runtime {
 
 TEST_CASE("the final end of an arena grows with the variables behind which all are final",
-          "[final_tail]") {
+          "[final_part]") {
   const std::vector<Variable> variables{{"a", {3}, 0, 3}, {"b", {20}, 16, 20}, {"c", {5}, 48, 5}};
 
-  FinalTail in_order(variables);
+  FinalPart in_order(variables);
   CHECK(in_order.add(2) == 48);
   CHECK(in_order.add(1) == 16);
   CHECK(in_order.add(0) == 0);
 
-  FinalTail mixed(variables);
+  FinalPart mixed(variables);
   CHECK(mixed.add(1) == 53);  // the last is not there yet
   CHECK(mixed.add(0) == 53);
   CHECK(mixed.add(2) == 0);
