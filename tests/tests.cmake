@@ -34,7 +34,7 @@ trainyard_test(schemas/settings DEPS schemas/settings)
 trainyard_test(scheduler/core APART failure_test lifecycle_test liveness_test obstacles_test partition_test queue_test saving_test
                DEPS scheduler/core schemas/wire)
 trainyard_test(scheduler/store DEPS scheduler/store)
-trainyard_test(scheduler/loop GRPC DEPS scheduler/loop)
+trainyard_test(scheduler/loop GRPC DEPS scheduler/loop THREADS ~[large])
 trainyard_test(agent/core APART save_test signals_test task_test DEPS agent/core)
 trainyard_test(agent/loop GRPC DEPS agent/loop)
 trainyard_test(agent/host DEPS agent/host)
@@ -47,8 +47,9 @@ trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_te
 trainyard_test(runtime/graph DEPS runtime/graph)
 trainyard_test(runtime/model APART wide_and_deep_test DEPS runtime/model OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/data APART libsvm_test DEPS runtime/data)
-# Under the thread sanitizer: without simulations, which have one thread; of jobs, some that together have all threads.
-trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600)
+# Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
+# that together have all threads.
+trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600 THREADS ~[large])
 trainyard_test(runtime/rows GRPC DEPS runtime/net/rows TIMEOUT 600)
 trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes

@@ -89,7 +89,7 @@ std::vector<std::byte> encoded(Wire wire, const std::vector<float>& gradients,
 }  // namespace
 
 TEST_CASE("a share of a gradient is decoded to its part of the whole, however it is cut and torn",
-          "[wire_format]") {
+          "[wire_format][large]") {
   std::mt19937_64 random(1);
   for (const std::int64_t elements : {0, 1, 13, 1023, 1024, 1025, 40'000, 100'003, 700'001}) {
     for (const Wire wire : wires) {

@@ -75,7 +75,7 @@ struct HugeHost {
 
 }  // namespace
 
-TEST_CASE("a host is given no more jobs than it can be told of in one message", "[loop]") {
+TEST_CASE("a host is given no more jobs than it can be told of in one message", "[loop][large]") {
   HugeHost host;
   for (int i = 0; i < 200; ++i) host.submit(a_large_spec(2));
   const std::size_t placed = host.wanted.tasks.size() / 3;
@@ -98,7 +98,7 @@ TEST_CASE("a host is given no more jobs than it can be told of in one message", 
                             [&](const WantedTask& task) { return task.task.key.job == next; }));
 }
 
-TEST_CASE("the size of an assignment is never larger than it is taken for", "[loop]") {
+TEST_CASE("the size of an assignment is never larger than it is taken for", "[loop][large]") {
   JobSpec spec = a_large_spec(300);
   spec.ps.replicas = 100;
   spec.name = std::string(200, 'n');

@@ -60,7 +60,8 @@ TEST_CASE("four GPUs of one index are refused, and a job for four waits", "[link
   check_alive(yard);
 }
 
-TEST_CASE("megabytes of labels are refused, whether or not they fit a message", "[link][mend-A2]") {
+TEST_CASE("megabytes of labels are refused, whether or not they fit a message",
+          "[link][mend-A2][large]") {
   Yard yard;
   const auto with_labels = [](int count) {
     return [count](Report s) {
