@@ -91,10 +91,6 @@ if(TRAINYARD_SANITIZE)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
-if(TRAINYARD_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # More than a quarter of the time that compiling takes, for what ends a program in any case, with its stack.
-  target_compile_options(trainyard_options INTERFACE -fno-sanitize=null)
-endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # of the fuzz targets alone; whose warnings are g++'s to give
   target_compile_options(trainyard_options INTERFACE -w)
 endif()
