@@ -1,6 +1,8 @@
 // The routes of the test server.
 #include "tests/api/http/test_server.h"
 
+#include <sys/stat.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -60,6 +62,7 @@ TestServer::TestServer(ServerOptions options) {
   std::string content;
   for (int at = 0; at < 1000; ++at) content += "0123456789";
   folder_.write("file.bin", content);
+  if (::mkfifo(folder_.path("pipe").c_str(), 0600) != 0) throw std::runtime_error("no pipe");
   options.address = "127.0.0.1:0";
   auto started = Server::start(std::move(options), routes());
   if (!started) throw std::runtime_error(started.error().message);
@@ -106,6 +109,10 @@ std::vector<Route> TestServer::routes() {
       {Method::get, "/file",
        [this](const Request&, const Responder& responder) {
          responder.file({.path = folder_.path("file.bin"), .entity_tag = "v1"});
+       }},
+      {Method::get, "/pipe",
+       [this](const Request&, const Responder& responder) {
+         responder.file({.path = folder_.path("pipe"), .entity_tag = "v1"});
        }},
       {Method::get, "/throws",
        [](const Request&, const Responder&) { throw std::runtime_error("a secret"); }},
