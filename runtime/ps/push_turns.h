@@ -45,7 +45,7 @@ class PushTurns {
     return step <= ranks_.at(static_cast<std::size_t>(rank)).given;
   }
 
-  // The next turn of every rank marks this snapshot, which is newer than those before. `last`: who
+  // The next turn of every rank marks this snapshot, which is newer than those before. `stops`: who
   // has marked it gets no turn any more; not where staleness is bounded, since who waits for a
   // slower one could not mark it.
   // False: nobody will mark it, as all have been told that training is over.

@@ -18,16 +18,10 @@ StepExchange::News RemoteExchange::take_news() {
 }
 
 void RemoteExchange::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
-  const bool is_last = then == AfterSnapshot::stops;
   switch (rule_) {
     case Rule::sync: ENSURE(link_->chief().ask_snapshot() == snapshot); break;
-    case Rule::backup:
-      link_->chief().want_snapshot(is_last ? AfterSnapshot::stops : AfterSnapshot::goes_on);
-      break;
-    case Rule::async:
-      link_->chief().begin_snapshot(snapshot,
-                                    is_last ? AfterSnapshot::stops : AfterSnapshot::goes_on);
-      break;
+    case Rule::backup: link_->chief().want_snapshot(then); break;
+    case Rule::async: link_->chief().begin_snapshot(snapshot, then); break;
   }
 }
 

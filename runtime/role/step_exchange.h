@@ -74,7 +74,7 @@ class StepExchange {
   virtual News take_news() = 0;
 
   // For the chief. Sync: the step that has begun, and is not settled anywhere, makes the snapshot
-  // of its own number. Async: the next gradient of every rank is its last in it. `last`: nobody
+  // of its own number. Async: the next gradient of every rank is its last in it. `stops`: nobody
   // goes on behind it.
   virtual void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) = 0;
   // With backup workers it is of this version or a later one, which they decide: waits for it. 0:

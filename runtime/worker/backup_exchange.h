@@ -53,7 +53,7 @@ class BackupExchange final : public WorkerExchange {
   [[nodiscard]] const Named& named() const { return named_; }
 
   // For the chief: a version that is not named yet is to be a snapshot, whether this rank is in it
-  // or not. Which one, named().snapshot says. `holds`: no step is named after it.
+  // or not. Which one, named().snapshot says. `stops`: no step is named after it.
   void want_snapshot(AfterSnapshot then);
 
   [[nodiscard]] bool wants(const ParametersCame& parameters) const override;

@@ -52,6 +52,12 @@ std::string frame_of(FrameHeader header, std::string_view payload = {}) {
   return std::string(reinterpret_cast<const char*>(head.data()), head.size()).append(payload);
 }
 
+// Of a chunk of 1,024 elements, the only one.
+std::string gradient_of(std::int64_t step) {
+  return frame_of({.kind = FrameKind::gradient, .step = step},
+                  std::string(1024 * sizeof(float), '\0'));
+}
+
 std::string hello_of(std::int64_t rank, const std::string& token = gang_token,
                      std::uint64_t plan = gang_plan) {
   return frame_of({.kind = FrameKind::hello},
@@ -237,22 +243,18 @@ TEST_CASE("a gradient that is next only when the last of it comes is refused") {
                         .chunk_elements = 1024,
                         .optimizer = OptimizerKind::sgd};
   const Servers gang(scene);
-  const std::string payload(1024 * sizeof(float), '\0');
-  const auto gradient = [&](std::int64_t step) {
-    return frame_of({.kind = FrameKind::gradient, .step = step}, payload);
-  };
   const StreamSocket early = connect_to(gang.addresses().front());
   const StreamSocket other = connect_to(gang.addresses().front());
-  const std::string second = gradient(2);
-  send_all(early, hello_of(0) + gradient(1) + second.substr(0, 100));
-  send_all(other, hello_of(1) + gradient(1));
+  const std::string second = gradient_of(2);
+  send_all(early, hello_of(0) + gradient_of(1) + second.substr(0, 100));
+  send_all(other, hello_of(1) + gradient_of(1));
   // Parameters of version 1 have left when the step is made, to each of them.
   std::array<char, 4096> room;
   std::size_t come = 0;
   REQUIRE(eventually([&] {
     const iovec place{room.data(), room.size()};
     come += other.receive({&place, 1}).value();
-    return come > payload.size();
+    return come > gradient_of(1).size();
   }));
   send_all(early, second.substr(100));
   CHECK_THAT(answer_of(early), Catch::Matchers::EndsWith("not next when it began to come"));
@@ -266,12 +268,8 @@ TEST_CASE("in async ps 0 takes no push of a rank that has not had its turn") {
                         .chunk_elements = 1024,
                         .optimizer = OptimizerKind::sgd};
   const Servers gang(scene);
-  const std::string payload(1024 * sizeof(float), '\0');
-  const auto gradient = [&](std::int64_t step) {
-    return frame_of({.kind = FrameKind::gradient, .step = step}, payload);
-  };
   const std::string turn = frame_of({.kind = FrameKind::ask_turn, .step = 1});
-  const std::string bytes = GENERATE_COPY(gradient(1), turn + gradient(1) + gradient(2));
+  const std::string bytes = GENERATE_COPY(gradient_of(1), turn + gradient_of(1) + gradient_of(2));
   const StreamSocket socket = connect_to(gang.addresses().front());
   send_all(socket, hello_of(0) + bytes);
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith("a push without its turn"));
