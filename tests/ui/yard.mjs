@@ -142,7 +142,13 @@ export class Yard {
   }
 
   async close() {
-    for (const pid of this.#held) process.kill(pid, 'SIGCONT');
+    for (const pid of this.#held) {
+      try {
+        process.kill(pid, 'SIGCONT');
+      } catch {
+        // it has ended meanwhile
+      }
+    }
     // The server's jobs go with its folder; agents end their tasks when they are told to end.
     await Promise.all([...this.#agents.values()].map((agent) => end(agent, 'SIGTERM')));
     await end(this.#server, 'SIGTERM');
