@@ -1,6 +1,8 @@
 // What a ps of the exchange by chunks is sent. Of the first byte: bit 0: by one of its two workers,
 // or by anybody; bit 1: sync or async; bit 2: gradients come as float32 or as signs, with
 // residuals; bit 7: sync, and the other worker is a backup worker.
+#include <sys/socket.h>
+
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -127,7 +129,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       (data[0] % 2 == 1 ? hello(1) : std::string()).append(fuzz::text_of(data, size).substr(1));
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
-  socket->end_sending();
+  ::shutdown(socket->descriptor(), SHUT_WR);
   fuzz::await_end(socket->descriptor());
   has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, scene);
   return 0;
