@@ -41,22 +41,20 @@ class Training {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
     const StepExchange::News before = exchange_.take_news();
-    const std::int64_t version = before.version;
     residual_step_ = next->step - 1;
     if (const std::int64_t width = plan_.model.rows().width(); width > 0) {
       TRY_ASSIGN(auto rows, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
       rows_.emplace(std::move(rows), width, plan_.mode);
     }
-    log_info("training", {{"version", version}, {"max_steps", plan_.max_steps}});
+    log_info("training", {{"version", before.version}, {"max_steps", plan_.max_steps}});
     TRY(task_.phase(PhaseEvent::Phase::running,
                     routes_of(task_.context.spec, exchange_.transports())));
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, version);
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, before);
       chief_ = &*chief;
-      chief->progress().add_earlier(before.sums.stale);
     }
     TRY_ASSIGN(const bool is_over, steps(*std::move(next)));
     if (!is_over) return TaskEnd::stopped;
@@ -161,29 +159,29 @@ class Training {
     FinalPart final_part(plan_.model.variables());
     Status there = ok();
     bool streams = false;
-    const GradientCallbacks news{.on_need =
-                                     [&](std::size_t variable) {
-                                       if (there.has_value()) there = await(variable);
-                                     },
-                                 .on_result =
-                                     [&](const BatchResult& result) {
-                                       sums_ += {.examples = result.examples,
-                                                 .loss_sum = result.loss_sum,
-                                                 .correct = result.correct};
-                                       streams = can_stream() && there.has_value() &&
-                                                 std::isfinite(sums_.loss_sum);
-                                       if (streams) announced_ = tell();
-                                     },
-                                 .on_final =
-                                     [&](std::size_t variable) {
-                                       const std::int64_t from = final_part.add(variable);
-                                       if (!streams || from == 0)
-                                         return;  // the last of it when all is well
-                                       node_sums_.settle(static_cast<std::size_t>(from));
-                                       settle(from);
-                                     },
-                                 .parameters_stay = exchange_.parameters_stay()};
-    plan_.model.gradient(exchange_.parameters(), batch, sum.dense, news, rows);
+    const GradientCallbacks callbacks{.on_need =
+                                          [&](std::size_t variable) {
+                                            if (there.has_value()) there = await(variable);
+                                          },
+                                      .on_result =
+                                          [&](const BatchResult& result) {
+                                            sums_ += {.examples = result.examples,
+                                                      .loss_sum = result.loss_sum,
+                                                      .correct = result.correct};
+                                            streams = can_stream() && there.has_value() &&
+                                                      std::isfinite(sums_.loss_sum);
+                                            if (streams) announced_ = tell();
+                                          },
+                                      .on_final =
+                                          [&](std::size_t variable) {
+                                            const std::int64_t from = final_part.add(variable);
+                                            if (!streams || from == 0)
+                                              return;  // the last of it when all is well
+                                            node_sums_.settle(static_cast<std::size_t>(from));
+                                            settle(from);
+                                          },
+                                      .parameters_stay = exchange_.parameters_stay()};
+    plan_.model.gradient(exchange_.parameters(), batch, sum.dense, callbacks, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     TRY(std::exchange(announced_, ok()));

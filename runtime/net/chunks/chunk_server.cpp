@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/net/steady_now.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
 

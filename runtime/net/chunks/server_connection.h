@@ -2,7 +2,6 @@
 // is sent.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,11 +19,6 @@
 #include "schemas/base/time.h"
 
 namespace trainyard::runtime {
-
-inline Time steady_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
-}
 
 class ServerConnections;
 

@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "runtime/net/chunks/connected_workers.h"
+#include "runtime/net/steady_now.h"
 #include "runtime/ps/attendance.h"
 
 namespace trainyard::runtime {

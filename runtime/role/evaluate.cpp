@@ -1,0 +1,44 @@
+#include "runtime/role/evaluate.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "runtime/model/row_batch.h"
+
+namespace trainyard::runtime {
+
+Result<MetricValues> evaluate(const Evaluation& evaluation) {
+  const auto& [task, dataset, model, parameters, table] = evaluation;
+  const std::int64_t count = dataset.size(Split::test);
+  if (count == 0) return MetricValues();
+  TRY(task.cause.of(Reason::bad_data, dataset.prepare(Split::test)));
+  const std::int64_t at_once = leaf_examples(task.context.spec.training);
+  RowBatch rows(model.rows().width());
+  Batch batch;
+  BatchResult sum;
+  std::vector<std::int64_t> indices;
+  for (std::int64_t begin = 0; begin < count; begin += at_once) {
+    indices.resize(static_cast<std::size_t>(std::min(at_once, count - begin)));
+    std::iota(indices.begin(), indices.end(), begin);
+    dataset.read(Split::test, indices, batch);
+    if (table != nullptr) {
+      rows.assign(batch.sparse);
+      Status read = table->read({}, rows.ids(), rows.rows());
+      if (!read.has_value() && task.stop.stop_requested()) return MetricValues();
+      TRY(task.cause.of(Reason::peer_lost, std::move(read)));
+    }
+    const BatchResult part = model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
+    sum.loss_sum += part.loss_sum;
+    sum.correct += part.correct;
+    sum.examples += part.examples;
+  }
+  const auto examples = static_cast<double>(sum.examples);
+  MetricValues values{{"test_loss", sum.loss_sum / examples}};
+  if (dataset.shape().classes > 0) {
+    values["test_accuracy"] = static_cast<double>(sum.correct) / examples;
+  }
+  return values;
+}
+
+}  // namespace trainyard::runtime
