@@ -1,8 +1,6 @@
 // What a ps of the exchange by chunks is sent. Of the first byte: bit 0: by one of its two workers,
 // or by anybody; bit 1: sync or async; bit 2: gradients come as float32 or as signs, with
 // residuals; bit 7: sync, and the other worker is a backup worker.
-#include <sys/socket.h>
-
 #include <optional>
 
 #include "runtime/net/chunks/chunk_server.h"
@@ -94,7 +92,6 @@ void ensure_it_lives(const ChunkServer& ps, const Scene& scene) {
 
 // A worker that is named and sends nothing is waited for, so the other one may wait, too.
 void ensure_it_welcomes(const ChunkServer& ps) {
-  constexpr int patience_millis = 20'000;
   const auto socket = StreamSocket::connect_tcp(
       "127.0.0.1:0", ps.port(), StreamSocket::Clock::now() + std::chrono::seconds(10), {});
   ENSURE(socket.has_value());
@@ -103,8 +100,7 @@ void ensure_it_welcomes(const ChunkServer& ps) {
   ENSURE(socket->send({&piece, 1}).has_value());
   FrameHeaderBytes head{};
   for (std::size_t come = 0; come < head.size();) {
-    pollfd waiting{.fd = socket->descriptor(), .events = POLLIN, .revents = 0};
-    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
+    fuzz::await_input(socket->descriptor());
     const iovec place{head.data() + come, head.size() - come};
     const auto more = socket->receive({&place, 1});
     ENSURE(more.has_value());
@@ -129,7 +125,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       (data[0] % 2 == 1 ? hello(1) : std::string()).append(fuzz::text_of(data, size).substr(1));
   const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
   if (!bytes.empty()) static_cast<void>(socket->send({&piece, 1}).has_value());
-  ::shutdown(socket->descriptor(), SHUT_WR);
   fuzz::await_end(socket->descriptor());
   has_backups ? ensure_it_welcomes(*ps) : ensure_it_lives(*ps, scene);
   return 0;

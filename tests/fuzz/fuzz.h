@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -25,14 +26,23 @@ inline std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
+// Until there is something to read, or the end. libFuzzer's alarm interrupts a wait.
+inline void await_input(int socket) {
+  constexpr int patience_millis = 20'000;
+  pollfd waiting{.fd = socket, .events = POLLIN, .revents = 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waiting, 1, patience_millis);
+  } while (ready < 0 && errno == EINTR);
+  ENSURE(ready > 0);
+}
+
 // Nothing more will be sent; waits until the ps has read all, and has hung up.
 inline void await_end(int socket) {
-  constexpr int patience_millis = 20'000;
   ::shutdown(socket, SHUT_WR);
   char bytes[4096];
   while (true) {
-    pollfd waiting{.fd = socket, .events = POLLIN, .revents = 0};
-    ENSURE(::poll(&waiting, 1, patience_millis) > 0);
+    await_input(socket);
     if (::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) return;
   }
 }
