@@ -1,5 +1,5 @@
 // Training does not stop for a checkpoint: the push that makes a version carries the order to save
-// it, the ps write in the background, and a thread here waits for them and commits.
+// it, the ps write in the background, and a thread of CheckpointCommits waits for them.
 #include "runtime/role/chief.h"
 
 #include <algorithm>

@@ -175,10 +175,14 @@ TEST_CASE("what a state does not allow is a conflict", "[scheduler]") {
   Yard yard = running_job();
   CHECK(yard.submit("j").error().code == Code::conflict);
   CHECK(yard.step(DeleteJob{JobId{"j"}}).outcome.error().code == Code::conflict);
+  CHECK(yard.step(DeleteJob{JobId{"j"}}).outcome.error().message ==
+        "job j cannot be deleted: it is running");
   REQUIRE(yard.act("j", JobAction::cancel));
   CHECK(yard.act("j", JobAction::cancel));
   CHECK(yard.act("j", JobAction::suspend).error().code == Code::conflict);
   CHECK(yard.act("j", JobAction::resume).error().code == Code::conflict);
+  CHECK(yard.act("j", JobAction::resume).error().message ==
+        "job j cannot be resumed: it is stopping, on its way to cancelled");
   CHECK(yard.act("k", JobAction::cancel).error().code == Code::not_found);
   CHECK(yard.step(SetCordon{AgentId{"z"}, true}).outcome.error().code == Code::not_found);
 }
