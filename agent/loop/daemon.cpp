@@ -60,7 +60,7 @@ class Daemon::Session {
                .instance = workdir_.instance(),
                .epoch = workdir_.epoch(),
                .host = options.host},
-              read_clocks().steady),
+              steady_now()),
         runner_({.server = options.server,
                  .runtime = options.runtime,
                  .transport = options.transport,
@@ -89,7 +89,7 @@ class Daemon::Session {
   void run() {
     runner_.run();
     stream_.run();
-    while (!may_leave(read_clocks().steady)) {
+    while (!may_leave(steady_now())) {
       for (DaemonEvent& event : inbox_.take_all(time_until_due())) handle(event);
       const Now now = read_clocks();
       if (now.steady >= next_tick_) {
@@ -184,7 +184,7 @@ class Daemon::Session {
 
   [[nodiscard]] std::chrono::milliseconds time_until_due() const {
     const Time due = writable_ ? std::min(next_tick_, report_at_) : next_tick_;
-    const Millis left = due - read_clocks().steady;
+    const Millis left = due - steady_now();
     return std::chrono::milliseconds(std::clamp<std::int64_t>(left.count, 0, tick_interval.count));
   }
 

@@ -27,8 +27,6 @@ namespace {
 constexpr Millis tick{100};
 constexpr Millis orderly_end_max = seconds(60);  // longer than the grace period of tasks, 30 s
 
-Time steady_now() { return read_clocks().steady; }
-
 // SIGINT, SIGTERM and SIGCHLD as something to poll, instead of handlers.
 class SignalQueue {
  public:

@@ -18,8 +18,6 @@ namespace {
 constexpr Millis between_drawings{100};  // a fast job changes more often than a person can read
 constexpr Millis between_attempts{500};
 
-Time steady_now() { return read_clocks().steady; }
-
 class ProgressDisplay {
  public:
   virtual ~ProgressDisplay() = default;

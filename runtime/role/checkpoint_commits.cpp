@@ -108,10 +108,13 @@ Status CheckpointCommits::commit(Checkpoint checkpoint) {
   return ok();
 }
 
-// Of what was saved, which no worker has; with a model of its own, since training goes on.
+// Of what was saved, which no worker has; with a model of its own, since training goes on. That it
+// failed is no cause of the task's end.
 MetricValues CheckpointCommits::test_again(std::int64_t step) {
   const JobSpec& spec = parts_.task.context.spec;
   if (!reads_back(spec)) return {};
+  FailureCause unheard;
+  const Task quiet{parts_.task.context, parts_.task.events, unheard, parts_.task.stop};
   const auto test = [&]() -> Result<MetricValues> {
     if (!tester_) {
       TRY_ASSIGN(JobPlan plan,
@@ -119,7 +122,7 @@ MetricValues CheckpointCommits::test_again(std::int64_t step) {
       tester_ = std::make_unique<JobPlan>(std::move(plan));
     }
     TRY_ASSIGN(const AlignedBuffer weights, parts_.exchange.read_snapshot(step));
-    return evaluate({parts_.task, parts_.dataset, tester_->model, weights.span()});
+    return evaluate({quiet, parts_.dataset, tester_->model, weights.span()});
   };
   Result<MetricValues> tested = test();
   if (tested.has_value()) return *std::move(tested);

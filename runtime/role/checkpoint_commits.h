@@ -48,8 +48,8 @@ class CheckpointCommits {
   Status finish(Checkpoint checkpoint);
 
   [[nodiscard]] bool is_under_way() const;
-  // Until none is. What became of it: `invalid` is a number that is none, `unavailable` a ps that
-  // is gone.
+  // Until none is. Its error, with the task's cause: NAN_LOSS where a number to save is none, else
+  // PEER_LOST.
   Status await();
 
  private:

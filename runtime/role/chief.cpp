@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/core/schedule.h"
-#include "runtime/net/steady_now.h"
 #include "runtime/role/holders.h"
+#include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 
 namespace trainyard::runtime {

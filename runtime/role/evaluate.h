@@ -23,8 +23,8 @@ struct Evaluation {
 };
 
 // "test_loss", the mean over all examples, and of a classification "test_accuracy". Nothing where
-// there is no test split, or when asked to stop. `invalid` of data that cannot be read,
-// `unavailable` of rows that cannot.
+// there is no test split, or when asked to stop. An error comes with the task's cause: BAD_DATA of
+// a split that cannot be read, PEER_LOST of rows.
 Result<MetricValues> evaluate(const Evaluation& evaluation);
 
 }  // namespace trainyard::runtime

@@ -55,7 +55,7 @@ std::shared_ptr<void> AgentHandlers::take_place(std::int64_t bytes) {
 void AgentHandlers::deliver(Loop& loop, const Waiting& waiting) {
   const auto& report = std::get<AgentReport>(waiting.event);
   if (loop.core() != nullptr && !loop.core()->knows(report.agent)) {
-    if (const Status may = registrations_.admit(waiting.peer, read_clocks().steady); !may) {
+    if (const Status may = registrations_.admit(waiting.peer, steady_now()); !may) {
       return loop.refuse(
           {report.agent, report.instance, report.epoch, may.error().message, may.error().code});
     }

@@ -69,8 +69,8 @@ Transactions::Surroundings Loop::surroundings() {
 Status Loop::prepare(TokenMaker tokens, LoopEffects effects) {
   tokens_ = std::move(tokens);
   effects_ = std::move(effects);
-  TRY(transactions_.restore(tokens_, read_clocks().steady));
-  health_.beat(read_clocks().steady);
+  TRY(transactions_.restore(tokens_, steady_now()));
+  health_.beat(steady_now());
   return ok();
 }
 
@@ -83,18 +83,18 @@ bool Loop::post(Work work) {
 void Loop::close() { inbox_.close(); }
 
 void Loop::run() {
-  Time next_tick = read_clocks().steady;
+  Time next_tick = steady_now();
   while (true) {
-    const Millis wait = std::max(next_tick - read_clocks().steady, Millis{0});
+    const Millis wait = std::max(next_tick - steady_now(), Millis{0});
     const std::vector<Work> arrived = inbox_.take_all(std::chrono::milliseconds(wait.count));
     if (arrived.empty() && inbox_.closed()) break;
     counters_.inbox_size = std::ssize(arrived);
     for (const Work& work : arrived) {
-      health_.beat(read_clocks().steady);
+      health_.beat(steady_now());
       work(*this);
       if (transactions_.is_full()) commit();
     }
-    if (const Time now = read_clocks().steady; now >= next_tick) {
+    if (const Time now = steady_now(); now >= next_tick) {
       health_.beat(now);
       tick(now);
       next_tick = now + tick_interval;
@@ -120,7 +120,7 @@ void Loop::tick(Time now) {
   probe(now);
   if (core() == nullptr) {
     if (!health_.can_write()) return;
-    if (const Status restored = transactions_.restore(tokens_, read_clocks().steady); !restored) {
+    if (const Status restored = transactions_.restore(tokens_, steady_now()); !restored) {
       health_.note_write(
           restored);  // not ready, and tried again after the next write that succeeds
       return log_error("the jobs cannot be loaded", {{"error", restored.error().message}});
@@ -184,7 +184,7 @@ void Loop::commit() {
 
 Status Loop::save(std::span<const Change> changes, std::span<const IdempotencyKey> keys) {
   const auto start = std::chrono::steady_clock::now();
-  written_at_ = read_clocks().steady;
+  written_at_ = steady_now();
   const Status saved = store_.save(changes, keys);
   health_.note_write(saved);
   if (!saved) {

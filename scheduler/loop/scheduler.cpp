@@ -204,7 +204,7 @@ Result<std::string> Scheduler::model_file(const Checkpoint& checkpoint) {
   return path;
 }
 
-Readiness Scheduler::readiness() const { return parts_->loop.health().look(read_clocks().steady); }
+Readiness Scheduler::readiness() const { return parts_->loop.health().look(steady_now()); }
 
 const Scheduler::Counters& Scheduler::counters() const { return parts_->counters; }
 

@@ -17,14 +17,14 @@ constexpr Millis lost_interval = seconds(3600);
 Sweeper::~Sweeper() { stop(); }
 
 void Sweeper::start() {
-  look_at_lost_ = read_clocks().steady;
+  look_at_lost_ = steady_now();
   for (const JobId& job : sweep_.jobs_with_files()) request(job);
   thread_ = std::thread([this] { run(); });
 }
 
-void Sweeper::request(const JobId& job) { put(job, {read_clocks().steady, What::sweep}); }
+void Sweeper::request(const JobId& job) { put(job, {steady_now(), What::sweep}); }
 
-void Sweeper::remove(const JobId& job) { put(job, {read_clocks().steady, What::remove}); }
+void Sweeper::remove(const JobId& job) { put(job, {steady_now(), What::remove}); }
 
 void Sweeper::put(const JobId& job, Due due) {
   {
@@ -51,7 +51,7 @@ void Sweeper::run() {
   while (!stopping_) {
     const auto next =
         std::ranges::min_element(due_, {}, [](const auto& entry) { return entry.second.at; });
-    const Time now = read_clocks().steady;
+    const Time now = steady_now();
     const bool has_due = next != due_.end();
     const Time at = has_due ? std::min(next->second.at, look_at_lost_) : look_at_lost_;
     if (at > now) {
@@ -84,7 +84,7 @@ void Sweeper::work_on(const JobId& job, What what) {
   if (left && *left == Sweep::Left::nothing) return;
   // Unless asked for meanwhile.
   const std::lock_guard lock(mutex_);
-  due_.emplace(job, Due{read_clocks().steady + std::max(grace_, Millis{1000}), what});
+  due_.emplace(job, Due{steady_now() + std::max(grace_, Millis{1000}), what});
 }
 
 Result<Sweep::Left> Sweeper::removed(const JobId& job) {

@@ -8,12 +8,16 @@
 
 namespace trainyard {
 
+inline Time steady_now() {
+  using std::chrono::duration_cast, std::chrono::milliseconds;
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {duration_cast<milliseconds>(since).count()};
+}
+
 inline Now read_clocks() {
   using std::chrono::duration_cast, std::chrono::milliseconds;
-  const auto steady = std::chrono::steady_clock::now().time_since_epoch();
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {.steady = {duration_cast<milliseconds>(steady).count()},
-          .wall = {duration_cast<milliseconds>(wall).count()}};
+  return {.steady = steady_now(), .wall = {duration_cast<milliseconds>(wall).count()}};
 }
 
 }  // namespace trainyard

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "runtime/net/steady_now.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
+#include "schemas/base/clock.h"
 
 namespace trainyard::runtime {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/net/steady_now.h"
+#include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 #include "schemas/files/secret.h"
 

@@ -9,8 +9,8 @@
 #include <stop_token>
 
 #include "runtime/net/chunks/connected_workers.h"
-#include "runtime/net/steady_now.h"
 #include "runtime/ps/attendance.h"
+#include "schemas/base/clock.h"
 
 namespace trainyard::runtime {
 

@@ -110,7 +110,7 @@ TEST_CASE("what could not be saved is neither sent, refused, announced nor answe
   CHECK(yard.refused.empty());
   CHECK(yard.announced.empty());
   CHECK_FALSE(answer);
-  CHECK_FALSE(yard.loop.health().look(read_clocks().steady).database.empty());
+  CHECK_FALSE(yard.loop.health().look(steady_now()).database.empty());
   CHECK(yard.loop.step(report(2)).outcome.error().code == Code::unavailable);
   yard.loop.commit();
   CHECK(yard.sent.empty());
