@@ -30,8 +30,8 @@ class ChiefLink {
   void want_snapshot(AfterSnapshot then);
   // The newest version that is to be a snapshot; 0: none since the ps began.
   [[nodiscard]] std::int64_t named_snapshot() const;
-  // Waits until this version, or a later one, is that; 0: training is over without. `unavailable`
-  // as WorkerLink::next(), likewise below.
+  // Waits until this version, or a later one, is that; 0: training is over without, as that of the
+  // last step is the end's own. `unavailable` as WorkerLink::next(), likewise below.
   Result<std::int64_t> await_named_snapshot(std::int64_t wanted);
   // By rank, how many of its gradients were left out since the ps began.
   [[nodiscard]] std::vector<std::int64_t> left_out() const;

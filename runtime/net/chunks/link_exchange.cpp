@@ -110,7 +110,7 @@ std::int64_t LinkExchange::named_snapshot() const {
 
 std::optional<std::int64_t> LinkExchange::named_snapshot_from(std::int64_t wanted) const {
   const BackupExchange::Named& newest = backup_->named();
-  if (newest.snapshot >= wanted) return newest.snapshot;
+  if (newest.snapshot >= wanted && newest.snapshot < rules_.max_steps) return newest.snapshot;
   if (newest.step >= rules_.max_steps) return 0;
   return std::nullopt;
 }

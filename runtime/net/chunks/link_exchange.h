@@ -67,7 +67,8 @@ class LinkExchange {
   void want_snapshot(AfterSnapshot then);
   // The newest version that is to be a snapshot; 0: none since the ps began.
   [[nodiscard]] std::int64_t named_snapshot() const;
-  // Likewise, but `wanted` or a later one; 0: training is over without. None: not known yet.
+  // Likewise, but `wanted` or a later one; 0: training is over without, as that of the last step is
+  // the end's own. None: not known yet.
   [[nodiscard]] std::optional<std::int64_t> named_snapshot_from(std::int64_t wanted) const;
   // To ps 0: what was sent of a step is whole.
   std::optional<FrameStream::Outgoing> next_report();

@@ -173,6 +173,23 @@ TEST_CASE("the chief's snapshot is of a step that is named after it asked, howev
   CHECK(gang.state_at(scene, told).weights == expected(scene, told, made_by));
 }
 
+// As the end saves that of the last step: one that is asked for while it is made comes too late.
+TEST_CASE("no snapshot that the chief asks for is of the last step") {
+  const auto asked_at = GENERATE(range(2, 4));
+  const GangScene scene{.ranks = 2, .servers = 2, .max_steps = 3, .aggregate = 1};
+  const Servers gang(scene);
+  std::int64_t told = -1;
+  const WorkerLife life{
+      .at_step =
+          [&](WorkerLink& link, std::int64_t step) {
+            if (step == asked_at) link.chief().want_snapshot(AfterSnapshot::goes_on);
+          },
+      .at_end =
+          [&](WorkerLink& link) { told = link.chief().await_named_snapshot(asked_at).value(); }};
+  start(scene, 0, gang.addresses(), life).get();
+  CHECK(told == (asked_at < scene.max_steps ? asked_at : 0));
+}
+
 TEST_CASE("which ranks make a step is read as it was written, and nothing else is") {
   const StepMembers members{.ranks = 10, .aggregate = 3};
   const std::vector<std::int64_t> named{0, 7, 9};

@@ -219,6 +219,7 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     if (next->step == life.dies_at) return {};
     settle(0);
   }
+  if (life.at_end) life.at_end(link);
   return {link.parameters().begin(), link.parameters().end()};
 }
 

@@ -105,6 +105,8 @@ struct WorkerLife {
   std::int64_t dies_at = 0;
   // Before it computes a step.
   std::function<void(WorkerLink& link, std::int64_t step)> at_step = {};
+  // After the last.
+  std::function<void(WorkerLink& link)> at_end = {};
 };
 std::vector<float> work(const GangScene& scene, std::int64_t rank,
                         const std::vector<std::string>& addresses, const WorkerLife& life = {});
