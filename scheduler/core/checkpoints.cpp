@@ -22,13 +22,16 @@ void for_each_file(const Checkpoint& checkpoint, Visit visit) {
   for (const ArtifactFile& shard : checkpoint.shards) visit(shard);
 }
 
+bool names(const Checkpoint& checkpoint, const std::string& sha256) {
+  bool found = false;
+  for_each_file(checkpoint, [&](const ArtifactFile& file) { found |= file.sha256 == sha256; });
+  return found;
+}
+
 bool is_stored(const LiveJob& job, const std::string& sha256) {
   if (std::ranges::find(job.stored, sha256) != job.stored.end()) return true;
-  return std::ranges::any_of(job.committed, [&sha256](const auto& entry) {
-    bool found = false;
-    for_each_file(entry.second, [&](const ArtifactFile& file) { found |= file.sha256 == sha256; });
-    return found;
-  });
+  return std::ranges::any_of(job.committed,
+                             [&](const auto& entry) { return names(entry.second, sha256); });
 }
 
 bool is_whole(const LiveJob& job, const Checkpoint& checkpoint) {
@@ -141,6 +144,23 @@ void take_artifact(Turn& turn, const ArtifactStored& file) {
     job->pending.erase(checkpoint.step);
     commit(turn, *job, std::move(checkpoint));
   }
+}
+
+void lose_artifact(Turn& turn, const ArtifactLost& file) {
+  LiveJob* const job = turn.state.job(file.job);
+  if (job == nullptr) return;
+  std::erase(job->stored, file.sha256);
+  const auto lost = std::erase_if(job->committed, [&](auto& entry) {
+    if (!names(entry.second, file.sha256)) return false;
+    turn.note(*job, {"checkpoint", "checkpoint of step " + std::to_string(entry.first) +
+                                       " is given up: a file of it is lost or damaged"});
+    give_up(turn, std::move(entry.second));
+    return true;
+  });
+  if (lost == 0) return;
+  job->row.latest_checkpoint.reset();
+  if (!job->committed.empty()) job->row.latest_checkpoint = job->committed.rbegin()->first;
+  turn.save(*job);
 }
 
 std::optional<std::pair<JobId, std::int64_t>> resume_source_of(const JobSpec& spec) {

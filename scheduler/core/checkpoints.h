@@ -12,6 +12,10 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest);
 
 void take_artifact(Turn& turn, const ArtifactStored& file);
 
+// Checkpoints of the job that name the file are given up: the next attempt starts from an earlier
+// one, and what it commits on the way is not of steps that a lost one has.
+void lose_artifact(Turn& turn, const ArtifactLost& file);
+
 // What the next attempt starts from: the job's own newest committed checkpoint, else the one that
 // its spec names, else nothing.
 std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob& job);

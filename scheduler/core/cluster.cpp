@@ -33,6 +33,10 @@ struct Route {
     take_artifact(turn, event);
     return ok();
   }
+  Outcome operator()(const ArtifactLost& event) const {
+    lose_artifact(turn, event);
+    return ok();
+  }
   Outcome operator()(const Tick&) const {
     watch(turn);
     return ok();

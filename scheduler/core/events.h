@@ -54,10 +54,16 @@ struct ArtifactStored {
   JobId job;
   std::string sha256;
 };
+// A file that was stored is gone, or its content was damaged: no checkpoint that names it can be
+// restored. Harmless to repeat.
+struct ArtifactLost {
+  JobId job;
+  std::string sha256;
+};
 struct Tick {};
 
 using Event = std::variant<Submit, ActOnJob, DeleteJob, SetCordon, ForgetAgent, AgentReport,
-                           ArtifactStored, Tick>;
+                           ArtifactStored, ArtifactLost, Tick>;
 
 // --- out --------------------------------------------------------------------------
 

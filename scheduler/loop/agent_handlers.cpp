@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "schemas/base/clock.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -80,10 +81,22 @@ Result<ArtifactProgress> AgentHandlers::find(const JobId& job, const std::string
 
 Result<ReadArtifact> AgentHandlers::open(const ArtifactWish& wish) {
   TRY(rights_.check_fetch(wish.by, wish.job, wish.sha256));
-  TRY_ASSIGN(File opened, artifacts_.open(wish.job, wish.sha256));
-  return ReadArtifact(
-      [file = std::make_shared<File>(std::move(opened))](
-          std::int64_t offset, std::span<char> into) { return file->read_at(offset, into); });
+  auto opened = artifacts_.read(wish.job, wish.sha256);
+  if (!opened) return lost(wish, opened.error());
+  return ReadArtifact([this, wish, file = std::make_shared<ArtifactRead>(*std::move(opened))](
+                          std::int64_t offset, std::span<char> into) -> Result<std::size_t> {
+    auto count = file->read_at(offset, into);
+    return count ? count : Result<std::size_t>(lost(wish, count.error()));
+  });
+}
+
+// What the core does not hear of now it hears of with the next try.
+Error AgentHandlers::lost(const ArtifactWish& wish, Error error) {
+  if (error.code != Code::not_found) return error;
+  log_warning("artifact_lost", {{"job", wish.job.text}, {"error", error.message}});
+  static_cast<void>(loop_.post(
+      [event = Event(ArtifactLost{wish.job, wish.sha256})](Loop& loop) { loop.step(event); }));
+  return error;
 }
 
 Result<Upload> AgentHandlers::begin_upload(const UploadStart& start) {

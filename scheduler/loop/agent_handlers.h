@@ -46,6 +46,8 @@ class AgentHandlers {
 
   Result<ArtifactProgress> find(const JobId& job, const std::string& sha256);
   Result<ReadArtifact> open(const ArtifactWish& wish);
+  // The core learns of a file that is gone or damaged.
+  Error lost(const ArtifactWish& wish, Error error);
   Result<Upload> begin_upload(const UploadStart& start);
   // The core learns of a file that is whole; `unavailable` when it cannot be told now.
   Status announce(const JobId& job, const std::string& sha256);

@@ -82,6 +82,27 @@ Status ArtifactUpload::finish() {
   return ok();
 }
 
+// --- ArtifactRead
+// ---------------------------------------------------------------------------------------
+
+ArtifactRead::ArtifactRead(File file, std::string sha256)
+    : file_(std::move(file)), sha256_(std::move(sha256)) {}
+
+Result<std::size_t> ArtifactRead::read_at(std::int64_t offset, std::span<char> into) {
+  TRY_ASSIGN(const std::size_t count, file_.read_at(offset, into));
+  if (!hash_ || offset != read_) return count;
+  if (count > 0) {
+    hash_->add(std::string_view(into.data(), count));
+    read_ += static_cast<std::int64_t>(count);
+    return count;
+  }
+  const bool is_sound = hash_->finish_hex() == sha256_;
+  hash_.reset();
+  if (is_sound) return count;
+  if (is_still_at(file_, file_.path())) ::unlink(file_.path().c_str());
+  return not_found("the content of " + file_.path() + " is not what was stored: it was damaged");
+}
+
 // --- Artifacts
 // -----------------------------------------------------------------------------------------
 
@@ -143,6 +164,11 @@ Status Artifacts::make_folder(const JobId& job) {
 Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
   return File::open(path, O_RDONLY);
+}
+
+Result<ArtifactRead> Artifacts::read(const JobId& job, const std::string& sha256) const {
+  TRY_ASSIGN(File file, open(job, sha256));
+  return ArtifactRead(std::move(file), sha256);
 }
 
 std::size_t Artifacts::count_others(const JobId& job, const std::set<std::string>& named) const {

@@ -3,8 +3,11 @@
 // durable.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +47,24 @@ class ArtifactUpload {
   bool complete_ = false;
 };
 
+// A file that is read from its start to its end: then it is known whether its content is still the
+// one that it is named after. A disk may lose or change what was durable.
+class ArtifactRead {
+ public:
+  // As File::read_at(). Where the end is reached in order and the content is another: `not_found`,
+  // and the file is there no more, so that whoever has the content may bring it again.
+  Result<std::size_t> read_at(std::int64_t offset, std::span<char> into);
+
+ private:
+  friend class Artifacts;
+  ArtifactRead(File file, std::string sha256);
+
+  File file_;
+  std::string sha256_;
+  std::int64_t read_ = 0;                      // in order
+  std::optional<Sha256> hash_{std::in_place};  // until the end
+};
+
 inline constexpr std::string_view part_suffix = ".part";  // of a file that is not whole yet
 std::string model_file_name(std::int64_t step, std::int64_t attempt);
 
@@ -60,6 +81,8 @@ class Artifacts {
   Result<ArtifactUpload> resume(const JobId& job, const ArtifactFile& file, std::int64_t offset);
   // A complete file, for reading.
   [[nodiscard]] Result<File> open(const JobId& job, const std::string& sha256) const;
+  // Likewise, for who reads all of it.
+  [[nodiscard]] Result<ArtifactRead> read(const JobId& job, const std::string& sha256) const;
 
   // How many files of the job, whole or not, are none of `named`.
   [[nodiscard]] std::size_t count_others(const JobId& job,

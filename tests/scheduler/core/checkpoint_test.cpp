@@ -123,6 +123,38 @@ TEST_CASE("a step that a later attempt commits again is listed once, as the late
   CHECK(yard.job("j").state == JobState::succeeded);
 }
 
+TEST_CASE("a checkpoint that lost a file is given up, and the job goes on from an earlier one",
+          "[scheduler]") {
+  CheckpointSpec keep;
+  keep.keep_latest = 3;
+  Yard yard = running_job(keep);
+  for (const std::int64_t step : {10, 20, 30}) commit(yard, step, 1.0);
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) yard.end("a", task, {1, {}});
+  yard.pass(seconds(5));
+  yard.obey("a");
+  REQUIRE(yard.job("j").progress.step == 30);
+
+  for (const char* file : {"s30", "s30", "m20", "of no checkpoint"}) {
+    yard.step(ArtifactLost{JobId{"j"}, file});
+  }
+  yard.step(ArtifactLost{JobId{"no job"}, "s30"});
+  CHECK(yard.checkpoints.at(30).state == CheckpointState::deleted);
+  CHECK(yard.checkpoints.at(20).state == CheckpointState::deleted);
+  CHECK(yard.job("j").latest_checkpoint == 10);
+  yard.end("a", "ps/0", {1, {}});
+  for (const char* task : {"worker/0", "worker/1"}) yard.end("a", task, {{}, 15});
+  yard.pass(seconds(5));
+  yard.obey("a");
+
+  REQUIRE(yard.job("j").attempt == 3);
+  CHECK(yard.job("j").progress.step == 10);
+  commit(yard, 20, 1.0);  // again
+  CHECK(yard.checkpoint_rows.at({20, 3}).state == CheckpointState::committed);
+  yard.step(ArtifactLost{JobId{"j"}, "m20"});
+  yard.step(ArtifactLost{JobId{"j"}, "m10"});
+  CHECK_FALSE(yard.job("j").latest_checkpoint);
+}
+
 TEST_CASE("only tasks that hold parameters are given the files of a checkpoint", "[scheduler]") {
   Yard yard = running_job();
   commit(yard, 10, 1.0);

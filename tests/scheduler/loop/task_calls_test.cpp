@@ -121,6 +121,31 @@ TEST_CASE("a task fetches the checkpoint that it was given, and nothing else [me
   CHECK(get(unnamed.sha256, 0).status.error_code() == StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_CASE("a checkpoint whose file is damaged or gone is given up when a task fetches it",
+          "[link]") {
+  RunningJob run;
+  const Files earlier(run.chief(), 100);
+  run.commit(earlier, 100);
+  const Files files(run.chief(), 200);
+  run.commit(files, 200);
+  run.suspend();
+  const std::string path =
+      run.yard.path("artifacts/" + run.id.text + "/" + files.shard_file.sha256);
+  SECTION("damaged") { std::filesystem::resize_file(path, 10); }
+  SECTION("gone") { std::filesystem::remove(path); }
+  value_of(run.yard.act(run.id, JobAction::resume));
+  run.run_what_is_wanted();
+
+  const auto answer = run.agent->get(run.ps(), run.id.text, files.shard_file.sha256, 0);
+
+  CHECK(answer.status.error_code() == StatusCode::NOT_FOUND);
+  run.yard.wait_until(
+      run.id, [&] { return value_of(run.yard.reader().job(run.id)).latest_checkpoint == 100; });
+  const auto left = value_of(run.yard.reader().checkpoints(run.id));
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].step == 100);
+}
+
 TEST_CASE("logs and files of an older attempt are refused, up to its end they are taken [mend-A9]",
           "[link]") {
   RunningJob run;

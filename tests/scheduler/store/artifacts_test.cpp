@@ -1,7 +1,10 @@
 // Artifacts: uploads that break off and go on, contents that lie, names that climb.
 #include "scheduler/store/artifacts.h"
 
+#include <fcntl.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "schemas/files/folder.h"
 #include "tests/scheduler/store/fixtures.h"
@@ -53,6 +56,41 @@ TEST_CASE("an upload in one go is stored whole", "[artifacts]") {
   CHECK(upload.stored().complete);
   CHECK(value_of(shelf.artifacts.find(job, file.sha256)).complete);
   CHECK(content_of(shelf.artifacts, file.sha256) == bytes);
+}
+
+TEST_CASE("a file that was damaged is found out at its end, and can be brought again",
+          "[artifacts]") {
+  Shelf shelf;
+  const std::string bytes = some_bytes(2'500'000);
+  const ArtifactFile file = announced(bytes);
+  const auto bring = [&] {
+    ArtifactUpload upload = value_of(shelf.artifacts.resume(job, file, 0));
+    value_of(upload.append(bytes));
+    value_of(upload.finish());
+  };
+  const auto read_from = [&](std::int64_t offset) -> Status {
+    ArtifactRead read = value_of(shelf.artifacts.read(job, file.sha256));
+    std::string buffer(1'000'000, '\0');
+    for (std::size_t count = 1; count > 0; offset += static_cast<std::int64_t>(count)) {
+      TRY_ASSIGN(count, read.read_at(offset, buffer));
+    }
+    return ok();
+  };
+  bring();
+  CHECK(read_from(0));
+  const std::string path = shelf.folder.path("artifacts/" + job.text + "/" + file.sha256);
+  SECTION("one byte is another") {
+    value_of(value_of(File::open(path, O_WRONLY)).write_at(1'200'000, "?"));
+  }
+  SECTION("its end is gone") { std::filesystem::resize_file(path, 2'000'000); }
+
+  CHECK(read_from(1'000'000));  // of a part nobody can say
+  CHECK(read_from(0).error().code == Code::not_found);
+
+  CHECK_FALSE(value_of(shelf.artifacts.find(job, file.sha256)).complete);
+  CHECK(shelf.artifacts.read(job, file.sha256).error().code == Code::not_found);
+  bring();
+  CHECK(read_from(0));
 }
 
 TEST_CASE("an upload that broke off goes on where it stopped", "[artifacts]") {
