@@ -11,6 +11,14 @@
 namespace trainyard::runtime {
 namespace {
 
+constexpr std::chrono::seconds unmarked_limit{5};
+
+// `unavailable` is the word of a ps that is gone.
+Error of_this_disk(Error error) {
+  if (error.code == Code::unavailable) error.code = Code::internal;
+  return error;
+}
+
 Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const TaskContext& context,
                      const JobPlan& plan, const std::vector<WrittenShard>& shards) {
   const TrainingSpec& training = context.spec.training;
@@ -47,7 +55,12 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
 }  // namespace
 
 CheckpointCommits::~CheckpointCommits() {
-  if (under_way_.valid()) under_way_.wait();
+  if (!under_way_.valid()) return;
+  const bool is_marked = parts_.plan.mode == Mode::sync && !parts_.plan.has_backups();
+  if (!is_marked && under_way_.wait_for(unmarked_limit) != std::future_status::ready) {
+    parts_.exchange.give_up();
+  }
+  under_way_.wait();
 }
 
 Status CheckpointCommits::start(Checkpoint checkpoint) {
@@ -75,9 +88,18 @@ Status CheckpointCommits::await() {
 
 // A shard is refused as `invalid` for one reason only: it holds a number that is none.
 Status CheckpointCommits::blame(Status committed) const {
-  const bool not_finite = !committed.has_value() && committed.error().code == Code::invalid;
-  return parts_.task.cause.of(not_finite ? Reason::nan_loss : Reason::peer_lost,
-                              std::move(committed));
+  if (committed.has_value()) return committed;
+  const auto reason = [code = committed.error().code] {
+    switch (code) {
+      case Code::invalid: return Reason::nan_loss;
+      case Code::unavailable:
+      case Code::conflict: return Reason::peer_lost;
+      case Code::not_found:
+      case Code::internal: break;
+    }
+    return Reason::checkpoint_failed;
+  };
+  return parts_.task.cause.of(reason(), std::move(committed));
 }
 
 Status CheckpointCommits::commit(Checkpoint checkpoint) {
@@ -95,9 +117,10 @@ Status CheckpointCommits::commit(Checkpoint checkpoint) {
   TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
   if (checkpoint.metrics.empty()) checkpoint.metrics = test_again(checkpoint.step);
   const Manifest manifest = manifest_of(checkpoint, task.context, parts_.plan, shards);
-  TRY_ASSIGN(const ArtifactFile file, write_manifest(task.context.folder, manifest));
+  const auto file = write_manifest(task.context.folder, manifest);
+  if (!file.has_value()) return of_this_disk(file.error());
   TRY(task.events.append(ManifestEvent{.step = checkpoint.step,
-                                       .manifest = file,
+                                       .manifest = *file,
                                        .shards = manifest.shards,
                                        .metrics = checkpoint.metrics,
                                        .final_one = checkpoint.kind != Kind::regular}));

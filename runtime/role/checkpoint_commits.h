@@ -27,7 +27,8 @@ class CheckpointCommits {
     StepExchange& exchange;
   };
   explicit CheckpointCommits(Parts parts) : parts_(parts) {}
-  // Waits for the one that is under way.
+  // Waits for the one that is under way, but not for long for one that this task's next gradient
+  // might have to mark: who fails makes none.
   ~CheckpointCommits();
   CheckpointCommits(const CheckpointCommits&) = delete;
   CheckpointCommits& operator=(const CheckpointCommits&) = delete;
@@ -48,8 +49,8 @@ class CheckpointCommits {
   Status finish(Checkpoint checkpoint);
 
   [[nodiscard]] bool is_under_way() const;
-  // Until none is. Its error, with the task's cause: NAN_LOSS where a number to save is none, else
-  // PEER_LOST.
+  // Until none is. Its error, with the task's cause: NAN_LOSS where a number to save is none,
+  // PEER_LOST where a ps is gone, else CHECKPOINT_FAILED.
   Status await();
 
  private:

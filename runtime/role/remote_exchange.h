@@ -51,6 +51,7 @@ class RemoteExchange final : public StepExchange {
   }
   Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving who) override;
+  void give_up() override { link_->give_up(); }
   [[nodiscard]] Status state() const override { return link_->state(); }
   [[nodiscard]] std::vector<std::string> transports() const override;
 

@@ -97,6 +97,10 @@ class StepExchange {
   enum class Leaving { worker, chief };
   virtual void leave(Leaving who) = 0;
 
+  // This task ends with an error: whoever waits on another thread gets `unavailable`, and no call
+  // succeeds any more.
+  virtual void give_up() {}
+
   // An error where no call succeeds any more: which, and why.
   [[nodiscard]] virtual Status state() const { return ok(); }
   // By holder of parameters, how it is reached; empty: they are in this process.

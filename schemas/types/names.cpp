@@ -16,7 +16,7 @@ struct ReasonRow {
   ReasonClass reason_class;
 };
 
-constexpr std::array<ReasonRow, 31> reasons{{
+constexpr std::array<ReasonRow, 32> reasons{{
     {Reason::none, "", ReasonClass::none},
     {Reason::queued, "QUEUED", ReasonClass::sched},
     {Reason::no_capacity, "NO_CAPACITY", ReasonClass::sched},
@@ -44,6 +44,7 @@ constexpr std::array<ReasonRow, 31> reasons{{
     {Reason::start_failed, "START_FAILED", ReasonClass::infra},
     {Reason::peer_lost, "PEER_LOST", ReasonClass::infra},
     {Reason::checkpoint_lost, "CHECKPOINT_LOST", ReasonClass::infra},
+    {Reason::checkpoint_failed, "CHECKPOINT_FAILED", ReasonClass::infra},
     {Reason::port_in_use, "PORT_IN_USE", ReasonClass::infra},
     {Reason::no_space, "NO_SPACE", ReasonClass::infra},
     {Reason::completed, "COMPLETED", ReasonClass::none},

@@ -39,8 +39,9 @@ enum class Reason {
   start_failed,   // the process could not be started
   peer_lost,      // a task ended because another of its gang was gone
   checkpoint_lost,
-  port_in_use,  // another program held a port that the task was given
-  no_space,     // a disk is full: class INFRA, but as often as a user's restarts
+  checkpoint_failed,  // a task could not write it: its disk, not a peer
+  port_in_use,        // another program held a port that the task was given
+  no_space,           // a disk is full: class INFRA, but as often as a user's restarts
   // of no class: the normal course
   completed,
   stopped_with_gang,  // ended because its gang was stopped

@@ -10,7 +10,7 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t examples_max = std::int64_t{1} << 40;  // of one batch
+constexpr std::int64_t examples_max = std::int64_t{1} << 40;
 constexpr std::size_t sha256_digits = 64;
 
 void append(PayloadBytes& payload, std::int64_t number) {
@@ -64,6 +64,13 @@ Status check_sums(const BatchSums& sums) {
     return invalid("correct must be 0 to the examples");
   }
   return ok();
+}
+
+Status check_applied_sums(const BatchSums& sums) {
+  const bool is_possible = sums.examples >= 0 && sums.examples <= examples_max &&
+                           sums.correct >= 0 && sums.correct <= sums.examples &&
+                           sums.staleness >= 0 && sums.staleness <= examples_max;
+  return is_possible ? ok() : Status(invalid("sums that cannot be"));
 }
 
 PayloadBytes encode_greeting(const Greeting& greeting) {

@@ -22,6 +22,8 @@ PayloadBytes encode_sums(const BatchSums& sums);
 Result<BatchSums> decode_sums(PayloadView payload);
 // Of one gradient, as a worker tells them.
 Status check_sums(const BatchSums& sums);
+// Of what was applied since ps 0 said so last.
+Status check_applied_sums(const BatchSums& sums);
 
 PayloadBytes encode_greeting(const Greeting& greeting);
 Result<Greeting> decode_greeting(PayloadView payload);

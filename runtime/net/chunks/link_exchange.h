@@ -54,6 +54,9 @@ class LinkExchange {
   [[nodiscard]] bool wants(const ParametersCame& came) const { return core_.wants(came); }
   [[nodiscard]] std::optional<WorkerExchange::ChunkToSend> next_to_send(std::size_t ps);
 
+  // Async: ps 0 says when a gradient may be pushed.
+  [[nodiscard]] bool has_turns() const { return rules_.mode == Mode::async; }
+
   // To ps 0: the sums of a step's batch, again by each new connection.
   void say_sums(std::int64_t step, const BatchSums& sums);
   void say_sums_again();

@@ -24,7 +24,7 @@ std::string refusal_of(std::span<const std::byte> payload) {
 }  // namespace
 
 LinkFrames::LinkFrames(Hello hello, WorkerArenas& arenas, LinkState& state)
-    : hello_(std::move(hello)), arenas_(arenas), state_(state) {}
+    : hello_(std::move(hello)), arenas_(arenas), state_(state), said_lost_(state.peers.count()) {}
 
 void LinkFrames::joined(const LinkConnection& connection) {
   const std::lock_guard lock(state_.mutex);
@@ -121,6 +121,7 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
     case FrameKind::parameters: return take_parameters(connection, header);
     case FrameKind::welcome: return take_welcome(connection, header, payload);
     case FrameKind::turn:
+      if (connection.ps != 0 || !state_.exchange.has_turns()) return invalid("it gives no turns");
       state_.step(TurnCame{.step = header.step,
                            .snapshot = header.snapshot,
                            .says = header.flag ? TurnCame::Says::over : TurnCame::Says::push});
@@ -129,7 +130,7 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
       state_.residuals.taken(arenas_.chunks_of(connection.ps)[header.chunk], header.snapshot);
       break;
     case FrameKind::restored_residual: TRY(take_residual(connection, header)); break;
-    case FrameKind::applied: return take_applied(payload);
+    case FrameKind::applied: return take_applied(connection, payload);
     case FrameKind::named: TRY(state_.exchange.take_names(connection.ps, header, payload)); break;
     case FrameKind::late: return state_.exchange.take_late(connection.ps, header);
     case FrameKind::refused:
@@ -146,6 +147,7 @@ Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& h
   if (connection.is_welcomed) return invalid("it is welcome already");
   TRY_ASSIGN(const Greeting greeting, decode_greeting(payload));
   connection.is_welcomed = true;
+  said_lost_[connection.ps] = false;
   connection.is_shared = header.flag;
   const bool is_local = connection.stream.socket().is_unix();
   if (connection.is_shared) TRY(share_weights(connection));
@@ -218,13 +220,11 @@ Status LinkFrames::take_residual(LinkConnection& connection, const FrameHeader& 
   return ok();
 }
 
-Status LinkFrames::take_applied(std::span<const std::byte> payload) {
-  constexpr std::int64_t examples_max = std::int64_t{1} << 40;
+Status LinkFrames::take_applied(const LinkConnection& connection,
+                                std::span<const std::byte> payload) {
+  if (connection.ps != 0) return invalid("only ps 0 says what was applied");
   TRY_ASSIGN(const BatchSums sums, decode_sums(payload));
-  const bool is_possible = sums.examples >= 0 && sums.examples <= examples_max &&
-                           sums.correct >= 0 && sums.correct <= sums.examples &&
-                           sums.staleness >= 0 && sums.staleness <= examples_max;
-  if (!is_possible) return invalid("sums that cannot be");
+  TRY(check_applied_sums(sums));
   state_.news.sums += sums;
   return ok();
 }
@@ -232,7 +232,10 @@ Status LinkFrames::take_applied(std::span<const std::byte> payload) {
 LinkFrames::Wanted LinkFrames::lost(const Loss& loss) {
   const std::lock_guard lock(state_.mutex);
   if (state_.requests.is_released(loss.ps)) return Wanted::none;  // it may be gone
-  log_warning("connection lost", {{"ps", state_.peers.address(loss.ps)}, {"why", loss.why}});
+  if (!said_lost_[loss.ps]) {
+    said_lost_[loss.ps] = true;
+    log_warning("connection lost", {{"ps", state_.peers.address(loss.ps)}, {"why", loss.why}});
+  }
   state_.small.clear(loss.ps);
   if (loss.was_welcomed) {
     state_.peers.lost(loss.ps);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "runtime/net/chunks/link_state.h"
 
@@ -48,12 +50,13 @@ class LinkFrames {
   Status share_weights(LinkConnection& connection);
   Status take_parameters(LinkConnection& connection, const FrameHeader& header);
   Status take_residual(LinkConnection& connection, const FrameHeader& header);
-  Status take_applied(std::span<const std::byte> payload);
+  Status take_applied(const LinkConnection& connection, std::span<const std::byte> payload);
 
   const Hello hello_;
   WorkerArenas& arenas_;
   LinkState& state_;
-  bool shares_ = true;  // memory, with ps that take it
+  bool shares_ = true;           // memory, with ps that take it
+  std::vector<bool> said_lost_;  // by ps, until it is welcomed: it is tried many times a second
 };
 
 }  // namespace trainyard::runtime

@@ -156,6 +156,11 @@ Status WorkerLink::state() const {
   return state_.failed ? Status(*state_.failed) : ok();
 }
 
+void WorkerLink::give_up() {
+  const std::lock_guard lock(state_.mutex);
+  state_.fail("this task has failed");
+}
+
 void WorkerLink::leave(LinkRequests::Leaving who) {
   std::unique_lock lock(state_.mutex);
   state_.requests.leave(who);

@@ -96,6 +96,8 @@ class WorkerLink {
   // Nothing is needed any more; the chief says by it that training is over. Waits until all ps know
   // it, but not for long.
   void leave(LinkRequests::Leaving who);
+  // From any thread: no call succeeds any more, and those that wait end.
+  void give_up();
 
  private:
   WorkerLink(const Options& options, FramePoll poll);

@@ -38,6 +38,17 @@ TEST_CASE("sums that no batch has are refused", "[control_payload]") {
   }
 }
 
+TEST_CASE("sums that no updates have are refused", "[control_payload]") {
+  CHECK(check_applied_sums({.examples = 0}).has_value());
+  CHECK(check_applied_sums({.examples = 5, .correct = 5, .staleness = 3}).has_value());
+  for (const BatchSums& sums :
+       {BatchSums{.examples = -1}, BatchSums{.examples = INT64_MAX},
+        BatchSums{.examples = 5, .correct = 6}, BatchSums{.examples = 5, .correct = -1},
+        BatchSums{.staleness = -1}, BatchSums{.staleness = INT64_MAX}}) {
+    CHECK_FALSE(check_applied_sums(sums).has_value());
+  }
+}
+
 TEST_CASE("a greeting, numbers and a shard are read as they were written", "[control_payload]") {
   const PayloadBytes greeting = encode_greeting({.rank_step = 5, .rows_port = 20001});
   CHECK(decode_greeting(view_of(greeting))->rank_step == 5);

@@ -48,6 +48,17 @@ RestoreFrom save_and_stop(Job& job) {
   return job.newest_checkpoint().value();
 }
 
+// A loss that is none after about a dozen steps.
+JobSpec diverging_job() {
+  JobSpec spec = small_job();
+  spec.worker.replicas = 1;
+  spec.model.activation = Activation::relu;
+  spec.training.optimizer = {};
+  spec.training.optimizer.learning_rate = 1000;
+  spec.training.optimizer.weight_decay = 1;  // weights grow by a factor of -999 with each step
+  return spec;
+}
+
 constexpr std::int64_t interrupted_steps = is_sanitized ? 500 : 1500;
 
 JobSpec interrupted_job(std::int64_t ps, std::int64_t workers) {
@@ -67,6 +78,36 @@ std::int64_t last_version_of(Job& job, const std::string& ps) {
 }
 
 }  // namespace
+
+// Its checkpoint waits for a gradient that it never makes.
+TEST_CASE("an async chief that fails says so, whatever its checkpoint waits for", "[save]") {
+  for (const std::int64_t every : {2, 3, 4, 5, 7}) {
+    JobSpec spec = diverging_job();
+    spec.mode = Mode::async;
+    spec.checkpoint.every_steps = every;
+    Job job(spec);
+    job.start();
+    CHECK(job.task("worker/0").wait() == 1);
+    CHECK(last_of<FailureEvent>(job, "worker/0").reason == "NAN_LOSS");
+    job.stop_all();
+  }
+}
+
+TEST_CASE("a checkpoint that a disk does not take is no peer's fault", "[save]") {
+  for (const char* task : {"ps/0", "worker/0"}) {
+    JobSpec spec = small_job();
+    spec.training.max_steps = 10;
+    Job job(spec);
+    std::filesystem::create_directories(job.folder(task));
+    std::ofstream(job.folder(task) + "/step-10") << "no folder";
+    job.start();
+    CHECK(job.task("worker/0").wait() == 1);
+    const auto failure = last_of<FailureEvent>(job, "worker/0");
+    CHECK(failure.reason == "CHECKPOINT_FAILED");
+    CHECK_THAT(failure.message, Catch::Contains("step-10"));
+    job.stop_all();
+  }
+}
 
 TEST_CASE("a checkpoint's test metrics are of its own step", "[job][mend-B2][threads]") {
   JobSpec spec = small_job();
