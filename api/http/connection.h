@@ -62,20 +62,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   explicit Connection(Setup setup);
   ~Connection();
 
-  // --- the thread that reads
-  // -------------------------------------------------------------------------
+  // On the thread that reads:
   RequestParser& parser() { return parser_; }
   // False when a response is still due or the connection is closing: the request is dropped, as all
   // that comes after it, and the connection closes after the response that is due.
   bool begin_exchange();
   void stop_listening();  // pipelined or malformed input: no request after the present one
   [[nodiscard]] bool listens() const { return listens_; }
-  void
-  peer_gone();  // the reader saw the end: streams stop, a response that is due may still be sent
+  // The reader saw the end: streams stop, a response that is due may still be sent.
+  void peer_gone();
 
-  // --- any thread
-  // ------------------------------------------------------------------------------------ At most
-  // once per begin_exchange(); nothing happens when the client is gone.
+  // On any thread:
+  // At most once per begin_exchange(); nothing happens when the client is gone.
   void respond(Answer answer);
 
   // A response whose end is not known yet: the head now, then append(), then finish(). The
@@ -103,7 +101,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::size_t waiting_bytes() const;
 
   // --- the Writer's thread
-  // ---------------------------------------------------------------------------
   enum class Flushed { all, some, nothing, failed };
   Flushed flush();
   [[nodiscard]] int socket() const { return socket_.get(); }

@@ -24,9 +24,10 @@ bool is_control(char letter) {
   return (byte < 0x20 && byte != '\t') || byte == 0x7f;
 }
 
-// A newline without its return, or a control character: no more bytes can make this a head.
-bool is_broken_head(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
+// A newline without its return, or a control character, from there on: no more bytes can make this
+// a head.
+bool is_broken_head(std::string_view text, std::size_t from) {
+  for (std::size_t at = from; at < text.size(); ++at) {
     const bool line_end = text[at] == '\n' && at > 0 && text[at - 1] == '\r';
     if (is_control(text[at]) && text[at] != '\r' && !line_end) return true;
   }
@@ -69,10 +70,12 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
   const std::size_t search_from = buffer_.size() < 3 ? 0 : buffer_.size() - 3;
   buffer_.append(bytes);
   while (buffer_.starts_with("\r\n")) buffer_.erase(0, 2);  // allowed between requests
-  const std::size_t end = buffer_.find("\r\n\r\n", search_from);
+  constexpr std::string_view empty_line = "\r\n\r\n";
+  const std::size_t end = buffer_.find(empty_line, search_from);
   if (end == std::string::npos || end > limits_.head_bytes) {
-    if (buffer_.size() <= limits_.head_bytes) {
-      if (!is_broken_head(buffer_)) return State::need_more;
+    // However it is cut: a head of just so many bytes may still get its end.
+    if (end == std::string::npos && buffer_.size() < limits_.head_bytes + empty_line.size()) {
+      if (!is_broken_head(buffer_, search_from)) return State::need_more;
       refuse(400, "malformed_request", "the head has control characters or bare newlines");
       return State::refused;
     }
@@ -82,7 +85,7 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
     return State::refused;
   }
   const std::string head = buffer_.substr(0, end + 2);
-  buffer_.erase(0, end + 4);
+  buffer_.erase(0, end + empty_line.size());
   return parse_head(head);
 }
 

@@ -98,6 +98,25 @@ TEST_CASE("sizes have limits of their own", "[http]") {
   CHECK(status_of(with_header("Content-Length: 1048577")) == 413);
 }
 
+TEST_CASE("a head of just the largest size is taken, however it is cut", "[http]") {
+  constexpr std::size_t head_bytes = 200;
+  const RequestLimits limits{.head_bytes = head_bytes, .target_bytes = 100, .body_bytes = 100};
+  for (const std::size_t more : {0, 1}) {
+    std::string text = "GET / HTTP/1.1\r\nHost: x\r\nPadding: ";
+    text.append(head_bytes + more - text.size(), 'x').append("\r\n\r\n");
+    const State wanted = more == 0 ? State::complete : State::refused;
+    RequestParser whole(limits);
+    CHECK(whole.feed(text) == wanted);
+    RequestParser slow(limits);
+    State state = State::need_more;
+    for (std::size_t at = 0; at < text.size() && state == State::need_more; ++at) {
+      state = slow.feed(text.substr(at, 1));
+    }
+    CHECK(state == wanted);
+    if (more == 1) CHECK(slow.problem().status == 431);
+  }
+}
+
 TEST_CASE("a client that waits to be told is told once", "[http]") {
   RequestParser parser({});
 
