@@ -70,12 +70,4 @@ std::span<const float> PayloadReader::view(std::size_t count) {
   return {reinterpret_cast<const float*>(rest.data()), count};
 }
 
-void scatter(const Payload& payload, const Share& share, std::span<float> arena) {
-  PayloadReader reader(payload);
-  for (const Range& range : share.ranges) {
-    reader.read(arena.subspan(static_cast<std::size_t>(range.begin),
-                              static_cast<std::size_t>(range.size())));
-  }
-}
-
 }  // namespace trainyard::runtime

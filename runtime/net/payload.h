@@ -46,7 +46,4 @@ class PayloadReader {
   std::size_t at_ = 0;  // bytes of that piece that were read
 };
 
-// Copies a payload into the ranges of an arena. The sizes must match.
-void scatter(const Payload& payload, const Share& share, std::span<float> arena);
-
 }  // namespace trainyard::runtime

@@ -8,14 +8,12 @@
 
 namespace trainyard::runtime {
 
-bool NamedStep::has(std::int64_t rank) const { return std::ranges::binary_search(ranks, rank); }
-
-StepNames::StepNames(const Rules& rules, std::int64_t version)
-    : rules_(rules),
+StepNames::StepNames(const StepMembers& members, std::int64_t version)
+    : members_(members),
       newest_{.step = version, .ranks = {}},
-      reported_(index_of(rules.ranks), version),
-      late_(index_of(rules.ranks)) {
-  ENSURE(rules_.aggregate >= 1 && rules_.aggregate <= rules_.ranks);
+      reported_(index_of(members.ranks), version),
+      late_(index_of(members.ranks)) {
+  ENSURE(members_.aggregate >= 1 && members_.aggregate <= members_.ranks);
 }
 
 Result<std::optional<NamedStep>> StepNames::report(const Report& report) {
@@ -31,7 +29,7 @@ Result<std::optional<NamedStep>> StepNames::report(const Report& report) {
 }
 
 Status StepNames::check(const Report& report) const {
-  if (report.rank < 0 || report.rank >= rules_.ranks) return invalid("there is no such rank");
+  if (report.rank < 0 || report.rank >= members_.ranks) return invalid("there is no such rank");
   const std::int64_t next = newest_.step + 1;
   if (report.step < 1 || report.step > next) {
     return invalid("step " + std::to_string(report.step) + " is reported where " +
@@ -49,10 +47,10 @@ Status StepNames::check(const Report& report) const {
 std::optional<NamedStep> StepNames::name_next() {
   if (holds_ && newest_.snapshot >= wanted_) return std::nullopt;
   NamedStep next{.step = newest_.step + 1, .ranks = {}, .snapshot = newest_.snapshot};
-  for (std::int64_t rank = 0; rank < rules_.ranks; ++rank) {
+  for (std::int64_t rank = 0; rank < members_.ranks; ++rank) {
     if (reported_[index_of(rank)] == next.step) next.ranks.push_back(rank);
   }
-  if (std::ssize(next.ranks) < rules_.aggregate) return std::nullopt;
+  if (std::ssize(next.ranks) < members_.aggregate) return std::nullopt;
   if (wanted_ > next.snapshot) next.snapshot = next.step;
   newest_ = next;
   return next;

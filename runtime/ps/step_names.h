@@ -15,26 +15,14 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/core/named_step.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
 
-struct NamedStep {
-  std::int64_t step = 0;
-  std::vector<std::int64_t> ranks;  // ascending; none: nothing was named since the ps began
-  // The newest version, up to this one, that is to be a snapshot; 0: none since the ps began.
-  std::int64_t snapshot = 0;
-  [[nodiscard]] bool has(std::int64_t rank) const;
-  bool operator==(const NamedStep&) const = default;
-};
-
 class StepNames {
  public:
-  struct Rules {
-    std::int64_t ranks = 1;
-    std::int64_t aggregate = 1;  // so many make a step
-  };
-  StepNames(const Rules& rules, std::int64_t version);
+  StepNames(const StepMembers& members, std::int64_t version);
 
   struct Report {
     std::int64_t rank = 0;
@@ -55,7 +43,7 @@ class StepNames {
   [[nodiscard]] Status check(const Report& report) const;
   [[nodiscard]] std::optional<NamedStep> name_next();
 
-  Rules rules_;
+  StepMembers members_;
   NamedStep newest_;
   std::vector<std::int64_t> reported_;  // by rank: its newest step
   std::vector<std::int64_t> late_;

@@ -27,7 +27,7 @@ CheckpointSchedule::Rules rules_of(const CheckpointSpec& spec, const JobPlan& pl
 
 }  // namespace
 
-Chief::Chief(Parts parts, const StepExchange::News& start)
+Chief::Chief(Parts parts, const ExchangeNews& start)
     : parts_(parts),
       training_(parts.task.context.spec.training),
       progress_({.accuracy = parts.dataset.shape().classes > 0,
@@ -53,7 +53,7 @@ std::int64_t Chief::made_before(std::int64_t step) {
 }
 
 void Chief::take_news() {
-  const StepExchange::News news = parts_.exchange.take_news();
+  const ExchangeNews news = parts_.exchange.take_news();
   version_ = news.version;
   progress_.add_applied(news);
 }

@@ -29,7 +29,7 @@ class Chief {
 
   // `start`: what had been applied when this task came, and the version that it goes on from.
   // Going away waits for the checkpoint that is under way.
-  Chief(Parts parts, const StepExchange::News& start);
+  Chief(Parts parts, const ExchangeNews& start);
 
   // Before a step is computed: evaluates and commits what is due. After a checkpoint that it was
   // ordered to save it returns only when asked to stop.

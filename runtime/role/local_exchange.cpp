@@ -31,9 +31,9 @@ LocalExchange::LocalExchange(Rules rules, Start start, std::optional<RowStore> r
       rows_(std::move(rows)),
       writer_(std::move(files)) {}
 
-Result<StepExchange::Next> LocalExchange::next() {
-  if (version_ >= rules_.max_steps) return Next{.step = version_, .is_over = true};
-  return Next{.step = version_ + 1};
+Result<NextStep> LocalExchange::next() {
+  if (version_ >= rules_.max_steps) return NextStep{.step = version_, .is_over = true};
+  return NextStep{.step = version_ + 1};
 }
 
 // A gradient's first elements are final last: nothing reads the parameters any more.
@@ -59,7 +59,7 @@ void LocalExchange::tell_sums(std::int64_t step, const BatchSums& sums) {
   step_sums_ = sums;
 }
 
-StepExchange::News LocalExchange::take_news() {
+ExchangeNews LocalExchange::take_news() {
   return {.version = version_, .sums = std::exchange(sums_, {}), .traffic = {}};
 }
 

@@ -30,13 +30,13 @@ class LocalExchange final : public StepExchange {
   // `rows`: of the embedding table, where the model has one.
   LocalExchange(Rules rules, Start start, std::optional<RowStore> rows, SnapshotFiles files);
 
-  Result<Next> next() override;
+  Result<NextStep> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return weights_.span(); }
   Status await_parameters(std::int64_t /*end*/) override { return ok(); }
   [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }
   void settle(std::int64_t from) override;
   void tell_sums(std::int64_t step, const BatchSums& sums) override;
-  News take_news() override;
+  ExchangeNews take_news() override;
   void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) override;
   [[nodiscard]] std::int64_t marked_snapshot() const override { return snapshot_; }
   Result<std::vector<WrittenShard>> shards(SnapshotWriter::Request request) override;

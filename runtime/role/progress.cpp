@@ -7,7 +7,7 @@
 
 namespace trainyard::runtime {
 
-void Progress::add_applied(const StepExchange::News& news) {
+void Progress::add_applied(const ExchangeNews& news) {
   sums_ += news.sums;
   traffic_ += news.traffic;
 }

@@ -26,11 +26,11 @@ class Progress {
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
-  void add_applied(const StepExchange::News& news);
+  void add_applied(const ExchangeNews& news);
   // Of updates that others have made before this task came: they belong to no interval, but to the
   // attempt.
   void add_earlier(const StalenessCounts& earlier) { stale_ += earlier; }
-  void add_traffic(const StepExchange::Traffic& traffic) { traffic_ += traffic; }
+  void add_traffic(const Traffic& traffic) { traffic_ += traffic; }
   // Contributions that came too late, by rank, in all; empty: not known now.
   void set_dropped(std::vector<std::int64_t> dropped) {
     if (!dropped.empty()) dropped_ = std::move(dropped);
@@ -52,7 +52,7 @@ class Progress {
   StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
   std::vector<std::int64_t> dropped_;  // by rank
-  StepExchange::Traffic traffic_;      // of this worker's own steps
+  Traffic traffic_;                    // of this worker's own steps
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_
   std::int64_t version_;

@@ -5,18 +5,6 @@
 
 namespace trainyard::runtime {
 
-Result<StepExchange::Next> RemoteExchange::next() {
-  TRY_ASSIGN(const WorkerLink::Next next, link_->next());
-  return Next{.step = next.step, .is_over = next.is_over};
-}
-
-StepExchange::News RemoteExchange::take_news() {
-  const WorkerLink::News news = link_->take_news();
-  return {.version = news.version,
-          .sums = news.sums,
-          .traffic = {.sent = news.traffic.sent, .received = news.traffic.received}};
-}
-
 void RemoteExchange::begin_snapshot(std::int64_t snapshot, AfterSnapshot then) {
   switch (rule_) {
     case Rule::sync: ENSURE(link_->chief().ask_snapshot() == snapshot); break;
@@ -53,11 +41,6 @@ Result<std::unique_ptr<RowExchange>> RemoteExchange::open_rows() {
   TRY_ASSIGN(auto client, RowClient::connect(std::move(options)));
   return std::unique_ptr<RowExchange>(std::make_unique<RemoteRows>(
       std::move(client), rule_ == Rule::async ? Mode::async : Mode::sync));
-}
-
-void RemoteExchange::leave(Leaving who) {
-  link_->leave(who == Leaving::chief ? LinkRequests::Leaving::chief
-                                     : LinkRequests::Leaving::worker);
 }
 
 std::vector<std::string> RemoteExchange::transports() const {

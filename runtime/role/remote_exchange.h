@@ -25,7 +25,7 @@ class RemoteExchange final : public StepExchange {
   RemoteExchange(std::unique_ptr<WorkerLink> link, Rule rule, Rows rows)
       : link_(std::move(link)), rule_(rule), rows_(std::move(rows)) {}
 
-  Result<Next> next() override;
+  Result<NextStep> next() override { return link_->next(); }
   [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
   [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
@@ -36,7 +36,7 @@ class RemoteExchange final : public StepExchange {
   void tell_sums(std::int64_t step, const BatchSums& sums) override {
     link_->tell_sums(step, sums);
   }
-  News take_news() override;
+  ExchangeNews take_news() override { return link_->take_news(); }
   void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) override;
   Result<std::int64_t> await_snapshot(std::int64_t snapshot) override;
   [[nodiscard]] std::vector<std::int64_t> dropped() const override {
@@ -50,7 +50,7 @@ class RemoteExchange final : public StepExchange {
     return link_->chief().read_snapshot(snapshot);
   }
   Result<std::unique_ptr<RowExchange>> open_rows() override;
-  void leave(Leaving who) override;
+  void leave(Leaving who) override { link_->leave(who); }
   void give_up() override { link_->give_up(); }
   [[nodiscard]] Status state() const override { return link_->state(); }
   [[nodiscard]] std::vector<std::string> transports() const override;

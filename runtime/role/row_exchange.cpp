@@ -6,9 +6,9 @@
 
 namespace trainyard::runtime {
 
-Status RemoteRows::count(Result<RowClient::Traffic> traffic) {
-  TRY_ASSIGN(const RowClient::Traffic more, std::move(traffic));
-  traffic_ += {.sent = more.sent, .received = more.received, .pooled = more.pooled};
+Status RemoteRows::count(Result<Traffic> traffic) {
+  TRY_ASSIGN(const Traffic more, std::move(traffic));
+  traffic_ += more;
   return ok();
 }
 

@@ -41,7 +41,7 @@ class RowExchange {
   }
 
   // Since the last call.
-  virtual StepExchange::Traffic take_traffic() { return {}; }
+  virtual Traffic take_traffic() { return {}; }
 };
 
 class RemoteRows final : public RowExchange {
@@ -55,14 +55,14 @@ class RemoteRows final : public RowExchange {
   [[nodiscard]] bool pools() const override { return mode_ == Mode::async; }
   Result<PooledBags> read_bags(const BagView& batch) override;
   Status push_bags(const Step& step, std::span<const float> gradients) override;
-  StepExchange::Traffic take_traffic() override { return std::exchange(traffic_, {}); }
+  Traffic take_traffic() override { return std::exchange(traffic_, {}); }
 
  private:
-  Status count(Result<RowClient::Traffic> traffic);
+  Status count(Result<Traffic> traffic);
 
   std::unique_ptr<RowClient> client_;
   Mode mode_;
-  StepExchange::Traffic traffic_;
+  Traffic traffic_;
 };
 
 class LocalRows final : public RowExchange {

@@ -4,6 +4,7 @@
 
 #include "runtime/core/schedule.h"
 #include "runtime/core/staleness.h"
+#include "runtime/net/waiting.h"
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // A connection that is cut is made again at once; of a process that is started again the peers hear
 // later.
-constexpr Millis reconnect_limit = seconds(10);
+constexpr Millis reconnect_limit = seconds(return_limit.count());
 constexpr Millis no_worker_limit = seconds(30);
 // In async the last step may be made before a slow starter has connected.
 constexpr Millis late_worker_limit = seconds(60);

@@ -11,6 +11,7 @@
 
 #include "runtime/core/after_snapshot.h"
 #include "runtime/core/batch_sums.h"
+#include "runtime/core/exchange_words.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/chunks/snapshot_writer.h"
 #include "schemas/base/result.h"
@@ -25,12 +26,8 @@ class StepExchange {
  public:
   virtual ~StepExchange() = default;
 
-  struct Next {
-    std::int64_t step = 0;  // to compute; with `is_over` the last that was made
-    bool is_over = false;
-  };
   // Waits until a step may begin. `unavailable`: a ps is gone, or the task was asked to stop.
-  virtual Result<Next> next() = 0;
+  virtual Result<NextStep> next() = 0;
 
   // The whole arena, where it lies until next() is called. Between two steps all of it stays as it
   // is; in a step, what await_parameters() was called for, until its gradient is settled, or until
@@ -41,8 +38,8 @@ class StepExchange {
   // layer.
   virtual Status await_parameters(std::int64_t end) = 0;
 
-  // Of the step that has begun: of each part, one after another. Not before all parameters are
-  // there.
+  // Of the step that has begun: of each part, one after another. It may be written once all
+  // parameters are there.
   [[nodiscard]] virtual std::span<float> gradient() = 0;
   // Onebit: what gradients before this step's were worth in an update, beside it; before it is
   // settled.
@@ -54,24 +51,8 @@ class StepExchange {
   // Of the step that has begun, before it is done.
   virtual void tell_sums(std::int64_t step, const BatchSums& sums) = 0;
 
-  struct Traffic {
-    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
-    std::int64_t received = 0;
-    std::int64_t pooled = 0;  // lookups of rows that a ps has answered with sums of them
-    Traffic& operator+=(const Traffic& more) {
-      sent += more.sent;
-      received += more.received;
-      pooled += more.pooled;
-      return *this;
-    }
-  };
-  // Since the last call. For the chief: what was applied.
-  struct News {
-    std::int64_t version = 0;  // of the parameters
-    BatchSums sums;
-    Traffic traffic;
-  };
-  virtual News take_news() = 0;
+  // Since the last call.
+  virtual ExchangeNews take_news() = 0;
 
   // For the chief. Sync: the step that has begun, and is not settled anywhere, makes the snapshot
   // of its own number. Async: the next gradient of every rank is its last in it. `stops`: nobody
@@ -93,8 +74,7 @@ class StepExchange {
   // Where the model has an embedding table; after the first next().
   virtual Result<std::unique_ptr<RowExchange>> open_rows() = 0;
 
-  // Nothing is needed any more. The chief says by it that training is over.
-  enum class Leaving { worker, chief };
+  // Nothing is needed any more.
   virtual void leave(Leaving who) = 0;
 
   // This task ends with an error: whoever waits on another thread gets `unavailable`, and no call

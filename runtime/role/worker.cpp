@@ -40,7 +40,7 @@ class Training {
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
-    const StepExchange::News before = exchange_.take_news();
+    const ExchangeNews before = exchange_.take_news();
     residual_step_ = next->step - 1;
     if (const std::int64_t width = plan_.model.rows().width(); width > 0) {
       TRY_ASSIGN(auto rows, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
@@ -60,7 +60,7 @@ class Training {
     if (!is_over) return TaskEnd::stopped;
     if (chief) TRY(chief->finish());
     rows_.reset();
-    const auto who = chief ? StepExchange::Leaving::chief : StepExchange::Leaving::worker;
+    const auto who = chief ? Leaving::chief : Leaving::worker;
     exchange_.leave(who);
     log_info("training is over");
     return TaskEnd::completed;
@@ -68,19 +68,19 @@ class Training {
 
  private:
   // Nothing when asked to stop.
-  Result<std::optional<StepExchange::Next>> next_step() {
+  Result<std::optional<NextStep>> next_step() {
     const auto start = StepTimes::Clock::now();
     auto next = exchange_.next();
     times_.wait += StepTimes::Clock::now() - start;
     if (!next.has_value() && task_.stop.stop_requested()) {
-      return std::optional<StepExchange::Next>();
+      return std::optional<NextStep>();
     }
     TRY_ASSIGN(const auto given, task_.cause.of(Reason::peer_lost, std::move(next)));
     return std::optional(given);
   }
 
   // False when asked to stop.
-  Result<bool> steps(StepExchange::Next next) {
+  Result<bool> steps(NextStep next) {
     if (next.is_over) return true;  // others have made all of them; there is no step to read for
     const TrainingSpec& training = task_.context.spec.training;
     const Sampler sampler(training.seed, dataset_.size(Split::train));
@@ -112,27 +112,25 @@ class Training {
   // The gradient of a step: its nodes, one after another. What of the last node is final leaves
   // while the rest is computed. False when asked to stop.
   Result<bool> step(std::int64_t number, Prefetcher& batches) {
-    step_ = number;
-    sums_ = {};
-    has_announced_ = false;
+    step_ = {.number = number};
     const auto start = StepTimes::Clock::now();
     const StepTimes before = times_;
     std::vector<RowGradients> row_parts(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto place = exchange_.gradient().subspan(i * elements_, elements_);
       const auto leaf = [&](std::int64_t leaf_number, NodeSum of) {
-        is_last_leaf_ = leaf_number + 1 == nodes_.back().end;
+        step_.is_last_leaf = leaf_number + 1 == nodes_.back().end;
         return next_leaf(of, batches);
       };
       TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, row_parts[i]}, leaf));
       if (!done) return false;
     }
-    TRY(check_loss(task_, step_, sums_.loss_sum));
-    TRY(tell());
+    TRY(check_loss(task_, step_.number, step_.sums.loss_sum));
+    if (!step_.told) TRY(tell());
     TRY_ASSIGN(const bool pushed, push_rows(std::move(row_parts)));
     if (!pushed) return false;
     settle(0);
-    TRY(check_gradient(task_, step_, exchange_.is_finite()));
+    TRY(check_gradient(task_, step_.number, exchange_.is_finite()));
     const Seconds elsewhere =
         (times_.input - before.input) + (times_.pull - before.pull) + (times_.push - before.push);
     times_.compute += StepTimes::Clock::now() - start - elsewhere;
@@ -165,12 +163,12 @@ class Training {
                                           },
                                       .on_result =
                                           [&](const BatchResult& result) {
-                                            sums_ += {.examples = result.examples,
-                                                      .loss_sum = result.loss_sum,
-                                                      .correct = result.correct};
+                                            step_.sums += {.examples = result.examples,
+                                                           .loss_sum = result.loss_sum,
+                                                           .correct = result.correct};
                                             streams = can_stream() && there.has_value() &&
-                                                      std::isfinite(sums_.loss_sum);
-                                            if (streams) announced_ = tell();
+                                                      std::isfinite(step_.sums.loss_sum);
+                                            if (streams) step_.told = tell();
                                           },
                                       .on_final =
                                           [&](std::size_t variable) {
@@ -184,18 +182,18 @@ class Training {
     plan_.model.gradient(exchange_.parameters(), batch, sum.dense, callbacks, rows);
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
-    TRY(std::exchange(announced_, ok()));
+    if (step_.told) TRY(*step_.told);
     if (rows != nullptr && rows_->sums_here()) sum.rows = rows->gradients();
     return true;
   }
 
   // Of a table the rows' gradients have to be there first.
-  [[nodiscard]] bool can_stream() const { return is_last_leaf_ && !rows_; }
+  [[nodiscard]] bool can_stream() const { return step_.is_last_leaf && !rows_; }
 
   // Those of the batch. False when asked to stop.
   Result<bool> read_rows(const Batch& batch) {
     const auto start = StepTimes::Clock::now();
-    Status read = rows_->read(step_, batch);
+    Status read = rows_->read(step_.number, batch);
     times_.pull += StepTimes::Clock::now() - start;
     return unless_stopped(std::move(read));
   }
@@ -203,10 +201,10 @@ class Training {
   // Ahead of all else of the step. False when asked to stop.
   Result<bool> push_rows(std::vector<RowGradients> parts) {
     if (!rows_) return true;
-    TRY(check_gradient(task_, step_, rows_->is_finite(parts)));
+    TRY(check_gradient(task_, step_.number, rows_->is_finite(parts)));
     const auto start = StepTimes::Clock::now();
-    Status pushed =
-        rows_->push({.number = step_, .snapshot = exchange_.marked_snapshot()}, std::move(parts));
+    Status pushed = rows_->push({.number = step_.number, .snapshot = exchange_.marked_snapshot()},
+                                std::move(parts));
     times_.push += StepTimes::Clock::now() - start;
     if (chief_ != nullptr) chief_->progress().add_traffic(rows_->exchange().take_traffic());
     return unless_stopped(std::move(pushed));
@@ -231,14 +229,14 @@ class Training {
   // Once in a step, before anything of it is settled: what the batch was, and, of the chief, which
   // checkpoint the step is for. As late as it can be: the one before may still be written.
   Status tell() {
-    if (std::exchange(has_announced_, true)) return ok();
-    exchange_.tell_sums(step_, sums_);
+    const std::int64_t step = step_.number;
+    exchange_.tell_sums(step, step_.sums);
     if (plan_.push == Wire::onebit) {
       exchange_.set_residual_scale(residual_scale(task_.context.spec.training.optimizer,
-                                                  residual_step_, step_, plan_.max_steps));
-      residual_step_ = step_;
+                                                  residual_step_, step, plan_.max_steps));
+      residual_step_ = step;
     }
-    return chief_ == nullptr ? ok() : chief_->begin_snapshot(step_);
+    return chief_ == nullptr ? ok() : chief_->begin_snapshot(step);
   }
 
   void settle(std::int64_t from) {
@@ -258,12 +256,13 @@ class Training {
   NodeSums node_sums_;
   Chief* chief_ = nullptr;  // none: this task is not it
 
-  // Of the step that is computed.
-  std::int64_t step_ = 0;
-  BatchSums sums_;
-  bool is_last_leaf_ = false;
-  bool has_announced_ = false;
-  Status announced_ = ok();
+  struct Step {
+    std::int64_t number = 0;
+    BatchSums sums = {};
+    bool is_last_leaf = false;
+    std::optional<Status> told = {};  // by tell(), once it was called
+  };
+  Step step_;  // that is computed
   StepTimes times_;
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
 };

@@ -21,12 +21,12 @@ std::vector<ExchangeEffect> BackupExchange::step(const ExchangeEvent& event) {
   return effects;
 }
 
-std::vector<ExchangeEffect> BackupExchange::name(Named named) {
+std::vector<ExchangeEffect> BackupExchange::name(NamedStep named) {
   Effects effects;
   if (named.step <= named_.step) return effects;  // it was told twice
   named_ = std::move(named);
   // Of a step with this rank in it, its gradient is perhaps still missing somewhere.
-  const bool is_in = std::ranges::binary_search(named_.ranks, rules_.rank);
+  const bool is_in = named_.has(rules_.rank);
   useful_ = std::max(useful_, is_in ? named_.step - 1 : named_.step);
   for (std::int64_t ps = 1; ps < rules_.servers; ++ps) hand_names(ps, effects);
   go_on(effects);

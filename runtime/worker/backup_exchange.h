@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "runtime/core/after_snapshot.h"
+#include "runtime/core/named_step.h"
 #include "runtime/worker/worker_chunks.h"
 #include "runtime/worker/worker_exchange.h"
 
@@ -42,15 +43,10 @@ class BackupExchange final : public WorkerExchange {
 
   std::vector<ExchangeEffect> step(const ExchangeEvent& event) override;
 
-  // Of ps 0: which ranks make a step. Its other fields are those of NamedStep.
-  struct Named {
-    std::int64_t step = 0;  // 0: nothing was named yet
-    std::vector<std::int64_t> ranks;
-    std::int64_t snapshot = 0;
-  };
-  std::vector<ExchangeEffect> name(Named named);
+  // Of ps 0: which ranks make a step.
+  std::vector<ExchangeEffect> name(NamedStep named);
   // The newest, as HandNames hands them on.
-  [[nodiscard]] const Named& named() const { return named_; }
+  [[nodiscard]] const NamedStep& named() const { return named_; }
 
   // For the chief: a version that is not named yet is to be a snapshot, whether this rank is in it
   // or not. Which one, named().snapshot says. `stops`: no step is named after it.
@@ -101,7 +97,7 @@ class BackupExchange final : public WorkerExchange {
   std::int64_t step_ = 0;      // began last; before the first one of all: the version it waits for
   std::int64_t finals_ = 0;    // of its chunks
   std::int64_t reported_ = 0;  // the newest step
-  Named named_;                // the newest
+  NamedStep named_;            // the newest
   std::int64_t useful_ = 0;    // no older version is of use, by what has been named
   std::int64_t seen_ = 0;      // the newest version of a chunk that has come
   std::int64_t snapshot_ = 0;  // this one is wanted, or a later one

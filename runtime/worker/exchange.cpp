@@ -64,9 +64,9 @@ std::int64_t Exchange::ask_snapshot() {
   return step;
 }
 
-std::int64_t Exchange::marked() const {
-  const std::int64_t marked = snapshots_[index_of(step_ % 2)];
-  return rules_.mode == Mode::async || marked == step_ ? marked : 0;
+std::int64_t Exchange::marked_by(std::int64_t step) const {
+  const std::int64_t marked = snapshots_[index_of(step % 2)];
+  return rules_.mode == Mode::async || marked == step ? marked : 0;
 }
 
 bool Exchange::wants(const ParametersCame& parameters) const {
@@ -82,9 +82,7 @@ std::optional<Exchange::ChunkToSend> Exchange::next_to_send(std::int64_t ps) {
   const auto chunk = is_there(ps) ? chunks_.take_next_to_send(ps) : std::nullopt;
   if (!chunk) return std::nullopt;
   const std::int64_t step = step_of_sends();
-  const std::int64_t marked = snapshots_[index_of(step % 2)];
-  const bool marks = rules_.mode == Mode::async || marked == step;
-  return ChunkToSend{*chunk, step, marks ? marked : 0};
+  return ChunkToSend{*chunk, step, marked_by(step)};
 }
 
 // Chunks are sent of the step that began last, or, before its gradient is final anywhere, of the

@@ -44,7 +44,7 @@ class Exchange final : public WorkerExchange {
   std::int64_t ask_snapshot();
 
   // Of the step that began last: the snapshot that its gradient marks, as in GradientCame.
-  [[nodiscard]] std::int64_t marked() const;
+  [[nodiscard]] std::int64_t marked() const { return marked_by(step_); }
 
   [[nodiscard]] bool wants(const ParametersCame& parameters) const override;
   std::optional<ChunkToSend> next_to_send(std::int64_t ps) override;
@@ -63,6 +63,7 @@ class Exchange final : public WorkerExchange {
   void take(const ParametersCame& event, Effects& effects);
   void take(const TurnCame& event, Effects& effects);
 
+  [[nodiscard]] std::int64_t marked_by(std::int64_t step) const;
   [[nodiscard]] std::int64_t step_of_sends() const;
   [[nodiscard]] bool is_there(std::int64_t ps) const;
   void choose_first_step(Effects& effects);

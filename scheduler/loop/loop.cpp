@@ -108,7 +108,6 @@ void Loop::run() {
 }
 
 // --- steps
-// ---------------------------------------------------------------------------------------------
 
 Loop::Stepped Loop::step(const Event& event) {
   Stepped stepped = transactions_.step(event, read_clocks());
@@ -175,7 +174,6 @@ Result<std::optional<IdempotencyKey>> Loop::find_key(const std::string& key) {
 }
 
 // --- saving
-// --------------------------------------------------------------------------------------------
 
 void Loop::commit() {
   transactions_.commit(read_clocks());

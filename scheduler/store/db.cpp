@@ -30,7 +30,6 @@ Error last_error(sqlite3* db) { return to_error(sqlite3_errcode(db), sqlite3_err
 }  // namespace
 
 // --- Query
-// ---------------------------------------------------------------------------------------------
 
 void Query::check_prepared() {
   if (statement_ == nullptr) fail(last_error(db_));
@@ -117,7 +116,6 @@ std::optional<std::string> Query::optional_text() {
 }
 
 // --- Db
-// ------------------------------------------------------------------------------------------------
 
 void Db::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
 void Db::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -172,7 +170,6 @@ sqlite3_stmt* Db::prepare(std::string_view sql) {
 }
 
 // --- Transaction
-// ---------------------------------------------------------------------------------------
 
 Result<Transaction> Transaction::begin(Db& db) {
   TRY(db.execute("BEGIN IMMEDIATE"));

@@ -59,9 +59,6 @@ class LogHold {
 // becomes U+FFFD.
 std::string json_escape(std::string_view text);
 
-inline void log_debug(std::string_view event, std::initializer_list<LogField> fields = {}) {
-  log(LogLevel::debug, event, fields);
-}
 inline void log_info(std::string_view event, std::initializer_list<LogField> fields = {}) {
   log(LogLevel::info, event, fields);
 }

@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 // --- each type both ways; the library's exceptions end in from_row_json
-// ---------------------------------
 
 json encode(double number) {
   if (std::isnan(number)) return "nan";

@@ -68,9 +68,9 @@ void LinkExchange::perform(const std::vector<ExchangeEffect>& effects) {
     } else if (const auto* names = std::get_if<HandNames>(&effect)) {
       hand_names(names->ps);
     } else if (const auto* begin = std::get_if<BeginStep>(&effect)) {
-      next_ = Next{.step = begin->step};
+      next_ = NextStep{.step = begin->step};
     } else if (const auto* over = std::get_if<TrainingOver>(&effect)) {
-      next_ = Next{.step = over->step, .is_over = true};
+      next_ = NextStep{.step = over->step, .is_over = true};
     } else if (const auto* given_up = std::get_if<GiveUp>(&effect)) {
       give_up_(given_up->why);
     }
@@ -109,7 +109,7 @@ std::int64_t LinkExchange::named_snapshot() const {
 }
 
 std::optional<std::int64_t> LinkExchange::named_snapshot_from(std::int64_t wanted) const {
-  const BackupExchange::Named& newest = backup_->named();
+  const NamedStep& newest = backup_->named();
   if (newest.snapshot >= wanted && newest.snapshot < rules_.max_steps) return newest.snapshot;
   if (newest.step >= rules_.max_steps) return 0;
   return std::nullopt;

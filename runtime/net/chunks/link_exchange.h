@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/core/batch_sums.h"
+#include "runtime/core/exchange_words.h"
 #include "runtime/net/chunks/named_ranks.h"
 #include "runtime/net/chunks/small_frames.h"
 #include "runtime/net/chunks/worker_arenas.h"
@@ -40,15 +41,9 @@ class LinkExchange {
 
   void step(const ExchangeEvent& event) { perform(core_.step(event)); }
 
-  struct Next {
-    // That may be computed; with `is_over` the last that was made. With backup workers steps are
-    // left out that were made without this one.
-    std::int64_t step = 0;
-    bool is_over = false;
-  };
   // None: there is none yet, or it was taken.
-  [[nodiscard]] const std::optional<Next>& next() const { return next_; }
-  Next take_next() { return *std::exchange(next_, std::nullopt); }
+  [[nodiscard]] const std::optional<NextStep>& next() const { return next_; }
+  NextStep take_next() { return *std::exchange(next_, std::nullopt); }
   // As WorkerExchange has them.
   [[nodiscard]] std::int64_t readable() { return core_.readable(); }
   [[nodiscard]] bool wants(const ParametersCame& came) const { return core_.wants(came); }
@@ -93,7 +88,7 @@ class LinkExchange {
   WorkerExchange& core_;                       // whichever there is
   std::vector<std::int64_t> left_out_;         // by rank
   std::array<FrameStream::Outgoing, 2> sums_;  // by step modulo 2
-  std::optional<Next> next_;
+  std::optional<NextStep> next_;
 };
 
 }  // namespace trainyard::runtime

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/after_snapshot.h"
+#include "runtime/core/exchange_words.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/chunks/frame_stream.h"
 #include "runtime/net/chunks/snapshot_writer.h"
@@ -22,7 +23,6 @@ namespace trainyard::runtime {
 class LinkRequests {
  public:
   using Frame = FrameStream::Outgoing;
-  enum class Leaving { worker, chief };
 
   // `arenas` outlives this.
   explicit LinkRequests(const WorkerArenas& arenas, std::size_t servers);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/batch_sums.h"
+#include "runtime/core/exchange_words.h"
 #include "runtime/net/chunks/link_exchange.h"
 #include "runtime/net/chunks/link_peers.h"
 #include "runtime/net/chunks/link_requests.h"
@@ -21,18 +21,6 @@
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
-
-// Of what has come: what was applied (told to the chief alone), bytes, and the version of the first
-// of ps 0's chunks.
-struct LinkNews {
-  struct Traffic {
-    std::int64_t sent = 0;  // bytes of tensors, whichever way they took
-    std::int64_t received = 0;
-  };
-  std::int64_t version = 0;
-  BatchSums sums;   // since it was taken last
-  Traffic traffic;  // likewise
-};
 
 struct LinkState {
   struct Rules {
@@ -64,7 +52,7 @@ struct LinkState {
   WorkerResiduals residuals;
   LinkRequests requests;
   LinkPeers peers;
-  LinkNews news;
+  ExchangeNews news;
   std::optional<SharedFloats> weights;  // of the ps, which has all of them
   std::optional<Error> failed;
 

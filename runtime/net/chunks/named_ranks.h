@@ -7,15 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/named_step.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
-
-// With backup workers: a step is made of the gradients of `aggregate` of `ranks` ranks.
-struct StepMembers {
-  std::int64_t ranks = 1;
-  std::int64_t aggregate = 1;
-};
 
 // `named`: ascending.
 std::string encode_ranks(std::span<const std::int64_t> named, std::int64_t ranks);

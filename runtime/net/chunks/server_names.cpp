@@ -10,7 +10,7 @@ ServerNames::ServerNames(const ServerOptions& options, const ConnectedWorkers& w
     : members_{.ranks = options.rules.ranks, .aggregate = options.rules.aggregate},
       workers_(workers) {
   if (!options.names_steps) return;
-  names_.emplace(StepNames::Rules{members_.ranks, members_.aggregate}, options.start.version);
+  names_.emplace(members_, options.start.version);
 }
 
 Result<std::optional<NamedStep>> ServerNames::take_report(std::int64_t rank,

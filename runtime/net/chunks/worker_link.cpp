@@ -23,7 +23,7 @@ LinkState::Rules state_rules(const WorkerLink::Options& options) {
                        .max_steps = options.max_steps,
                        .asks_ahead = options.asks_ahead,
                        .backups = options.backups},
-          .limits = {.silence = options.limit, .absence = options.return_limit},
+          .limits = {.silence = options.limit, .absence = return_limit},
           .stop = options.stop};
 }
 
@@ -62,13 +62,13 @@ WorkerLink::WorkerLink(const Options& options, FramePoll poll)
       connections_(std::move(poll), targets_of(options), state_, frames_),
       chief_(state_, connections_) {}
 
-Result<WorkerLink::Next> WorkerLink::next() {
+Result<NextStep> WorkerLink::next() {
   std::unique_lock lock(state_.mutex);
   TRY(wait(lock, [this] {
     const auto& next = state_.exchange.next();
     return next && (next->is_over ? state_.residuals.may_leave() : state_.residuals.may_begin());
   }));
-  const Next next = state_.exchange.take_next();
+  const NextStep next = state_.exchange.take_next();
   sends_itself_ = parameters_.size_bytes() <= little_bytes ||
                   std::ranges::all_of(state_.peers.ways(), [](const LinkPeers::Way& way) {
                     return way.transport == Transport::shared_memory;
@@ -132,7 +132,7 @@ std::int64_t WorkerLink::marked_snapshot() const {
   return state_.exchange.marked_snapshot();
 }
 
-WorkerLink::News WorkerLink::take_news() {
+ExchangeNews WorkerLink::take_news() {
   const std::lock_guard lock(state_.mutex);
   return std::exchange(state_.news, {.version = state_.news.version, .sums = {}, .traffic = {}});
 }
@@ -161,7 +161,7 @@ void WorkerLink::give_up() {
   state_.fail("this task has failed");
 }
 
-void WorkerLink::leave(LinkRequests::Leaving who) {
+void WorkerLink::leave(Leaving who) {
   std::unique_lock lock(state_.mutex);
   state_.requests.leave(who);
   state_.ask_unanswered();

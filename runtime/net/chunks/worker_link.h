@@ -45,16 +45,13 @@ class WorkerLink {
     std::optional<StepMembers> backups = {};  // sync with backup workers
     // How long nothing may come of any ps before the gang is given up.
     std::chrono::milliseconds limit{300'000};
-    // How long one may be away that was there.
-    std::chrono::milliseconds return_limit{10'000};
     std::stop_token stop;
   };
   static Result<std::unique_ptr<WorkerLink>> open(const Options& options);
 
-  using Next = LinkExchange::Next;
   // Waits. `unavailable`: a ps is gone for too long, the gang has to begin anew, or the caller was
   // asked to stop.
-  Result<Next> next();
+  Result<NextStep> next();
 
   // The whole arena, where it lies until next() is called again. Of it, in a step, what
   // await_parameters() was called for.
@@ -77,8 +74,7 @@ class WorkerLink {
   // Of the step that has begun: as Exchange::marked().
   [[nodiscard]] std::int64_t marked_snapshot() const;
 
-  using News = LinkNews;
-  News take_news();
+  ExchangeNews take_news();
 
   // By ps, where rows of a table are to be had; after the first next().
   [[nodiscard]] std::vector<std::int64_t> rows_ports() const;
@@ -95,7 +91,7 @@ class WorkerLink {
 
   // Nothing is needed any more; the chief says by it that training is over. Waits until all ps know
   // it, but not for long.
-  void leave(LinkRequests::Leaving who);
+  void leave(Leaving who);
   // From any thread: no call succeeds any more, and those that wait end.
   void give_up();
 

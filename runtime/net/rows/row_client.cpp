@@ -62,13 +62,6 @@ RowData data_of(const BagShare& share) {
 
 }  // namespace
 
-RowClient::Traffic& RowClient::Traffic::operator+=(const Traffic& more) {
-  sent += more.sent;
-  received += more.received;
-  pooled += more.pooled;
-  return *this;
-}
-
 Result<std::unique_ptr<RowClient>> RowClient::connect(Options options) {
   const auto deadline = WallClock::now() + options.limit;
   std::vector<RawPeer> ps;
@@ -146,9 +139,8 @@ Result<RowClient::Answers> RowClient::call(Method method,
   return answers;
 }
 
-Result<RowClient::Traffic> RowClient::read(std::optional<std::int64_t> version,
-                                           std::span<const std::int64_t> ids,
-                                           std::span<float> rows) {
+Result<Traffic> RowClient::read(std::optional<std::int64_t> version,
+                                std::span<const std::int64_t> ids, std::span<float> rows) {
   const auto width = index_of(options_.width);
   ENSURE(rows.size() == ids.size() * width);
   std::vector<std::vector<std::size_t>> places(ps_.size());  // by ps, in ids
@@ -179,7 +171,7 @@ Result<RowClient::Traffic> RowClient::read(std::optional<std::int64_t> version,
   return answers.traffic;
 }
 
-Result<RowClient::Traffic> RowClient::push(const Push& push, std::vector<RowGradients> parts) {
+Result<Traffic> RowClient::push(const Push& push, std::vector<RowGradients> parts) {
   std::vector<std::vector<RowGradients>> shares(ps_.size());
   for (RowGradients& part : parts) {
     auto split = split_by_owner(std::move(part), std::ssize(ps_), options_.width);
@@ -228,8 +220,7 @@ Result<RowClient::BagsRead> RowClient::read_bags(const BagView& batch) {
 }
 
 // Of who was asked for nothing, a batch without ids: a part of no rows.
-Result<RowClient::Traffic> RowClient::push_bags(const Push& push,
-                                                std::span<const float> gradients) {
+Result<Traffic> RowClient::push_bags(const Push& push, std::span<const float> gradients) {
   ENSURE(shares_.size() == ps_.size());
   std::vector<Request> requests;
   for (const BagShare& share : shares_) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/exchange_words.h"
 #include "runtime/math/rows/bag_shares.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/net/raw_calls.h"
@@ -42,13 +43,8 @@ class RowClient {
   // Waits until all ps are there. `unavailable` after the limit, or where it is asked to stop.
   static Result<std::unique_ptr<RowClient>> connect(Options options);
 
-  // Bytes of ids, bags and rows; what went in vain is not counted.
-  struct Traffic {
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-    std::int64_t pooled = 0;  // requests that a ps has answered with sums of rows
-    Traffic& operator+=(const Traffic& more);
-  };
+  // What went in vain is not counted as traffic.
+  //
   // Sync: the rows of just this version, [ids, width] of distinct ids. It is the one that the
   // rank's next push follows, or the one before: it waits until all ps have made it. Nothing, and
   // in async: the newest.

@@ -5,9 +5,8 @@
 // Tables are in no arena and no chunk, but their rows follow the same rules (runtime/ps). A rank
 // numbers its steps from 1:
 //
-//   sync   the step of all ranks. Version s is made of the gradients of step s of all of them,
-//   added
-//          in the order of the reduction tree; or, with backup workers, of those that are named.
+//   sync   the step of all ranks. Version s is made of the gradients of step s of all of them, in
+//          the order of the reduction tree; or, with backup workers, of those that are named.
 //   async  its own count. Gradients are applied as they come, and each makes a version.
 //
 // Sync: the rows of the version before the newest can be read, too. A process that takes the place

@@ -57,7 +57,7 @@ TEST_CASE("nobody is released who does not leave") {
   LinkRequests requests(arenas, 1);
   CHECK_FALSE(requests.take(0, {.kind = FrameKind::released}, {}).has_value());
   CHECK_FALSE(requests.is_released());
-  requests.leave(LinkRequests::Leaving::worker);
+  requests.leave(Leaving::worker);
   CHECK(requests.take(0, {.kind = FrameKind::released}, {}).has_value());
   CHECK(requests.is_released());
 }

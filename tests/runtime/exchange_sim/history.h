@@ -35,9 +35,8 @@ struct TurnAsk {
 struct Ended {
   std::int64_t snapshot = 0;
 };
-using ToServer =
-    std::variant<Gradient, Ask, TurnAsk, Ended, BackupExchange::Report, BackupExchange::Named>;
-using ToWorker = std::variant<Welcomed, Parameters, TurnCame, BackupExchange::Named>;
+using ToServer = std::variant<Gradient, Ask, TurnAsk, Ended, BackupExchange::Report, NamedStep>;
+using ToWorker = std::variant<Welcomed, Parameters, TurnCame, NamedStep>;
 
 struct Link {
   std::deque<ToServer> up;

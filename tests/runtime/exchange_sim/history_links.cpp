@@ -64,8 +64,7 @@ void Yard::arrive_at_server(std::int64_t rank, std::int64_t server) {
   } else if (const auto* reported = std::get_if<BackupExchange::Report>(&message)) {
     report(rank, *reported);
   } else {
-    const auto& [step, ranks, snapshot] = std::get<BackupExchange::Named>(message);
-    tell_server(server, StepNamed{rank, {step, ranks, snapshot}});
+    tell_server(server, StepNamed{rank, std::get<NamedStep>(message)});
   }
 }
 
@@ -81,10 +80,9 @@ void Yard::report(std::int64_t rank, const BackupExchange::Report& report) {
 }
 
 void Yard::tell_names(std::int64_t rank) {
-  const auto& [step, ranks, snapshot] = names_->newest();
   Link* const there = link(rank, 0);
-  if (there == nullptr || ranks.empty()) return;
-  there->down.push_back(BackupExchange::Named{step, ranks, snapshot});
+  if (there == nullptr || names_->newest().ranks.empty()) return;
+  there->down.push_back(names_->newest());
 }
 
 void Yard::give(const std::vector<Turn>& turns) {
@@ -110,7 +108,7 @@ void Yard::arrive_at_worker(std::int64_t rank, std::int64_t server) {
   } else if (const auto* turn = std::get_if<TurnCame>(&message)) {
     tell(rank, *turn);
   } else {
-    const auto& named = std::get<BackupExchange::Named>(message);
+    const auto& named = std::get<NamedStep>(message);
     perform(rank, workers_[index_of(rank)].backup->name(named));
   }
 }

@@ -21,7 +21,7 @@ Yard::Yard(const Scene& scene) : scene_(scene), random_(scene.seed) {
   }
   turns_.emplace(PushTurns::Rules{scene.max_steps, scene.max_staleness},
                  std::vector<std::int64_t>(index_of(scene.ranks)));
-  if (scene.aggregate > 0) names_.emplace(StepNames::Rules{scene.ranks, scene.aggregate}, 0);
+  if (scene.aggregate > 0) names_.emplace(StepMembers{scene.ranks, scene.aggregate}, 0);
   workers_.resize(index_of(scene.ranks));
   for (std::int64_t rank = 0; rank < scene.ranks; ++rank) start(rank);
 }

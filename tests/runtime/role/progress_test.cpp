@@ -37,7 +37,7 @@ TEST_CASE("how many lookups the ps have summed is told of each push, where there
           "[progress]") {
   Progress progress({}, 0);
   const auto add = [&progress](std::int64_t pooled) {
-    StepExchange::News news;
+    ExchangeNews news;
     news.traffic = {.sent = 100, .received = 40, .pooled = pooled};
     progress.add_applied(news);
     progress.add_own_step(times_of(1));
@@ -74,7 +74,7 @@ TEST_CASE("dropped contributions are told in all and by worker, where there are 
 
 TEST_CASE("staleness is told of the interval, and counted over the attempt", "[progress]") {
   const auto news_of = [](std::initializer_list<std::int64_t> all) {
-    StepExchange::News news;
+    ExchangeNews news;
     for (const std::int64_t staleness : all) {
       news.sums.staleness += staleness;
       news.sums.stale.add(staleness);

@@ -50,8 +50,8 @@ std::vector<float> gradient_of(const std::vector<float>& sums) {
 
 enum class By { rows, bags };
 
-Result<RowClient::Traffic> read_and_push(RowClient& client, std::int64_t width, const Batch& batch,
-                                         const RowClient::Push& push, By by) {
+Result<Traffic> read_and_push(RowClient& client, std::int64_t width, const Batch& batch,
+                              const RowClient::Push& push, By by) {
   if (by == By::bags) {
     TRY_ASSIGN(auto read, client.read_bags(batch.view()));
     const PooledBags& pooled = read.bags;
@@ -73,7 +73,7 @@ Result<RowClient::Traffic> read_and_push(RowClient& client, std::int64_t width, 
 
 struct Ended {
   std::vector<float> rows;
-  RowClient::Traffic traffic;  // of the steps
+  Traffic traffic;  // of the steps
 };
 
 // At the step `replaced` another process takes the place of one that has pushed its rows.

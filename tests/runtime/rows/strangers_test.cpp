@@ -93,7 +93,7 @@ TEST_CASE("a call that is let in and brings nothing ends") {
   RowServers servers(scene);
   // One whose rows are yet to be made has brought all that it has, and may wait.
   const auto client = servers.connect(0);
-  std::optional<Result<RowClient::Traffic>> read;
+  std::optional<Result<Traffic>> read;
   {
     const std::jthread waiter([&] {
       std::vector<float> rows(2);
