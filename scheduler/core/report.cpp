@@ -1,5 +1,6 @@
 #include "scheduler/core/report.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,7 +74,9 @@ bool is_own(const LiveJob& job, const LiveTask& task, const TaskReport& report) 
          is_same_token(report.token, token_of_before(job.row, job.row.attempt));
 }
 
-// False: a task that the server does not have here.
+// False: a task that the server does not have here, or that has another token. Nothing of it
+// counts, not even that it is there: else a task whose token the server no longer knows would never
+// end.
 bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
   LiveJob* const job = turn.state.job(report.key.job);
   LiveTask* const task = job == nullptr ? nullptr : job->find(report.key);
@@ -90,35 +93,46 @@ bool take_task(Turn& turn, const LiveAgent& agent, const TaskReport& report) {
   return true;
 }
 
+Cause why_missing(const LiveTask& task, bool has_foreign_token) {
+  const bool asked = task.row.state == TaskState::stopping;
+  const Reason reason = asked ? Reason::stopped_with_gang : Reason::agent_lost;
+  if (has_foreign_token) {
+    return {reason, "its agent shows it with a token that this server did not give it"};
+  }
+  return {reason, asked ? "stopped before it started" : "its agent no longer has it"};
+}
+
 // Tasks that should be here and are not: gone, but only if the agent has applied the assignment
-// that placed them; else they have yet to reach it.
-void miss_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
+// that placed them; else they have yet to reach it. A process of another token is a stray: its
+// agent takes nothing new until it has ended it.
+void miss_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report,
+                const std::set<TaskKey>& known) {
   const bool must_apply = turn.state.limits.fences.applied_generation == Fence::kept;
-  std::set<TaskKey> shown;
-  for (const TaskReport& task : report.tasks) shown.insert(task.key);
   const std::set<TaskKey> expected = agent.tasks;
   for (const TaskKey& key : expected) {
     LiveJob& job = turn.state.jobs.at(key.job);
     LiveTask* const task = job.find(key);
-    if (shown.contains(key) || is_terminal(task->row.state)) continue;
+    if (known.contains(key) || is_terminal(task->row.state)) continue;
     // Who leaves starts nothing more, whatever was on its way.
     if (must_apply && !report.leaving && report.generation < task->generation) continue;
-    const bool asked = task->row.state == TaskState::stopping;
-    const Cause cause = asked ? Cause{Reason::stopped_with_gang, "stopped before it started"}
-                              : Cause{Reason::agent_lost, "its agent no longer has it"};
+    const bool is_shown = std::ranges::count(report.tasks, key, &TaskReport::key) > 0;
+    const Cause cause = why_missing(*task, is_shown);
+    const bool asked = cause.reason == Reason::stopped_with_gang;
     end_task(turn, job, *task, {asked ? TaskState::killed : TaskState::lost, {}, cause, "", {}});
   }
 }
 
 void take_tasks(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   bool strays = false;
+  std::set<TaskKey> known;
   for (const TaskReport& task : report.tasks) {
-    const bool known = take_task(turn, agent, task);
-    strays = strays || (!known && !is_terminal(task.state));
+    const bool is_known = take_task(turn, agent, task);
+    if (is_known) known.insert(task.key);
+    strays = strays || (!is_known && !is_terminal(task.state));
   }
   if (agent.has_strays && !strays) turn.state.place_now = true;
   agent.has_strays = strays;
-  miss_tasks(turn, agent, report);
+  miss_tasks(turn, agent, report, known);
 }
 
 // Why the report's sender is not the agent that is known by this name; empty: it is.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -21,6 +24,7 @@
 #include "scheduler/store/reader.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
+#include "schemas/types/job.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -32,6 +36,31 @@ Millis file_grace(const Limits& limits) { return limits.lost_after + seconds(60)
 // Jobs that have ended keep so many reports of metrics.
 constexpr std::int64_t ended_reports_max = 10'000;
 constexpr std::size_t removed_at_once = 1000;
+
+// A lost key is made anew. The tokens of tasks that run were made under the old one: the core will
+// not know them (scheduler/core/report.cpp), which whoever runs the server should not have to
+// guess.
+Result<SecretKey> key_of(const StateFolder& folder, Reader& reader) {
+  const std::string path = folder.key_file();
+  std::error_code error;
+  const bool is_new = !std::filesystem::exists(path, error);
+  TRY_ASSIGN(const SecretKey key, SecretKey::of_file(path));
+  if (!is_new) return key;
+  TRY_ASSIGN(auto jobs, reader.count_jobs_by_state());
+  std::int64_t running = 0;
+  for (const JobState state : {JobState::starting, JobState::running, JobState::stopping}) {
+    running += jobs[std::string(name_of(state))];
+  }
+  if (running > 0) {
+    log_warning("token_key_made_anew",
+                {{"path", path},
+                 {"jobs", running},
+                 {"why",
+                  "token.key was made anew: tasks that run are given up and start again from "
+                  "their checkpoints"}});
+  }
+  return key;
+}
 
 }  // namespace
 
@@ -101,7 +130,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(SchedulerOptions options) {
                                        .logs = folder.logs(),
                                        .lost_and_found = folder.lost_and_found()},
                                       file_grace(options.limits)));
-  TRY_ASSIGN(const SecretKey key, SecretKey::of_file(folder.key_file()));
+  TRY_ASSIGN(const SecretKey key, key_of(folder, reader));
   auto parts = std::make_unique<Parts>(std::move(folder), key, std::move(store), std::move(reader),
                                        std::move(sweep), options);
   Parts& p = *parts;

@@ -108,32 +108,64 @@ TEST_CASE("a cancel during a failure wins", "[scheduler]") {
   CHECK(yard.job("j").state == JobState::cancelled);
 }
 
-TEST_CASE("words of an older attempt, or with another token, count for nothing", "[scheduler]") {
+TEST_CASE("words of an older attempt count for nothing", "[scheduler]") {
   Yard yard = running_job();
-  TaskReport forged = yard.shown("a", "worker/0");
-  forged.token = "guessed";
-  forged.state = TaskState::failed;
-  forged.exit = {1, {}};
-  yard.show("a", forged);
-  CHECK(yard.job("j").state == JobState::running);
-  forged.token = "task j/1/worker/0";
-  forged.key.attempt = 7;
-  yard.report_of("a").tasks.push_back(forged);
+  TaskReport older = yard.shown("a", "worker/0");
+  older.key.attempt = 7;
+  older.state = TaskState::failed;
+  older.exit = {1, {}};
+  yard.report_of("a").tasks.push_back(older);
   yard.speak("a");
+  CHECK(yard.job("j").state == JobState::running);
   CHECK_FALSE(yard.job("j").first_failure);
 }
 
 TEST_CASE("a task's report carries the token of the very task, not of its gang or peer [mend-A9]",
           "[scheduler]") {
-  for (const char* token : {"gang j 1", "task j/1/worker/1", "task j/1/ps/0", ""}) {
+  for (const char* token : {"gang j 1", "task j/1/worker/1", "task j/1/ps/0", "guessed", ""}) {
     Yard yard = running_job();
     TaskReport forged = yard.shown("a", "worker/0");
     forged.token = token;
     forged.state = TaskState::failed;
     forged.exit = {1, {}};
     yard.show("a", forged);
-    CHECK(yard.job("j").state == JobState::running);
+    const FirstFailure first = yard.job("j").first_failure.value();
+    CHECK(first.reason == Reason::agent_lost);  // as if it were not shown: its words do not count
+    CHECK_FALSE(first.exit.code);
   }
+}
+
+TEST_CASE("a task that is shown with another token is lost, and its gang runs again",
+          "[scheduler]") {
+  Yard yard = running_job(0);  // it is no fault of the user's
+  yard.restart();
+  const std::int64_t applied = yard.report_of("a").generation;
+  for (TaskReport& task : yard.report_of("a").tasks) task.token = "under a key that is lost";
+
+  yard.report_of("a").generation = applied - 1;
+  yard.speak("a");
+  CHECK(yard.job("j").state == JobState::running);
+  yard.report_of("a").generation = applied;
+  yard.speak("a");
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").restarts == Restarts{0, 1});
+  CHECK(yard.job("j").first_failure.value().message.find("token") != std::string::npos);
+
+  yard.pass(seconds(1));
+  CHECK(yard.job("j").attempt == 1);  // its agent has yet to end the processes of before
+  yard.obey("a");
+  yard.obey("a");
+  CHECK(yard.job("j").attempt == 2);
+  CHECK(yard.job("j").state == JobState::running);
+}
+
+TEST_CASE("a cancel ends though the agent shows the tasks with other tokens", "[scheduler]") {
+  Yard yard = running_job();
+  for (TaskReport& task : yard.report_of("a").tasks) task.token = "under a key that is lost";
+  REQUIRE(yard.act("j", JobAction::cancel));
+  CHECK(yard.job("j").state == JobState::stopping);
+  yard.speak("a");
+  CHECK(yard.job("j").state == JobState::cancelled);
 }
 
 TEST_CASE("a process that a server of before placed may go on with its token [mend-A9]",

@@ -92,6 +92,22 @@ TEST_CASE("tokens outlive the server, and come of a key that only it can read [m
   CHECK(run.agent->append_log({run.ps().task.key, run.ps().token, 0, "x"}).status.ok());
 }
 
+TEST_CASE("tasks whose key is lost are given up once their agent shows them", "[link]") {
+  RunningJob run;
+  const AgentReport before = run.agent->state();
+  run.agent.reset();
+  REQUIRE(std::filesystem::remove(run.yard.path("token.key")));
+  run.yard.restart();
+  run.agent = std::make_unique<AgentPeer>(run.yard.agent_address(), "a1");
+  run.agent->state() = before;
+
+  run.agent->report();
+
+  const Job job = run.yard.wait_for_state(run.id, JobState::queued);
+  CHECK(job.attempt == 1);
+  CHECK(job.first_failure.value().reason == Reason::agent_lost);
+}
+
 TEST_CASE("a task fetches the checkpoint that it was given, and nothing else [mend-A9]", "[link]") {
   RunningJob run;
   const Files files(run.chief(), 100);
