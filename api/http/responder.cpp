@@ -91,7 +91,8 @@ void Responder::when_gone(std::function<void()> on_gone) const {
 }
 
 void Responder::file(const FileResponse& file) const {
-  Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  Descriptor opened(
+      ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
   struct stat facts {};
   if (!opened || ::fstat(opened.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     return error(not_found("the file is not there"));

@@ -2,12 +2,14 @@
 // a second.
 #include "api/routes/log_follow.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include "api/routes/log_tail.h"
+#include "schemas/files/file.h"
 #include "schemas/types/task_context.h"
 
 namespace trainyard::api {
@@ -62,7 +64,8 @@ class LogFollow : public Watcher {
     if (first == 0 || first > job.attempt) return false;
     attempt_ = first;
     path_ = backend_.scheduler.log_path(task_of(request_, job, attempt_));
-    offset_ = tail_offset(path_, request_.tail_lines);
+    const auto tail = tail_offset(path_, request_.tail_lines);
+    offset_ = tail ? *tail : 0;  // it has written nothing yet
     return true;
   }
 
@@ -85,18 +88,18 @@ class LogFollow : public Watcher {
 
   // True when the end of the file was reached and sent.
   bool send_what_is_new() {
-    std::ifstream file(path_, std::ios::binary);
+    // Opened anew at each look: a pipe that somebody put there would hold all watchers.
+    const auto file = File::open_regular(path_, O_RDONLY);
     if (!file) return true;
-    file.seekg(offset_);
     std::string piece(piece_bytes, '\0');
     for (int count = 0; count < pieces_per_look; ++count) {
       if (stream_->gone() || stream_->waiting_bytes() > 0) return false;
       if (!stream_->has_room()) return false;
-      file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-      const auto bytes = static_cast<std::size_t>(file.gcount());
-      stream_->write(std::string_view(piece).substr(0, bytes));
-      offset_ += static_cast<std::int64_t>(bytes);
-      if (bytes < piece.size()) return true;
+      const auto bytes = file->read_at(offset_, piece);
+      if (!bytes) return true;
+      stream_->write(std::string_view(piece).substr(0, *bytes));
+      offset_ += static_cast<std::int64_t>(*bytes);
+      if (*bytes < piece.size()) return true;
     }
     return false;
   }

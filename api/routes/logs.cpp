@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <utility>
 
 #include "api/routes/log_follow.h"
@@ -54,6 +53,8 @@ void follow_logs(Backend& backend, const Request& request, const Responder& resp
   if (job->attempt > 0) {  // before the first attempt there is nothing to check against yet
     const auto key = find_task(backend, wanted);
     if (!key) return responder.error(key.error());
+    const auto log = tail_offset(backend.scheduler.log_path(*key), 0);
+    if (!log && log.error().code != Code::not_found) return responder.error(log.error());
   }
   add_watcher(backend, request, responder, [&](const Watchers::Poke& poke) {
     return make_log_follow(backend, wanted, responder, poke);
@@ -74,13 +75,12 @@ void get_logs(Backend& backend, const Request& request, const Responder& respond
   const auto key = find_task(backend, wanted);
   if (!key) return responder.error(key.error());
   const std::string path = backend.scheduler.log_path(*key);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {  // it has written nothing yet
+  const auto begin = tail_offset(path, wanted.tail_lines);
+  if (!begin && begin.error().code == Code::not_found) {  // it has written nothing yet
     return responder.send({.content_type = log_content_type});
   }
-  responder.file({.path = path,
-                  .content_type = log_content_type,
-                  .first_byte = tail_offset(path, wanted.tail_lines)});
+  if (!begin) return responder.error(begin.error());
+  responder.file({.path = path, .content_type = log_content_type, .first_byte = *begin});
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "scheduler/loop/scheduler.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +26,7 @@
 #include "scheduler/store/reader.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
+#include "schemas/files/file.h"
 #include "schemas/types/job.h"
 
 namespace trainyard::scheduler {
@@ -229,7 +232,9 @@ std::string Scheduler::log_path(const TaskKey& task) const {
 Result<std::string> Scheduler::model_file(const Checkpoint& checkpoint) {
   TRY_ASSIGN(const std::string path, parts_->artifacts.model_path(checkpoint));
   const std::lock_guard lock(parts_->model_mutex);
-  if (!std::filesystem::exists(path)) TRY(write_model_file(parts_->artifacts, checkpoint, path));
+  const auto kept = File::open_regular(path, O_RDONLY);
+  if (!kept && kept.error().code != Code::not_found) return kept.error();
+  if (!kept) TRY(write_model_file(parts_->artifacts, checkpoint, path));
   return path;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +22,18 @@ constexpr std::size_t read_bytes = 1 << 20;
 constexpr std::uintmax_t spare_bytes = 64 << 20;
 
 std::string part_of(const std::string& path) { return path + std::string(part_suffix); }
+
+// Nothing where no file is stored. Whatever else is there under its name, such as a symbolic link,
+// is none of ours, and makes way for the file.
+std::optional<std::int64_t> stored_bytes(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  return facts.st_size;
+}
+
+Error is_stored_already(const ArtifactFile& file) {
+  return conflict(file.name + " is stored already");
+}
 
 // False when the path has become another file since `file` was opened: its upload was finished or
 // given up.
@@ -123,22 +136,22 @@ Result<std::string> Artifacts::path_of(const JobId& job, const std::string& sha2
 
 Result<StoredPart> Artifacts::find(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
-  std::error_code error;
-  if (const auto bytes = fs::file_size(path, error); !error) {
+  if (const auto bytes = stored_bytes(path)) {
+    std::error_code error;
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);
-    return StoredPart{.bytes = static_cast<std::int64_t>(bytes), .complete = true};
+    return StoredPart{.bytes = *bytes, .complete = true};
   }
-  const auto bytes = fs::file_size(part_of(path), error);
-  return StoredPart{.bytes = error ? 0 : static_cast<std::int64_t>(bytes), .complete = false};
+  return StoredPart{.bytes = stored_bytes(part_of(path)).value_or(0), .complete = false};
 }
 
 Result<ArtifactUpload> Artifacts::resume(const JobId& job, const ArtifactFile& file,
                                          std::int64_t offset) {
   TRY_ASSIGN(const std::string path, path_of(job, file.sha256));
   if (file.bytes < 0) return invalid(file.name + ": bytes must be 0 or more");
+  if (stored_bytes(path)) return is_stored_already(file);
   TRY(make_folder(job));
   const std::string part = part_of(path);
-  TRY_ASSIGN(File opened, File::open(part, O_RDWR | O_CREAT));
+  TRY_ASSIGN(File opened, File::open_regular(part, O_RDWR | O_CREAT));
   if (::flock(opened.descriptor(), LOCK_EX | LOCK_NB) != 0) {
     return unavailable("another upload of " + file.name + " is going on");
   }
@@ -146,7 +159,11 @@ Result<ArtifactUpload> Artifacts::resume(const JobId& job, const ArtifactFile& f
 
   ArtifactUpload upload(std::move(opened), file, part, path);
   TRY_ASSIGN(const std::int64_t stored, upload.file_.size());
-  if (offset != stored || fs::exists(path)) {
+  const bool was_finished = stored_bytes(path).has_value();  // by another, since we looked
+  // What was only made to be locked does not stay behind.
+  if (was_finished || (stored == 0 && offset != 0)) ::unlink(part.c_str());
+  if (was_finished) return is_stored_already(file);
+  if (offset != stored) {
     return conflict(file.name + ": " + std::to_string(stored) + " bytes are stored, not " +
                     std::to_string(offset));
   }
@@ -163,7 +180,7 @@ Status Artifacts::make_folder(const JobId& job) {
 
 Result<File> Artifacts::open(const JobId& job, const std::string& sha256) const {
   TRY_ASSIGN(const std::string path, path_of(job, sha256));
-  return File::open(path, O_RDONLY);
+  return File::open_regular(path, O_RDONLY);
 }
 
 Result<ArtifactRead> Artifacts::read(const JobId& job, const std::string& sha256) const {

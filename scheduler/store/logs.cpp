@@ -32,10 +32,10 @@ Result<std::int64_t> Logs::append(const TaskKey& task, std::int64_t offset, std:
   TRY_ASSIGN(const std::string where, path(task));
   const std::int64_t wanted_end = offset + std::ssize(data);
 
-  auto opened = File::open(where, O_RDWR | O_CREAT);
+  auto opened = File::open_regular(where, O_RDWR | O_CREAT);
   if (!opened && opened.error().code == Code::not_found) {
     TRY(make_folders(fs::path(where).parent_path().string()));
-    opened = File::open(where, O_RDWR | O_CREAT);
+    opened = File::open_regular(where, O_RDWR | O_CREAT);
   }
   TRY_ASSIGN(const File file, std::move(opened));
   TRY_ASSIGN(const std::int64_t end, file.size());

@@ -249,7 +249,7 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
   const auto header = encode_header(manifest, rows_in(rows));
   if (!header) return broken(checkpoint, header.error().message);
   const std::string aside = path + std::string(part_suffix);
-  TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC));
+  TRY_ASSIGN(const File file, File::open_regular(aside, O_WRONLY | O_CREAT | O_TRUNC));
   TRY(file.write_at(0, *header));
   TRY(write_variables(manifest, pieces, rows, file, std::ssize(*header)));
   return move_into_place(aside, path);

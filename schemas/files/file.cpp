@@ -43,6 +43,21 @@ Result<File> File::open(const std::string& path, int flags, unsigned mode) {
   return File(path, std::move(descriptor));
 }
 
+Result<File> File::open_regular(const std::string& path, int flags, unsigned mode) {
+  const auto is_another = [&path] {
+    return unavailable("cannot open " + path + ": it is no regular file");
+  };
+  auto file = open(path, flags | O_NOFOLLOW, mode);
+  struct stat facts {};
+  if (!file) {
+    const bool is_there = ::lstat(path.c_str(), &facts) == 0;
+    return is_there && !S_ISREG(facts.st_mode) ? is_another() : file.error();
+  }
+  if (::fstat(file->descriptor(), &facts) != 0) return system_error("cannot look at " + path);
+  if (!S_ISREG(facts.st_mode)) return is_another();
+  return file;
+}
+
 Result<std::int64_t> File::size() const {
   struct stat status {};
   if (::fstat(descriptor(), &status) != 0) return system_error("cannot look at " + path_);

@@ -25,6 +25,9 @@ class File {
  public:
   // `flags` and `mode` as for open(2); close-on-exec always. `unavailable` where a pipe is there.
   static Result<File> open(const std::string& path, int flags, unsigned mode = 0644);
+  // The same, of a file that nobody but us should have put there: `unavailable` where something
+  // else than a regular file is, a symbolic link too. What it led to would be shown to anyone.
+  static Result<File> open_regular(const std::string& path, int flags, unsigned mode = 0644);
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -88,6 +88,7 @@ TEST_CASE("a pipe where a file should be is not there, and holds no thread", "[h
   TestServer server;
   RawClient client(server.address());
   CHECK(client.call("GET /pipe").status == 404);
+  CHECK(client.call("GET /link").status == 404);  // nor what a link leads to
   CHECK(client.call("GET /now/well").body == "well");
 }
 

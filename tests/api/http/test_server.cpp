@@ -2,6 +2,7 @@
 #include "tests/api/http/test_server.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <utility>
@@ -63,6 +64,9 @@ TestServer::TestServer(ServerOptions options) {
   for (int at = 0; at < 1000; ++at) content += "0123456789";
   folder_.write("file.bin", content);
   if (::mkfifo(folder_.path("pipe").c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+  if (::symlink("/etc/passwd", folder_.path("link").c_str()) != 0) {
+    throw std::runtime_error("no link");
+  }
   options.address = "127.0.0.1:0";
   auto started = Server::start(std::move(options), routes());
   if (!started) throw std::runtime_error(started.error().message);
@@ -113,6 +117,10 @@ std::vector<Route> TestServer::routes() {
       {Method::get, "/pipe",
        [this](const Request&, const Responder& responder) {
          responder.file({.path = folder_.path("pipe"), .entity_tag = "v1"});
+       }},
+      {Method::get, "/link",
+       [this](const Request&, const Responder& responder) {
+         responder.file({.path = folder_.path("link"), .entity_tag = "v1"});
        }},
       {Method::get, "/throws",
        [](const Request&, const Responder&) { throw std::runtime_error("a secret"); }},

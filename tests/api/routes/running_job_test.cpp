@@ -1,5 +1,8 @@
 // What REST shows of a job that runs: tasks, metrics, events, logs, checkpoints, agents.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "api/routes/checkpoints.h"
 #include "schemas/wire/safetensors.h"
@@ -134,6 +137,21 @@ TEST_CASE("logs are shown by task, by their last lines, and followed until the j
   run.end_well();
   CHECK_THAT(following.read_until("0\r\n\r\n"), Catch::Contains("the end\n"));
   CHECK(following.ended());
+}
+
+TEST_CASE("a log that is no regular file is an error that names it, and holds nobody", "[routes]") {
+  ApiYard yard;
+  RunningJob run(yard);
+  const std::string log = yard.scheduler().log_path(run.task("worker/0").task.key);
+  std::filesystem::create_directories(std::filesystem::path(log).parent_path());
+  SECTION("a pipe") { REQUIRE(::mkfifo(log.c_str(), 0600) == 0); }
+  SECTION("a link") { std::filesystem::create_symlink("/etc/passwd", log); }
+
+  for (const char* wanted : {"/logs", "/logs?tail=-1", "/logs?tail=0", "/logs?follow=true"}) {
+    INFO(wanted);
+    const json problem = yard.json(503, "GET " + run.path(wanted));
+    CHECK_THAT(problem.at("detail").get<std::string>(), Catch::Contains(log));
+  }
 }
 
 TEST_CASE("who follows a log and lags behind gets the logs of all newer attempts, in order",

@@ -2,9 +2,12 @@
 #include "scheduler/store/artifacts.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "schemas/files/folder.h"
 #include "tests/scheduler/store/fixtures.h"
@@ -37,6 +40,9 @@ struct Shelf {
   TempFolder folder;
   Artifacts artifacts{folder.path("artifacts")};
   Shelf() { value_of(make_folders(folder.path("artifacts"))); }
+  [[nodiscard]] std::vector<std::string> names() const {  // of what is there of the job
+    return names_in(folder.path("artifacts/" + job.text));
+  }
 };
 
 }  // namespace
@@ -154,8 +160,55 @@ TEST_CASE("a file that is stored cannot be uploaded again", "[artifacts]") {
   const ArtifactFile file = announced("");
   value_of(value_of(shelf.artifacts.resume(job, file, 0)).finish());
 
-  CHECK(shelf.artifacts.resume(job, file, 0).error().code == Code::conflict);
+  const auto again = shelf.artifacts.resume(job, file, 0);
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code == Code::conflict);
+  CHECK(again.error().message == "step-1/shard is stored already");
   CHECK(content_of(shelf.artifacts, file.sha256).empty());
+  CHECK(shelf.names() == std::vector<std::string>{file.sha256});
+}
+
+TEST_CASE("an upload that begins where nothing is stored leaves nothing behind", "[artifacts]") {
+  Shelf shelf;
+  const ArtifactFile file = announced(some_bytes(10));
+
+  const auto beyond = shelf.artifacts.resume(job, file, 5);
+
+  REQUIRE_FALSE(beyond);
+  CHECK(beyond.error().code == Code::conflict);
+  CHECK(beyond.error().message == "step-1/shard: 0 bytes are stored, not 5");
+  CHECK(shelf.names().empty());
+}
+
+TEST_CASE("what is no regular file is no artifact, and the file takes its place", "[artifacts]") {
+  Shelf shelf;
+  const std::string bytes = some_bytes(10);
+  const ArtifactFile file = announced(bytes);
+  const std::string folder = shelf.folder.path("artifacts/" + job.text);
+  const std::string path = folder + "/" + file.sha256;
+  value_of(make_folders(folder));
+  SECTION("a pipe") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  SECTION("a link") { std::filesystem::create_symlink("/etc/passwd", path); }
+
+  CHECK(shelf.artifacts.open(job, file.sha256).error().message.find(path) != std::string::npos);
+  CHECK_FALSE(value_of(shelf.artifacts.find(job, file.sha256)).complete);
+  ArtifactUpload upload = value_of(shelf.artifacts.resume(job, file, 0));
+  value_of(upload.append(bytes));
+  value_of(upload.finish());
+  CHECK(content_of(shelf.artifacts, file.sha256) == bytes);
+}
+
+TEST_CASE("no upload writes through a link", "[artifacts]") {
+  Shelf shelf;
+  const ArtifactFile file = announced(some_bytes(10));
+  const std::string folder = shelf.folder.path("artifacts/" + job.text);
+  value_of(make_folders(folder));
+  std::filesystem::create_symlink(shelf.folder.path("elsewhere"),
+                                  folder + "/" + file.sha256 + std::string(part_suffix));
+
+  CHECK(shelf.artifacts.resume(job, file, 0).error().code == Code::unavailable);
+
+  CHECK_FALSE(std::filesystem::exists(shelf.folder.path("elsewhere")));
 }
 
 TEST_CASE("job ids and hashes cannot climb out of the folder", "[artifacts]") {

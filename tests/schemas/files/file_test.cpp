@@ -66,6 +66,29 @@ TEST_CASE("a pipe among the files is refused and holds nobody", "[files]") {
   CHECK_FALSE(read_file(pipe));
 }
 
+TEST_CASE("what is no regular file is refused by its name where only such a file may be",
+          "[files]") {
+  const TempFolder folder;
+  const std::string path = folder.path("f");
+  SECTION("a pipe") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  SECTION("a folder") { REQUIRE(make_folders(path)); }
+  SECTION("a link to a file") { REQUIRE(::symlink("/etc/passwd", path.c_str()) == 0); }
+  SECTION("a link to nothing") {
+    REQUIRE(::symlink(folder.path("none").c_str(), path.c_str()) == 0);
+  }
+  SECTION("a device") { REQUIRE(::symlink("/dev/null", path.c_str()) == 0); }
+  for (const int flags : {O_RDONLY, O_WRONLY, to_write, O_WRONLY | O_CREAT | O_TRUNC}) {
+    const auto file = File::open_regular(path, flags);
+    REQUIRE_FALSE(file);
+    CHECK(file.error().code == Code::unavailable);
+    CHECK(file.error().message == "cannot open " + path + ": it is no regular file");
+  }
+  CHECK(File::open_regular(folder.path("other"), O_RDONLY).error().code == Code::not_found);
+  CHECK(File::open_regular(folder.path("other"), to_write));
+  CHECK_FALSE(
+      File::open_regular(folder.path("none"), O_RDONLY));  // nothing was made behind the link
+}
+
 TEST_CASE("a small file is replaced whole, and nothing is left beside it", "[files]") {
   const TempFolder folder;
   const std::string long_text(100'000, 'x');
