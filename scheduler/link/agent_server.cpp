@@ -4,7 +4,11 @@
 #include <grpcpp/resource_quota.h>
 
 #include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "scheduler/link/agent_stream.h"
@@ -18,7 +22,8 @@
 namespace trainyard::scheduler {
 namespace {
 
-constexpr int transfers_max = 64;  // uploads at once: each holds a thread while it lasts
+constexpr int transfers_max = 64;         // uploads at once: each holds a thread while it lasts
+constexpr int transfers_of_task_max = 8;  // of those; an agent sends one file of a task at a time
 constexpr int streams_per_connection_max = 256;
 constexpr int handshake_millis = 10'000;  // for a connection to say that it speaks HTTP/2
 constexpr std::size_t unread_bytes_max = 256 << 20;  // of all messages that are half here
@@ -29,6 +34,35 @@ using Generated = proto::AgentLink::Service;
 using CallbackService = proto::AgentLink::WithRawCallbackMethod_Converge<
     proto::AgentLink::WithGenericMethod_AppendLog<proto::AgentLink::WithGenericMethod_FindArtifact<
         proto::AgentLink::WithGenericMethod_GetArtifact<Generated>>>>;
+
+// Who of the uploads holds a thread: one task must not have all of them. Safe from several threads.
+class UploadPlaces {
+ public:
+  struct GiveBack {
+    TaskKey task;
+    void operator()(UploadPlaces* of) const { of->give_back(task); }
+  };
+  using Place = std::unique_ptr<UploadPlaces, GiveBack>;  // given back when it goes
+
+  // Null where the task has as many as it may.
+  Place take(const TaskKey& task) {
+    const std::lock_guard lock(mutex_);
+    int& count = counts_[task];
+    if (count == transfers_of_task_max) return {nullptr, {}};
+    ++count;
+    return {this, {task}};
+  }
+
+ private:
+  void give_back(const TaskKey& task) {
+    const std::lock_guard lock(mutex_);
+    const auto entry = counts_.find(task);
+    if (--entry->second == 0) counts_.erase(entry);
+  }
+
+  std::mutex mutex_;
+  std::map<TaskKey, int> counts_;  // guarded by mutex_; of tasks that upload, so at most 64
+};
 
 // Streams and short calls by callback, so that a thousand idle agents cost no thread; uploads,
 // which wait for a disk and a peer in turn, on threads of their own.
@@ -49,6 +83,12 @@ class Service final : public CallbackService {
                            proto::ArtifactStatus* status) override {
     const Admission admission = admit_call(*context, callbacks_);
     if (!admission.refusal.ok()) return admission.refusal;
+    const UploadPlaces::Place place = places_.take(admission.task);
+    if (!place) {
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+              to_string(admission.task) + " has " + std::to_string(transfers_of_task_max) +
+                  " uploads going on, as many as it may: try again when one of them is over"};
+    }
     const Status put = put_artifact({admission.task, *context}, *pieces, *status);
     return put ? grpc::Status::OK : to_grpc(put.error());
   }
@@ -84,6 +124,7 @@ class Service final : public CallbackService {
 
   const AgentCallbacks& callbacks_;
   IdleWatch& watch_;
+  UploadPlaces places_;
   ConnectedAgents agents_;
 };
 

@@ -26,6 +26,18 @@ std::unique_ptr<proto::AgentLink::Stub> stub_for(const std::string& address) {
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
 }
 
+// An upload that brings nothing.
+struct IdleUpload {
+  grpc::ClientContext context;
+  proto::ArtifactStatus status;
+  std::unique_ptr<grpc::ClientWriter<proto::ArtifactPiece>> writer;
+
+  void begin(proto::AgentLink::Stub& stub) {
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    writer = stub.PutArtifact(&context, &status);
+  }
+};
+
 // A call of the method that sends no message, and what it hears.
 grpc::Status silent_call(const std::string& address, const std::string& method,
                          const CallToken* by) {
@@ -227,16 +239,8 @@ TEST_CASE("a call without a token is closed before it sends anything [mend-A5]",
 TEST_CASE("idle uploads of strangers do not stop a checkpoint [mend-A5]", "[link]") {
   RunningJob run;
   const auto stub = stub_for(run.yard.agent_address());
-  struct Idle {
-    grpc::ClientContext context;
-    proto::ArtifactStatus status;
-    std::unique_ptr<grpc::ClientWriter<proto::ArtifactPiece>> writer;
-  };
-  std::deque<Idle> idle(200);
-  for (Idle& call : idle) {
-    call.context.set_deadline(std::chrono::system_clock::now() + patience);
-    call.writer = stub->PutArtifact(&call.context, &call.status);
-  }
+  std::deque<IdleUpload> idle(200);
+  for (IdleUpload& call : idle) call.begin(*stub);
 
   const Files files(run.chief(), 100);
   run.announce(files, 100);
@@ -247,13 +251,38 @@ TEST_CASE("idle uploads of strangers do not stop a checkpoint [mend-A5]", "[link
       [&] { return run.upload(run.chief(), files.manifest_file, files.manifest).status.ok(); }));
   run.wait_for_checkpoint(100);
 
-  for (Idle& call : idle) {
+  for (IdleUpload& call : idle) {
     const StatusCode code = call.writer->Finish().error_code();
     const bool is_turned_away =
         code == StatusCode::UNAUTHENTICATED ||
         code == StatusCode::RESOURCE_EXHAUSTED;  // as all threads turned others away
     CHECK(is_turned_away);
   }
+}
+
+TEST_CASE("uploads of one task that bring nothing leave the other tasks theirs", "[link]") {
+  RunningJob run;
+  const auto stub = stub_for(run.yard.agent_address());
+  std::deque<IdleUpload> idle(100);
+  for (IdleUpload& call : idle) {
+    attach_token(call.context, {run.ps().task.key, run.ps().token});
+    call.begin(*stub);
+  }
+  const auto put = [&](const WantedTask& by, const std::string& content) {
+    return run.upload(by, {"f", std::ssize(content), sha256_hex(content)}, content);
+  };
+
+  // Eight of them stay; what comes beside them, of the same task, is sent away.
+  CHECK(eventually([&] {
+    const grpc::Status status = put(run.ps(), "x").status;
+    return status.error_code() == StatusCode::RESOURCE_EXHAUSTED &&
+           status.error_message().find("ps/0 has 8 uploads going on") != std::string::npos;
+  }));
+  CHECK(eventually([&] { return put(run.chief(), "y").complete; }));
+
+  for (IdleUpload& call : idle) call.context.TryCancel();
+  for (IdleUpload& call : idle) static_cast<void>(call.writer->Finish());
+  CHECK(eventually([&] { return put(run.ps(), "z").complete; }));
 }
 
 TEST_CASE("a call that brings nothing is ended after a while [mend-A5]", "[link]") {
