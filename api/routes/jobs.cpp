@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -39,14 +40,15 @@ scheduler::JobFilter read_filter(QueryReader& query) {
   return filter;
 }
 
-// A page token is the sequence to go on below, in hexadecimal: opaque for clients.
+// A page token is the sequence to go on below, in hexadecimal: opaque for clients. No
+// sequence is beyond what the database can count.
 std::optional<std::uint64_t> read_page_token(QueryReader& query) {
   const auto token = query.text("page_token");
   if (!token) return std::nullopt;
   std::uint64_t before = 0;
   const char* const end = token->data() + token->size();
   const auto [stop, error] = std::from_chars(token->data(), end, before, 16);
-  if (error == std::errc() && stop == end) return before;
+  if (error == std::errc() && stop == end && before <= INT64_MAX) return before;
   query.add_fault("page_token", "is none that this server gave");
   return std::nullopt;
 }

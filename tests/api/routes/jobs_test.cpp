@@ -125,6 +125,16 @@ TEST_CASE("a query that is unknown, doubled or of the wrong type is a 400 that n
   }
 }
 
+TEST_CASE("a page token that no list can have given is refused, and is not the first page",
+          "[routes]") {
+  ApiYard yard;
+  for (const std::string token : {"ffffffffffffffff", "8000000000000000", "10000000000000000"}) {
+    const json problem = yard.json(400, "GET /v1/jobs?page_token=" + token);
+    CHECK_THAT(problem.at("errors")[0].at("message").get<std::string>(),
+               Catch::Contains("none that this server gave"));
+  }
+}
+
 TEST_CASE("a job that has not changed is not sent again", "[routes]") {
   ApiYard yard;
   const std::string path = "GET /v1/jobs/" + yard.submit();
