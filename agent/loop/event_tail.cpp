@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/host/tail.h"
+#include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 #include "schemas/files/file.h"
 #include "schemas/wire/run_event_json.h"
@@ -18,6 +19,10 @@ constexpr std::chrono::milliseconds look_interval{20};  // where nobody tells of
 constexpr std::chrono::milliseconds longest_wait{60'000};
 constexpr std::size_t read_bytes_max = 256 * 1024;
 constexpr std::int64_t window_bytes = 1024 * 1024;
+
+// Where a file cannot be read: a second for each try, five seconds after the task's end.
+constexpr Millis unread_pause{1000};
+constexpr int tries_after_end_max = 6;
 
 std::vector<RunEvent> parse_events(const TaskKey& key, const std::vector<TailLine>& lines) {
   std::vector<RunEvent> events;
@@ -101,15 +106,17 @@ void EventTail::follow(const std::stop_token& stop) {
     for (const Followed& followed : take_due(again)) {
       if (!advance(followed)) again = true;
     }
-    const std::vector<int> changed = watch_.wait(again ? look_interval : longest_wait);
+    const std::vector<int> changed = watch_.wait(again ? look_interval : time_to_next_try());
     note_changed(changed, again);
   }
 }
 
 std::vector<EventTail::Followed> EventTail::take_due(bool& again) {
   std::vector<Followed> due;
+  const Time now = steady_now();
   const std::lock_guard lock(mutex_);
   for (auto& [key, followed] : tasks_) {
+    if (now < followed.next_try) continue;
     if (followed.watch < 0) again = true;
     if (std::exchange(followed.due, followed.watch < 0)) due.push_back(followed);
   }
@@ -124,25 +131,83 @@ void EventTail::note_changed(const std::vector<int>& changed, bool all) {
   }
 }
 
-// False where the same is to be tried again later.
+// Until a file that could not be read is tried again.
+std::chrono::milliseconds EventTail::time_to_next_try() {
+  const Time now = steady_now();
+  std::chrono::milliseconds time = longest_wait;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, followed] : tasks_) {
+    if (!followed.due) continue;
+    const Millis left = followed.next_try - now;
+    time = std::min(time, std::chrono::milliseconds(std::max<std::int64_t>(left.count, 0)));
+  }
+  return time;
+}
+
+// False where the same is to be tried again soon.
 bool EventTail::advance(const Followed& followed) {
   if (is_full(followed)) return true;  // stored() goes on
   const TaskKey& key = followed.task.key;
   const auto read = read_lines(followed.task.events(), followed.offset, read_bytes_max);
   if (!read) {
-    log_warning("events_unread", {{"task", to_string(key)}, {"error", read.error().message}});
-    return false;
+    note_unread(followed, read.error());
+    return true;
   }
+  if (followed.unread) note_readable(key);
   if (read->end > followed.offset) {
     const TailedEvents events{
         .task = followed.task, .events = parse_events(key, read->lines), .end = read->end};
     if (!on_events_(events)) return false;
     update(key, read->end);
   } else if (followed.finished) {
-    forget(key);
-    on_end_(key);
+    end(key);
   }
   return true;
+}
+
+// One warning when it begins. A task that has ended does not wait for ever for its file.
+void EventTail::note_unread(const Followed& followed, const Error& error) {
+  const TaskKey& key = followed.task.key;
+  if (!followed.unread) {
+    log_warning("events_unread", {{"task", to_string(key)}, {"error", error.message}});
+  }
+  const int tries = followed.finished ? followed.tries_after_end + 1 : 0;
+  if (tries >= tries_after_end_max) {
+    log_warning("events_lost", {{"task", to_string(key)},
+                                {"offset", followed.offset},
+                                {"error", error.message},
+                                {"message",
+                                 "the task has ended, and what it wrote to its events"
+                                 " from this offset on cannot be read"}});
+    end(key);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto found = tasks_.find(key);
+  if (found == tasks_.end()) return;
+  found->second.unread = true;
+  found->second.next_try = steady_now() + unread_pause;
+  found->second.tries_after_end = tries;
+  found->second.due = true;
+}
+
+void EventTail::note_readable(const TaskKey& key) {
+  log_warning("events_read_again", {{"task", to_string(key)}});
+  const std::lock_guard lock(mutex_);
+  const auto found = tasks_.find(key);
+  if (found == tasks_.end()) return;
+  Followed& followed = found->second;
+  followed.unread = false;
+  followed.tries_after_end = 0;
+  // It may be another file than the one that was watched.
+  const int watch = watch_.add(followed.task.events());
+  if (watch != followed.watch) watch_.remove(std::exchange(followed.watch, watch));
+  look_at(followed);  // what came before the watch
+}
+
+void EventTail::end(const TaskKey& key) {
+  forget(key);
+  on_end_(key);
 }
 
 void EventTail::update(const TaskKey& key, std::int64_t offset) {

@@ -161,6 +161,17 @@ TEST_CASE("a line of nonsense among the run events is dropped, and the rest arri
   CHECK(yard.server.events_of(wanted.task.key).size() == 2);
 }
 
+TEST_CASE("run events that cannot be read do not keep a task from ending", "[agent]") {
+  Yard yard("phase running; rm events.jsonl; mkfifo events.jsonl; exit 3");
+  const WantedTask wanted = a_wanted_task("j-1");
+  yard.server.want(wanted);
+
+  const auto end = yard.server.wait_for_end(wanted.task.key);
+
+  REQUIRE(end);
+  CHECK(end->exit.code == 3);
+}
+
 TEST_CASE("what the server refuses for good does not keep a task from ending", "[agent]") {
   Yard yard("phase running; shard 1 weights; echo hello; exit 0");
   yard.server.refuse_deliveries({grpc::StatusCode::INVALID_ARGUMENT, "no such job"});
