@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "schemas/files/file.h"
 
@@ -16,18 +17,24 @@ constexpr std::int64_t ending_bytes_max = 16 * 1024;
 }  // namespace
 
 Result<TailLines> read_lines(const std::string& path, std::int64_t offset, std::size_t max_bytes) {
-  TRY_ASSIGN(const std::string piece, read_piece(path, offset, max_bytes));
+  // With the byte before, which says whether this is the rest of a line that is too long.
+  const std::size_t before = offset > 0 ? 1 : 0;
+  TRY_ASSIGN(const std::string piece,
+             read_piece(path, offset - static_cast<std::int64_t>(before), max_bytes + before));
   TailLines result{.lines = {}, .end = offset};
-  std::string_view rest = piece;
-  for (std::size_t length = rest.find('\n'); length != std::string_view::npos;
-       length = rest.find('\n')) {
-    result.lines.push_back({.offset = result.end, .text = std::string(rest.substr(0, length))});
+  if (piece.size() <= before) return result;
+  bool is_rest = before == 1 && piece.front() != '\n';
+  std::string_view left = std::string_view(piece).substr(before);
+  for (std::size_t length = left.find('\n'); length != std::string_view::npos;
+       length = left.find('\n')) {
+    if (!std::exchange(is_rest, false)) {
+      result.lines.push_back({.offset = result.end, .text = std::string(left.substr(0, length))});
+    }
     result.end += static_cast<std::int64_t>(length) + 1;
-    rest.remove_prefix(length + 1);
+    left.remove_prefix(length + 1);
   }
-  if (result.lines.empty() && piece.size() == max_bytes) {
-    // No line may be this long. Its beginning is given up here, its ending will not parse.
-    result.lines.push_back({.offset = offset, .text = {}});
+  if (left.size() == max_bytes) {  // no line may be this long
+    if (!is_rest) result.lines.push_back({.offset = offset, .text = {}, .too_long = true});
     result.end = offset + static_cast<std::int64_t>(max_bytes);
   }
   return result;

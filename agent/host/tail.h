@@ -13,12 +13,14 @@ namespace trainyard::agent {
 
 struct TailLine {
   std::int64_t offset = 0;  // of its first byte
-  std::string text;  // without the newline; "" for a line longer than the limit, which is skipped
+  std::string text;         // without the newline
+  bool too_long = false;    // longer than the limit: it is there once, without its text
 };
 
 struct TailLines {
   std::vector<TailLine> lines;
-  std::int64_t end = 0;  // where to read on: just after the last whole line
+  // Where to read on: just after the last whole line, or within one that is too long.
+  std::int64_t end = 0;
 };
 
 // The whole lines from `offset` on, up to about `max_bytes` of them; a last line without its

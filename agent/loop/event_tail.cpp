@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "agent/host/tail.h"
@@ -24,10 +25,16 @@ constexpr std::int64_t window_bytes = 1024 * 1024;
 constexpr Millis unread_pause{1000};
 constexpr int tries_after_end_max = 6;
 
+Result<RunEvent> parse_event(const TailLine& line) {
+  if (!line.too_long) return parse_run_event(line.text, line.offset);
+  return invalid("its line is longer than the " + std::to_string(read_bytes_max) +
+                 " bytes that are taken");
+}
+
 std::vector<RunEvent> parse_events(const TaskKey& key, const std::vector<TailLine>& lines) {
   std::vector<RunEvent> events;
   for (const TailLine& line : lines) {
-    Result<RunEvent> event = parse_run_event(line.text, line.offset);
+    Result<RunEvent> event = parse_event(line);
     if (event) {
       events.push_back(std::move(event).value());
     } else {

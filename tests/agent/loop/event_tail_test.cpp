@@ -1,4 +1,4 @@
-// Run events that cannot be read: who is told, how often, and what a task's end waits for.
+// Run events that cannot be read or are too long: what is logged, and what a task's end waits for.
 #include "agent/loop/event_tail.h"
 
 #include <fcntl.h>
@@ -124,6 +124,20 @@ TEST_CASE("a task's end waits some seconds for run events that cannot be read", 
   CHECK(std::chrono::steady_clock::now() - begin > std::chrono::seconds(4));
   CHECK(followed.logged.count("events_unread") == 1);
   CHECK(followed.logged.count("events_lost") == 1);
+}
+
+TEST_CASE("a run event that is too long is one line of the log, and the next one is taken",
+          "[agent]") {
+  FollowedTask followed;
+  followed.append(std::string(3'000'000, 'x') + "\n" + event_line);
+  followed.tail.add(followed.task);
+
+  REQUIRE(followed.wait_for_events(1));
+  followed.tail.finish(followed.task.key);
+
+  CHECK(followed.ended.wait() == followed.task.key);
+  CHECK(followed.logged.count("run_event_dropped") == 1);
+  CHECK(followed.logged.count("longer than the 262144 bytes") == 1);
 }
 
 }  // namespace trainyard::agent
