@@ -22,9 +22,19 @@ class CheckpointSchedule {
   // `start`: the step that training goes on from, of which there is a checkpoint, or 0.
   CheckpointSchedule(const Rules& rules, std::int64_t start, Time now);
 
-  // Whether `step` is to have one. `ordered`: somebody wants one as soon as can be. Not while the
-  // last one is still to be made, and never after one that was ordered.
-  [[nodiscard]] bool is_due(std::int64_t step, bool ordered, Time now) const;
+  struct Moment {
+    std::int64_t step = 1;
+    bool ordered = false;  // somebody wants one as soon as can be
+    Time now = {};
+    std::int64_t waiting = 0;  // earlier ones that are still to be delivered
+  };
+  // So many may wait without any effect. With each one more both intervals count double, since the
+  // disk is not to fill up while the server is away: 16 that wait span 256 intervals.
+  static constexpr std::int64_t waiting_max = 8;
+
+  // Whether the step is to have one. Not while the last one is still to be made, and never after
+  // one that was ordered. One that is ordered is due however many wait.
+  [[nodiscard]] bool is_due(const Moment& moment) const;
   // That of `step` is asked for.
   void ask(std::int64_t step, bool ordered, Time now);
 

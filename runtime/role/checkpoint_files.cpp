@@ -86,4 +86,16 @@ void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>
   }
 }
 
+std::int64_t undelivered_checkpoints(const TaskContext& context) {
+  if (context.keep_files) return 0;
+  std::int64_t count = 0;
+  std::error_code error;  // then it is at its end
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry(context.folder, error); entry != end;
+       entry.increment(error)) {
+    if (step_of(entry->path().filename().string())) ++count;
+  }
+  return count;
+}
+
 }  // namespace trainyard::runtime

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/schedule.h"
+#include "runtime/role/checkpoint_files.h"
 #include "runtime/role/holders.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
@@ -18,6 +19,8 @@ namespace {
 constexpr std::chrono::seconds log_every{2};
 // At most ten reports a second beside those of evaluations: each is a row at the server.
 constexpr std::chrono::milliseconds report_pause{100};
+// While checkpoints wait each step asks how many they are: the folder is not read each time.
+constexpr Millis count_pause{100};
 
 CheckpointSchedule::Rules rules_of(const CheckpointSpec& spec, const JobPlan& plan) {
   return {.every_steps = spec.every_steps,
@@ -109,14 +112,27 @@ Result<std::int64_t> Chief::next_checkpoint(std::int64_t next) {
   const Time now = steady_now();
   // The last step's checkpoint is the final one, which needs no mark but for residuals.
   if (next >= parts_.plan.max_steps) return marks_end() ? next : 0;
-  const bool is_ordered = order_.is_given();
-  if (!schedule_.is_due(next, is_ordered, now)) return 0;
+  CheckpointSchedule::Moment moment{.step = next, .ordered = order_.is_given(), .now = now};
+  if (!schedule_.is_due(moment)) return 0;
   // In async a checkpoint takes until the slowest worker has marked it; the chief's own batches are
   // not to wait for that, so this one comes with a later push.
   if (!is_sync() && commits_.is_under_way()) return 0;
+  moment.waiting = waiting_checkpoints(now);
+  if (!schedule_.is_due(moment)) return 0;
+  if (moment.waiting > CheckpointSchedule::waiting_max) {
+    log_warning("checkpoints wait for the server and are made rarer",
+                {{"waiting", moment.waiting}});
+  }
   TRY(commits_.await());
-  schedule_.ask(next, is_ordered, now);
+  schedule_.ask(next, moment.ordered, now);
+  count_again_at_ = now;
   return next;
+}
+
+std::int64_t Chief::waiting_checkpoints(Time now) {
+  if (now < count_again_at_) return waiting_;
+  count_again_at_ = now + count_pause;
+  return waiting_ = undelivered_checkpoints(parts_.task.context);
 }
 
 bool Chief::marks_end() const { return is_sync() && parts_.plan.push == Wire::onebit; }

@@ -53,6 +53,7 @@ class Chief {
   void take_news();
   [[nodiscard]] bool marks_end() const;
   Result<std::int64_t> next_checkpoint(std::int64_t next);
+  std::int64_t waiting_checkpoints(Time now);
   [[nodiscard]] bool may_report() const;
   [[nodiscard]] bool is_saved_version(std::int64_t due, std::int64_t version) const;
   Status start_commit(std::int64_t due, std::int64_t version);
@@ -72,6 +73,8 @@ class Chief {
   std::int64_t evaluated_;  // the newest version that was
   SaveOrder order_;
   CheckpointSchedule schedule_;
+  std::int64_t waiting_ = 0;  // checkpoints that were not delivered when they were counted
+  Time count_again_at_;
   CheckpointCommits commits_;
 };
 

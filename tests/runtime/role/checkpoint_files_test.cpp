@@ -41,5 +41,23 @@ TEST_CASE("of the older steps only those to keep stay, and what is newer may be 
         std::vector<std::string>{"other-1", "step-4", "step-6", "step-7", "step-x"});
 }
 
+TEST_CASE("the checkpoints that an agent has still to deliver are those in the task's folder",
+          "[checkpoint_files]") {
+  const TempFolder folder;
+  TaskContext context;
+  context.folder = folder.path();
+  CHECK(undelivered_checkpoints(context) == 0);
+  for (const char* const name : {"step-4", "step-5", "step-x", "step-", "other-1"}) {
+    fs::create_directories(folder.path(name));
+  }
+  CHECK(undelivered_checkpoints(context) == 2);
+
+  context.keep_files = true;  // nobody delivers them
+  CHECK(undelivered_checkpoints(context) == 0);
+  context = {};
+  context.folder = folder.path("none");
+  CHECK(undelivered_checkpoints(context) == 0);
+}
+
 }  // namespace
 }  // namespace trainyard::runtime

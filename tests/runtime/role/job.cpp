@@ -68,6 +68,11 @@ Job& Job::with_returns() {
   return *this;
 }
 
+Job& Job::without_delivery() {
+  keeps_files_ = false;
+  return *this;
+}
+
 std::string Job::folder(const std::string& task) const {
   std::string name = task;
   name[name.find('/')] = '-';
@@ -91,7 +96,7 @@ Child Job::launch(Role role, std::int64_t index) {
   }
   context.folder = folder(task);
   context.restore = restore_;
-  context.keep_files = true;
+  context.keep_files = keeps_files_;
   context.tasks_return = returns_;
   const std::string path = folder_.path(task.substr(0, task.find('/')) + std::to_string(index));
   write_content(path, to_json(context));

@@ -25,6 +25,8 @@ class Job {
   Job& aggregate(std::int64_t contributions);
   // Tasks that die are started again, as by an agent: their peers wait for them.
   Job& with_returns();
+  // Checkpoints are an agent's to deliver and to take away. There is none that does.
+  Job& without_delivery();
   void start();  // ps first, to learn their ports, then the workers
   Child& task(const std::string& name) { return children_.at(name); }  // "worker/0"
 
@@ -57,6 +59,7 @@ class Job {
   ClusterSpec cluster_;
   std::map<std::string, Child> children_;
   bool returns_ = false;
+  bool keeps_files_ = true;
 };
 
 }  // namespace trainyard::runtime::test

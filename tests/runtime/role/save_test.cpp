@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
@@ -107,6 +108,21 @@ TEST_CASE("a checkpoint that a disk does not take is no peer's fault", "[save]")
     CHECK_THAT(failure.message, Catch::Contains("step-10"));
     job.stop_all();
   }
+}
+
+TEST_CASE("while many checkpoints wait to be delivered only the end is saved", "[save]") {
+  const int waiting = GENERATE(8, 40);
+  Job job(small_job());
+  job.without_delivery();
+  for (int i = 0; i < waiting; ++i) {
+    std::filesystem::create_directories(job.folder("worker/0") + "/step-" +
+                                        std::to_string(1000 + i));
+  }
+  run(job);
+  const auto saved = all_of<ManifestEvent>(job, "worker/0");
+  REQUIRE_FALSE(saved.empty());
+  CHECK(saved.back().step == 60);
+  CHECK((saved.size() == 1) == (waiting == 40));
 }
 
 TEST_CASE("a checkpoint's test metrics are of its own step", "[job][mend-B2][threads]") {
