@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
-#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include "schemas/base/log.h"
 #include "schemas/base/open_files.h"
 #include "schemas/files/file.h"
+#include "schemas/files/whole_file.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard::runtime {
@@ -66,10 +66,12 @@ class StopOnSignal {
 };
 
 Result<TaskContext> read_task(const char* path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return not_found(std::string("cannot read ") + path);
-  return parse_task_context(text.str());
+  constexpr std::size_t bytes_max = 16 << 20;
+  std::ifstream file(path, std::ios::binary);
+  const auto text = read_stream(file, bytes_max);
+  if (!text) return invalid(std::string(path) + " is larger than 16 MiB: it is no task.json");
+  if (file.bad() || !file.eof()) return not_found(std::string("cannot read ") + path);
+  return parse_task_context(*text);
 }
 
 Result<TaskEnd> run_role(const Task& task) {

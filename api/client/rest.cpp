@@ -7,6 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "api/client/text.h"
+
 namespace trainyard::client {
 namespace {
 
@@ -26,6 +28,11 @@ std::string lower_case(std::string_view text) {
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
+}
+
+// A line's end in an URL or a header would begin a header that nobody asked for.
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -109,9 +116,9 @@ Result<Rest> Rest::connect(std::string server) {
   if (server.find("://") == std::string::npos) server.insert(0, "http://");
   while (server.ends_with('/')) server.pop_back();
   const bool known = server.starts_with("http://") || server.starts_with("https://");
-  if (!known || server.find_first_of("?#@ ") != std::string::npos ||
+  if (!known || server.find_first_of("?#@ ") != std::string::npos || has_control(server) ||
       server.find("//:") != std::string::npos || server.ends_with(':')) {
-    return invalid("--server: \"" + server + "\" is not of the form http://HOST:PORT");
+    return invalid("--server: \"" + printable(server) + "\" is not of the form http://HOST:PORT");
   }
   auto handle = std::make_unique<Handle>();
   if (handle->curl == nullptr) return internal("libcurl did not start");
@@ -121,6 +128,9 @@ Result<Rest> Rest::connect(std::string server) {
 Result<Answer> Rest::send(const Request& request) { return stream(request, nullptr); }
 
 Result<Answer> Rest::stream(const Request& request, const Sink& sink) {
+  for (const auto& [name, value] : request.headers) {
+    if (has_control(value)) return invalid("the header " + name + " has a control character");
+  }
   CURL* curl = handle_->curl;
   curl_easy_reset(curl);  // keeps the connection
   Call call;
@@ -141,6 +151,7 @@ Result<Answer> Rest::stream(const Request& request, const Sink& sink) {
 
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);  // an id ".." is one that is not there
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "trainyard");
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 10'000L);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <istream>
 
 #include "schemas/files/file.h"
 #include "schemas/files/folder.h"
@@ -20,6 +21,16 @@ Result<std::string> read_file(const std::string& path) {
     content.append(piece.data(), count);
     if (count < piece.size()) return content;
   }
+}
+
+std::optional<std::string> read_stream(std::istream& input, std::size_t bytes_max) {
+  std::string content;
+  std::array<char, 16 * 1024> piece;
+  while (input.read(piece.data(), piece.size()) || input.gcount() > 0) {
+    content.append(piece.data(), static_cast<std::size_t>(input.gcount()));
+    if (content.size() > bytes_max) return std::nullopt;
+  }
+  return content;
 }
 
 Status write_file(const std::string& path, std::string_view content) {

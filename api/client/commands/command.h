@@ -33,7 +33,8 @@ template <class Call>
 void run_with_server(Session& session, Call call) {
   Result<Rest> rest = Rest::connect(session.server);
   if (!rest) {
-    session.exit_code = report(rest.error());
+    report(rest.error());
+    session.exit_code = rest.error().code == Code::invalid ? exit_usage : exit_failed;
     return;
   }
   const Result<int> exit_code = call(*rest);

@@ -1,22 +1,26 @@
 // trainyard submit FILE: posts a job spec; prints the job's id alone on stdout, so that scripts can
 // take it.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "api/client/commands/command.h"
 #include "api/client/json_read.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
+#include "schemas/files/whole_file.h"
 #include "schemas/wire/json_text.h"
 
 namespace trainyard::client {
 namespace {
+
+constexpr std::size_t spec_bytes_max = 1 << 20;  // as the server's api/http/request_parser.h
 
 struct SubmitOptions {
   std::string file;
@@ -26,22 +30,31 @@ struct SubmitOptions {
   bool dry_run = false;
 };
 
+// It becomes a line of the request's head, where a line's end would begin another header.
+std::string fault_of_key(const std::string& key) {
+  constexpr std::size_t length_max = 255;  // the server's: api/routes/submit.cpp
+  const auto is_printable_ascii = [](char c) { return c >= ' ' && c <= '~'; };
+  if (!key.empty() && key.size() <= length_max && std::ranges::all_of(key, is_printable_ascii)) {
+    return "";
+  }
+  return "must have 1 to " + std::to_string(length_max) + " characters, printable ASCII alone";
+}
+
 // What is no JSON is refused here, where the file's name is known; all else the server says better.
-Result<std::string> checked(std::string text, const std::string& file) {
-  TRY(parse_json(text, printable(file)));
-  return text;
+Result<std::string> read_spec(std::istream& input, const std::string& name) {
+  const auto text = read_stream(input, spec_bytes_max);
+  if (!text) return invalid(name + " is larger than 1 MiB, the most that a server takes");
+  if (input.bad() || !input.eof()) return invalid("cannot read " + name);
+  TRY(parse_json(*text, name));
+  return *text;
 }
 
 Result<std::string> read_spec(const std::string& file) {
-  if (file == "-") {
-    return checked(std::string(std::istreambuf_iterator<char>(std::cin), {}), "standard input");
-  }
+  if (file == "-") return read_spec(std::cin, "standard input");
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) return invalid(file + " is a folder");
+  if (std::filesystem::is_directory(file, error)) return invalid(printable(file) + " is a folder");
   std::ifstream input(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(input), {});
-  if (!input) return invalid("cannot read the file " + file);
-  return checked(std::move(text), file);
+  return read_spec(input, printable(file));
 }
 
 // What is no object goes to the server as it is, whose words about it are better than ours.
@@ -94,8 +107,10 @@ void add_submit(CLI::App& app, Session& session) {
   command->add_flag("--watch", options->watch, "Watch it to its end");
   command->add_flag("--dry-run", options->dry_run, "Only check it and plan where it would run");
   command->add_option("--name", options->name, "Name of the job, in place of the spec's");
-  command->add_option("--idempotency-key", options->idempotency_key,
-                      "The same key with the same spec makes one job, however often it is sent");
+  command
+      ->add_option("--idempotency-key", options->idempotency_key,
+                   "The same key with the same spec makes one job, however often it is sent")
+      ->check(fault_of_key);
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return submit(rest, *options); });
   });

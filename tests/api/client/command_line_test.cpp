@@ -168,6 +168,38 @@ TEST_CASE("broken JSON in a spec is refused with the file, the line and the colu
   CHECK_THAT(run("submit -").errors, Catch::Contains("standard input: not JSON: line 1, column 1"));
 }
 
+TEST_CASE("a key that is no header's value is wrong usage, and nothing is sent", "[client]") {
+  const TempFolder folder;
+  folder.write("job.json", "{}");
+  const std::string submit = "submit " + folder.path("job.json") + " --server http://127.0.0.1:1 ";
+  for (const std::string& key : {std::string(R"sh("$(printf 'a\r\nX-Evil: 1')")sh"),
+                                 std::string("größe"), std::string("''"), std::string(256, 'k')}) {
+    const Run refused = run(submit + "--idempotency-key " + key);
+    INFO(key);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.errors, Catch::Contains("--idempotency-key") &&
+                                   Catch::Contains("must have 1 to 255 characters"));
+  }
+  CHECK(run(submit, R"sh(TRAINYARD_IDEMPOTENCY_KEY="$(printf 'a\nb')")sh").exit_code == 2);
+  const Run sent = run(submit + "--idempotency-key '" + std::string(253, 'k') + " ~'");
+  CHECK(sent.exit_code == 1);
+  CHECK_THAT(sent.errors, Catch::Contains("no server answers"));
+}
+
+TEST_CASE("an address that is no server's is wrong usage", "[client]") {
+  const Run flag = run("--server ftp://x list");
+  CHECK(flag.exit_code == 2);
+  CHECK_THAT(flag.errors, Catch::Contains("\"ftp://x\" is not of the form http://HOST:PORT"));
+  CHECK(run("list", "TRAINYARD_SERVER=ftp://x").exit_code == 2);
+}
+
+TEST_CASE("a spec without an end is not read to its end", "[client]") {
+  const Run done = run("submit /dev/zero --server http://127.0.0.1:1");
+  CHECK(done.exit_code == 1);
+  CHECK(done.errors == "trainyard: /dev/zero is larger than 1 MiB, the most that a server takes\n");
+  CHECK_THAT(run("submit /no/such/file").errors, Catch::Contains("cannot read /no/such/file"));
+}
+
 TEST_CASE("a tail of -1 asks for the whole log, and a wrong one is told its bounds",
           "[client][mend-B10]") {
   Peer peer({answer("all\n")});

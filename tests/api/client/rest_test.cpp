@@ -25,8 +25,8 @@ TEST_CASE("a server's address may be written with or without http and a slash", 
 }
 
 TEST_CASE("an address that is no server's is refused by name", "[client]") {
-  for (const char* text :
-       {"ftp://host:1", "http://a b", "http://host:", "http://:80", "http://u@h"}) {
+  for (const char* text : {"ftp://host:1", "http://a b", "http://host:", "http://:80", "http://u@h",
+                           "http://a\r\nb"}) {
     const Result<Rest> rest = Rest::connect(text);
     REQUIRE_FALSE(rest);
     CHECK(rest.error().code == Code::invalid);
@@ -95,6 +95,29 @@ TEST_CASE("a post carries its body, its type and the headers given", "[client]")
   CHECK(request.find("Idempotency-Key: k\r\n") != std::string::npos);
   CHECK(request.find("Expect:") == std::string::npos);
   CHECK(request.ends_with("\r\n\r\n{}"));
+}
+
+TEST_CASE("a header's value with a line's end in it is not sent", "[client]") {
+  Peer peer({http_answer("200 OK", "{}")});
+  Rest rest = rest_of(peer);
+
+  const Result<Answer> refused =
+      rest.send({.path = "/v1/jobs", .headers = {{"Idempotency-Key", "a\r\nX-Evil: 1"}}});
+
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::invalid);
+  CHECK(refused.error().message == "the header Idempotency-Key has a control character");
+  CHECK(peer.requests().empty());
+  REQUIRE(rest.get_json("/v1/jobs"));
+}
+
+TEST_CASE("a path of dots goes out as it is", "[client]") {
+  Peer peer({http_answer("200 OK", "{}")});
+  Rest rest = rest_of(peer);
+
+  REQUIRE(rest.get_json("/v1/jobs/" + percent_encode("..")));
+
+  CHECK(peer.requests().at(0).starts_with("GET /v1/jobs/.. HTTP/1.1\r\n"));
 }
 
 TEST_CASE("a post without a body says that its length is zero", "[client]") {

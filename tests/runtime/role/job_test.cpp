@@ -377,6 +377,9 @@ TEST_CASE("a task.json that is none is exit code 2, with a reason", "[job]") {
   CHECK(bad.output().find("bad task.json") != std::string::npos);
   test::Child missing(program_path("trainyard-runtime"), folder.path("none.json"));
   CHECK(missing.wait() == 2);
+  test::Child endless(program_path("trainyard-runtime"), "/dev/zero");
+  CHECK(endless.wait() == 2);
+  CHECK(endless.output().find("larger than 16 MiB") != std::string::npos);
 }
 
 }  // namespace trainyard::runtime

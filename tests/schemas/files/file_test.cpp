@@ -7,6 +7,8 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
 
 #include "schemas/files/folder.h"
 #include "schemas/files/sha256.h"
@@ -103,6 +105,18 @@ TEST_CASE("a small file is replaced whole, and nothing is left beside it", "[fil
 TEST_CASE("files that do not know their size are read whole", "[files]") {
   CHECK(read_file("/proc/self/status")->find("Name:") == 0);
   CHECK(read_file("/proc/sys/kernel/random/uuid")->size() == 37);
+}
+
+TEST_CASE("of a stream without an end no more is read than was asked for", "[files]") {
+  std::ifstream endless("/dev/zero");
+  CHECK_FALSE(read_stream(endless, 100'000));
+  for (const std::size_t size : std::vector<std::size_t>{0, 1, 16 * 1024, 100'000}) {
+    std::istringstream exact(std::string(size, 'x'));
+    CHECK(read_stream(exact, size) == std::string(size, 'x'));
+    CHECK((exact.eof() && !exact.bad()));
+  }
+  std::istringstream longer(std::string(100'001, 'x'));
+  CHECK_FALSE(read_stream(longer, 100'000));
 }
 
 TEST_CASE("folders come with their parents and go with all that is in them", "[files]") {
