@@ -1,8 +1,12 @@
 #include "runtime/data/data_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +25,25 @@ std::vector<std::string> data_roots() {
 // Nobody waits at a pipe for a writer.
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
+// Their files look regular and have no size; a read of some (/proc/kmsg) waits for ever.
+constexpr std::array kernel_file_systems{PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC,
+                                         TRACEFS_MAGIC};
+
+// "" of a regular file on a disk or in memory.
+std::string why_no_data(const Descriptor& file) {
+  struct stat found {};
+  struct statfs system {};
+  if (::fstat(file.get(), &found) != 0 || ::fstatfs(file.get(), &system) != 0) {
+    return "cannot be looked at: " + std::generic_category().message(errno);
+  }
+  if (S_ISDIR(found.st_mode)) return "is a folder, where a file is needed";
+  if (S_ISFIFO(found.st_mode)) return "is a pipe, where a file is needed";
+  if (!S_ISREG(found.st_mode)) return "is a device, where a file is needed";
+  const auto is_of = [&system](auto magic) { return system.f_type == magic; };
+  if (std::ranges::none_of(kernel_file_systems, is_of)) return "";
+  return "is not stored, the kernel makes it up (proc, sys): it cannot be data";
+}
+
 }  // namespace
 
 Result<Descriptor> open_data_file(const std::string& field, const std::string& path) {
@@ -31,16 +54,17 @@ Result<Descriptor> open_data_file(const std::string& field, const std::string& p
   if (!file) {
     return invalid(field + ": cannot open " + path + ": " + std::generic_category().message(errno));
   }
-  struct stat found {};
-  if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
-    return not_found(field + ": there is no file " + path);
-  }
   const std::vector<std::string> roots = data_roots();
-  if (roots.empty()) return file;
-  std::error_code error;
-  const auto real = std::filesystem::read_symlink(path_of(file), error);
-  if (!error && is_below_data_root(real.string(), roots)) return file;
-  return invalid(outside_data_roots(field, path, roots));
+  if (!roots.empty()) {
+    std::error_code error;
+    const auto real = std::filesystem::read_symlink(path_of(file), error);
+    if (error || !is_below_data_root(real.string(), roots)) {
+      return invalid(outside_data_roots(field, path, roots));  // and no word of what it is
+    }
+  }
+  const std::string obstacle = why_no_data(file);
+  if (!obstacle.empty()) return invalid(field + ": " + path + " " + obstacle);
+  return file;
 }
 
 std::string path_of(const Descriptor& file) {

@@ -8,8 +8,9 @@
 
 namespace trainyard::runtime {
 
-// A regular file. What is looked at is the file that has been opened, so that nobody can exchange
-// it for a link in between. `field` is the spec's: "dataset.path".
+// A regular file that is stored: none of /proc or /sys. What is looked at is the file that has been
+// opened, so that nobody can exchange it for a link in between. `field` is the spec's:
+// "dataset.path".
 Result<Descriptor> open_data_file(const std::string& field, const std::string& path);
 
 // A path of the file that is open, for readers that want one; good as long as it is.

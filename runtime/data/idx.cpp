@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,12 @@ Error bad_file(const std::string& path, const std::string& what) {
   return invalid("dataset: " + path + " " + what);
 }
 
+// zlib puts the path that it was given before its words: "incorrect data check".
+std::string without_path(std::string_view message) {
+  const std::size_t end = message.find(": ");
+  return std::string(end == std::string_view::npos ? message : message.substr(end + 2));
+}
+
 // Up to `size` bytes are appended; fewer at the end of the file.
 Status append_bytes(gzFile file, const std::string& path, std::size_t size,
                     std::vector<std::uint8_t>& bytes) {
@@ -43,10 +50,10 @@ Status append_bytes(gzFile file, const std::string& path, std::size_t size,
     int code = Z_OK;
     const char* const message = gzerror(file, &code);
     if (code == Z_BUF_ERROR) return bad_file(path, "is truncated: its gzip stream has no end");
+    if (code == Z_ERRNO)
+      return bad_file(path, std::string("cannot be read: ") + std::strerror(errno));
     if (got < 0 || code < Z_OK) {
-      const bool system = code == Z_ERRNO;
-      return bad_file(path,
-                      std::string("cannot be read: ") + (system ? std::strerror(errno) : message));
+      return bad_file(path, "is damaged, its gzip stream has a fault: " + without_path(message));
     }
     if (got == 0) return ok();
     size -= static_cast<std::size_t>(got);
@@ -149,6 +156,19 @@ struct SplitFiles {
   std::int64_t examples_wanted = 0;
 };
 
+// That they belong together, by their headers alone: a header may claim what is gigabytes once it
+// is unpacked.
+Status check_pair(const IdxFile& images, const IdxFile& labels) {
+  if (images.shape.size() < 2)
+    return bad_file(images.path, "holds no images: it has one dimension");
+  if (labels.shape.size() != 1) {
+    return bad_file(labels.path, "holds no labels: it has more than one dimension");
+  }
+  if (images.shape[0] == labels.shape[0]) return check_length(labels);
+  return bad_file(labels.path, "has " + std::to_string(labels.shape[0]) + " labels for the " +
+                                   std::to_string(images.shape[0]) + " images of " + images.path);
+}
+
 // A split as far as its headers and labels tell it.
 struct SplitHead {
   std::string images_path;
@@ -167,21 +187,13 @@ Result<SplitHead> read_head(const std::string& folder, const SplitFiles& files) 
   TRY_ASSIGN(const IdxFile images, open_file(images_path));
   TRY(check_length(images));
   TRY_ASSIGN(const IdxFile labels, open_file(labels_path));
-  TRY_ASSIGN(std::vector<std::uint8_t> numbers, read_elements(labels));
-  if (images.shape.size() < 2)
-    return bad_file(images_path, "holds no images: it has one dimension");
-  if (labels.shape.size() != 1) {
-    return bad_file(labels_path, "holds no labels: it has more than one dimension");
-  }
-  if (images.shape[0] != labels.shape[0]) {
-    return bad_file(labels_path, "has " + std::to_string(labels.shape[0]) + " labels for the " +
-                                     std::to_string(images.shape[0]) + " images of " + images_path);
-  }
+  TRY(check_pair(images, labels));
   const std::int64_t wanted = files.examples_wanted == 0 ? labels.shape[0] : files.examples_wanted;
   if (wanted < 0 || wanted > labels.shape[0]) {
     return invalid("dataset." + files.field + " is " + std::to_string(wanted) + ", but " +
                    images_path + " holds " + std::to_string(labels.shape[0]) + " examples");
   }
+  TRY_ASSIGN(std::vector<std::uint8_t> numbers, read_elements(labels));
   numbers.resize(static_cast<std::size_t>(wanted));
   SplitHead head{.images_path = images_path, .shape = images.shape, .labels = nullptr};
   head.largest = std::ranges::max(numbers);

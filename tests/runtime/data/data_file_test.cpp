@@ -87,9 +87,29 @@ TEST_CASE("what is no regular file is not opened, and nobody waits for it", "[da
   const TempFolder folder;
   const std::string pipe = folder.path() + "/pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_FALSE(open_data_file("dataset.path", pipe));
-  CHECK_FALSE(open_data_file("dataset.path", folder.path()));
-  CHECK_FALSE(open_data_file("dataset.path", "/dev/zero"));
+  const auto refusal_of = [](const std::string& path) {
+    const auto opened = open_data_file("dataset.path", path);
+    return opened ? "" : opened.error().message;
+  };
+  CHECK_THAT(refusal_of(pipe), Contains(pipe + " is a pipe"));
+  CHECK_THAT(refusal_of(folder.path()), Contains(folder.path() + " is a folder"));
+  CHECK_THAT(refusal_of("/dev/zero"), Contains("dataset.path: /dev/zero is a device"));
+  CHECK_THAT(refusal_of("/no/such"), Contains("there is no file /no/such"));
+}
+
+TEST_CASE("what the kernel makes up is no data, though it looks like a regular file", "[data]") {
+  for (const std::string path : {"/proc/self/status", "/proc/version"}) {
+    for (const char* format : {"csv", "libsvm"}) {
+      CHECK_THAT(message_of(spec_of(format, path)),
+                 Contains("dataset.path: " + path + " is not stored"));
+    }
+  }
+  const TempFolder folder;
+  const EnvironmentVariable roots(data_roots_variable, folder.path().c_str());
+  for (const char* path : {"/proc/version", "/dev/zero", "/etc"}) {
+    CHECK_THAT(message_of(spec_of("csv", path)),
+               Contains("--data-root") && !Contains("needed") && !Contains("not stored"));
+  }
 }
 
 TEST_CASE("data roots are one text on their way to a task", "[data][mend-B14]") {

@@ -155,6 +155,15 @@ TEST_CASE("a header that promises the world takes no memory for it", "[idx]") {
   CHECK_THAT(error_with(images, idx({60000, 1000, 1000}, "x")), Contains("truncated"));
 }
 
+TEST_CASE("labels are not unpacked where there are not as many images", "[idx]") {
+  const TempFolder folder;
+  write_all(folder);
+  std::filesystem::remove(folder.path() + "/train-labels-idx1-ubyte");
+  const std::string claim = gzipped(folder, idx({4'000'000'000}, std::string(1000, '\1')));
+  folder.write("train-labels-idx1-ubyte.gz", claim);
+  CHECK_THAT(error_of(spec_of(folder)), Contains("4000000000 labels for the 4 images"));
+}
+
 TEST_CASE("a gzip stream that is cut or damaged is named", "[idx]") {
   const TempFolder source;
   const std::string whole = gzipped(source, idx({4, 20, 30}, std::string(2400, 'x')));
@@ -165,7 +174,10 @@ TEST_CASE("a gzip stream that is cut or damaged is named", "[idx]") {
     std::string content = cut ? whole.substr(0, whole.size() - 12) : whole;
     if (!cut) content[content.size() - 6] ^= '\x55';  // in the checksum
     folder.write("train-images-idx3-ubyte.gz", content);
-    CHECK_THAT(error_of(spec_of(folder)), Contains("train-images-idx3-ubyte.gz"));
+    CHECK_THAT(error_of(spec_of(folder)),
+               Contains("train-images-idx3-ubyte.gz") && !Contains("/proc/self") &&
+                   Contains(cut ? "is truncated: its gzip stream has no end"
+                                : "is damaged, its gzip stream has a fault: incorrect data check"));
   }
 }
 
