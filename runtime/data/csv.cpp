@@ -36,14 +36,25 @@ struct Columns {
   bool has_header = false;
 };
 
-bool has_other_than_numbers(const Cells& cells, std::size_t except) {
-  for (std::size_t column = 0; column < cells.size(); ++column) {
-    if (column != except && !parse_number(cells[column])) return true;
-  }
-  return false;
+Error no_number(const DatasetSpec& spec, std::int64_t line, std::size_t column) {
+  return bad_file(spec, "line " + std::to_string(line) + ", column " + std::to_string(column) +
+                            " (counted from 0): expected a finite number");
 }
 
-Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
+// Whether the first line names the columns; the rule is in csv.h.
+Result<bool> is_header(const DatasetSpec& spec, const Cells& first, std::int64_t line,
+                       std::size_t label) {
+  std::optional<std::size_t> odd;
+  for (std::size_t column = 0; column < first.size() && !odd; ++column) {
+    if (column != label && !parse_number(first[column])) odd = column;
+  }
+  if (!odd || std::ranges::none_of(first, is_written_as_number)) return odd.has_value();
+  Error error = no_number(spec, line, *odd);
+  error.message += "; a first line of names has no numbers, or dataset.label_column is one of them";
+  return error;
+}
+
+Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first, std::int64_t line) {
   Columns columns{.count = first.size(), .label = first.size() - 1};
   if (columns.count < 2) return bad_file(spec, "needs two columns or more: features and a label");
   bool by_name = false;
@@ -63,7 +74,9 @@ Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
       columns.label = static_cast<std::size_t>(*position);
     }
   }
-  columns.has_header = by_name || has_other_than_numbers(first, columns.label);
+  columns.has_header = by_name;
+  if (by_name) return columns;
+  TRY_ASSIGN(columns.has_header, is_header(spec, first, line, columns.label));
   return columns;
 }
 
@@ -87,10 +100,7 @@ Status append_row(const DatasetSpec& spec, const Columns& columns, std::int64_t 
       continue;
     }
     const std::optional<float> value = parse_number(cells[column]);
-    if (!value) {
-      return bad_file(spec, where + ", column " + std::to_string(column) +
-                                " (counted from 0): expected a finite number");
-    }
+    if (!value) return no_number(spec, line, column);
     table.features.push_back(*value);
   }
   return ok();
@@ -105,7 +115,7 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
     if (!more) return bad_file(spec, more.error().message);
     if (!*more) break;
     if (first) {
-      TRY_ASSIGN(columns, find_columns(spec, cells));
+      TRY_ASSIGN(columns, find_columns(spec, cells, csv.line()));
       if (columns.has_header) continue;
     }
     TRY(append_row(spec, columns, csv.line(), cells, table));
@@ -143,7 +153,7 @@ bool is_sound(const DecodedData& data) {
 
 Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed,
                                           const DataCache& cache) {
-  const DataCache::Source source{.reader = "csv 1, labels in \"" + spec.label_column + "\"",
+  const DataCache::Source source{.reader = "csv 2, labels in \"" + spec.label_column + "\"",
                                  .files = {spec.path}};
   TRY_ASSIGN(const DecodedData data, cache.get(
                                          source, [&spec] { return decode(spec); }, is_sound));

@@ -55,6 +55,13 @@ std::optional<float> parse_number(std::string_view cell) {
   return value;
 }
 
+bool is_written_as_number(std::string_view cell) {
+  if (cell.starts_with('+')) cell.remove_prefix(1);
+  float ignored = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), ignored);
+  return error != std::errc::invalid_argument && end == cell.data() + cell.size();
+}
+
 std::optional<std::int64_t> parse_whole_number(std::string_view cell) {
   if (cell.empty() || cell.find_first_not_of("0123456789") != std::string_view::npos) {
     return std::nullopt;
@@ -66,6 +73,10 @@ std::optional<std::int64_t> parse_whole_number(std::string_view cell) {
 }
 
 Result<Labels> read_labels(std::span<const LabelCell> cells) {
+  const auto is_zero = [](const LabelCell& cell) { return parse_whole_number(cell.text) == 0; };
+  if (std::ranges::all_of(cells, is_zero)) {
+    return invalid("all labels are 0: one class only (as real numbers they are 0.0)");
+  }
   if (const auto largest = largest_class(cells)) return numbered_classes(cells, *largest);
   Labels labels;
   const LabelCell* first_name = nullptr;

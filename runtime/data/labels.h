@@ -14,6 +14,8 @@ namespace trainyard::runtime {
 
 // A finite number, whole cell.
 std::optional<float> parse_number(std::string_view cell);
+// The same, and also what no float is: nan, inf, 1e400.
+bool is_written_as_number(std::string_view cell);
 // Digits alone.
 std::optional<std::int64_t> parse_whole_number(std::string_view cell);
 
@@ -28,7 +30,8 @@ struct Labels {
   std::vector<float> targets;
 };
 
-// `invalid` where most labels are numbers and one is not: that is a slip, not a class.
+// `invalid` where most labels are numbers and one is not: that is a slip, not a class; and where
+// there is one class only.
 Result<Labels> read_labels(std::span<const LabelCell> cells);
 
 }  // namespace trainyard::runtime

@@ -159,6 +159,30 @@ TEST_CASE("a bad cell is named by line and column", "[csv]") {
              Contains("line 2") && Contains("after a closing quote"));
 }
 
+TEST_CASE("a first row with a bad number is refused and not lost as a header", "[csv]") {
+  for (const std::string row : {"1,1e400,0", "1,nan,0", "1,inf,x", "nan,1,x", "1,,0", "nan,nan,x",
+                                "1,oops,x", "1e400,-,x", "a,b,5"}) {
+    INFO(row);
+    const std::string said = error_of("\n" + row + "\n1,2,0\n3,4,1\n");
+    const bool is_second = row.starts_with("1,");
+    CHECK_THAT(said, Contains(is_second ? "line 2, column 1" : "line 2, column 0") &&
+                         Contains("a first line of names has no numbers"));
+  }
+  CHECK_THAT(error_of("1,oops,3\n1,2,0\n3,4,1\n", label_column("0")), Contains("column 1"));
+  for (const char* const header : {"a,b,kind\n", "a,,\n", "a-1,2b,1.2.3\n"}) {
+    const Opened opened = open(std::string(header) + "1,2,0\n3,4,1\n5,6,0\n");
+    CHECK(opened.train.examples + opened.test.examples == 3);
+  }
+  // Who names a column says that there is a header, whatever else is in it.
+  const Opened named = open("2019,2020,kind\n1,2,0\n3,4,1\n5,6,0\n", label_column("kind"));
+  CHECK(named.train.examples + named.test.examples == 3);
+}
+
+TEST_CASE("labels that are all 0 are one class, all 0.0 are real targets", "[csv]") {
+  CHECK_THAT(error_of("1,2,0\n3,4,0\n"), Contains("all labels are 0: one class only"));
+  CHECK(open("1,2,0.0\n3,4,0.0\n5,6,0.0\n").data->shape().classes == 0);
+}
+
 TEST_CASE("a CSV file that cannot be a data set is refused with the reason", "[csv]") {
   CHECK_THAT(error_of(""), Contains("no rows"));
   CHECK_THAT(error_of("a,b,kind\n"), Contains("no rows"));
