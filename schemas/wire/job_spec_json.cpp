@@ -1,5 +1,6 @@
 #include "schemas/wire/job_spec_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -183,13 +184,23 @@ namespace {
 
 ParsedJobSpec parse(std::string_view text, Source source) {
   const ParsedJson parsed = parse_json_text(text);
-  if (const auto* fault = std::get_if<Fault>(&parsed)) return std::vector{*fault};
   if (const auto* not_json = std::get_if<NotJson>(&parsed)) return *not_json;
+  const auto& document = std::get<JsonDocument>(parsed);
+  if (document.is_cut) return document.faults;
 
-  std::vector<Fault> faults;
-  auto spec = read_job_spec({std::get<json>(parsed), "", faults}, source);
-  if (!spec) return faults;
-  return *std::move(spec);
+  std::vector<Fault> faults = document.faults;
+  auto spec = read_job_spec({document.value, "", faults}, source);
+  if (spec && faults.empty()) return *std::move(spec);
+  // Nothing more is said of a value that the text's own faults are about.
+  const auto is_left_out = [&document](const Fault& fault) {
+    return std::ranges::any_of(document.left_out, [&fault](const std::string& pointer) {
+      return is_within(fault.pointer, pointer);
+    });
+  };
+  const auto found = std::ranges::remove_if(faults.begin() + std::ssize(document.faults),
+                                            faults.end(), is_left_out);
+  faults.erase(found.begin(), found.end());
+  return faults;
 }
 
 }  // namespace

@@ -262,11 +262,6 @@ constexpr Rule later_rules[] = {
     {check_environment},  // name by name: those that are none are not among these
 };
 
-bool is_within(std::string_view pointer, std::string_view outer) {
-  return pointer.starts_with(outer) &&
-         (pointer.size() == outer.size() || pointer[outer.size()] == '/');
-}
-
 // Whether what the rule reads is as it was given: nothing in it was refused, nor what it is in.
 bool may_read(const Rule& rule, const JsonPlace& place, std::span<const Fault> faults) {
   return std::ranges::none_of(rule.reads, [&](std::string_view field) {

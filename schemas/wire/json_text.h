@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "schemas/base/result.h"
 #include "schemas/wire/fault.h"
@@ -17,13 +18,22 @@ namespace trainyard {
 inline constexpr int json_depth_max = 32;
 inline constexpr std::size_t json_values_max = 1'000'000;
 
-using ParsedJson = std::variant<nlohmann::json, Fault, NotJson>;
+// A text that is JSON. Where it has faults `value` is what is left of it, good to look for further
+// faults in and for nothing else.
+struct JsonDocument {
+  nlohmann::json value;
+  // Too deep, too much, a key twice (the first stays), a number that no double can hold.
+  std::vector<Fault> faults;
+  std::vector<std::string> left_out;  // pointers of those in whose place there is a null
+  bool is_cut = false;                // there is too much for even that
+};
 
-// NotJson: the grammar or the encoding (UTF-8) is broken. Fault: JSON, but too deep or too much, a
-// key twice, or a number that no double can hold.
+using ParsedJson = std::variant<JsonDocument, NotJson>;
+
+// NotJson: the grammar or the encoding (UTF-8) is broken.
 ParsedJson parse_json_text(std::string_view text);
 
-// The same where the difference does not matter; `document` names it in the error ("task.json").
+// The value of a document without any fault; `document` names it in the error ("task.json").
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view document);
 
 // Compact, keys sorted. Bytes that are not UTF-8 become U+FFFD.
@@ -31,6 +41,9 @@ std::string to_text(const nlohmann::json& value);
 
 // "/roles" and "ps" to "/roles/ps", escaped as RFC 6901 asks.
 std::string child_pointer(std::string_view parent, std::string_view key);
+
+// Whether the place is `outer` or in it: "/roles/ps" is in "/roles", "/rolesx" is not.
+bool is_within(std::string_view pointer, std::string_view outer);
 
 // The value for an error message: `"abc"`, `0`, `an array`; long texts are cut.
 std::string describe(const nlohmann::json& value);

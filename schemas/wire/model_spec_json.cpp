@@ -35,8 +35,9 @@ constexpr NameTable<Format, 4> format_names{{{Format::synthetic_digits, "synthet
 std::vector<std::int64_t> read_hidden(const JsonPlace& place) {
   std::vector<std::int64_t> hidden;
   if (!place.value.is_array() || place.value.size() > layers_max) {
-    place.fault("must be an array of at most " + std::to_string(layers_max) + " widths, got " +
-                describe(place.value));
+    place.fault(
+        "must be an array of at most " + std::to_string(layers_max) + " widths, got " +
+        (place.value.is_array() ? std::to_string(place.value.size()) : describe(place.value)));
     return hidden;
   }
   for (const json& width : place.value) {

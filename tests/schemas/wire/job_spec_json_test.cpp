@@ -251,13 +251,61 @@ TEST_CASE("nesting without end costs neither stack nor time", "[wire]") {
   for (const std::string opening : {"[", "{\"a\":"}) {
     std::string text;
     for (int i = 0; i < 200'000; ++i) text += opening;
+    CHECK(std::holds_alternative<NotJson>(parse_job_spec(text)));
+    text += "1";
+    for (int i = 0; i < 200'000; ++i) text += opening == "[" ? "]" : "}";
     const auto faults = faults_of(text);
-    REQUIRE(faults.size() == 1);
     CHECK(faults[0].message == "is nested deeper than 32 levels");
     std::string pointer;
     for (int level = 0; level < 32; ++level) pointer += opening == "[" ? "/0" : "/a";
     CHECK(faults[0].pointer == pointer);
   }
+}
+
+TEST_CASE("faults of the text do not keep those of the spec from being heard", "[wire]") {
+  using Faults = std::vector<Fault>;
+  CHECK(faults_of(R"({"model": "mlp", "model": "nope"})") ==
+        Faults{{"/model", "is given twice"}, {"/dataset", "is required"}});
+  const auto nope = faults_of(R"({"model": "nope", "model": "mlp"})");
+  REQUIRE(nope.size() == 3);
+  CHECK(nope[0] == Fault{"/model", "is given twice"});
+  CHECK(nope[1].pointer == "/model");
+  CHECK(nope[2] == Fault{"/dataset", "is required"});
+  CHECK(faults_of(R"({"model": {"name": "mlp", "hidden": [1e400, 0, -1E+999]},
+                      "training": {"batch_size": 1e400, "optimizer": 1e309}})") ==
+        Faults{{"/model/hidden/0", "holds a number that is out of range"},
+               {"/model/hidden/2", "holds a number that is out of range"},
+               {"/training/batch_size", "holds a number that is out of range"},
+               {"/training/optimizer", "holds a number that is out of range"},
+               {"/model/hidden/1", "must be an integer from 1 to 65536, got 0"},
+               {"/dataset", "is required"}});
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  const auto both = faults_of(R"({"model": )" + deep + R"(, "mode": 1e400, "mode": "x"})");
+  REQUIRE(both.size() == 5);
+  CHECK_THAT(both[0].pointer, Catch::StartsWith("/model/0/0"));
+  CHECK(both[1] == Fault{"/mode", "holds a number that is out of range"});
+  CHECK(both[2] == Fault{"/mode", "is given twice"});
+  CHECK(both[3].pointer == "/model");
+  CHECK(both[4] == Fault{"/dataset", "is required"});
+}
+
+TEST_CASE("a spec that is good but for a fault of its text is none", "[wire]") {
+  const std::string begin = R"({"model": "mlp", "dataset": "synthetic_digits")";
+  for (const std::string fault :
+       {R"("dataset": "synthetic_digits")", R"("training": {"max_steps": 1e400})",
+        R"("scheduling": {"max_queued_seconds": 1e400})", R"("labels": {"a": "b", "a": "b"})",
+        R"("env": {"TZ": "x", "TZ": "y"})", R"("mode": "sync", "mode": {"a": [1e400]})"}) {
+    INFO(fault);
+    CHECK(faults_of(begin + ", " + fault + "}").size() == 1);
+  }
+}
+
+TEST_CASE("too many hidden layers are counted", "[wire]") {
+  std::string widths = "1";
+  for (int i = 1; i < 100'000; ++i) widths += ",1";
+  CHECK(faults_of(R"({"model": {"name": "mlp", "hidden": [)" + widths +
+                  R"(]}, "dataset": "synthetic_digits"})") ==
+        std::vector<Fault>{{"/model/hidden", "must be an array of at most 64 widths, got 100000"}});
 }
 
 TEST_CASE("a spec's hash is that of its long form, whatever order it was written in", "[wire]") {
