@@ -180,7 +180,6 @@ TEST_CASE("a key that is no header's value is wrong usage, and nothing is sent",
     CHECK_THAT(refused.errors, Catch::Contains("--idempotency-key") &&
                                    Catch::Contains("must have 1 to 255 characters"));
   }
-  CHECK(run(submit, R"sh(TRAINYARD_IDEMPOTENCY_KEY="$(printf 'a\nb')")sh").exit_code == 2);
   const Run sent = run(submit + "--idempotency-key '" + std::string(253, 'k') + " ~'");
   CHECK(sent.exit_code == 1);
   CHECK_THAT(sent.errors, Catch::Contains("no server answers"));

@@ -68,6 +68,17 @@ TEST_CASE("an order looks like chance: neighbours are far apart and every place 
   REQUIRE(distance_sum / static_cast<double>(epochs * (examples - 1)) == Approx(332.5).margin(3));
 }
 
+// As the first version had it: a job that goes on after an upgrade reads on in the same order.
+TEST_CASE("the order of a seed never changes", "[sampler]") {
+  const Sampler sampler(7, 12);
+  CHECK(epoch_of(sampler, 0, 12) ==
+        std::vector<std::int64_t>{0, 3, 10, 2, 6, 1, 7, 9, 5, 11, 4, 8});
+  CHECK(epoch_of(sampler, 1, 12) ==
+        std::vector<std::int64_t>{3, 0, 7, 5, 2, 6, 1, 10, 8, 9, 11, 4});
+  CHECK(epoch_of(sampler, 2, 12) ==
+        std::vector<std::int64_t>{5, 0, 6, 11, 1, 10, 9, 2, 7, 3, 8, 4});
+}
+
 TEST_CASE("workers of one step take neighbouring batches, and steps follow one another",
           "[sampler]") {
   REQUIRE(batch_position(1, 0, 2, 100) == 0);

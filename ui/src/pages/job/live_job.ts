@@ -3,6 +3,7 @@
 import {signal} from '@preact/signals';
 
 import {ApiError, addressOf, get, wasAborted} from '../../api/client';
+import {serverThere} from '../../api/connection';
 import {followEvents, type StreamEvent} from '../../api/event_stream';
 import {hasEnded, type Job, type JobEvent, type Series} from '../../api/types';
 import {mergeSeries} from './merge_series';
@@ -42,6 +43,8 @@ export class LiveJob {
       this.attempt = job.status.attempt;
       this.job.value = job;
       const [, last] = await Promise.all([this.loadSeries(), this.loadEvents()]);
+      // What the job became between the two answers is in the list, and comes by no stream.
+      void this.refresh();
       if (!hasEnded(job.status.state)) await this.follow(last);
     } catch (error) {
       if (!wasAborted(error) && !this.stop.signal.aborted) this.error.value = error;
@@ -68,7 +71,12 @@ export class LiveJob {
       const job = await get('/v1/jobs/{id}', {path: {id: this.id}, signal: this.stop.signal});
       if (job.version >= (this.job.value?.version ?? 0)) this.job.value = job;
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) this.error.value = error;
+      if (error instanceof ApiError && error.status === 404) {
+        this.error.value = error;
+      } else {
+        this.refreshAgain = true;
+        await serverThere();
+      }
     }
     setTimeout(() => {
       this.refreshing = false;
