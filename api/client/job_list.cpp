@@ -14,7 +14,9 @@ std::string query_of(const JobFilter& filter, std::int64_t limit) {
   if (!filter.state.empty()) query += "&state=" + percent_encode(filter.state);
   if (!filter.name.empty()) query += "&name=" + percent_encode(filter.name);
   for (std::string label : filter.labels) {
-    if (label.find(':') == std::string::npos) std::ranges::replace(label, '=', ':');
+    if (const std::size_t sign = label.find_first_of("=:"); sign != std::string::npos) {
+      label[sign] = ':';
+    }
     query += "&label=" + percent_encode(label);
   }
   return query;

@@ -11,7 +11,7 @@ import sys
 
 
 def read_model(path):
-    """The metadata, and {name: (shape, values)} of a safetensors file of 32-bit floats."""
+    """The metadata, and {name: (shape, values)} of a safetensors file: 32-bit floats, and ids of rows."""
     with open(path, "rb") as file:
         (header_length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(header_length))
@@ -20,9 +20,10 @@ def read_model(path):
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        if entry["dtype"] != "F32" or end - begin != 4 * math.prod(entry["shape"]):
-            raise ValueError(f"{name}: {entry} is not a tensor of 32-bit floats")
-        values = array.array("f", data[begin:end])
+        kind = {"F32": "f", "I64": "q"}.get(entry["dtype"])
+        if kind is None or end - begin != array.array(kind).itemsize * math.prod(entry["shape"]):
+            sys.exit(f"{path}: {name}: {entry} is no tensor of 32-bit floats or 64-bit integers")
+        values = array.array(kind, data[begin:end])
         if sys.byteorder == "big":
             values.byteswap()
         tensors[name] = (entry["shape"], values)
@@ -32,6 +33,8 @@ def read_model(path):
 def read_idx(folder, name):
     """The shape and the bytes of an IDX file of unsigned bytes, gzipped or not."""
     path = os.path.join(folder, name)
+    if not any(os.path.exists(each) for each in (path, path + ".gz")):
+        sys.exit(f"there is no file {path}, nor {path}.gz")
     with gzip.open(path + ".gz") if os.path.exists(path + ".gz") else open(path, "rb") as file:
         magic, dimensions = struct.unpack(">HBB", file.read(4))[1:]
         if magic != 8:
@@ -94,7 +97,7 @@ def main():
     for key, value in sorted(metadata.items()):
         print(f"{key}: {value}")
     for name, (shape, values) in tensors.items():
-        print(f"{name} {shape}: from {min(values):.4f} to {max(values):.4f}")
+        print(f"{name} {shape}: from {min(values):.4f} to {max(values):.4f}" if values else f"{name} {shape}")
     if arguments.data:
         activation = ACTIVATIONS[arguments.activation or metadata.get("activation", "sigmoid")]
         share, count = accuracy(layers_of(tensors), activation, arguments.data, arguments.limit)

@@ -40,9 +40,15 @@ int for_each(const std::vector<std::string>& ids,
 
 CLI::Option* add_label_option(CLI::App& command, std::vector<std::string>& labels,
                               const std::string& description) {
+  const auto fault_of = [](const std::string& label) {
+    const std::size_t sign = label.find_first_of("=:");
+    const bool is_pair = sign != std::string::npos && sign > 0;
+    return is_pair ? std::string() : "must be KEY=VALUE, got \"" + label + '"';
+  };
   return command
       .add_option("--label", labels, description + ": KEY=VALUE; may be repeated, all must match")
-      ->allow_extra_args(false);  // else it would take what follows, ids too
+      ->allow_extra_args(false)  // else it would take what follows, ids too
+      ->check(fault_of);
 }
 
 std::string job_path(const std::string& job_id, const std::string& rest_of_path) {

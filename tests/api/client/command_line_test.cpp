@@ -185,6 +185,15 @@ TEST_CASE("a key that is no header's value is wrong usage, and nothing is sent",
   CHECK_THAT(sent.errors, Catch::Contains("no server answers"));
 }
 
+TEST_CASE("a label is a key and a value", "[client]") {
+  for (const char* label : {"x", "=x", "''"}) {
+    const Run refused = run("list --server http://127.0.0.1:1 --label " + std::string(label));
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.errors, Catch::Contains("must be KEY=VALUE"));
+  }
+  CHECK(run("list --server http://127.0.0.1:1 --label team=").exit_code == 1);  // nobody answers
+}
+
 TEST_CASE("an address that is no server's is wrong usage", "[client]") {
   const Run flag = run("--server ftp://x list");
   CHECK(flag.exit_code == 2);
