@@ -61,11 +61,16 @@ std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const Ho
     return "has as many jobs with specs as large as theirs as it can be told of";
   }
   if (host.tasks_that_fit == 0) return "has too few free ports";
-  return "has room for " + counted(host.tasks_that_fit, "task") + " of the kind that is largest";
+  return "has room for " + counted(host.tasks_that_fit, "task") + " of " +
+         in_words(largest_group(spec).each);
 }
 
 HostShortage shortage_on(const LiveAgent& agent, const JobSpec& spec) {
-  const TaskGroup group = largest_group(spec);
+  TaskGroup group = largest_group(spec);
+  // As many as there are tasks: the others of the gang are no larger.
+  for (const TaskGroup& other : gang_of(spec)) {
+    if (other.role != group.role) group.replicas += other.replicas;
+  }
   HostShortage host{
       agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
   host.missing = missing_for(group.each, agent.free);

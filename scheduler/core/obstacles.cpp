@@ -73,9 +73,14 @@ void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
                       "no " + agent + " could hold one " + role + " of " + in_words(group.each)});
   }
   if (!faults.empty() || place(spec, hosts)) return;
+  Resources together;
+  for (const Host& host : hosts) {
+    if (admits(host, spec)) together = together + host.free;
+  }
   faults.push_back({"/roles", "the agents that are " + std::string(name_of(asked)) +
                                   (is_choosy ? " and have its host_labels" : "") +
-                                  " could not hold " + gang_in_words(spec) + " even if empty"});
+                                  " could not hold " + gang_in_words(spec) +
+                                  " even if empty: together they have " + in_words(together)});
 }
 
 }  // namespace

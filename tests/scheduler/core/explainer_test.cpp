@@ -50,6 +50,18 @@ TEST_CASE("explain says what each host lacks and whose end would be enough", "[s
   CHECK(answer.would_free_enough == std::vector<JobId>{JobId{"first"}});
 }
 
+TEST_CASE("explain says how many tasks a host has room for, whatever their roles", "[scheduler]") {
+  Yard yard;
+  JobSpec spec = workers(4);
+  spec.worker.resources = {1, 512, 0};
+  spec.ps = {2, {1, 512, 0}, PlacementPolicy::spread};
+  REQUIRE(yard.submit("j", spec));
+  yard.join("a", {3, 16'000, 0});
+  const Explanation answer = explain(yard, "j");
+  CHECK(answer.hosts.at(0).tasks_that_fit == 3);
+  CHECK(answer.hosts.at(0).message == "has room for 3 tasks of 1 cpu, 512 MB of memory");
+}
+
 TEST_CASE("explain names a missing label", "[scheduler]") {
   Yard yard;
   JobSpec spec = workers(1);

@@ -76,7 +76,7 @@ TEST_CASE("a gang that all hosts together could not hold is said as a whole", "[
   CHECK(faults_of(workers(4), {host(no_labels)}).empty());
   CHECK(faults_of(workers(5), {host(no_labels)}) ==
         Names{"/roles: the agents that are known could not hold 5 worker of 1 cpu, 1000 MB of "
-              "memory even if empty"});
+              "memory even if empty: together they have 4 cpus, 4000 MB of memory"});
 }
 
 TEST_CASE("without hosts only a variable that no agent allows by itself is in the way",
