@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -88,12 +89,17 @@ void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>
 
 std::int64_t undelivered_checkpoints(const TaskContext& context) {
   if (context.keep_files) return 0;
+  constexpr std::chrono::minutes on_its_way{1};
+  const auto now = std::filesystem::file_time_type::clock::now();
   std::int64_t count = 0;
   std::error_code error;  // then it is at its end
   const std::filesystem::directory_iterator end;
   for (std::filesystem::directory_iterator entry(context.folder, error); entry != end;
        entry.increment(error)) {
-    if (step_of(entry->path().filename().string())) ++count;
+    if (!step_of(entry->path().filename().string())) continue;
+    std::error_code gone;  // it was delivered just now
+    const auto written = entry->last_write_time(gone);
+    if (!gone && now - written >= on_its_way) ++count;
   }
   return count;
 }

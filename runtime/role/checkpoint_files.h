@@ -24,8 +24,9 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
 // after its tasks' files itself.
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps);
 
-// How many checkpoints lie in the task's own folder, where its agent takes away those that are
-// delivered, but for the newest two. 0 by hand: nothing is delivered.
+// How many checkpoints have lain in the task's own folder for a minute: its agent takes away those
+// that are delivered, but for the newest two. A fast job has some on their way at any time; those
+// that are old are there because the server is away. 0 by hand: nothing is delivered.
 std::int64_t undelivered_checkpoints(const TaskContext& context);
 
 }  // namespace trainyard::runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -47,9 +48,12 @@ TEST_CASE("the checkpoints that an agent has still to deliver are those in the t
   TaskContext context;
   context.folder = folder.path();
   CHECK(undelivered_checkpoints(context) == 0);
+  const auto two_minutes_ago = fs::file_time_type::clock::now() - std::chrono::minutes(2);
   for (const char* const name : {"step-4", "step-5", "step-x", "step-", "other-1"}) {
     fs::create_directories(folder.path(name));
+    fs::last_write_time(folder.path(name), two_minutes_ago);
   }
+  fs::create_directories(folder.path("step-6"));  // on its way
   CHECK(undelivered_checkpoints(context) == 2);
 
   context.keep_files = true;  // nobody delivers them

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -115,8 +116,10 @@ TEST_CASE("while many checkpoints wait to be delivered only the end is saved", "
   Job job(small_job());
   job.without_delivery();
   for (int i = 0; i < waiting; ++i) {
-    std::filesystem::create_directories(job.folder("worker/0") + "/step-" +
-                                        std::to_string(1000 + i));
+    const std::string folder = job.folder("worker/0") + "/step-" + std::to_string(1000 + i);
+    std::filesystem::create_directories(folder);
+    std::filesystem::last_write_time(
+        folder, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2));
   }
   run(job);
   const auto saved = all_of<ManifestEvent>(job, "worker/0");
