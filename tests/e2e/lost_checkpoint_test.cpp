@@ -9,13 +9,14 @@ using namespace trainyard;
 using namespace trainyard::e2e;
 
 TEST_CASE("a job whose newest checkpoint is damaged goes on from the one before", "[e2e]") {
-  constexpr int steps = long_run(2000);
-  constexpr int every = steps / 10;
+  constexpr int steps = long_run(20'000);  // long enough to be suspended in it
+  constexpr int every = steps / 100;
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
   auto spec = small_job(steps);
-  spec["checkpoint"] = {{"every_steps", every}, {"every_seconds", 0}, {"keep_latest", 3}};
+  spec["checkpoint"] = {
+      {"every_steps", every}, {"every_seconds", 0}, {"keep_latest", 3}, {"keep_best", 0}};
   const std::string id = yard.submit(spec);
   yard.wait_for(id, [](const auto& job) {
     const auto& newest = job.at("status").at("latest_checkpoint");

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -110,18 +109,16 @@ TEST_CASE("run events that cannot be read are warned of once, and taken when the
   CHECK(followed.logged.count("events_lost") == 0);
 }
 
-TEST_CASE("a task's end waits some seconds for run events that cannot be read", "[agent]") {
+TEST_CASE("a task's end does not wait for ever for run events that cannot be read", "[agent]") {
   FollowedTask followed;
   followed.tail.add(followed.task);
   followed.append(event_line);
   REQUIRE(followed.wait_for_events(1));
 
   followed.replace_by_pipe();
-  const auto begin = std::chrono::steady_clock::now();
   followed.tail.finish(followed.task.key);
 
   CHECK(followed.ended.wait() == followed.task.key);
-  CHECK(std::chrono::steady_clock::now() - begin > std::chrono::seconds(4));
   CHECK(followed.logged.count("events_unread") == 1);
   CHECK(followed.logged.count("events_lost") == 1);
 }
