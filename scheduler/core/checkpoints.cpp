@@ -110,6 +110,32 @@ bool is_refused(const LiveJob& job, std::int64_t step) {
          (newer->first > step || newer->second.attempt > job.row.attempt);
 }
 
+void lose_own(Turn& turn, LiveJob& job, const std::string& sha256) {
+  std::erase(job.stored, sha256);
+  const auto lost = std::erase_if(job.committed, [&](auto& entry) {
+    if (!names(entry.second, sha256)) return false;
+    turn.note(job, {"checkpoint", "checkpoint of step " + std::to_string(entry.first) +
+                                      " is given up: a file of it is lost or damaged"});
+    give_up(turn, std::move(entry.second));
+    return true;
+  });
+  if (lost == 0) return;
+  job.row.latest_checkpoint.reset();
+  if (!job.committed.empty()) job.row.latest_checkpoint = job.committed.rbegin()->first;
+  turn.save(job);
+}
+
+// A gang that trains has read its files and goes on; what becomes of one that starts or stops is
+// looked at when it is gone.
+void fail_without_source(Turn& turn) {
+  for (auto& [id, job] : turn.state.jobs) {
+    const bool waits = job.row.state == JobState::queued || job.row.state == JobState::suspended;
+    if (waits && has_lost_source(turn.state, job)) {
+      stop_job(turn, job, JobState::failed, lost_source(job));
+    }
+  }
+}
+
 }  // namespace
 
 void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
@@ -148,19 +174,13 @@ void take_artifact(Turn& turn, const ArtifactStored& file) {
 
 void lose_artifact(Turn& turn, const ArtifactLost& file) {
   LiveJob* const job = turn.state.job(file.job);
-  if (job == nullptr) return;
-  std::erase(job->stored, file.sha256);
-  const auto lost = std::erase_if(job->committed, [&](auto& entry) {
-    if (!names(entry.second, file.sha256)) return false;
-    turn.note(*job, {"checkpoint", "checkpoint of step " + std::to_string(entry.first) +
-                                       " is given up: a file of it is lost or damaged"});
-    give_up(turn, std::move(entry.second));
+  if (job != nullptr) lose_own(turn, *job, file.sha256);
+  const auto lost = std::erase_if(turn.state.resume_sources, [&](auto& entry) {
+    if (entry.first.first != file.job || !names(entry.second, file.sha256)) return false;
+    if (job == nullptr) give_up(turn, std::move(entry.second));  // else it is given up above
     return true;
   });
-  if (lost == 0) return;
-  job->row.latest_checkpoint.reset();
-  if (!job->committed.empty()) job->row.latest_checkpoint = job->committed.rbegin()->first;
-  turn.save(*job);
+  if (lost > 0) fail_without_source(turn);
 }
 
 std::optional<std::pair<JobId, std::int64_t>> resume_source_of(const JobSpec& spec) {
@@ -182,6 +202,17 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
   const auto source = named ? state.resume_sources.find(*named) : state.resume_sources.end();
   if (source == state.resume_sources.end()) return std::nullopt;
   return source->second;
+}
+
+bool has_lost_source(const State& state, const LiveJob& job) {
+  const auto named = resume_source_of(job.row.spec);
+  return named && job.committed.empty() && !state.resume_sources.contains(*named);
+}
+
+Cause lost_source(const LiveJob& job) {
+  return {Reason::checkpoint_lost, "the checkpoint " + job.row.spec.checkpoint.resume_from +
+                                       " that resume_from names is lost: a file of it is gone "
+                                       "or damaged"};
 }
 
 Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& source) {

@@ -6,6 +6,8 @@
 
 namespace trainyard::scheduler {
 
+struct Cause;  // lifecycle.h
+
 // The chief's manifest: pending, or committed at once when all its files are here. One of an
 // attempt that is not the current one, or of a step that a newer attempt has committed, is refused.
 void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest);
@@ -13,7 +15,8 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest);
 void take_artifact(Turn& turn, const ArtifactStored& file);
 
 // Checkpoints of the job that name the file are given up: the next attempt starts from an earlier
-// one, and what it commits on the way is not of steps that a lost one has.
+// one, and what it commits on the way is not of steps that a lost one has. Jobs that were to begin
+// from one of them and have none of their own fail.
 void lose_artifact(Turn& turn, const ArtifactLost& file);
 
 // What the next attempt starts from: the job's own newest committed checkpoint, else the one that
@@ -22,6 +25,13 @@ std::optional<Checkpoint> checkpoint_to_resume(const State& state, const LiveJob
 
 // "<job>/<step>" of resume_from; nothing for "latest" and "none".
 std::optional<std::pair<JobId, std::int64_t>> resume_source_of(const JobSpec& spec);
+
+// What its spec tells it to begin from is lost, and it has no checkpoint of its own: another
+// attempt would begin at step 0, which nobody asked for.
+bool has_lost_source(const State& state, const LiveJob& job);
+
+// Why such a job fails.
+Cause lost_source(const LiveJob& job);
 
 // Why a spec is refused that names one that is not there.
 Error no_such_checkpoint(const std::pair<JobId, std::int64_t>& source);

@@ -112,6 +112,11 @@ void settle_goal(Turn& turn, LiveJob& job) {
     say_why(turn, job,
             {Reason::checkpoint_lost, "the chief finished, its last checkpoint is lost"});
   }
+  const bool goes_on = goal == JobState::queued || goal == JobState::suspended;
+  if (goes_on && has_lost_source(turn.state, job)) {
+    goal = JobState::failed;
+    say_why(turn, job, lost_source(job));
+  }
   if (goal == JobState::queued && job.row.reason != Reason::user_resumed) count_restart(job);
 }
 
