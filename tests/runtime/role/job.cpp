@@ -135,7 +135,12 @@ void Job::start() {
   }
   if (spec_.chief) children_.emplace("chief/0", launch(Role::chief, 0));
   for (std::int64_t i = 0; i < spec_.worker.replicas; ++i) {
-    children_.emplace(task_of(Role::worker, i), launch(Role::worker, i));
+    Child& worker =
+        children_.emplace(task_of(Role::worker, i), launch(Role::worker, i)).first->second;
+    if (i == 0 && has_backup_workers(spec_)) {
+      INFO(worker.output());
+      REQUIRE_FALSE(worker.wait_for_line("\"training\"").empty());
+    }
   }
 }
 

@@ -21,7 +21,8 @@ class Job {
  public:
   explicit Job(JobSpec spec, std::optional<RestoreFrom> restore = std::nullopt);
 
-  // Steps take the first so many contributions: the other workers are backup workers.
+  // Steps take the first so many contributions: the other workers are backup workers, which start
+  // when the chief trains. They could have made all steps by then.
   Job& aggregate(std::int64_t contributions);
   // Tasks that die are started again, as by an agent: their peers wait for them.
   Job& with_returns();
