@@ -75,6 +75,7 @@ Result<JobView> parse_job(const nlohmann::json& job) {
   const nlohmann::json& failure = member_of(status, "first_failure");
   view.failure = failure_words(failure);
   view.failure_is_said = says(view.message, failure);
+  view.failure_attempt = integer_of(failure, "attempt").value_or(0);
   view.failure_log = text_of(failure, "log_tail");
   view.created_at = time_of(status, "created_at");
   view.started_at = time_of(status, "started_at");

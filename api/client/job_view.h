@@ -49,6 +49,7 @@ struct JobView {
   std::string
       failure;  // of the first task that failed: "worker/1 on host-a: SIGNALLED …"; "" = none
   bool failure_is_said = false;  // `message` has all that `failure` would say
+  std::int64_t failure_attempt = 0;
   std::string failure_log;
   WallTime created_at;
   WallTime started_at;

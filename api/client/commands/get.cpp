@@ -1,5 +1,7 @@
 // trainyard get ID: all that matters of one job, or the server's answer as it is.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@ namespace {
 struct GetOptions {
   std::vector<std::string> ids;
   bool json = false;
+  bool all_attempts = false;
 };
 
 void print_row(const std::string& name, const std::string& value) {
@@ -30,6 +33,21 @@ void print_metrics(const JobView& job) {
     const bool is_of_batch = name == "loss" || name == "accuracy";
     print_row(is_of_batch ? name + " (training batch)" : printable(name), decimal_text(value));
   }
+}
+
+// An earlier attempt's end is history: its log stands in `logs --attempt`.
+void print_failure(const JobView& job) {
+  if (job.failure.empty()) return;
+  if (job.failure_attempt != job.attempt) {
+    print_row("failure (attempt " + std::to_string(job.failure_attempt) + ")",
+              printable(job.failure));
+    return;
+  }
+  if (!job.failure_is_said) print_row("failure", printable(job.failure));
+  PrintableLines log;
+  std::string lines = log.add(job.failure_log);
+  lines += log.finish();
+  std::printf("%s\n", lines.c_str());
 }
 
 void print_job(const JobView& job) {
@@ -46,18 +64,21 @@ void print_job(const JobView& job) {
   print_row("step", grouped(job.step) + (job.max_steps > 0 ? " of " + grouped(job.max_steps) : ""));
   if (job.latest_checkpoint) print_row("checkpoint", "step " + grouped(*job.latest_checkpoint));
   print_metrics(job);
-  if (job.failure.empty()) return;
-  if (!job.failure_is_said) print_row("failure", printable(job.failure));
-  PrintableLines log;
-  std::string lines = log.add(job.failure_log);
-  lines += log.finish();
-  std::printf("%s\n", lines.c_str());
+  print_failure(job);
 }
 
 std::string ending_cell(const nlohmann::json& task) {
   if (const auto code = integer_of(task, "exit_code")) return "exit " + std::to_string(*code);
   if (const auto signal = integer_of(task, "signal")) return "signal " + std::to_string(*signal);
   return "-";
+}
+
+nlohmann::json of_attempt(const nlohmann::json& tasks, std::int64_t attempt) {
+  nlohmann::json some = nlohmann::json::array();
+  std::ranges::copy_if(tasks, std::back_inserter(some), [attempt](const nlohmann::json& task) {
+    return integer_of(task, "attempt") == attempt;
+  });
+  return some;
 }
 
 void print_tasks(const nlohmann::json& tasks) {
@@ -89,7 +110,8 @@ Status get(Rest& rest, const std::string& id, const GetOptions& options) {
   if (id != options.ids.front()) std::printf("\n");
   TRY_ASSIGN(const JobView job, parse_job(answer));
   print_job(job);
-  TRY_ASSIGN(const nlohmann::json tasks, fetch_items(rest, job_path(id, "/tasks")));
+  TRY_ASSIGN(nlohmann::json tasks, fetch_items(rest, job_path(id, "/tasks")));
+  if (!options.all_attempts) tasks = of_attempt(tasks, job.attempt);
   print_tasks(tasks);
   return ok();
 }
@@ -101,6 +123,8 @@ void add_get(CLI::App& app, Session& session) {
   const auto options = std::make_shared<GetOptions>();
   command->add_option("ID", options->ids, "The jobs")->required();
   command->add_flag("--json", options->json, "As the server says it, one document after another");
+  command->add_flag("--all-attempts", options->all_attempts,
+                    "Tasks of earlier attempts too (default: of the newest)");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) -> Result<int> {
       return for_each(options->ids, [&](const std::string& id) { return get(rest, id, *options); });

@@ -44,7 +44,9 @@ Result<int> print_logs(Rest& rest, const LogsOptions& options) {
                         .timeout = options.follow ? Millis{0} : seconds(60)};
   const bool for_people = output_is_terminal();  // a file or a pipe is given the bytes as they are
   PrintableLines printable_lines;
+  bool is_empty = true;
   const Sink to_stdout = [&](const Answer&, std::string_view bytes) {
+    is_empty = is_empty && bytes.empty();
     return for_people ? write_out(printable_lines.add(bytes)) : write_out(bytes);
   };
   const Result<Answer> answer = rest.stream(request, to_stdout);
@@ -52,6 +54,7 @@ Result<int> print_logs(Rest& rest, const LogsOptions& options) {
   if (!answer && calls_interrupted()) return exit_interrupted;
   if (!answer) return answer.error();
   if (!answer->succeeded()) return problem_words(*answer);
+  if (is_empty) std::fprintf(stderr, "nothing is written yet\n");
   return exit_done;
 }
 

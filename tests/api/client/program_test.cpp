@@ -216,4 +216,32 @@ TEST_CASE("wrong usage and a server that is not there are told apart", "[client]
   CHECK(away.errors.find("no server answers at http://127.0.0.1:1") != std::string::npos);
 }
 
+TEST_CASE("get shows the newest attempt, and what ended an earlier one in one line", "[client]") {
+  const std::string job = http_answer(
+      "200 OK", R"({"id":"j1","spec":{"name":"digits"},"status":{"state":"running","attempt":2,)"
+                R"("first_failure":{"task":"ps/0","attempt":1,"agent":"a","reason":"SIGNALLED",)"
+                R"("message":"signal 9","log_tail":"long ago"}}})");
+  const std::string tasks = http_answer(
+      "200 OK", R"({"items":[{"role":"ps","index":0,"attempt":1,"state":"failed","address":"h:1"},)"
+                R"({"role":"ps","index":0,"attempt":2,"state":"running","address":"h:2"}]})");
+  for (const std::string more : {"", " --all-attempts"}) {
+    Peer peer({job, tasks});
+    const Run shown = run("--server " + peer.url() + " get j1" + more);
+    CHECK(shown.exit_code == 0);
+    CHECK_THAT(shown.output, Catch::Contains("failure (attempt 1)       ps/0 on a: SIGNALLED"));
+    CHECK_THAT(shown.output, !Catch::Contains("long ago"));
+    CHECK_THAT(shown.output, Catch::Contains("h:2"));
+    CHECK((shown.output.find("h:1") != std::string::npos) == !more.empty());
+  }
+}
+
+TEST_CASE("logs says when there is nothing", "[client]") {
+  Peer peer({http_answer("200 OK", ""), http_answer("200 OK", "a line\n")});
+  const Run nothing = run("--server " + peer.url() + " logs j1");
+  CHECK(nothing.exit_code == 0);
+  CHECK(nothing.output.empty());
+  CHECK(nothing.errors == "nothing is written yet\n");
+  CHECK(run("--server " + peer.url() + " logs j1").errors.empty());
+}
+
 }  // namespace trainyard::client
