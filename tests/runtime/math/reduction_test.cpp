@@ -29,4 +29,40 @@ TEST_CASE("the sum over rows is column by column, and adds where asked to", "[re
   REQUIRE(sums == std::vector<float>{22, 44, 66});
 }
 
+namespace {
+
+// The definition, as it is said in words.
+float sum_of_column(const std::vector<float>& matrix, std::int64_t rows, std::int64_t columns,
+                    std::int64_t column) {
+  std::vector<float> nodes;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (row % 64 == 0) nodes.push_back(0);
+    nodes.back() += matrix[static_cast<std::size_t>(row * columns + column)];
+  }
+  while (nodes.size() > 1) {
+    std::vector<float> above;
+    for (std::size_t i = 0; i < nodes.size(); i += 2) {
+      above.push_back(i + 1 < nodes.size() ? nodes[i] + nodes[i + 1] : nodes[i]);
+    }
+    nodes = above;
+  }
+  return nodes.empty() ? 0 : nodes[0];
+}
+
+}  // namespace
+
+TEST_CASE("sums over rows are a tree of blocks of 64, to the bit", "[reduction]") {
+  for (const std::int64_t rows : {0, 1, 63, 64, 65, 128, 129, 192, 300, 449, 1024, 1100}) {
+    for (const std::int64_t columns : {1, 10, 127, 128, 129, 300}) {
+      const auto matrix = random_floats(static_cast<std::size_t>(rows * columns), 7);
+      std::vector<float> sums(static_cast<std::size_t>(columns), 3);
+      sum_rows(tensor_of(matrix, {rows, columns}), tensor_of(sums, {columns}), Write::overwrite);
+      for (std::int64_t column = 0; column < columns; ++column) {
+        REQUIRE(sums[static_cast<std::size_t>(column)] ==
+                sum_of_column(matrix, rows, columns, column));
+      }
+    }
+  }
+}
+
 }  // namespace trainyard::runtime
