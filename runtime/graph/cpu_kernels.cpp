@@ -1,4 +1,6 @@
 // The CPU's table: each op is a call of runtime/math/ops.
+#include <type_traits>
+
 #include "runtime/graph/kernels.h"
 #include "runtime/math/ops/loss.h"
 #include "runtime/math/ops/matmul.h"
@@ -48,7 +50,7 @@ void run(const AddOp&, const ForwardCall& call) {
 }
 
 void run(const SoftmaxCrossEntropyOp&, const ForwardCall& call) {
-  const Tensor probabilities{call.workspace.data, call.inputs[0].shape};
+  const Tensor probabilities{call.saved.data, call.inputs[0].shape};
   softmax_cross_entropy(call.inputs[0], call.feed.labels, call.output, probabilities);
 }
 
@@ -116,7 +118,7 @@ void run_back(const AddOp&, const BackwardCall& call) {
 
 void run_back(const SoftmaxCrossEntropyOp&, const BackwardCall& call) {
   const GradientTarget& logits = call.input_gradients[0];
-  const ConstTensor probabilities{call.workspace.data, call.inputs[0].shape};
+  const ConstTensor probabilities{call.saved.data, call.inputs[0].shape};
   softmax_cross_entropy_gradient(probabilities, call.feed.labels, call.output_gradient, logits.into,
                                  logits.write);
 }
@@ -136,9 +138,21 @@ void run_back(const SquaredErrorOp&, const BackwardCall& call) {
 void run_back(const MatchLabelsOp&, const BackwardCall&) {}
 void run_back(const MatchBinaryLabelsOp&, const BackwardCall&) {}
 
+template <class Kind>
+Needs needs_of(const Kind&, std::span<const Shape> inputs, const Shape&) {
+  if constexpr (std::is_same_v<Kind, SoftmaxCrossEntropyOp>) {
+    return {.saved = inputs[0].elements()};  // probabilities
+  }
+  return {};
+}
+
 }  // namespace
 
 constinit const Kernels cpu_kernels{
+    .needs =
+        [](const Op& op, std::span<const Shape> inputs, const Shape& output) {
+          return std::visit([&](const auto& kind) { return needs_of(kind, inputs, output); }, op);
+        },
     .forward =
         [](const Op& op, const ForwardCall& call) {
           std::visit([&](const auto& kind) { run(kind, call); }, op);

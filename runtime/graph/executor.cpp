@@ -12,7 +12,7 @@ Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kerne
       loss_(request.loss),
       examples_max_(request.examples),
       kernels_(kernels),
-      plan_(make_plan(graph_, request)),
+      plan_(make_plan(graph_, request, kernels)),
       arena_(static_cast<std::size_t>(plan_.arena_elements)),
       values_(graph_.nodes().size()) {}
 
@@ -48,7 +48,7 @@ std::span<const ConstTensor> Executor::gather_inputs(const Node& node) {
   return inputs_;
 }
 
-void Executor::forward(std::span<const float> parameters, const Feed& feed,
+void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                        const std::function<void(std::size_t)>& on_need) {
   bind(parameters, feed);
   const auto nodes = graph_.nodes();
@@ -57,11 +57,12 @@ void Executor::forward(std::span<const float> parameters, const Feed& feed,
       const auto* const variable = std::get_if<VariableOp>(&nodes[input].op);
       if (on_need && variable != nullptr) on_need(variable->index);
     }
-    kernels_.forward(nodes[id].op,
-                     {.inputs = gather_inputs(nodes[id]),
-                      .output = tensor(plan_.values[id], values_[id].shape),
-                      .workspace = tensor(plan_.workspaces[id], {plan_.workspaces[id].elements}),
-                      .feed = feed});
+    kernels_.forward(nodes[id].op, {.inputs = gather_inputs(nodes[id]),
+                                    .output = tensor(plan_.values[id], values_[id].shape),
+                                    .saved = room(plan_.saved[id]),
+                                    .scratch = room(plan_.scratch),
+                                    .feed = feed,
+                                    .pass = pass});
   }
 }
 
@@ -106,11 +107,11 @@ void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::spa
   }
   const auto is_asked = [](const GradientTarget& target) { return target.into.data != nullptr; };
   if (which == Inputs::others && std::ranges::none_of(targets_, is_asked)) return;
-  const Place& workspace = plan_.workspaces[step.node];
   kernels_.backward(
       node.op, {.inputs = gather_inputs(node),
                 .output = values_[step.node],
-                .workspace = tensor(workspace, {workspace.elements}),
+                .saved = room(plan_.saved[step.node]),
+                .scratch = room(plan_.scratch),
                 .output_gradient = tensor(plan_.gradients[step.node], values_[step.node].shape),
                 .input_gradients = targets_,
                 .feed = feed});

@@ -22,13 +22,13 @@ class Executor {
   // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
   // batch, not larger. `on_need`, if any, is called with the number of each variable before an op
   // reads it.
-  void forward(std::span<const float> parameters, const Feed& feed,
+  void forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                const std::function<void(std::size_t)>& on_need = {});
 
-  // After forward of the same batch: the gradient of the sum of the losses, into `gradients` (the
-  // whole arena, padding included). `on_final`, if any, is called with the number of each variable
-  // whose gradient is final: once nothing reads the variable any more, or, where all parameters
-  // stay as they are until the call is over, as soon as it is.
+  // After forward of the same batch in Pass::train: the gradient of the sum of the losses, into
+  // `gradients` (the whole arena, padding included). `on_final`, if any, is called with the number
+  // of each variable whose gradient is final: once nothing reads the variable any more, or, where
+  // all parameters stay as they are until the call is over, as soon as it is.
   enum class Parameters { may_change_when_final, stay };
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final,
@@ -40,6 +40,7 @@ class Executor {
  private:
   void bind(std::span<const float> parameters, const Feed& feed);
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
+  [[nodiscard]] Tensor room(const Place& place) { return tensor(place, {place.elements}); }
   std::span<const ConstTensor> gather_inputs(const Node& node);
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
   enum class Inputs { all, variables, others };

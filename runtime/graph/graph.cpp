@@ -47,7 +47,6 @@ NodeId Graph::add(const Op& op, std::vector<NodeId> inputs) {
   // Its rows are learned, though they are no variables of the arena.
   if (std::holds_alternative<RowPoolOp>(op)) node.needs_gradient = true;
   node.shape = output_shape(op, shapes);
-  node.workspace = workspace_elements(op, shapes);
   nodes_.push_back(std::move(node));
   return nodes_.size() - 1;
 }

@@ -24,7 +24,6 @@ struct Node {
   std::vector<NodeId> inputs;
   Shape shape;  // of one example where the extent is per_example
   Extent extent = Extent::fixed;
-  std::int64_t workspace = 0;   // elements per example
   bool needs_gradient = false;  // a variable is upstream, or it is one
 };
 

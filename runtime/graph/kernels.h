@@ -1,6 +1,6 @@
-// What a device must offer to execute a graph: how each op runs forward and backward. The executor
-// walks the nodes and hands over places in memory; a table for another device (its memory, its
-// streams) is another value of this type.
+// What a device must offer to execute a graph: how much room each op needs, and how it runs forward
+// and backward. The planner asks the first, the executor walks the nodes and hands over places in
+// memory; a table for another device (its memory, its streams) is another value of this type.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,22 @@ struct Feed {
   RowFeed rows{};
 };
 
+// Room that an op needs on this device, in elements.
+struct Needs {
+  std::int64_t saved = 0;    // kept from its forward to its backward pass, beside its output
+  std::int64_t scratch = 0;  // while it runs, either way: of no value before and after
+};
+
+// Whether a gradient follows. Some ops compute otherwise then.
+enum class Pass { train, evaluate };
+
 struct ForwardCall {
   std::span<const ConstTensor> inputs;
   Tensor output;
-  Tensor workspace;
+  Tensor saved;
+  Tensor scratch;
   const Feed& feed;
+  Pass pass;
 };
 
 // No data: nobody wants it.
@@ -49,13 +60,16 @@ struct GradientTarget {
 struct BackwardCall {
   std::span<const ConstTensor> inputs;
   ConstTensor output;
-  ConstTensor workspace;
+  ConstTensor saved;
+  Tensor scratch;
   ConstTensor output_gradient;
   std::span<const GradientTarget> input_gradients;
   const Feed& feed;
 };
 
 struct Kernels {
+  // Of the largest batch, whose shapes these are.
+  Needs (*needs)(const Op& op, std::span<const Shape> inputs, const Shape& output);
   void (*forward)(const Op& op, const ForwardCall& call);
   // May be called twice for an op, each time for some of its inputs: variables first.
   void (*backward)(const Op& op, const BackwardCall& call);

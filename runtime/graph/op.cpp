@@ -92,8 +92,4 @@ Shape output_shape(const Op& op, std::span<const Shape> inputs) {
                     op);
 }
 
-std::int64_t workspace_elements(const Op& op, std::span<const Shape> inputs) {
-  return std::holds_alternative<SoftmaxCrossEntropyOp>(op) ? inputs[0].elements() : 0;
-}
-
 }  // namespace trainyard::runtime

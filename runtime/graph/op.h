@@ -81,7 +81,4 @@ OpTraits traits(const Op& op);
 // caller's mistake: ENSURE.
 Shape output_shape(const Op& op, std::span<const Shape> inputs);
 
-// Elements per example that the op keeps from its forward to its backward pass, beside its output.
-std::int64_t workspace_elements(const Op& op, std::span<const Shape> inputs);
-
 }  // namespace trainyard::runtime

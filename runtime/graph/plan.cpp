@@ -31,14 +31,15 @@ bool has_place(const Node& node) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const PlanRequest& request)
+  Planner(const Graph& graph, const PlanRequest& request, const Kernels& kernels)
       : nodes_(graph.nodes()),
         request_(request),
+        kernels_(kernels),
         end_(2 * std::ssize(nodes_) - 1),
         gradient_from_(nodes_.size()) {
     plan_.values.resize(nodes_.size());
     plan_.gradients.resize(nodes_.size());
-    plan_.workspaces.resize(nodes_.size());
+    plan_.saved.resize(nodes_.size());
   }
 
   Plan run() {
@@ -47,6 +48,8 @@ class Planner {
     make_value_blocks();
     make_gradient_blocks();
     place_blocks();
+    plan_.scratch.offset = plan_.arena_elements;
+    plan_.arena_elements += plan_.scratch.elements;
     return std::move(plan_);
   }
 
@@ -54,6 +57,7 @@ class Planner {
   static std::int64_t forward_time(NodeId id) { return static_cast<std::int64_t>(id); }
   [[nodiscard]] std::int64_t backward_time(NodeId id) const { return end_ - forward_time(id); }
 
+  [[nodiscard]] Needs needs_of(const Node& node) const;
   void order_backward();
   void set_lifetimes();
   void make_value_blocks();
@@ -64,6 +68,7 @@ class Planner {
 
   std::span<const Node> nodes_;
   const PlanRequest& request_;
+  const Kernels& kernels_;
   const std::int64_t end_;
   // By node: the nodes whose backward steps add to its gradient, in the order they run.
   std::vector<std::vector<NodeId>> gradient_from_;
@@ -98,6 +103,15 @@ void Planner::order_backward() {
   }
 }
 
+Needs Planner::needs_of(const Node& node) const {
+  std::vector<Shape> inputs;
+  for (const NodeId input : node.inputs) {
+    inputs.push_back(shape_in_batch(nodes_[input], request_.examples));
+  }
+  const Needs needs = kernels_.needs(node.op, inputs, shape_in_batch(node, request_.examples));
+  return {round_up_to_alignment(needs.saved), round_up_to_alignment(needs.scratch)};
+}
+
 void Planner::set_lifetimes() {
   const auto live_until = [](Place& place, std::int64_t time) {
     place.lifetime.last = std::max(place.lifetime.last, time);
@@ -122,9 +136,11 @@ void Planner::set_lifetimes() {
       plan_.gradients[id] = {.elements = elements, .lifetime = {first, backward_time(id)}};
       if (op.backward_reads_output) live_until(plan_.values[id], backward_time(id));
     }
-    if (node.workspace > 0) {
-      plan_.workspaces[id] = {
-          .elements = round_up_to_alignment(node.workspace * request_.examples),
+    const Needs needs = needs_of(node);
+    plan_.scratch.elements = std::max(plan_.scratch.elements, needs.scratch);
+    if (needs.saved > 0) {
+      plan_.saved[id] = {
+          .elements = needs.saved,
           .lifetime = {forward_time(id), runs_backward ? backward_time(id) : forward_time(id)}};
     }
   }
@@ -148,7 +164,7 @@ void Planner::make_value_blocks() {
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     Place& place = plan_.values[id];
     if (place.elements == 0) continue;
-    if (plan_.workspaces[id].elements > 0) new_block(plan_.workspaces[id]);
+    if (plan_.saved[id].elements > 0) new_block(plan_.saved[id]);
     const NodeId input = nodes_[id].inputs[0];
     const Place& below = plan_.values[input];
     const bool nobody_else_reads = below.elements > 0 && below.lifetime.last == forward_time(id);
@@ -198,8 +214,8 @@ void Planner::place_blocks() {
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, const PlanRequest& request) {
-  return Planner(graph, request).run();
+Plan make_plan(const Graph& graph, const PlanRequest& request, const Kernels& kernels) {
+  return Planner(graph, request, kernels).run();
 }
 
 }  // namespace trainyard::runtime

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.h"
+#include "runtime/graph/kernels.h"
 
 namespace trainyard::runtime {
 
@@ -39,7 +40,8 @@ struct Plan {
   // gradients.
   std::vector<Place> values;
   std::vector<Place> gradients;
-  std::vector<Place> workspaces;
+  std::vector<Place> saved;
+  Place scratch;  // one for all ops: each alone has it while it runs
   std::int64_t arena_elements = 0;
   std::vector<BackwardStep> backward;  // from the loss on
 };
@@ -49,6 +51,6 @@ struct PlanRequest {
   NodeId loss = 0;  // gradients flow back from here; every variable must be upstream of it
   std::vector<NodeId> outputs;  // keep their values to the end of the step
 };
-Plan make_plan(const Graph& graph, const PlanRequest& request);
+Plan make_plan(const Graph& graph, const PlanRequest& request, const Kernels& kernels);
 
 }  // namespace trainyard::runtime

@@ -59,9 +59,9 @@ struct Model::Parts {
         matches(built.matches),
         executor(std::move(built.builder.graph), plan_request(built, batch_size)) {}
 
-  BatchResult forward(std::span<const float> parameters, const Feed& feed,
+  BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                       const std::function<void(std::size_t)>& on_need = {}) {
-    executor.forward(parameters, feed, on_need);
+    executor.forward(parameters, feed, pass, on_need);
     BatchResult result{.examples = feed.examples};
     result.loss_sum = sum_in_double(executor.value(loss).span());
     if (matches) {
@@ -108,7 +108,7 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows);
-  const BatchResult result = parts_->forward(parameters, feed, news.on_need);
+  const BatchResult result = parts_->forward(parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
   parts_->executor.backward(parameters, feed, gradients, news.on_final,
                             news.parameters_stay ? Executor::Parameters::stay
@@ -118,7 +118,7 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
 
 BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
-  return parts_->forward(parameters, feed_of(batch, rows));
+  return parts_->forward(parameters, feed_of(batch, rows), Pass::evaluate);
 }
 
 }  // namespace trainyard::runtime

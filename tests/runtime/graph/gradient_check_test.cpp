@@ -60,7 +60,7 @@ OwnedFeed random_feed(std::int64_t examples, std::int64_t features, std::int32_t
 
 double loss_of(Executor& executor, NodeId loss, std::span<const float> parameters,
                const Feed& feed) {
-  executor.forward(parameters, feed);
+  executor.forward(parameters, feed, Pass::train);
   return sum_in_double(executor.value(loss).span());
 }
 
@@ -78,10 +78,10 @@ void require_gradients_right(SmallGraph small, std::int64_t examples) {
   Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
   const OwnedFeed owned = random_feed(examples, features, binary ? 2 : 3);
   std::vector<float> gradients(parameters.size(), 99.0F);
-  executor.forward(parameters, owned.feed(examples));
+  executor.forward(parameters, owned.feed(examples), Pass::train);
   executor.backward(parameters, owned.feed(examples), gradients, {});
   std::vector<float> told_early(parameters.size(), 99.0F);
-  executor.forward(parameters, owned.feed(examples));
+  executor.forward(parameters, owned.feed(examples), Pass::train);
   executor.backward(parameters, owned.feed(examples), told_early, {}, Executor::Parameters::stay);
   REQUIRE(told_early == gradients);
 
@@ -169,7 +169,7 @@ TEST_CASE("gradients of pooled embedding rows agree with finite differences", "[
   feed.rows = {
       .places = owned.sparse.columns, .rows = rows, .gradients = row_gradients, .width = 4};
   std::vector<float> gradients(parameters.size());
-  executor.forward(parameters, feed);
+  executor.forward(parameters, feed, Pass::train);
   executor.backward(parameters, feed, gradients, {});
 
   constexpr float step = 2e-2F;
@@ -211,10 +211,10 @@ TEST_CASE("a variable whose gradient is final is read no more", "[gradient]") {
   std::vector<float> parameters = random_values(elements, 1);
   std::vector<float> undisturbed(elements);
   std::vector<float> gradients(elements);
-  executor.forward(parameters, owned.feed(4));
+  executor.forward(parameters, owned.feed(4), Pass::train);
   executor.backward(parameters, owned.feed(4), undisturbed, {});
 
-  executor.forward(parameters, owned.feed(4));
+  executor.forward(parameters, owned.feed(4), Pass::train);
   executor.backward(parameters, owned.feed(4), gradients, [&](std::size_t number) {
     const Variable& variable = executor.graph().variables()[number];
     std::fill_n(parameters.begin() + variable.offset, variable.elements, 1e6F);
@@ -233,10 +233,10 @@ TEST_CASE("where parameters stay, a gradient that is told of is final, and as it
   std::vector<float> later(elements);
   std::vector<float> gradients(elements, 99.0F);
   std::size_t told = 0;
-  executor.forward(parameters, owned.feed(4));
+  executor.forward(parameters, owned.feed(4), Pass::train);
   executor.backward(parameters, owned.feed(4), later, {});
 
-  executor.forward(parameters, owned.feed(4));
+  executor.forward(parameters, owned.feed(4), Pass::train);
   executor.backward(
       parameters, owned.feed(4), gradients,
       [&](std::size_t number) {
@@ -263,7 +263,7 @@ TEST_CASE("gradients fill the whole arena, with zeros in the padding", "[gradien
   std::vector<float> gradients(elements, 99.0F);
   std::vector<std::size_t> final_order;
 
-  executor.forward(parameters, owned.feed(4));
+  executor.forward(parameters, owned.feed(4), Pass::train);
   executor.backward(parameters, owned.feed(4), gradients,
                     [&](std::size_t variable) { final_order.push_back(variable); });
 

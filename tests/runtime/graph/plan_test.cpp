@@ -27,7 +27,7 @@ bool in_place_pair(const Graph& graph, NodeId earlier, NodeId later) {
 struct Owned {
   Place place;
   NodeId node;
-  enum class Kind { value, gradient, workspace } kind;
+  enum class Kind { value, gradient, saved } kind;
 };
 
 std::vector<Owned> all_places(const Plan& plan) {
@@ -35,7 +35,7 @@ std::vector<Owned> all_places(const Plan& plan) {
   for (NodeId id = 0; id < plan.values.size(); ++id) {
     places.push_back({plan.values[id], id, Owned::Kind::value});
     places.push_back({plan.gradients[id], id, Owned::Kind::gradient});
-    places.push_back({plan.workspaces[id], id, Owned::Kind::workspace});
+    places.push_back({plan.saved[id], id, Owned::Kind::saved});
   }
   std::erase_if(places, [](const Owned& owned) { return owned.place.elements == 0; });
   return places;
@@ -100,7 +100,8 @@ TEST_CASE("values that live at the same time never share a place", "[plan]") {
     INFO("seed " << seed);
     require_sound(
         small.graph,
-        make_plan(small.graph, {.examples = 9, .loss = small.loss, .outputs = {small.loss}}));
+        make_plan(small.graph, {.examples = 9, .loss = small.loss, .outputs = {small.loss}},
+                  cpu_kernels));
   }
 }
 
@@ -112,7 +113,8 @@ TEST_CASE("a deep network's arena is much smaller than the sum of its values", "
   }
   small.loss = small.graph.add(SoftmaxCrossEntropyOp{}, {x});
 
-  const Plan plan = make_plan(small.graph, {.examples = 32, .loss = small.loss, .outputs = {}});
+  const Plan plan =
+      make_plan(small.graph, {.examples = 32, .loss = small.loss, .outputs = {}}, cpu_kernels);
 
   // Each layer's output is kept for the backward pass, once; gradients need two places at a time.
   constexpr std::int64_t layer_elements = 32 * 64;
@@ -122,7 +124,8 @@ TEST_CASE("a deep network's arena is much smaller than the sum of its values", "
 
 TEST_CASE("gradients of a value with several users are added up, the first overwrites", "[plan]") {
   const SmallGraph small = shared_weights_graph(Nonlinearity::tanh);
-  const Plan plan = make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}});
+  const Plan plan =
+      make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}}, cpu_kernels);
 
   std::vector<int> writes(small.graph.nodes().size());
   for (const BackwardStep& step : plan.backward) {
@@ -137,7 +140,8 @@ TEST_CASE("gradients of a value with several users are added up, the first overw
 
 TEST_CASE("every variable is final exactly once, the last layer's first", "[plan]") {
   const SmallGraph small = shared_weights_graph(Nonlinearity::relu);
-  const Plan plan = make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}});
+  const Plan plan =
+      make_plan(small.graph, {.examples = 2, .loss = small.loss, .outputs = {}}, cpu_kernels);
 
   std::vector<std::size_t> order;
   for (const BackwardStep& step : plan.backward) {
