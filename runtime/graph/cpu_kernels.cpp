@@ -1,4 +1,5 @@
 // The CPU's table: each op is a call of runtime/math/ops.
+#include <algorithm>
 #include <type_traits>
 
 #include "runtime/graph/kernels.h"
@@ -47,6 +48,12 @@ void run(const RowPoolOp& op, const ForwardCall& call) {
 
 void run(const AddOp&, const ForwardCall& call) {
   add(call.inputs[0], call.inputs[1], call.output);
+}
+
+// Where it works in place there is nothing to do.
+void run(const ReshapeOp&, const ForwardCall& call) {
+  if (call.output.data == call.inputs[0].data) return;
+  std::ranges::copy(call.inputs[0].span(), call.output.data);
 }
 
 void run(const SoftmaxCrossEntropyOp&, const ForwardCall& call) {
@@ -114,6 +121,12 @@ void run_back(const AddOp&, const BackwardCall& call) {
   for (const GradientTarget& target : call.input_gradients) {
     if (target.into.data != nullptr) pass_on(call.output_gradient, target.into, target.write);
   }
+}
+
+void run_back(const ReshapeOp&, const BackwardCall& call) {
+  const GradientTarget& x = call.input_gradients[0];
+  if (x.into.data == call.output_gradient.data) return;
+  pass_on({call.output_gradient.data, x.into.shape}, x.into, x.write);
 }
 
 void run_back(const SoftmaxCrossEntropyOp&, const BackwardCall& call) {

@@ -28,6 +28,11 @@ Shape only_input(std::span<const Shape> inputs) {
   return inputs[0];
 }
 
+Shape reshaped(const ReshapeOp& op, std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 1 && inputs[0].elements() == op.to.elements());
+  return op.to;
+}
+
 Shape same_two(std::span<const Shape> inputs) {
   ENSURE(inputs.size() == 2 && inputs[0] == inputs[1]);
   return inputs[0];
@@ -64,6 +69,7 @@ OpTraits traits(const Op& op) {
           },
           [](const RowPoolOp&) { return OpTraits{}; },
           [](const AddOp&) { return OpTraits{}; },
+          [](const ReshapeOp&) { return OpTraits{.in_place = true}; },
           [](const SoftmaxCrossEntropyOp&) { return OpTraits{}; },
           [](const SigmoidCrossEntropyOp&) { return OpTraits{.backward_reads_inputs = true}; },
           [](const SquaredErrorOp&) { return OpTraits{.backward_reads_inputs = true}; },
@@ -83,6 +89,7 @@ Shape output_shape(const Op& op, std::span<const Shape> inputs) {
                         [&](const ActivationOp&) { return only_input(inputs); },
                         [](const RowPoolOp& pool) { return Shape{pool.columns}; },
                         [&](const AddOp&) { return same_two(inputs); },
+                        [&](const ReshapeOp& reshape) { return reshaped(reshape, inputs); },
                         [&](const SoftmaxCrossEntropyOp&) { return per_example(inputs); },
                         [&](const SigmoidCrossEntropyOp&) { return one_logit(inputs); },
                         [&](const SquaredErrorOp&) { return per_example(inputs); },

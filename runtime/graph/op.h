@@ -47,6 +47,11 @@ struct RowPoolOp {
 // The sum of two tensors of one shape.
 struct AddOp {};
 
+// The same numbers under another shape.
+struct ReshapeOp {
+  Shape to;  // of one example
+};
+
 // Logits -> a loss per example.
 struct SoftmaxCrossEntropyOp {};
 
@@ -63,7 +68,7 @@ struct MatchLabelsOp {};
 struct MatchBinaryLabelsOp {};
 
 using Op = std::variant<FeaturesOp, SparseFeaturesOp, VariableOp, MatMulOp, SparseMatMulOp,
-                        ActivationOp, RowPoolOp, AddOp, SoftmaxCrossEntropyOp,
+                        ActivationOp, RowPoolOp, AddOp, ReshapeOp, SoftmaxCrossEntropyOp,
                         SigmoidCrossEntropyOp, SquaredErrorOp, MatchLabelsOp, MatchBinaryLabelsOp>;
 
 // What the planner must know of an op to give its values their places.

@@ -120,6 +120,22 @@ TEST_CASE("gradients of a regression agree with finite differences", "[gradient]
   require_gradients_right(std::move(small), 4);
 }
 
+TEST_CASE("gradients through other shapes agree with finite differences", "[gradient]") {
+  // Read once, so that it may lie where its input lies, and read twice.
+  for (const bool is_read_twice : {false, true}) {
+    SmallGraph small;
+    Graph& graph = small.graph;
+    const NodeId six = dense(graph, graph.add_features({5}), 6);
+    const NodeId square = graph.add(ReshapeOp{{3, 2}}, {six});
+    NodeId rows = dense(graph, square, 2);  // of each of three rows
+    if (is_read_twice) rows = graph.add(AddOp{}, {rows, square});
+    const NodeId flat =
+        graph.add(ReshapeOp{{6}}, {graph.add(ActivationOp{Nonlinearity::tanh}, {rows})});
+    small.loss = graph.add(SoftmaxCrossEntropyOp{}, {dense(graph, flat, 3)});
+    require_gradients_right(std::move(small), 4);
+  }
+}
+
 TEST_CASE("gradients of a logistic regression agree with finite differences", "[gradient]") {
   SmallGraph dense_one;
   dense_one.loss = dense_one.graph.add(
