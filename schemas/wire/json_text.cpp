@@ -295,26 +295,6 @@ std::string to_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string child_pointer(std::string_view parent, std::string_view key) {
-  std::string pointer(parent);
-  pointer += '/';
-  for (const char letter : key) {
-    if (letter == '~') {
-      pointer += "~0";
-    } else if (letter == '/') {
-      pointer += "~1";
-    } else {
-      pointer += letter;
-    }
-  }
-  return pointer;
-}
-
-bool is_within(std::string_view pointer, std::string_view outer) {
-  return pointer.starts_with(outer) &&
-         (pointer.size() == outer.size() || pointer[outer.size()] == '/');
-}
-
 std::string describe(const json& value) {
   if (value.is_array()) return "an array";
   if (value.is_object()) return "an object";

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/base/json_pointer.h"
 #include "schemas/base/result.h"
 #include "schemas/wire/fault.h"
 
@@ -38,12 +39,6 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view docume
 
 // Compact, keys sorted. Bytes that are not UTF-8 become U+FFFD.
 std::string to_text(const nlohmann::json& value);
-
-// "/roles" and "ps" to "/roles/ps", escaped as RFC 6901 asks.
-std::string child_pointer(std::string_view parent, std::string_view key);
-
-// Whether the place is `outer` or in it: "/roles/ps" is in "/roles", "/rolesx" is not.
-bool is_within(std::string_view pointer, std::string_view outer);
 
 // The value for an error message: `"abc"`, `0`, `an array`; long texts are cut.
 std::string describe(const nlohmann::json& value);

@@ -16,9 +16,10 @@ inline constexpr std::array layers{
     // words
     Layer{"schemas/base", "", "posix"},
     Layer{"schemas/types", "schemas/base", ""},
+    Layer{"schemas/model", "schemas/base", ""},
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/files", "schemas/base", "openssl posix"},
-    Layer{"schemas/wire", "schemas/base schemas/types schemas/files schemas/proto",
+    Layer{"schemas/wire", "schemas/base schemas/types schemas/model schemas/files schemas/proto",
           "nlohmann protobuf grpc"},
     Layer{"schemas/settings", "schemas/base", "cli11 nlohmann"},
     // scheduler
@@ -102,11 +103,10 @@ inline constexpr std::array libraries{
 
 // Cores are values with one function: what reads a clock, waits, or touches the world is not for
 // them.
-inline constexpr std::array core_folders{std::string_view("scheduler/core"),
-                                         std::string_view("agent/core"),
-                                         std::string_view("runtime/core"),
-                                         std::string_view("runtime/ps"),
-                                         std::string_view("runtime/worker")};
+inline constexpr std::array core_folders{
+    std::string_view("schemas/model"), std::string_view("scheduler/core"),
+    std::string_view("agent/core"),    std::string_view("runtime/core"),
+    std::string_view("runtime/ps"),    std::string_view("runtime/worker")};
 inline constexpr std::string_view core_banned_headers =
     "chrono thread mutex shared_mutex condition_variable future stop_token semaphore fstream "
     "iostream filesystem ctime random";
