@@ -55,6 +55,10 @@ bool operator==(const Model& left, const Model& right) {
          left.losses == right.losses && left.metrics == right.metrics;
 }
 
+bool operator==(const ZooCall& left, const ZooCall& right) {
+  return left.name == right.name && left.arguments == right.arguments;
+}
+
 Layer op(std::string name, Arguments arguments) {
   return {.what = OpLayer{std::move(name)}, .arguments = std::move(arguments)};
 }

@@ -146,8 +146,9 @@ bool operator==(const Model& left, const Model& right);
 struct ZooCall {
   std::string name;
   Arguments arguments = {};
-  bool operator==(const ZooCall&) const = default;
+  bool is_short = false;  // written as "name": its place is that of the model itself
 };
+bool operator==(const ZooCall& left, const ZooCall& right);
 
 // The whole of a job's "model".
 using Written = std::variant<Model, ZooCall>;

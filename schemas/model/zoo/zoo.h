@@ -21,14 +21,15 @@ enum class ArgumentKind {
   choice,    // one of `choices`
   integers,  // a list of integers, each in the bounds; at most `items_max`
   init,      // an initialiser: its name, or an object with it
+  field,     // the name of a field of the data set
 };
 
 struct ZooArgument {
   std::string_view name;
   std::string_view description;  // a line without an end
   ArgumentKind kind = ArgumentKind::integer;
-  Value standard;    // where nothing is given; says what it is with "" too
-  double least = 0;  // integer, number, integers: both ends included
+  Value standard = "";  // where nothing is given; "": the model finds it out
+  double least = 0;     // integer, number, integers: both ends included
   double most = 0;
   std::size_t items_max = 0;                   // integers
   std::vector<std::string_view> choices = {};  // choice
