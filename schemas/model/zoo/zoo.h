@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schemas/base/fault.h"
@@ -40,7 +41,8 @@ struct ZooArgument {
 // table does not have, or as another kind, is our own mistake: ENSURE.
 class ZooArguments {
  public:
-  explicit ZooArguments(Arguments checked) : checked_(std::move(checked)) {}
+  ZooArguments(Arguments checked, std::vector<std::string> given)
+      : checked_(std::move(checked)), given_(std::move(given)) {}
   const Value& value(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
@@ -51,13 +53,14 @@ class ZooArguments {
 
  private:
   Arguments checked_;
+  std::vector<std::string> given_;  // those that are not by default
 };
 
 struct ZooModel {
   std::string_view name;
   std::string_view description;  // a line without an end
   std::vector<ZooArgument> arguments;
-  std::vector<std::string_view> facts;  // that its layers ask for: "classes"
+  std::vector<std::string_view> facts = {};  // that its layers ask for: "classes"
   Model (*make)(const ZooArguments&, const Facts&) = nullptr;
 };
 
