@@ -69,8 +69,8 @@ struct AnalysedLayer {
   // something reads it there.
   std::optional<std::int64_t> kept_bytes = 0;
   std::optional<std::size_t> recompute_block =
-      {};               // layers of one number are computed again together
-  std::string pointer;  // of what the user wrote
+      {};                    // layers of one number are computed again together
+  std::string pointer = {};  // of what the user wrote
 };
 
 struct AnalysedTerm {
@@ -78,7 +78,7 @@ struct AnalysedTerm {
   std::vector<std::size_t> in = {};  // positions in Analysis::layers
   std::string target;                // a field of the data set
   Arguments arguments = {};          // defaults filled in
-  std::string pointer;
+  std::string pointer = {};
 };
 
 // Bytes of one task of a role; nothing: they follow from sizes that are not known.

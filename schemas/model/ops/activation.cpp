@@ -1,0 +1,113 @@
+#include "schemas/model/ops/activation.h"
+
+#include <algorithm>
+#include <array>
+
+namespace trainyard::model {
+namespace {
+
+// Of which side the gradient is computed.
+enum class Reads { input, output };
+
+struct Activation {
+  std::string_view name;
+  Reads reads = Reads::output;
+};
+
+constexpr std::array activations{Activation{"relu"},
+                                 Activation{"leaky_relu"},
+                                 Activation{"elu"},
+                                 Activation{"gelu", Reads::input},
+                                 Activation{"gelu_tanh", Reads::input},
+                                 Activation{"silu", Reads::input},
+                                 Activation{"sigmoid"},
+                                 Activation{"tanh"},
+                                 Activation{"softplus"},
+                                 Activation{"exp"},
+                                 Activation{"log", Reads::input},
+                                 Activation{"log1p", Reads::input},
+                                 Activation{"sqrt"},
+                                 Activation{"square", Reads::input},
+                                 Activation{"abs", Reads::input}};
+
+const Activation* find_activation(std::string_view name) {
+  const auto* const found = std::ranges::find(activations, name, &Activation::name);
+  return found == activations.end() ? nullptr : found;
+}
+
+void elementwise(LayerScribe& layer) {
+  const Activation* activation = find_activation(layer.op());
+  layer.keeps(activation->reads == Reads::input ? Kept::input : Kept::output);
+  layer.gives(layer.shape(0));
+}
+
+void affine(LayerScribe& layer) { layer.gives(layer.shape(0)); }
+
+void clip(LayerScribe& layer) {
+  const auto least = layer.given().number("least");
+  const auto most = layer.given().number("most");
+  if (least && most && *least > *most) layer.fault("least", "must be at most \"most\"");
+  layer.keeps(Kept::input);
+  layer.gives(layer.shape(0));
+}
+
+void softmax(LayerScribe& layer) {
+  const bool has_axis = layer.has_rank(0, 1, rank_max, "[.., classes]");
+  layer.keeps(Kept::output);
+  layer.gives(has_axis ? layer.shape(0) : MaybeShape());
+}
+
+// The mask is drawn again in the backward pass.
+void dropout(LayerScribe& layer) { layer.gives(layer.shape(0)); }
+
+constexpr double largest = 3.4e38;  // of a float
+
+}  // namespace
+
+ArgumentRule activation_rule() {
+  std::vector<std::string_view> names{"none"};
+  for (const Activation& activation : activations) names.push_back(activation.name);
+  return choice_or("activation", "none", std::move(names));
+}
+
+void activates(LayerScribe& layer) {
+  const Activation* activation = find_activation(layer.given().text("activation"));
+  if (activation == nullptr) return;
+  // Where the input of the activation is read, it is kept beside the layer's value.
+  if (activation->reads == Reads::output) {
+    layer.keeps(Kept::output);
+  } else {
+    layer.keeps_bytes(times(4, elements(layer.given_shape())));
+  }
+}
+
+std::string_view standard_init(std::string_view activation) {
+  constexpr std::array halves{"relu", "leaky_relu", "elu", "gelu", "gelu_tanh", "silu"};
+  const bool is_half = std::ranges::find(halves, activation) != halves.end();
+  return is_half ? "he_normal" : "xavier_uniform";
+}
+
+std::vector<OpRule> activation_ops() {
+  std::vector<OpRule> rules;
+  for (const Activation& activation : activations) {
+    OpRule rule{.name = activation.name, .infer = elementwise};
+    if (activation.name == "leaky_relu") rule.arguments = {number_or("slope", 0.01, 0, 100)};
+    if (activation.name == "elu") rule.arguments = {number_or("alpha", 1, 1e-6, 100)};
+    rules.push_back(std::move(rule));
+  }
+  rules.push_back({.name = "affine",
+                   .arguments = {number_or("scale", 1, -largest, largest),
+                                 number_or("shift", 0, -largest, largest)},
+                   .infer = affine});
+  rules.push_back({.name = "clip",
+                   .arguments = {number_or("least", -1, -largest, largest),
+                                 number_or("most", 1, -largest, largest)},
+                   .infer = clip});
+  rules.push_back({.name = "softmax", .infer = softmax});
+  rules.push_back({.name = "log_softmax", .infer = softmax});
+  rules.push_back(
+      {.name = "dropout", .arguments = {number_or("rate", 0.5, 0, 0.999)}, .infer = dropout});
+  return rules;
+}
+
+}  // namespace trainyard::model
