@@ -7,10 +7,9 @@
 #include "schemas/types/names.h"
 #include "schemas/wire/model_json.h"
 
-namespace trainyard {
+namespace trainyard::model {
 namespace {
 
-using namespace model;
 using nlohmann::ordered_json;
 
 constexpr NameTable<ElementKind, 3> kind_names{
@@ -54,7 +53,7 @@ ordered_json variable_to_json(const Variable& variable) {
   return object;
 }
 
-ordered_json layer_to_json(const Analysis& analysis, const AnalysedLayer& layer) {
+ordered_json analysed_layer_to_json(const Analysis& analysis, const AnalysedLayer& layer) {
   ordered_json object = {
       {"name", layer.name},
       {"op", layer.op},
@@ -77,7 +76,8 @@ ordered_json layer_to_json(const Analysis& analysis, const AnalysedLayer& layer)
   return object;
 }
 
-ordered_json terms_to_json(const Analysis& analysis, const std::vector<AnalysedTerm>& terms) {
+ordered_json analysed_terms_to_json(const Analysis& analysis,
+                                    const std::vector<AnalysedTerm>& terms) {
   ordered_json array = ordered_json::array();
   for (const AnalysedTerm& term : terms) {
     array.push_back({{"op", term.op},
@@ -108,11 +108,11 @@ ordered_json ps_to_json(const PsMemory& memory) {
 ordered_json analysis_to_json(const Analysis& analysis) {
   ordered_json layers = ordered_json::array();
   for (const AnalysedLayer& layer : analysis.layers) {
-    layers.push_back(layer_to_json(analysis, layer));
+    layers.push_back(analysed_layer_to_json(analysis, layer));
   }
   return {{"layers", std::move(layers)},
-          {"losses", terms_to_json(analysis, analysis.losses)},
-          {"metrics", terms_to_json(analysis, analysis.metrics)},
+          {"losses", analysed_terms_to_json(analysis, analysis.losses)},
+          {"metrics", analysed_terms_to_json(analysis, analysis.metrics)},
           {"parameters", or_null(analysis.parameters)},
           {"state", or_null(analysis.state)},
           {"row_columns", analysis.row_columns},
@@ -123,4 +123,4 @@ ordered_json analysis_to_json(const Analysis& analysis) {
            {{"worker", worker_to_json(analysis.worker)}, {"ps", ps_to_json(analysis.ps)}}}};
 }
 
-}  // namespace trainyard
+}  // namespace trainyard::model

@@ -11,10 +11,9 @@
 #include "schemas/base/json_pointer.h"
 #include "schemas/wire/json_fields.h"
 
-namespace trainyard {
+namespace trainyard::model {
 namespace {
 
-using namespace model;
 using nlohmann::json;
 
 constexpr std::size_t faults_max = 100;  // so that the answer does not outgrow the question
@@ -367,4 +366,4 @@ std::optional<Written> parse_model(const json& value, const std::string& pointer
   return std::nullopt;
 }
 
-}  // namespace trainyard
+}  // namespace trainyard::model

@@ -9,10 +9,9 @@
 #include "schemas/types/names.h"
 #include "schemas/wire/model_json.h"
 
-namespace trainyard {
+namespace trainyard::model {
 namespace {
 
-using namespace model;
 using nlohmann::ordered_json;
 
 // 64 as 64, not as 64.0, as far as doubles know each integer.
@@ -246,4 +245,4 @@ ordered_json zoo_model_to_json(const ZooModel& zoo_model) {
           {"facts", zoo_model.facts}};
 }
 
-}  // namespace trainyard
+}  // namespace trainyard::model

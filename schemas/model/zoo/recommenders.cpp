@@ -9,7 +9,7 @@
 namespace trainyard::model {
 namespace {
 
-constexpr double embedding_size_max = 4096;
+constexpr double row_numbers_max = 4096;
 
 // A table's rows start in U(-0.05, 0.05).
 Layer rows_layer(Value size) {
@@ -100,7 +100,7 @@ Model two_tower(const ZooArguments& arguments, const Facts&) {
 
 ZooArgument embedding_size(int standard) {
   return integer_argument("embedding_size", "Numbers in a row of the table", standard,
-                          embedding_size_max);
+                          row_numbers_max);
 }
 
 ZooArgument field(std::string_view name, std::string_view description) {

@@ -27,7 +27,7 @@ void add_convolution(Layers& layers, const Convolution& convolution) {
   layers.push_back(op("batch_norm"));
 }
 
-Layers convolutions(std::vector<Convolution> list) {
+Layers convolutions(const std::vector<Convolution>& list) {
   Layers layers;
   for (const Convolution& convolution : list) {
     if (!layers.empty()) layers.push_back(op("relu"));

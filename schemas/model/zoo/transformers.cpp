@@ -8,14 +8,14 @@
 namespace trainyard::model {
 namespace {
 
-constexpr double stddev = 0.02;
+constexpr double deviation_of_weights = 0.02;
 
 Value normal(double deviation) { return Value::Object{{"name", "normal"}, {"stddev", deviation}}; }
 
 // The layers that end a residual start smaller, the more residuals add up: two a block. Of three
 // digits, so that the text stays short.
 Value residual_init(std::int64_t depth) {
-  const double exact = stddev / std::sqrt(2.0 * static_cast<double>(depth));
+  const double exact = deviation_of_weights / std::sqrt(2.0 * static_cast<double>(depth));
   const double unit = std::pow(10.0, std::floor(std::log10(exact)) - 2);
   return from("depth", normal(std::round(exact / unit) * unit));
 }
@@ -79,7 +79,7 @@ Model gpt(const ZooArguments& arguments, const Facts&) {
   if (arguments.flag("tie")) head.arguments.push_back({"tie", from("tie", "wte")});
   layers.push_back(std::move(head));
   return {.define = definitions(arguments),
-          .init = normal(stddev),
+          .init = normal(deviation_of_weights),
           .layers = std::move(layers),
           .losses = {{.op = "softmax_cross_entropy", .arguments = {{"per", "token"}}}},
           .metrics = {{.op = "perplexity"}}};
@@ -92,7 +92,7 @@ Model transformer_classifier(const ZooArguments& arguments, const Facts&) {
   layers.push_back(op("reduce", {{"kind", "mean"}, {"axes", Value::List{0}}}));
   layers.push_back(dense_layer("classes"));
   return {.define = definitions(arguments),
-          .init = normal(stddev),
+          .init = normal(deviation_of_weights),
           .layers = std::move(layers),
           .losses = {classification_loss(arguments)},
           .metrics = {{.op = "accuracy"}}};

@@ -7,10 +7,9 @@
 
 #include "schemas/wire/json_text.h"
 
-namespace trainyard {
+namespace trainyard::model {
 namespace {
 
-using namespace model;
 using nlohmann::json;
 
 constexpr std::string_view least = R"({"layers": ["flatten"], "loss": "squared_error"})";
@@ -224,4 +223,19 @@ TEST_CASE("a model that is too long or too deep is refused before it is read", "
   CHECK(got.faults.front().message == "is nested deeper than 16 lists of layers");
 }
 
-}  // namespace trainyard
+TEST_CASE("a model of the zoo is described with each argument's kind and bounds", "[model]") {
+  const json gpt = zoo_model_to_json(*find_zoo_model("gpt"));
+  const json mlp = zoo_model_to_json(*find_zoo_model("mlp"));
+  const json resnet = zoo_model_to_json(*find_zoo_model("resnet18"));
+
+  CHECK(gpt["name"] == "gpt");
+  CHECK(gpt["facts"] == json({"vocabulary"}));
+  CHECK(gpt["arguments"][2] == json::parse(R"({"name": "depth", "kind": "integer", "default": 4,
+    "description": "Blocks, one above another", "minimum": 1, "maximum": 256})"));
+  CHECK(mlp["arguments"][0]["default"] == json({100}));
+  CHECK(mlp["arguments"][0]["items_max"] == 64);
+  CHECK(mlp["arguments"][2]["default"] == nullptr);
+  CHECK(resnet["arguments"][0]["choices"] == json({"imagenet", "cifar"}));
+}
+
+}  // namespace trainyard::model
