@@ -18,10 +18,7 @@ void dense(LayerScribe& layer) {
   const std::int64_t units = size_or_unknown(given.integer("units"));
   const std::int64_t in = layer.last_size(0);
   const bool is_sparse = layer.kind(0) == ElementKind::sparse;
-  if (!layer.has_rank(0, 1, rank_max, "[.., features]")) {
-    layer.gives({});
-    return;
-  }
+  const bool has_features = layer.has_rank(0, 1, rank_max, "[.., features]");
   const Fans fans{static_cast<double>(in), static_cast<double>(units)};
   const bool is_tied = layer.ties_kernel({in, units});
   if (!is_tied) {
@@ -30,6 +27,10 @@ void dense(LayerScribe& layer) {
                        .standard = std::string(standard_init(given.text("activation")))});
   }
   if (given.flag("bias")) layer.adds_bias("bias", units, fans);
+  if (!has_features) {  // then the kernel is of an unknown size
+    layer.gives({});
+    return;
+  }
   Sizes sizes = all_but_last(layer.shape(0));
   // How many columns of a sparse row are not zero, the data alone tells.
   if (!is_sparse) {
