@@ -71,8 +71,15 @@ void Analyser::analyse_input(const FlatLayer& flat) {
 
 std::size_t Analyser::analyse_layer(const FlatLayer& flat, std::vector<std::size_t> in) {
   const OpRule* rule = find_op(flat.op);
-  if (rule == nullptr) {  // noted by the expansion; what it reads is read all the same
-    std::erase(in, no_layer);
+  const Reading reading{.op = flat.op,
+                        .written = flat.arguments,
+                        .broken = flat.broken,
+                        .place = flat.place,
+                        .facts = facts_,
+                        .faults = faults_};
+  if (rule == nullptr || flat.has_wrong_inputs) {
+    if (rule != nullptr) Given(rule->arguments, reading);  // notes what else is wrong
+    std::erase(in, no_layer);                              // what it reads is read all the same
     return add({.name = flat.name,
                 .op = flat.op,
                 .in = std::move(in),
@@ -83,12 +90,6 @@ std::size_t Analyser::analyse_layer(const FlatLayer& flat, std::vector<std::size
                 .pointer = flat.place.pointer},
                {.is_at_fault = true, .extra_bytes = {}, .place = flat.place});
   }
-  const Reading reading{.op = flat.op,
-                        .written = flat.arguments,
-                        .broken = flat.broken,
-                        .place = flat.place,
-                        .facts = facts_,
-                        .faults = faults_};
   LayerScribe scribe(*this, *rule, flat, in, Given(rule->arguments, reading));
   for (std::size_t i = 0; i < in.size(); ++i) {
     const AnalysedLayer& input = layer(in[i]);

@@ -49,6 +49,7 @@ std::size_t Expander::expand_list(const Layers& layers, const Around& around) {
   if (layers.empty()) {
     const Place place{around.pointer, around.used_at, around.from, ++expansions_};
     faults_.add(place, "", "must have one layer or more");
+    ++layers_;  // whatever is walked over counts, so that the walk ends
   }
   for (std::size_t i = 0; i < layers.size() && !is_full_; ++i) {
     const Layer& layer = layers[i];
@@ -105,6 +106,7 @@ bool Expander::has_room(const Item& item, std::string_view below, std::int64_t l
   if (item.around.depth >= nesting_max) {
     faults_.add(item.place, below,
                 "lists of layers may lie " + std::to_string(nesting_max) + " deep at most");
+    is_full_ = true;  // else blocks of blocks come here as often as they have paths
     return false;
   }
   if (*plus(layers_, layers) <= layers_max) return true;
@@ -181,7 +183,9 @@ std::size_t Expander::expand(const Item& item, const ResidualLayer& residual) {
 
 std::size_t Expander::expand(const Item& item, const UseLayer& use) {
   const auto found = blocks_.find(use.block);
+  if (!has_room(item, "/use", 1)) return no_layer;
   if (found == blocks_.end()) {
+    ++layers_;
     if (!faults_.hears(item.place, "/use")) return no_layer;
     std::vector<std::string_view> names;
     for (const Block& block : model_.blocks) names.emplace_back(block.name);
@@ -193,6 +197,7 @@ std::size_t Expander::expand(const Item& item, const UseLayer& use) {
   used_.insert(&block);
   if (std::ranges::find(active_, &block) != active_.end()) {
     faults_.add(item.place, "/use", "the block " + quoted(block.name) + " uses itself");
+    ++layers_;
     return no_layer;
   }
   if (!has_room(item, "/use", least_.least(block.layers))) return no_layer;
@@ -215,7 +220,7 @@ std::size_t Expander::expand_block(const Item& item, const Block& block) {
                .prefix = outer.prefix,
                .bindings = bindings,
                .used_at = " (used at " + item.place.pointer +
-                          (outer.used_at.empty() ? ")" : "," + outer.used_at.substr(2)),
+                          (outer.used_at.empty() ? ")" : ", " + outer.used_at.substr(2)),
                .from = outer.from,
                .above = read_one_input(item),
                .recompute_block = outer.recompute_block,

@@ -29,9 +29,10 @@ struct FlatLayer {
   std::optional<std::size_t> tied_to = {};
   std::optional<std::size_t> recompute_block = {};
   bool is_frozen = false;
-  bool is_residual_sum = false;  // in: what its layers give, and the shortcut
-  bool has_shortcut = false;     // of a residual sum: a written one
-  const Field* field = nullptr;  // of an input; nothing: its shape is not known
+  bool is_residual_sum = false;   // in: what its layers give, and the shortcut
+  bool has_wrong_inputs = false;  // of a wrong number, which is noted; its arguments are read
+  bool has_shortcut = false;      // of a residual sum: a written one
+  const Field* field = nullptr;   // of an input; nothing: its shape is not known
 };
 
 // Where a loss or a metric looks for layers.

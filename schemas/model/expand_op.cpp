@@ -53,7 +53,7 @@ std::size_t Expander::expand(const Item& item, const OpLayer& layer) {
   refuse_others(item, known, layer.op);
   flat.in = read_inputs(item);
   if (!check_input_count(item, flat.in.size(), rule->inputs_least, rule->inputs_most)) {
-    flat.op.clear();
+    flat.has_wrong_inputs = true;
   }
   read_arguments(item, known, flat);
   read_tie(item, flat);

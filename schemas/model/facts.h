@@ -34,10 +34,10 @@ struct Field {
 enum class LabelKind { unknown, class_index, number, symbols, tokens, none };
 
 struct Facts {
-  std::string dataset;           // its name, for sentences
-  std::vector<Field> fields;     // that an example has, but for the label
-  bool fields_are_known = true;  // false: others may be there (a header that nobody read yet)
-  std::string label = "label";   // the name of the label's field
+  std::string dataset = {};        // its name, for sentences
+  std::vector<Field> fields = {};  // that an example has, but for the label
+  bool fields_are_known = true;    // false: others may be there (a header that nobody read yet)
+  std::string label = "label";     // the name of the label's field
   LabelKind label_kind = LabelKind::unknown;
   // Nothing: this data set has no such fact. unknown_size: it has, and the files alone tell it.
   std::optional<std::int64_t> classes = {};

@@ -1,5 +1,6 @@
 #include "schemas/model/fault_list.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard::model {
@@ -17,8 +18,11 @@ void FaultList::add(const Place& place, std::string_view below, std::string mess
   std::string pointer = place.pointer;
   pointer += below;
   heard_.emplace(pointer, place.expansion);
-  noted_.push_back(
-      {.fault = {std::move(pointer), std::move(message) + place.used_at}, .from = place.from});
+  Noted noted{.fault = {std::move(pointer), std::move(message) + place.used_at},
+              .from = place.from};
+  // The flags of a repeat are read once for each of its times.
+  if (std::ranges::find(noted_, noted.fault, &Noted::fault) != noted_.end()) return;
+  noted_.push_back(std::move(noted));
 }
 
 void FaultList::add(std::string pointer, std::string message) {

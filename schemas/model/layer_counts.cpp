@@ -9,7 +9,7 @@ namespace trainyard::model {
 std::int64_t LayerCounts::least(const Layers& layers) {
   const auto [counted, is_new] = counted_.emplace(&layers, 0);
   if (!is_new) return counted->second;
-  std::int64_t sum = 0;
+  std::int64_t sum = layers.empty() ? 1 : 0;  // a fault, and a step of the walk
   for (const Layer& layer : layers) sum = std::min(sum + least(layer), count_max);
   counted_[&layers] = sum;
   return sum;

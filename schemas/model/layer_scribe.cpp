@@ -70,9 +70,10 @@ bool LayerScribe::starts_as_torch() const {
   return init != nullptr && starts_biases(*init);
 }
 
-bool LayerScribe::names_argument(std::string_view name) const {
-  return find(flat_.arguments, name) != nullptr ||
-         std::ranges::find(flat_.broken, name) != flat_.broken.end();
+bool names_argument(const LayerScribe& layer, std::string_view name) {
+  const FlatLayer& flat = layer.flat();
+  return find(flat.arguments, name) != nullptr ||
+         std::ranges::find(flat.broken, name) != flat.broken.end();
 }
 
 bool LayerScribe::has_rank(std::size_t input, std::size_t least, std::size_t most,
@@ -117,7 +118,7 @@ const Value* LayerScribe::init_of(const KernelWish& wish) const {
 void LayerScribe::adds_kernel(const KernelWish& wish) {
   const Value* init = init_of(wish);
   kernel_init_ = init == nullptr ? wish.standard : *init;
-  add_variable(wish.suffix, wish.shape, start_of(*kernel_init_, known_fans(wish.fans)), wish.role);
+  adds_fixed(wish.suffix, wish.shape, start_of(*kernel_init_, known_fans(wish.fans)), wish.role);
 }
 
 void LayerScribe::adds_bias(std::string_view suffix, std::int64_t size, Fans kernel_fans) {
@@ -128,15 +129,10 @@ void LayerScribe::adds_bias(std::string_view suffix, std::int64_t size, Fans ker
   } else if (kernel_init_ && starts_biases(*kernel_init_)) {
     start = start_of(*kernel_init_, known_fans(kernel_fans));
   }
-  add_variable(suffix, {size}, start, VariableRole::parameter);
+  adds_fixed(suffix, {size}, start, VariableRole::parameter);
 }
 
 void LayerScribe::adds_fixed(std::string_view suffix, Sizes shape, Start start, VariableRole role) {
-  add_variable(suffix, std::move(shape), start, role);
-}
-
-void LayerScribe::add_variable(std::string_view suffix, Sizes shape, Start start,
-                               VariableRole role) {
   Variable variable{.name = layer_.name, .shape = std::move(shape), .role = role, .start = start};
   variable.name.append(1, '/').append(suffix);
   variable.is_frozen = flat_.is_frozen && role != VariableRole::state;
@@ -186,17 +182,6 @@ bool LayerScribe::ties_kernel(const Sizes& shape) {
   return true;
 }
 
-void LayerScribe::multiplies(Count forward) { forward_ = plus(forward_, forward); }
-
-void LayerScribe::multiplies(Count forward, Count backward) {
-  multiplies(forward);
-  backward_ = plus(backward_.value_or(0), backward);
-}
-
-void LayerScribe::keeps(Kept what, std::size_t input) { kept_.emplace_back(what, input); }
-
-void LayerScribe::keeps_bytes(Count bytes) { extra_bytes_ = plus(extra_bytes_, bytes); }
-
 void LayerScribe::needs_values_in_micro_batch(Count values) {
   const Setting& setting = analyser_.setting();
   const Count all = times(values, setting.micro_batch);
@@ -208,8 +193,6 @@ void LayerScribe::needs_values_in_micro_batch(Count values) {
                              " value for each channel of a micro-batch of " +
                              std::to_string(setting.micro_batch) + "; it needs 2 or more");
 }
-
-void LayerScribe::is_view() { is_view_ = true; }
 
 std::size_t LayerScribe::spell(std::string_view op, std::string_view suffix,
                                std::vector<std::size_t> in, Arguments arguments) {
@@ -227,8 +210,7 @@ std::size_t LayerScribe::finish() {
   if (stands_for_) return *stands_for_;
   if (rule_.layers > 1) {  // it could not be spelled out: its sizes are not known
     layer_.parameters.reset();
-    forward_.reset();
-    extra_bytes_.reset();
+    costs_.are_unknown();
   }
   const auto trains = [&](std::size_t position) {
     return !analyser_.variable(position).is_frozen &&
@@ -241,13 +223,12 @@ std::size_t LayerScribe::finish() {
     if (input != no_layer && analyser_.note(input).has_gradient) ++gradients;
   }
   ValueNote note{.has_gradient = gradients > 0, .place = flat_.place};
-  layer_.forward_flops = times(2, forward_);
-  layer_.backward_flops =
-      note.has_gradient ? times(2, backward_ ? *backward_ : times(gradients, forward_)) : Count(0);
+  layer_.forward_flops = times(2, costs_.forward());
+  layer_.backward_flops = note.has_gradient ? times(2, costs_.backward(gradients)) : Count(0);
   if (layer_.kind == ElementKind::id && !in_.empty()) note.ids = ids(0);
-  if (is_view_ && in_.front() != no_layer) note.view_of = in_.front();
-  if (note.has_gradient) note.extra_bytes = extra_bytes_;
-  for (const auto& [what, input] : kept_) {
+  if (costs_.shares_bytes() && in_.front() != no_layer) note.view_of = in_.front();
+  if (note.has_gradient) note.extra_bytes = costs_.bytes();
+  for (const auto& [what, input] : costs_.kept()) {
     if (!note.has_gradient) break;
     if (what == Kept::output) {
       note.is_kept = true;

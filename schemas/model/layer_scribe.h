@@ -13,6 +13,7 @@
 #include "schemas/model/expand.h"
 #include "schemas/model/given.h"
 #include "schemas/model/init.h"
+#include "schemas/model/layer_costs.h"
 #include "schemas/model/op_rule.h"
 #include "schemas/model/shape.h"
 
@@ -33,13 +34,6 @@ struct KernelWish {
   VariableRole role = VariableRole::parameter;
 };
 
-// What waits for the backward pass.
-enum class Kept {
-  input,
-  input_for_kernel,  // where the kernel has a gradient
-  output,
-};
-
 class LayerScribe {
  public:
   LayerScribe(Analyser& analyser, const OpRule& rule, const FlatLayer& flat,
@@ -47,7 +41,7 @@ class LayerScribe {
 
   // What is known.
   [[nodiscard]] const std::string& op() const { return layer_.op; }
-  [[nodiscard]] std::size_t inputs() const { return in_.size(); }
+  [[nodiscard]] const std::vector<std::size_t>& in() const { return in_; }  // positions
   [[nodiscard]] const MaybeShape& shape(std::size_t input) const;
   [[nodiscard]] ElementKind kind(std::size_t input) const;
   [[nodiscard]] std::int64_t ids(std::size_t input) const;        // of an input of ids: how many
@@ -57,8 +51,6 @@ class LayerScribe {
 
   // Whether "init", of the layer or of the model, is "torch".
   [[nodiscard]] bool starts_as_torch() const;
-  // Whether it was written, right or wrong.
-  [[nodiscard]] bool names_argument(std::string_view name) const;
 
   // What is wrong. `argument`: "" = the layer.
   void fault(std::string_view argument, std::string message);
@@ -79,27 +71,19 @@ class LayerScribe {
   void adds_bias(std::string_view suffix, std::int64_t size, Fans kernel_fans);
   void adds_fixed(std::string_view suffix, Sizes shape, Start start,
                   VariableRole role = VariableRole::parameter);
-  // Multiply-adds of one example; each input's and each variable's gradient costs as many.
-  void multiplies(Count forward);
-  // The same where the backward pass costs another number.
-  void multiplies(Count forward, Count backward);
-  void keeps(Kept what, std::size_t input = 0);
-  void keeps_bytes(Count bytes);
   // Of a channel in one example; batch norm takes the variance of those of a micro-batch.
   void needs_values_in_micro_batch(Count values);
-  void is_view();  // of its input: keeping the one is keeping the other
+  LayerCosts& costs() { return costs_; }
 
   // For ops that are spelled out: a layer "<name>/<suffix>", by its position; the last is the one
   // whose value the op gives.
   std::size_t spell(std::string_view op, std::string_view suffix, std::vector<std::size_t> in,
                     Arguments arguments);
-  [[nodiscard]] std::size_t input_position(std::size_t input) const { return in_[input]; }
 
   // Of the analysis: what was written, put into it. The position of the layer.
   std::size_t finish();
 
  private:
-  void add_variable(std::string_view suffix, Sizes shape, Start start, VariableRole role);
   [[nodiscard]] const Value* init_of(const KernelWish& wish) const;
 
   Analyser& analyser_;
@@ -109,12 +93,11 @@ class LayerScribe {
   Given given_;
   AnalysedLayer layer_;
   std::optional<Value> kernel_init_;
-  std::vector<std::pair<Kept, std::size_t>> kept_;  // and of which input
-  bool is_view_ = false;
-  Count forward_ = 0;
-  std::optional<Count> backward_;
-  Count extra_bytes_ = 0;
+  LayerCosts costs_;
   std::optional<std::size_t> stands_for_;
 };
+
+// Whether it was written, right or wrong.
+bool names_argument(const LayerScribe& layer, std::string_view name);
 
 }  // namespace trainyard::model

@@ -37,7 +37,7 @@ const Activation* find_activation(std::string_view name) {
 
 void elementwise(LayerScribe& layer) {
   const Activation* activation = find_activation(layer.op());
-  layer.keeps(activation->reads == Reads::input ? Kept::input : Kept::output);
+  layer.costs().keeps(activation->reads == Reads::input ? Kept::input : Kept::output);
   layer.gives(layer.shape(0));
 }
 
@@ -47,13 +47,13 @@ void clip(LayerScribe& layer) {
   const auto least = layer.given().number("least");
   const auto most = layer.given().number("most");
   if (least && most && *least > *most) layer.fault("least", "must be at most \"most\"");
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   layer.gives(layer.shape(0));
 }
 
 void softmax(LayerScribe& layer) {
   const bool has_axis = layer.has_rank(0, 1, rank_max, "[.., classes]");
-  layer.keeps(Kept::output);
+  layer.costs().keeps(Kept::output);
   layer.gives(has_axis ? layer.shape(0) : MaybeShape());
 }
 
@@ -75,9 +75,9 @@ void activates(LayerScribe& layer) {
   if (activation == nullptr) return;
   // Where the input of the activation is read, it is kept beside the layer's value.
   if (activation->reads == Reads::output) {
-    layer.keeps(Kept::output);
+    layer.costs().keeps(Kept::output);
   } else {
-    layer.keeps_bytes(times(4, elements(layer.given_shape())));
+    layer.costs().keeps_bytes(times(4, elements(layer.given_shape())));
   }
 }
 

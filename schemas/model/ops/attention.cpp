@@ -18,8 +18,8 @@ bool are_divided_by_heads(LayerScribe& layer, std::int64_t features) {
 
 // q [time, d], k and v [other time, d] -> [time, d]
 void sdpa(LayerScribe& layer) {
-  for (std::size_t i = 0; i < 3; ++i) layer.keeps(Kept::input, i);
-  layer.keeps(Kept::output);
+  for (std::size_t i = 0; i < 3; ++i) layer.costs().keeps(Kept::input, i);
+  layer.costs().keeps(Kept::output);
   bool are_right = true;
   for (std::size_t i = 0; i < 3; ++i) are_right = layer.has_rank(i, 2, 2, sequence) && are_right;
   if (!are_right) return;
@@ -41,8 +41,8 @@ void sdpa(LayerScribe& layer) {
   }
   const Count scores = times(known(query[0]), known(key[0]));
   const Count product = times(scores, known(query[1]));
-  layer.multiplies(times(2, product), times(5, product));  // the scores are computed again
-  layer.keeps_bytes(times(4, times(known(query[0]), layer.given().integer("heads"))));
+  layer.costs().multiplies(times(2, product), times(5, product));  // the scores are computed again
+  layer.costs().keeps_bytes(times(4, times(known(query[0]), layer.given().integer("heads"))));
   layer.gives(query);
 }
 
@@ -74,7 +74,7 @@ void attention(LayerScribe& layer) {
   const auto part = [&](std::int64_t position) {
     return Arguments{{"axis", -1}, {"begin", position * features}, {"size", features}};
   };
-  const std::size_t all = layer.spell("dense", "qkv", {layer.input_position(0)},
+  const std::size_t all = layer.spell("dense", "qkv", {layer.in()[0]},
                                       dense(3 * features, init_or_nothing(layer, "init", "init")));
   const std::size_t query = layer.spell("slice", "query", {all}, part(0));
   const std::size_t key = layer.spell("slice", "key", {all}, part(1));

@@ -63,13 +63,13 @@ void residual_sum(LayerScribe& layer) {
 
 void binary(LayerScribe& layer) {
   const bool keeps = layer.op() != "add" && layer.op() != "sub";
-  for (std::size_t i = 0; keeps && i < layer.inputs(); ++i) layer.keeps(Kept::input, i);
+  for (std::size_t i = 0; keeps && i < layer.in().size(); ++i) layer.costs().keeps(Kept::input, i);
   if (layer.flat().is_residual_sum) {
     residual_sum(layer);
     return;
   }
   MaybeShape sum = layer.shape(0);
-  for (std::size_t i = 1; i < layer.inputs(); ++i) {
+  for (std::size_t i = 1; i < layer.in().size(); ++i) {
     const MaybeShape& next = layer.shape(i);
     if (!sum || !next) {
       sum.reset();

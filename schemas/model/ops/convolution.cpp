@@ -14,7 +14,7 @@ Fans fans_of(std::int64_t window, std::int64_t in, std::int64_t out) {
 }
 
 void keeps_for_backward(LayerScribe& layer) {
-  layer.keeps(Kept::input_for_kernel);
+  layer.costs().keeps(Kept::input_for_kernel);
   activates(layer);
 }
 
@@ -31,7 +31,7 @@ void conv2d(LayerScribe& layer) {
   if (given.flag("bias")) layer.adds_bias("bias", filters, fans);
   if (windows) {
     const Sizes sizes{windows->outputs[0], windows->outputs[1], filters};
-    layer.multiplies(times(elements(sizes), elements(Sizes{kernel[0], kernel[1], in})));
+    layer.costs().multiplies(times(elements(sizes), elements(Sizes{kernel[0], kernel[1], in})));
     layer.gives(sizes);
   }
   keeps_for_backward(layer);
@@ -53,7 +53,7 @@ void depthwise_conv2d(LayerScribe& layer) {
   if (given.flag("bias")) layer.adds_bias("bias", out, fans);
   if (windows) {
     const Sizes sizes{windows->outputs[0], windows->outputs[1], out};
-    layer.multiplies(times(elements(sizes), elements(Sizes{kernel[0], kernel[1]})));
+    layer.costs().multiplies(times(elements(sizes), elements(Sizes{kernel[0], kernel[1]})));
     layer.gives(sizes);
   }
   keeps_for_backward(layer);
@@ -86,7 +86,7 @@ void conv1d(LayerScribe& layer) {
                                 layer.input_name(0) + " gives");
     } else {
       const Sizes sizes{padded.outputs, filters};
-      layer.multiplies(times(elements(sizes), times(kernel, known(in))));
+      layer.costs().multiplies(times(elements(sizes), times(kernel, known(in))));
       layer.gives(sizes);
       if (padding || is_known(time)) {
         given.set("padding", Value::List{padded.before, padded.after});

@@ -34,18 +34,18 @@ void dense(LayerScribe& layer) {
   Sizes sizes = all_but_last(layer.shape(0));
   // How many columns of a sparse row are not zero, the data alone tells.
   if (!is_sparse) {
-    layer.multiplies(times(elements(sizes), times(known(in), known(units))));
+    layer.costs().multiplies(times(elements(sizes), times(known(in), known(units))));
   }
   sizes.push_back(units);
-  layer.keeps(Kept::input_for_kernel);
+  layer.costs().keeps(Kept::input_for_kernel);
   layer.gives(std::move(sizes));
   activates(layer);
 }
 
 // [.., m, k] and [.., k, n] -> [.., m, n]; the axes before are the same.
 void matmul(LayerScribe& layer) {
-  layer.keeps(Kept::input, 0);
-  layer.keeps(Kept::input, 1);
+  layer.costs().keeps(Kept::input, 0);
+  layer.costs().keeps(Kept::input, 1);
   const bool are_matrices = layer.has_rank(0, 2, rank_max, "[.., rows, columns]") &&
                             layer.has_rank(1, 2, rank_max, "[.., rows, columns]");
   if (!are_matrices) {
@@ -72,7 +72,7 @@ void matmul(LayerScribe& layer) {
   Sizes sizes = *merged(MaybeShape(leading), MaybeShape(other));
   const Count outputs =
       times(elements(sizes), times(known(left[left.size() - 2]), known(right.back())));
-  layer.multiplies(times(outputs, known(depth)));
+  layer.costs().multiplies(times(outputs, known(depth)));
   sizes.push_back(left[left.size() - 2]);
   sizes.push_back(right.back());
   layer.gives(std::move(sizes));

@@ -20,7 +20,7 @@ void adds_table(LayerScribe& layer, std::int64_t ids, std::int64_t size) {
 // "ids" where it is written, else what the data set says.
 std::int64_t ids_of(LayerScribe& layer) {
   const std::int64_t ids = layer.ids(0);
-  if (!layer.names_argument("ids")) return ids;
+  if (!names_argument(layer, "ids")) return ids;
   const Count written = layer.given().integer("ids");
   if (written && is_known(ids) && *written < ids) {
     layer.fault("ids", layer.op() + ": " + layer.input_name(0) + " has " + with_commas(ids) +
@@ -41,7 +41,7 @@ void embedding(LayerScribe& layer) {
   const std::int64_t size = size_or_unknown(layer.given().integer("size"));
   if (!reads_kind(layer, ElementKind::id, "ids")) return;
   adds_table(layer, ids_of(layer), size);
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   if (!layer.shape(0)) return;
   Sizes sizes = *layer.shape(0);
   sizes.push_back(size);
@@ -62,7 +62,7 @@ void positions(LayerScribe& layer) {
   const bool is_sequence = layer.has_rank(0, 2, 2, "[time, features]");
   const std::int64_t time = is_sequence ? layer.shape(0)->front() : unknown_size;
   std::int64_t length = time;
-  if (layer.names_argument("length")) {
+  if (names_argument(layer, "length")) {
     const Count written = layer.given().integer("length");
     if (written && is_known(time) && *written < time) {
       layer.fault("length", "positions: " + layer.input_name(0) + " is " + std::to_string(time) +

@@ -8,15 +8,15 @@ constexpr std::string_view form = "[fields, features]";
 
 // [fields, features] -> [1]: half of what the square of the sum is more than the sum of squares.
 void fm(LayerScribe& layer) {
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   if (!layer.has_rank(0, 2, 2, form)) return;
-  layer.multiplies(times(2, elements(layer.shape(0))));
+  layer.costs().multiplies(times(2, elements(layer.shape(0))));
   layer.gives(Sizes{1});
 }
 
 // [fields, features] -> [fields (fields - 1) / 2], each two fields once.
 void pairwise_dot(LayerScribe& layer) {
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   if (!layer.has_rank(0, 2, 2, form)) return;
   const Count fields = known(layer.shape(0)->front());
   if (fields && *fields < 2) {
@@ -26,7 +26,7 @@ void pairwise_dot(LayerScribe& layer) {
   }
   Count pairs = fields ? times(*fields, *fields - 1) : std::nullopt;
   if (pairs) *pairs /= 2;
-  layer.multiplies(times(pairs, known(layer.last_size(0))));
+  layer.costs().multiplies(times(pairs, known(layer.last_size(0))));
   layer.gives(Sizes{size_or_unknown(pairs)});
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr double rank_limit = static_cast<double>(rank_max);
 
 void reshape(LayerScribe& layer) {
-  layer.is_view();
+  layer.costs().is_view();
   const auto written = layer.given().integers("shape");
   if (!written) return;
   const auto free = std::ranges::count(*written, std::int64_t{-1});
@@ -29,11 +29,13 @@ void reshape(LayerScribe& layer) {
   std::erase(fixed, -1);
   const Count part = elements(fixed);
   if (all && part) {
+    std::string wanted = to_text(sizes);
+    if (free == 1) wanted.replace(wanted.find('?'), 1, "-1");
     const bool fits = free == 1 ? *all % *part == 0 : *all == *part;
     if (!fits) {
       layer.fault("shape", "reshape: " + to_text(layer.shape(0)) + " of " + layer.input_name(0) +
                                " has " + with_commas(*all) + " numbers, which do not fill " +
-                               to_text(sizes));
+                               wanted);
       return;
     }
     std::ranges::replace(sizes, std::int64_t{-1}, *all / *part);
@@ -42,7 +44,7 @@ void reshape(LayerScribe& layer) {
 }
 
 void flatten(LayerScribe& layer) {
-  layer.is_view();
+  layer.costs().is_view();
   if (!layer.shape(0)) return;
   layer.gives(Sizes{size_or_unknown(elements(layer.shape(0)))}, layer.kind(0));
 }
@@ -83,13 +85,13 @@ bool goes_beside(const Sizes& sum, const Sizes& next, std::size_t axis) {
 }
 
 void concat(LayerScribe& layer) {
-  for (std::size_t i = 0; i < layer.inputs(); ++i) {
+  for (std::size_t i = 0; i < layer.in().size(); ++i) {
     if (!layer.shape(i)) return;
   }
   const auto axis = read_axis(layer);
   if (!axis) return;
   Sizes sum = *layer.shape(0);
-  for (std::size_t i = 1; i < layer.inputs(); ++i) {
+  for (std::size_t i = 1; i < layer.in().size(); ++i) {
     const Sizes& next = *layer.shape(i);
     if (!goes_beside(sum, next, *axis)) {
       layer.fault("", "concat: " + to_text(next) + " of " + layer.input_name(i) +
@@ -120,7 +122,7 @@ void slice(LayerScribe& layer) {
                              ", and it begins at " + std::to_string(*begin));
     return;
   }
-  const Count size = layer.names_argument("size") ? layer.given().integer("size") : rest;
+  const Count size = names_argument(layer, "size") ? layer.given().integer("size") : rest;
   if (size && rest && *size > *rest) {
     layer.fault("size", "slice: of the " + std::to_string(*all) + " along axis " +
                             std::to_string(*axis) + " of " + layer.input_name(0) + " there are " +
@@ -139,7 +141,7 @@ void pad(LayerScribe& layer) {
   Sizes sizes = *layer.shape(0);
   for (const std::string_view side : {"before", "after"}) {
     const auto counts = layer.given().integers(side);
-    if (!counts && layer.names_argument(side)) return;  // at fault
+    if (!counts && names_argument(layer, side)) return;  // at fault
     if (counts && counts->size() != sizes.size()) {
       layer.fault(side, "must have a number for each of the " + std::to_string(sizes.size()) +
                             " axes of the " + to_text(*layer.shape(0)) + " that " +

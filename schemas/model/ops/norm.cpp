@@ -22,8 +22,9 @@ void batch_norm(LayerScribe& layer) {
   adds_scale_and_offset(layer, channels);
   layer.adds_fixed("mean", {channels}, {}, VariableRole::state);
   layer.adds_fixed("variance", {channels}, ones, VariableRole::state);
-  layer.keeps(Kept::input);
-  layer.keeps_bytes(times(8, known(channels)));  // mean and 1/sigma: of a leaf, not of an example
+  layer.costs().keeps(Kept::input);
+  layer.costs().keeps_bytes(
+      times(8, known(channels)));  // mean and 1/sigma: of a leaf, not of an example
   if (!has_channels) return;
   layer.needs_values_in_micro_batch(places(*layer.shape(0)));
   layer.gives(layer.shape(0));
@@ -33,9 +34,9 @@ void batch_norm(LayerScribe& layer) {
 void layer_norm(LayerScribe& layer) {
   const bool has_channels = layer.has_rank(0, 1, rank_max, "[.., channels]");
   adds_scale_and_offset(layer, layer.last_size(0));
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   if (!has_channels) return;
-  layer.keeps_bytes(times(8, places(*layer.shape(0))));
+  layer.costs().keeps_bytes(times(8, places(*layer.shape(0))));
   layer.gives(layer.shape(0));
 }
 
@@ -45,8 +46,8 @@ void group_norm(LayerScribe& layer) {
   const std::int64_t channels = layer.last_size(0);
   const Count groups = layer.given().integer("groups");
   adds_scale_and_offset(layer, channels);
-  layer.keeps(Kept::input);
-  layer.keeps_bytes(times(8, groups));
+  layer.costs().keeps(Kept::input);
+  layer.costs().keeps_bytes(times(8, groups));
   if (!has_channels) return;
   if (groups && is_known(channels) && channels % *groups != 0) {
     layer.fault("groups", "group_norm: the " + std::to_string(channels) + " channels of " +
@@ -58,9 +59,9 @@ void group_norm(LayerScribe& layer) {
 
 // x / max(|x|, 1e-12) over the last axis.
 void l2_normalize(LayerScribe& layer) {
-  layer.keeps(Kept::input);
+  layer.costs().keeps(Kept::input);
   if (!layer.has_rank(0, 1, rank_max, "[.., features]")) return;
-  layer.keeps_bytes(times(4, places(*layer.shape(0))));
+  layer.costs().keeps_bytes(times(4, places(*layer.shape(0))));
   layer.gives(layer.shape(0));
 }
 

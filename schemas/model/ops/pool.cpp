@@ -30,7 +30,8 @@ void pool(LayerScribe& layer) {
 
 void max_pool2d(LayerScribe& layer) {
   pool(layer);
-  layer.keeps_bytes(elements(layer.given_shape()));  // which of the window it was: a byte each
+  layer.costs().keeps_bytes(
+      elements(layer.given_shape()));  // which of the window it was: a byte each
 }
 
 // [height, width, channels] -> [channels]

@@ -60,14 +60,14 @@ void recurrent(LayerScribe& layer) {
   } else {
     adds_direction(layer, "", in, units);
   }
-  layer.keeps(Kept::input_for_kernel);
+  layer.costs().keeps(Kept::input_for_kernel);
   if (!is_sequence) return;
 
   const Cell cell = cell_of(layer.op());
   const std::int64_t time = layer.shape(0)->front();
   const Count steps = times(known(time), times(known(units), directions));
-  layer.multiplies(times(times(steps, cell.gates), plus(known(in), known(units))));
-  layer.keeps_bytes(times(4, times(steps, cell.kept)));
+  layer.costs().multiplies(times(times(steps, cell.gates), plus(known(in), known(units))));
+  layer.costs().keeps_bytes(times(4, times(steps, cell.kept)));
   const std::int64_t out = size_or_unknown(times(known(units), directions));
   if (!given.is_known("output")) return;
   layer.gives(given.text("output") == "all" ? Sizes{time, out} : Sizes{out});

@@ -15,7 +15,7 @@ void reduce(LayerScribe& layer) {
     const auto read = read_axes(layer, "axes", *given, shape->size());
     if (!read) return;
     axes = *read;
-  } else if (layer.names_argument("axes")) {
+  } else if (names_argument(layer, "axes")) {
     return;  // at fault
   } else {
     for (std::size_t axis = 0; axis < shape->size(); ++axis) axes.push_back(axis);
@@ -32,7 +32,7 @@ void reduce(LayerScribe& layer) {
   layer.gives(std::move(sizes));
   // The place of the largest.
   if (layer.given().text("kind") == "max") {
-    layer.keeps_bytes(times(4, elements(layer.given_shape())));
+    layer.costs().keeps_bytes(times(4, elements(layer.given_shape())));
   }
 }
 

@@ -43,14 +43,18 @@ Model score_model(Layers layers, std::vector<Input> inputs) {
           .metrics = {{.op = "auc"}, {.op = "accuracy"}}};
 }
 
-Layer log_of_numbers() { return named("n", reading({"numbers"}, op("log1p"))); }
+// Counts such as Criteo's grow by powers; those below zero there say that there is none.
+void add_log_of_numbers(Layers& layers) {
+  layers.push_back(reading({"numbers"}, op("relu")));
+  layers.push_back(named("n", op("log1p")));
+}
 
 // A linear model, products of all pairs of embeddings, and an mlp of them: added up.
 Model deepfm(const ZooArguments& arguments, const Facts& facts) {
   const bool has_numbers = !lacks_numbers(facts);
   Layer weights = op("embedding", {{"size", 1}, {"storage", "rows"}, {"init", "zeros"}});
   Layers layers;
-  if (has_numbers) layers.push_back(log_of_numbers());
+  if (has_numbers) add_log_of_numbers(layers);
   layers.push_back(named("v", reading({"ids"}, rows_layer(arguments.value("embedding_size")))));
   layers.push_back(named("w", reading({"ids"}, std::move(weights))));
   layers.push_back(named(
@@ -68,7 +72,8 @@ Model deepfm(const ZooArguments& arguments, const Facts& facts) {
 // vector go into an mlp.
 Model dlrm(const ZooArguments& arguments, const Facts&) {
   const Value& size = arguments.value("embedding_size");
-  Layers layers{log_of_numbers()};
+  Layers layers;
+  add_log_of_numbers(layers);
   add_relu_layers(layers, arguments, "bottom");
   layers.push_back(named("dense_vector", dense_layer(size, "relu")));
   layers.push_back(named(

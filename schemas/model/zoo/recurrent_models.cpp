@@ -17,7 +17,7 @@ struct Recurrence {
 };
 
 void add_recurrence(Layers& layers, const Recurrence& recurrence, const ZooArguments& arguments) {
-  const std::int64_t count = arguments.integer("layers");
+  const std::int64_t count = arguments.integer("depth");
   for (std::int64_t i = 0; i < count; ++i) {
     layers.push_back(
         op(recurrence.op, {{"units", arguments.value("units")},
@@ -83,7 +83,7 @@ Model crnn(const ZooArguments& arguments, const Facts& facts) {
 
 std::vector<ZooArgument> recurrence_arguments() {
   return {integer_argument("units", "Of a recurrent layer, in each direction", 128, width_max),
-          integer_argument("layers", "Recurrent layers, one above another", 1, stacked_max),
+          integer_argument("depth", "Recurrent layers, one above another", 1, stacked_max),
           choice_argument("direction", "In which the sequence is read", {"both", "forward"})};
 }
 
