@@ -11,6 +11,7 @@
 #include "api/routes/job_details.h"
 #include "api/routes/jobs.h"
 #include "api/routes/logs.h"
+#include "api/routes/models.h"
 
 namespace trainyard::api {
 namespace {
@@ -48,7 +49,7 @@ void Service::stop() {
 std::vector<Route> Service::routes() {
   std::vector<Route> all;
   for (const auto part : {job_routes, job_detail_routes, event_routes, log_routes,
-                          checkpoint_routes, agent_routes, health_routes}) {
+                          checkpoint_routes, agent_routes, model_routes, health_routes}) {
     std::vector<Route> routes = part(*backend_);
     std::move(routes.begin(), routes.end(), std::back_inserter(all));
   }

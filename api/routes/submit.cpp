@@ -1,51 +1,40 @@
 // Parsing, planning and submitting of specs.
 #include "api/routes/submit.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "api/routes/job_response.h"
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
+#include "api/routes/spec_faults.h"
 #include "schemas/files/sha256.h"
+#include "schemas/wire/job_model.h"
 #include "schemas/wire/job_spec_json.h"
 #include "schemas/wire/json_text.h"
+#include "schemas/wire/model_analysis_json.h"
 
 namespace trainyard::api {
 namespace {
 
 constexpr std::size_t idempotency_key_max = 255;
 
-// Everything that is wrong, at once; 501 when all of it is only not there yet.
-Problem problem_of_faults(const std::vector<Fault>& faults) {
-  const bool only_later = std::ranges::all_of(
-      faults, [](const Fault& fault) { return fault.kind == FaultKind::not_yet; });
-  const std::string count =
-      faults.size() == 1 ? "1 fault" : std::to_string(faults.size()) + " faults";
-  Problem problem{.status = only_later ? 501 : 422,
-                  .code = only_later ? "not_available" : "invalid_spec",
-                  .detail = only_later ? "the job asks for what this version cannot do yet"
-                                       : "the job spec has " + count};
-  for (const Fault& fault : faults) {
-    problem.errors.push_back({.pointer = fault.pointer, .message = fault.message});
-  }
-  return problem;
-}
-
-Problem problem_of_faults(const std::vector<scheduler::SpecFault>& refusals) {
+Problem problem_of_refusals(const std::vector<scheduler::SpecFault>& refusals) {
   std::vector<Fault> faults;
   for (const auto& [pointer, message] : refusals) faults.push_back({pointer, message});
-  return problem_of_faults(faults);
+  return problem_of_faults(faults, "the job spec");
 }
 
-void plan_job(Backend& backend, const JobSpec& spec, const Responder& responder) {
-  const auto answer = [responder](const Result<scheduler::Planned>& planned) {
+void plan_job(Backend& backend, const JobSpec& spec, nlohmann::json model,
+              const Responder& responder) {
+  const auto answer = [responder,
+                       model = std::move(model)](const Result<scheduler::Planned>& planned) {
     if (!planned) return responder.error(planned.error());
     const scheduler::Plan& plan = planned->plan;
-    if (!plan.faults.empty()) return responder.problem(problem_of_faults(plan.faults));
+    if (!plan.faults.empty()) return responder.problem(problem_of_refusals(plan.faults));
     responder.json(200, to_text({{"spec", to_json_value(planned->spec)},
                                  {"spec_hash", sha256_hex(to_json(planned->spec))},
-                                 {"plan", plan_to_json(plan)}}));
+                                 {"plan", plan_to_json(plan)},
+                                 {"model", model}}));
   };
   backend.scheduler.plan(spec, rendered<scheduler::Planned>(backend, answer));
 }
@@ -54,7 +43,7 @@ void plan_job(Backend& backend, const JobSpec& spec, const Responder& responder)
 void answer_submitted(ReaderPool& readers, const Result<scheduler::Submitted>& submitted,
                       const Responder& responder) {
   if (!submitted) return responder.error(submitted.error());
-  if (!submitted->faults.empty()) return responder.problem(problem_of_faults(submitted->faults));
+  if (!submitted->faults.empty()) return responder.problem(problem_of_refusals(submitted->faults));
   JobAndTasks shown{.job = submitted->job, .tasks = {}};
   if (submitted->replayed) {
     auto found = read_job(readers, shown.job.id);
@@ -87,10 +76,14 @@ void submit_job(Backend& backend, const Request& request, const Responder& respo
     return responder.problem(bad_request("not_json", broken->message));
   }
   if (const auto* faults = std::get_if<std::vector<Fault>>(&parsed)) {
-    return responder.problem(problem_of_faults(*faults));
+    return responder.problem(problem_of_faults(*faults, "the job spec"));
   }
   auto& spec = std::get<JobSpec>(parsed);
-  if (dry_run) return plan_job(backend, spec, responder);
+  const model::Analysis analysis = analyse_job(spec);
+  if (!analysis.faults.empty()) {
+    return responder.problem(problem_of_faults(analysis.faults, "the job spec"));
+  }
+  if (dry_run) return plan_job(backend, spec, model::analysis_to_json(analysis), responder);
   // A request is the same whichever way its spec is written: what counts is what it says.
   std::string spec_json = to_json(spec);
   std::string request_hash = key.empty() ? "" : sha256_hex(spec_json);

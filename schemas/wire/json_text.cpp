@@ -295,6 +295,10 @@ std::string to_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string to_ordered_text(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string describe(const json& value) {
   if (value.is_array()) return "an array";
   if (value.is_object()) return "an object";

@@ -39,6 +39,8 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view docume
 
 // Compact, keys sorted. Bytes that are not UTF-8 become U+FFFD.
 std::string to_text(const nlohmann::json& value);
+// The same with its keys as they are.
+std::string to_ordered_text(const nlohmann::ordered_json& value);
 
 // The value for an error message: `"abc"`, `0`, `an array`; long texts are cut.
 std::string describe(const nlohmann::json& value);

@@ -22,6 +22,8 @@ std::string with_id(std::string path, const std::string& job, const std::string&
   }
   const std::size_t step = path.find("{step}");
   if (step != std::string::npos) path.replace(step, 6, "latest");
+  const std::size_t model = path.find("{name}");
+  if (model != std::string::npos) path.replace(model, 6, "mlp");
   return path;
 }
 

@@ -15,7 +15,7 @@ struct Layer {
 inline constexpr std::array layers{
     // words
     Layer{"schemas/base", "", "posix"},
-    Layer{"schemas/types", "schemas/base", ""},
+    Layer{"schemas/types", "schemas/base schemas/model", ""},
     Layer{"schemas/model", "schemas/base", ""},
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/files", "schemas/base", "openssl posix"},
@@ -72,8 +72,8 @@ inline constexpr std::array layers{
     // api
     Layer{"api/http", "schemas/base", "pistache posix"},
     Layer{"api/routes",
-          "schemas/base schemas/types schemas/files schemas/wire api/http scheduler/loop "
-          "scheduler/store/reader.h scheduler/core/explain.h",
+          "schemas/base schemas/model schemas/types schemas/files schemas/wire api/http "
+          "scheduler/loop scheduler/store/reader.h scheduler/core/explain.h",
           "nlohmann prometheus posix"},
     Layer{"api/server", "schemas/base schemas/settings api scheduler/loop", "cli11 posix"},
     Layer{"api/client", "schemas/base schemas/types schemas/files schemas/wire schemas/settings",

@@ -65,6 +65,7 @@ void add_explain(CLI::App& app, Session& session);
 void add_checkpoints(CLI::App& app, Session& session);
 void add_download(CLI::App& app, Session& session);
 void add_metrics(CLI::App& app, Session& session);
+void add_models(CLI::App& app, Session& session);  // and model show
 void add_agents(CLI::App& app, Session& session);  // and cordon, uncordon
 void add_local(CLI::App& app, Session& session);
 

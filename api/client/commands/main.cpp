@@ -18,7 +18,7 @@ void describe(CLI::App& app, Session& session) {
   add_config_option(app);
   for (const auto add :
        {add_submit, add_list, add_get, add_watch, add_logs, add_actions, add_explain, add_metrics,
-        add_checkpoints, add_download, add_agents, add_local}) {
+        add_checkpoints, add_download, add_models, add_agents, add_local}) {
     add(app, session);
   }
   app.footer(

@@ -244,4 +244,25 @@ TEST_CASE("logs says when there is nothing", "[client]") {
   CHECK(run("--server " + peer.url() + " logs j1").errors.empty());
 }
 
+TEST_CASE("a model is shown in the language, with its arguments in the query", "[client]") {
+  Peer peer({http_answer("200 OK", R"({"name":"mlp","model":{"layers":["flatten",)"
+                                   R"({"op":"dense","units":"classes"}],)"
+                                   R"("loss":"softmax_cross_entropy"}})")});
+  const Run shown = run("--server " + peer.url() + " model show mlp hidden=[64] activation=relu");
+  CHECK(shown.exit_code == 0);
+  CHECK(peer.requests().at(0).starts_with(
+      "GET /v1/models/mlp?hidden=%5B64%5D&activation=relu HTTP/1.1\r\n"));
+  CHECK_THAT(shown.output, Catch::Contains(R"({"op": "dense", "units": "classes"})"));
+  CHECK(run("--server " + peer.url() + " model show mlp hidden").exit_code == 1);
+  CHECK(run("--server " + peer.url() + " model").exit_code == 2);
+}
+
+TEST_CASE("models are listed with their arguments", "[client]") {
+  Peer peer({http_answer("200 OK", R"({"items":[{"name":"mlp","description":"A perceptron",)"
+                                   R"("arguments":[{"name":"hidden"},{"name":"activation"}]}]})")});
+  const Run shown = run("--server " + peer.url() + " models");
+  CHECK(shown.exit_code == 0);
+  CHECK_THAT(shown.output, Catch::Contains("A perceptron") && Catch::Contains("hidden activation"));
+}
+
 }  // namespace trainyard::client

@@ -1,0 +1,85 @@
+// The zoo over REST, and what a job's model is on its data set.
+#include <catch2/catch.hpp>
+
+#include "tests/api/routes/api_yard.h"
+
+using namespace trainyard;
+using namespace trainyard::api;
+using nlohmann::json;
+
+TEST_CASE("the models are listed, each with its arguments", "[routes][models]") {
+  ApiYard yard;
+  const json items = yard.json(200, "GET /v1/models").at("items");
+  std::vector<std::string> names;
+  for (const json& item : items) names.push_back(item.at("name"));
+  for (const char* const name : {"mlp", "lenet5", "resnet18", "crnn", "gpt2_small", "deepfm"}) {
+    CHECK(std::ranges::find(names, name) != names.end());
+  }
+  for (const json& item : items) {
+    CHECK_FALSE(item.at("description").get<std::string>().empty());
+    for (const json& argument : item.at("arguments")) CHECK(argument.contains("kind"));
+  }
+  CHECK(yard.call("GET /v1/models?page=2").status == 400);
+}
+
+TEST_CASE("a model is shown in the language, as its arguments make it", "[routes][models]") {
+  ApiYard yard;
+  const auto layers_of = [&](const std::string& query) {
+    const json answer = yard.json(200, "GET /v1/models/" + query);
+    return answer.at("model").at("layers");
+  };
+  CHECK(layers_of("mlp").size() == 3);
+  const json layers = layers_of("mlp?hidden=[64,32]&activation=relu");
+  REQUIRE(layers.size() == 4);
+  CHECK(layers.at(1).at("units") == 64);
+  CHECK(layers.at(2).at("activation") == "relu");
+  CHECK(layers_of("resnet18?stem=cifar") != layers_of("resnet18"));
+}
+
+TEST_CASE("arguments of a model that are wrong are named", "[routes][models]") {
+  ApiYard yard;
+  CHECK(yard.call("GET /v1/models/no_such").status == 404);
+  const json problem = yard.json(422, "GET /v1/models/mlp?hidden=[0]&activation=blue&depth=3");
+  std::vector<std::string> pointers;
+  for (const json& error : problem.at("errors")) pointers.push_back(error.at("pointer"));
+  std::ranges::sort(pointers);
+  CHECK(pointers == std::vector<std::string>{"/activation", "/depth", "/hidden/0"});
+  for (const char* const query : {"?hidden=[1]&hidden=[2]", "?name=gpt"}) {
+    CHECK(yard.call(std::string("GET /v1/models/mlp") + query).status == 400);
+  }
+  // Deep, long and odd values are refused, whatever they are.
+  const std::string deep = "GET /v1/models/mlp?hidden=" + std::string(2000, '[');
+  for (const std::string& call : {deep, std::string("GET /v1/models/mlp?hidden=1e999"),
+                                  std::string("GET /v1/models/mlp?hidden=%FF%00")}) {
+    const int status = yard.call(call).status;
+    CHECK((status == 400 || status == 422));
+  }
+}
+
+TEST_CASE("a dry run and a job say what the model is on its data set", "[routes][models]") {
+  ApiYard yard;
+  const json dry = yard.json(200, "POST /v1/jobs?dry_run=true",
+                             R"({"model": {"name": "mlp", "hidden": [100]},
+                                 "dataset": "synthetic_digits",
+                                 "training": {"optimizer": "adam"}, "roles": {"worker": 2}})");
+  const json& model = dry.at("model");
+  CHECK(model.at("parameters") == 784 * 100 + 100 + 100 * 10 + 10);
+  CHECK(model.at("layers").front().at("shape") == json({28, 28, 1}));
+  CHECK(model.at("memory_bytes").at("ps").at("slots") == 2 * 4 * 79'510);
+
+  const std::string id = yard.json(201, "POST /v1/jobs", small_spec).at("id");
+  const json of_job = yard.json(200, "GET /v1/jobs/" + id + "/model");
+  CHECK(of_job.at("layers").back().at("shape") == json({10}));
+  CHECK(yard.call("GET /v1/jobs/none/model").status == 404);
+}
+
+TEST_CASE("a model that needs more memory than its tasks have is refused before they start",
+          "[routes][models]") {
+  ApiYard yard;
+  const json problem =
+      yard.json(422, "POST /v1/jobs",
+                R"({"model": {"name": "mlp", "hidden": [8192, 8192]}, "dataset": "synthetic_digits",
+          "roles": {"ps": 1, "worker": {"replicas": 1, "resources": {"memory_mb": 256}}}})");
+  REQUIRE(problem.at("errors").size() == 1);
+  CHECK(problem.at("errors").at(0).at("pointer") == "/roles/worker/resources/memory_mb");
+}

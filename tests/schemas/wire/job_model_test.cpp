@@ -1,0 +1,88 @@
+// A job's model on its data set: what holds for every model that the runtime trains today.
+#include "schemas/wire/job_model.h"
+
+#include <catch2/catch.hpp>
+
+#include "schemas/types/zoo_call.h"
+
+namespace trainyard {
+namespace {
+
+JobSpec job_of(const std::string& model, const std::string& format) {
+  JobSpec spec;
+  spec.model.name = model;
+  if (model == "mlp" || model == "wide_and_deep") spec.model.hidden = {8, 5};
+  spec.dataset.name = "made";
+  spec.dataset.format = format;
+  spec.ps.replicas = 1;
+  spec.worker.replicas = 2;
+  spec.ps.resources.memory_mb = spec.worker.resources.memory_mb = 2048;
+  return spec;
+}
+
+std::string faults_of(const model::Analysis& analysis) {
+  std::string text;
+  for (const Fault& fault : analysis.faults) text += fault.pointer + ": " + fault.message + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("every model that fits a format is right on it before its files are read",
+          "[job_model]") {
+  const std::map<std::string, std::vector<std::string>> fitting{
+      {"synthetic_digits", {"softmax_regression", "mlp"}},
+      {"idx", {"softmax_regression", "mlp", "logistic_regression"}},
+      {"csv", {"linear_regression", "logistic_regression", "softmax_regression", "mlp"}},
+      {"libsvm", {"logistic_regression", "wide_and_deep"}}};
+  for (const auto& [format, models] : fitting) {
+    for (const std::string& model : models) {
+      INFO(model << " on " << format);
+      JobSpec spec = job_of(model, format);
+      CHECK(faults_of(analyse_job(spec)) == "");
+      for (const auto initializer : {Initializer::zeros, Initializer::normal, Initializer::uniform,
+                                     Initializer::xavier_uniform, Initializer::he_normal}) {
+        spec.model.initializer = initializer;
+        CHECK(faults_of(analyse_job(spec)) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("an mlp on digits has its variables, its costs and its memory", "[job_model]") {
+  JobSpec spec = job_of("mlp", "synthetic_digits");
+  spec.training.optimizer.name = OptimizerName::adam;
+  spec.training.batch_size = 10;
+  spec.ps.replicas = 2;
+  const model::Analysis analysis = analyse_job(spec);
+  std::vector<std::string> names;
+  for (const model::Variable& variable : analysis.variables) names.push_back(variable.name);
+  CHECK(names == std::vector<std::string>{"dense_0/kernel", "dense_0/bias", "dense_1/kernel",
+                                          "dense_1/bias", "dense_2/kernel", "dense_2/bias"});
+  const std::int64_t parameters = 784 * 8 + 8 + 8 * 5 + 5 + 5 * 10 + 10;
+  CHECK(analysis.parameters == parameters);
+  CHECK(analysis.worker.gradients >= 4 * parameters);
+  CHECK(analysis.ps.parameters >= 2 * parameters);  // of two
+  CHECK(analysis.ps.slots == 2 * *analysis.ps.parameters);
+}
+
+TEST_CASE("what a task does not have room for is a fault of its memory", "[job_model]") {
+  JobSpec spec = job_of("mlp", "synthetic_digits");
+  spec.model.hidden = {8192, 8192};
+  const auto pointers = [&spec] {
+    std::vector<std::string> all;
+    for (const Fault& fault : analyse_job(spec).faults) all.push_back(fault.pointer);
+    return all;
+  };
+  spec.worker.resources.memory_mb = 4096;
+  spec.ps.resources.memory_mb = 4096;
+  CHECK(pointers().empty());
+  spec.ps.resources.memory_mb = 128;
+  CHECK(pointers() == std::vector<std::string>{"/roles/ps/resources/memory_mb"});
+  spec.worker.resources.memory_mb = 256;
+  CHECK(pointers().size() == 2);
+  spec.training.strategy = Strategy::local;  // there is no ps
+  CHECK(pointers() == std::vector<std::string>{"/roles/worker/resources/memory_mb"});
+}
+
+}  // namespace trainyard
