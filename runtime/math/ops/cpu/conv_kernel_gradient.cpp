@@ -1,0 +1,242 @@
+// The gradient of a convolution's kernel: row (kernel row, kernel column, channel) of it is a sum
+// over output pixels of what that tap read, times the output's gradient.
+//
+// As in correlation.cpp a strip of x lies in scratch with its padding to the left and right; here
+// the depth walks over the strip's output pixels, and the tile's rows over taps and channels. The
+// output's gradient is packed. Sums of a block are added to the gradient, which stays in the first
+// cache while the strip's blocks pass by.
+#include <algorithm>
+
+#include "runtime/math/ops/cpu/conv.h"
+#include "runtime/math/ops/cpu/gemm_pack.h"
+#include "runtime/math/ops/cpu/image_strip.h"
+#include "runtime/math/ops/cpu/tap_tile.h"
+
+namespace trainyard::runtime {
+namespace {
+
+struct Blocks {
+  std::int64_t rows = 1;    // whole output rows of a block
+  std::int64_t pixels = 0;  // of a row at most: less than it has where a row is cut
+};
+
+// At most gemm_depth_block pixels, evenly divided. Numbers are part of results.
+Blocks blocks_of(const Window& window) {
+  const std::int64_t width = window.width.outputs();
+  if (width > gemm_depth_block) return {.rows = 1, .pixels = depth_block_of(width)};
+  const std::int64_t most = gemm_depth_block / width;
+  const std::int64_t rows = window.height.outputs();
+  const std::int64_t blocks = (rows + most - 1) / most;
+  return {.rows = (rows + blocks - 1) / blocks, .pixels = width};
+}
+
+struct GradientLayout {
+  std::int64_t padding = 0;  // pixels to the left of a row in the strip
+  std::int64_t pitch = 0;    // floats of a row in the strip
+  StripSize strip;
+  std::span<float> image;
+  std::span<float> panels;          // of the strip's part of the output's gradient
+  std::span<std::int64_t> offsets;  // by pixel of the strip: where its first tap reads
+};
+
+constexpr std::int64_t panel_columns_max = 32;
+
+GradientLayout layout_of_gradient(const Conv2d& conv, Scratch& scratch) {
+  const WindowAxis& height = conv.window.height;
+  const WindowAxis& width = conv.window.width;
+  GradientLayout layout;
+  layout.padding = width.before;
+  const std::int64_t right_end = width.first_of(width.outputs() - 1) + width.reach();
+  layout.pitch = (width.before + std::max(width.pixels, right_end)) * conv.channels;
+  layout.strip = strip_size({.outputs = height.outputs(),
+                             .width = width.outputs(),
+                             .unit = blocks_of(conv.window).rows,
+                             .stride = height.stride,
+                             .reach = height.reach(),
+                             .source_rows = height.pixels,
+                             .pitch = layout.pitch});
+  const std::int64_t slack = 16;  // a group's rows may lie beyond the last tap's channels
+  layout.image =
+      scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
+  const std::int64_t pixels = layout.strip.images * layout.strip.rows * width.outputs();
+  const std::int64_t columns =
+      (conv.filters + panel_columns_max - 1) / panel_columns_max * panel_columns_max;
+  layout.panels = scratch.take<float>(pixels * columns + pack_slack);
+  layout.offsets = scratch.take<std::int64_t>(pixels);
+  return layout;
+}
+
+template <class Tile>
+class KernelGradient {
+ public:
+  KernelGradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch)
+      : conv_(conv), call_(call), layout_(layout_of_gradient(conv, scratch)) {}
+
+  // Blocks are always added: so it makes no difference where a batch is divided.
+  void run() {
+    if (call_.write == Write::overwrite) std::ranges::fill(call_.kernel_gradient.span(), 0.0F);
+    const StripSize& strip = layout_.strip;
+    const std::int64_t examples = call_.x.shape[0];
+    for (std::int64_t example = 0; example < examples; example += strip.images) {
+      images_ = std::min(strip.images, examples - example);
+      for (row_ = 0; row_ < height_.outputs(); row_ += strip.rows) {
+        rows_ = std::min(strip.rows, height_.outputs() - row_);
+        source_row_ = std::clamp<std::int64_t>(height_.first_of(row_), 0, height_.pixels);
+        copy_strip(example);
+        pack_panels(example);
+        write_offsets();
+        multiply_strip();
+      }
+    }
+  }
+
+ private:
+  void copy_strip(std::int64_t example) {
+    const std::int64_t last = height_.first_of(row_ + rows_ - 1) + height_.reach();
+    const std::int64_t end = std::clamp(last, source_row_, height_.pixels);
+    const std::int64_t row_floats = width_.pixels * conv_.channels;
+    const std::int64_t before = layout_.padding * conv_.channels;
+    for (std::int64_t image = 0; image < images_; ++image) {
+      for (std::int64_t row = source_row_; row < end; ++row) {
+        copy_padded(call_.x.data + ((example + image) * height_.pixels + row) * row_floats,
+                    row_floats, before, layout_.pitch - before - row_floats,
+                    layout_.image.data() +
+                        (image * layout_.strip.source_rows + row - source_row_) * layout_.pitch);
+      }
+    }
+  }
+
+  // Of several images all rows are in the strip: their pixels follow one another.
+  void pack_panels(std::int64_t example) {
+    const std::int64_t pixels = images_ * rows_ * width_.outputs();
+    const float* const from = call_.y_gradient.data + (example * height_.outputs() + row_) *
+                                                          width_.outputs() * conv_.filters;
+    for (std::int64_t column = 0; column < conv_.filters; column += Tile::columns) {
+      const std::int64_t count = std::min(Tile::columns, conv_.filters - column);
+      pack({.from = from + column,
+            .across = 1,
+            .along = conv_.filters,
+            .count = count,
+            .depth = pixels},
+           Tile::width_of(count), layout_.panels.data() + column * pixels);
+    }
+  }
+
+  void write_offsets() {
+    std::size_t at = 0;
+    for (std::int64_t image = 0; image < images_; ++image) {
+      for (std::int64_t row = row_; row < row_ + rows_; ++row) {
+        const std::int64_t source_row =
+            image * layout_.strip.source_rows + height_.first_of(row) - source_row_;
+        for (std::int64_t pixel = 0; pixel < width_.outputs(); ++pixel) {
+          const std::int64_t source_pixel = width_.first_of(pixel) + layout_.padding;
+          layout_.offsets[at++] = source_row * layout_.pitch + source_pixel * conv_.channels;
+        }
+      }
+    }
+  }
+
+  // Taps side by side are one run of channels, unless they are dilated.
+  void multiply_strip() {
+    const bool joined = width_.dilation == 1;
+    const std::int64_t runs = joined ? 1 : width_.kernel;
+    const std::int64_t run_floats = joined ? width_.kernel * conv_.channels : conv_.channels;
+    for (std::int64_t column = 0; column < conv_.filters; column += Tile::columns) {
+      for (std::int64_t row = 0; row < height_.kernel; ++row) {
+        for (std::int64_t run = 0; run < runs; ++run) {
+          const std::int64_t source =
+              row * height_.dilation * layout_.pitch + run * width_.dilation * conv_.channels;
+          const std::int64_t target = row * width_.kernel * conv_.channels + run * conv_.channels;
+          for (std::int64_t at = 0; at < run_floats; at += tile_groups * Tile::height) {
+            multiply_tile({.kernel_row = row,
+                           .source = source + at,
+                           .target = target + at,
+                           .rows = std::min(tile_groups * Tile::height, run_floats - at),
+                           .column = column});
+          }
+        }
+      }
+    }
+  }
+
+  // Rows of the gradient, of one row of the kernel.
+  struct TileOf {
+    std::int64_t kernel_row;
+    std::int64_t source;  // in the strip, from a pixel's first tap
+    std::int64_t target;  // row of the gradient
+    std::int64_t rows;
+    std::int64_t column;
+  };
+
+  void multiply_tile(const TileOf& of) {
+    const std::int64_t columns = std::min(Tile::columns, conv_.filters - of.column);
+    TapTile tile{.row_stride = 1};
+    TapTarget target{.row_stride = conv_.filters, .columns = columns, .base = Base::target};
+    for (std::int64_t row = 0; row < of.rows; row += Tile::height) {
+      const auto group = static_cast<std::size_t>(tile.groups++);
+      tile.group[group] = layout_.image.data() + of.source + row;
+      target.group[group] =
+          call_.kernel_gradient.data + (of.target + row) * conv_.filters + of.column;
+      target.count[group] = std::min(Tile::height, of.rows - row);
+    }
+    const std::int64_t pixels = images_ * rows_ * width_.outputs();
+    const float* const panel = layout_.panels.data() + of.column * pixels;
+    const std::int64_t panel_width = Tile::width_of(columns);
+    for_each_block(of.kernel_row, [&](std::int64_t begin, std::int64_t end) {
+      tile.offsets = layout_.offsets.data() + begin;
+      tile.depth = end - begin;
+      tile.right = panel + begin * panel_width;
+      Tile::multiply(tile, target);
+    });
+  }
+
+  // Calls visit(first pixel, last pixel + 1) of the strip for each block, without the output rows
+  // for which this row of the kernel lies in the padding.
+  template <class Visit>
+  void for_each_block(std::int64_t kernel_row, Visit visit) const {
+    const Blocks blocks = blocks_of(conv_.window);
+    const std::int64_t width = width_.outputs();
+    for (std::int64_t image = 0; image < images_; ++image) {
+      for (std::int64_t row = row_; row < row_ + rows_; row += blocks.rows) {
+        std::int64_t first = row;
+        std::int64_t end = std::min(row + blocks.rows, height_.outputs());
+        while (first < end && kernel_row < height_.first_tap(first)) ++first;
+        while (first < end && kernel_row >= height_.last_tap(end - 1)) --end;
+        const std::int64_t pixel = (image * rows_ + first - row_) * width;
+        const std::int64_t all = (end - first) * width;
+        const std::int64_t step = blocks.rows * blocks.pixels;
+        for (std::int64_t at = 0; at < all; at += step) {
+          visit(pixel + at, pixel + std::min(at + step, all));
+        }
+      }
+    }
+  }
+
+  const Conv2d& conv_;
+  const ConvKernelGradient& call_;
+  const WindowAxis& height_ = conv_.window.height;
+  const WindowAxis& width_ = conv_.window.width;
+  GradientLayout layout_;
+  std::int64_t images_ = 0;  // of the strip
+  std::int64_t row_ = 0;     // its first row of output
+  std::int64_t rows_ = 0;
+  std::int64_t source_row_ = 0;
+};
+
+}  // namespace
+
+std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv) {
+  Scratch counted;
+  layout_of_gradient(conv, counted);
+  return counted.used_bytes();
+}
+
+void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch,
+                            GemmKernel kernel) {
+  switch (kernel) {
+    case GemmKernel::avx2: return KernelGradient<Avx2TapTile>(conv, call, scratch).run();
+    case GemmKernel::avx512: return KernelGradient<Avx512TapTile>(conv, call, scratch).run();
+  }
+}
+
+}  // namespace trainyard::runtime

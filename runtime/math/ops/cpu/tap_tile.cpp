@@ -1,0 +1,180 @@
+// As in gemm_tile.cpp, the loops over the depth are exempt from sanitizers: an image in scratch has
+// room for what the last rows of a group read beyond its pixels.
+#include "runtime/math/ops/cpu/tap_tile.h"
+
+#include <immintrin.h>
+
+#define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
+#define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr int tap_rows_max = 12;
+constexpr int tap_columns_max = 32;
+
+// The sums of a tile, row by row.
+struct TapSums {
+  alignas(64) float of[tap_rows_max * tap_columns_max];
+};
+
+template <int groups, int height, int vectors>
+[[TRAINYARD_UNCHECKED]] void gather_avx2(const TapTile& tile, TapSums& sums) {
+  __m256 sum[groups * height][vectors];
+#pragma GCC unroll 12
+  for (int row = 0; row < groups * height; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) sum[row][v] = _mm256_setzero_ps();
+  }
+  const float* right = tile.right;
+  const std::int64_t row_stride = tile.row_stride;
+  const std::int64_t* const end = tile.offsets + tile.depth;
+  for (const std::int64_t* offset = tile.offsets; offset != end; ++offset) {
+    __m256 columns[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) columns[v] = _mm256_load_ps(right + 8 * v);
+#pragma GCC unroll 3
+    for (int group = 0; group < groups; ++group) {
+      const float* const from = tile.group[group] + *offset;
+#pragma GCC unroll 4
+      for (int row = 0; row < height; ++row) {
+        const __m256 factor = _mm256_broadcast_ss(from + row * row_stride);
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+          sum[group * height + row][v] =
+              _mm256_fmadd_ps(factor, columns[v], sum[group * height + row][v]);
+        }
+      }
+    }
+    right += 8 * vectors;
+  }
+#pragma GCC unroll 12
+  for (int row = 0; row < groups * height; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      _mm256_store_ps(sums.of + row * tap_columns_max + 8 * v, sum[row][v]);
+    }
+  }
+}
+
+template <int groups, int height, int vectors>
+[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] void gather_avx512(const TapTile& tile, TapSums& sums) {
+  __m512 sum[groups * height][vectors];
+#pragma GCC unroll 12
+  for (int row = 0; row < groups * height; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) sum[row][v] = _mm512_setzero_ps();
+  }
+  const float* right = tile.right;
+  const std::int64_t row_stride = tile.row_stride;
+  const std::int64_t* const end = tile.offsets + tile.depth;
+  for (const std::int64_t* offset = tile.offsets; offset != end; ++offset) {
+    __m512 columns[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) columns[v] = _mm512_loadu_ps(right + 16 * v);
+#pragma GCC unroll 3
+    for (int group = 0; group < groups; ++group) {
+      const float* const from = tile.group[group] + *offset;
+#pragma GCC unroll 4
+      for (int row = 0; row < height; ++row) {
+        const __m512 factor = _mm512_set1_ps(from[row * row_stride]);
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+          sum[group * height + row][v] =
+              _mm512_fmadd_ps(factor, columns[v], sum[group * height + row][v]);
+        }
+      }
+    }
+    right += 16 * vectors;
+  }
+  // Not _mm512_store_ps: GCC bug 110027, see gemm_tile.cpp.
+#pragma GCC unroll 12
+  for (int row = 0; row < groups * height; ++row) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      _mm512_storeu_ps(sums.of + row * tap_columns_max + 16 * v, sum[row][v]);
+    }
+  }
+}
+
+// A row of sums, added to its base. Inline, so that a whole row has a length which the compiler
+// knows.
+template <Finish finish>
+[[gnu::always_inline]] inline void store_row(const float* sums, const float* base,
+                                             std::int64_t columns, float* to) {
+#pragma GCC ivdep
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const float value = base == nullptr ? sums[column] : base[column] + sums[column];
+    to[column] = finish == Finish::relu && value < 0.0F ? 0.0F : value;
+  }
+}
+
+template <int columns, Finish finish>
+void store_rows(const TapSums& sums, std::int64_t groups, std::int64_t height,
+                const TapTarget& target) {
+  for (std::int64_t group = 0; group < groups; ++group) {
+    for (std::int64_t row = 0; row < target.count[group]; ++row) {
+      const float* const from = sums.of + (group * height + row) * tap_columns_max;
+      float* const to = target.group[group] + row * target.row_stride;
+      const float* const base = target.base == Base::bias     ? target.bias
+                                : target.base == Base::target ? to
+                                                              : nullptr;
+      if (target.columns == columns) {
+        store_row<finish>(from, base, columns, to);
+      } else {
+        store_row<finish>(from, base, target.columns, to);
+      }
+    }
+  }
+}
+
+template <int columns>
+void store_sums(const TapSums& sums, std::int64_t groups, std::int64_t height,
+                const TapTarget& target) {
+  if (target.finish == Finish::relu) {
+    store_rows<columns, Finish::relu>(sums, groups, height, target);
+  } else {
+    store_rows<columns, Finish::as_it_is>(sums, groups, height, target);
+  }
+}
+
+using Gather = void (*)(const TapTile&, TapSums&);
+
+}  // namespace
+
+void Avx2TapTile::multiply(const TapTile& tile, const TapTarget& target) {
+  static constexpr Gather narrow[] = {gather_avx2<1, height, 1>, gather_avx2<2, height, 1>,
+                                      gather_avx2<3, height, 1>};
+  static constexpr Gather wide[] = {gather_avx2<1, height, 2>, gather_avx2<2, height, 2>,
+                                    gather_avx2<3, height, 2>};
+  TapSums sums;
+  if (target.columns > 8) {
+    wide[tile.groups - 1](tile, sums);
+    store_sums<16>(sums, tile.groups, height, target);
+  } else {
+    narrow[tile.groups - 1](tile, sums);
+    store_sums<8>(sums, tile.groups, height, target);
+  }
+}
+
+void Avx512TapTile::multiply(const TapTile& tile, const TapTarget& target) {
+  static constexpr Gather narrowest[] = {gather_avx2<1, height, 1>, gather_avx2<2, height, 1>,
+                                         gather_avx2<3, height, 1>};
+  static constexpr Gather narrow[] = {gather_avx512<1, height, 1>, gather_avx512<2, height, 1>,
+                                      gather_avx512<3, height, 1>};
+  static constexpr Gather wide[] = {gather_avx512<1, height, 2>, gather_avx512<2, height, 2>,
+                                    gather_avx512<3, height, 2>};
+  TapSums sums;
+  if (target.columns > 16) {
+    wide[tile.groups - 1](tile, sums);
+    store_sums<32>(sums, tile.groups, height, target);
+  } else if (target.columns > 8) {
+    narrow[tile.groups - 1](tile, sums);
+    store_sums<16>(sums, tile.groups, height, target);
+  } else {
+    narrowest[tile.groups - 1](tile, sums);
+    store_sums<8>(sums, tile.groups, height, target);
+  }
+}
+
+}  // namespace trainyard::runtime
