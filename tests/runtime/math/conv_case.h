@@ -1,13 +1,13 @@
 // Convolutions of many shapes with random values, and what a test runs them with.
 #pragma once
 
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/ops/cpu/conv.h"
 #include "tests/runtime/math/floats.h"
+#include "tests/runtime/math/image_window.h"
 
 namespace trainyard::runtime {
 
@@ -25,14 +25,8 @@ struct ConvShape {
 };
 
 inline std::string text_of(const ConvShape& shape) {
-  std::ostringstream text;
-  for (const WindowAxis* axis : {&shape.height, &shape.width}) {
-    text << axis->pixels << " pixels, kernel " << axis->kernel << ", stride " << axis->stride
-         << ", padding " << axis->before << " " << axis->after << ", dilation " << axis->dilation
-         << "; ";
-  }
-  text << shape.examples << " examples, " << shape.channels << " -> " << shape.filters;
-  return text.str();
+  return text_of(shape.conv().window) + std::to_string(shape.examples) + " examples, " +
+         std::to_string(shape.channels) + " -> " + std::to_string(shape.filters);
 }
 
 // Every axis beside every other, so that all pairs of them meet some channels and filters.

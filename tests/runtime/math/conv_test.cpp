@@ -3,6 +3,8 @@
 #include "runtime/math/ops/activation.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/math/conv_case.h"
+#include "tests/runtime/math/float64.h"
+#include "tests/runtime/math/image_window.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -10,39 +12,18 @@ namespace {
 // Calls visit(place in x, in the kernel, in y) for each product of the definition.
 template <class Visit>
 void for_each_conv_product(const ConvShape& shape, Visit visit) {
-  const Window window{shape.height, shape.width};
-  for (std::int64_t pixel = 0; pixel < shape.examples * window.outputs(); ++pixel) {
-    const std::int64_t example = pixel / window.outputs();
-    const std::int64_t out_row = pixel / shape.width.outputs() % shape.height.outputs();
-    const std::int64_t out_column = pixel % shape.width.outputs();
-    for (std::int64_t tap = 0; tap < window.taps(); ++tap) {
-      const std::int64_t row = out_row * shape.height.stride - shape.height.before +
-                               tap / shape.width.kernel * shape.height.dilation;
-      const std::int64_t column = out_column * shape.width.stride - shape.width.before +
-                                  tap % shape.width.kernel * shape.width.dilation;
-      if (row < 0 || row >= shape.height.pixels || column < 0 || column >= shape.width.pixels) {
-        continue;
-      }
-      const std::int64_t x =
-          ((example * shape.height.pixels + row) * shape.width.pixels + column) * shape.channels;
-      for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
-        for (std::int64_t filter = 0; filter < shape.filters; ++filter) {
-          visit(static_cast<std::size_t>(x + channel),
-                static_cast<std::size_t>((tap * shape.channels + channel) * shape.filters + filter),
-                static_cast<std::size_t>(pixel * shape.filters + filter));
-        }
-      }
-    }
-  }
+  const auto size = [](std::int64_t place) { return static_cast<std::size_t>(place); };
+  for_each_window_tap(shape.conv().window, shape.examples,
+                      [&](std::int64_t out, std::int64_t tap, std::int64_t x) {
+                        for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+                          for (std::int64_t filter = 0; filter < shape.filters; ++filter) {
+                            visit(size(x * shape.channels + channel),
+                                  size((tap * shape.channels + channel) * shape.filters + filter),
+                                  size(out * shape.filters + filter));
+                          }
+                        }
+                      });
 }
-
-std::vector<float> rounded(const std::vector<double>& values) {
-  std::vector<float> result;
-  for (const double value : values) result.push_back(static_cast<float>(value));
-  return result;
-}
-
-double wide(float value) { return static_cast<double>(value); }
 
 void check_definition(const ConvShape& shape) {
   INFO(text_of(shape));
@@ -63,12 +44,6 @@ void check_definition(const ConvShape& shape) {
   require_close(run_conv_kernel_gradient(shape, values), rounded(kernel_gradient), tolerance);
 }
 
-double dot(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += wide(a[i]) * wide(b[i]);
-  return sum;
-}
-
 // The rest of these tests is of one shape.
 const ConvShape odd_shape{.examples = 5,
                           .height = {.pixels = 9, .kernel = 3, .stride = 2, .before = 1},
@@ -78,15 +53,6 @@ const ConvShape odd_shape{.examples = 5,
 
 ConvValues golden_values(const nlohmann::json& reference) {
   return {reference["x"], reference["kernel"], reference["bias"], reference["upstream"]};
-}
-
-WindowAxis golden_axis(const nlohmann::json& reference, std::size_t axis) {
-  return {.pixels = reference["pixels"][axis],
-          .kernel = reference["size"][axis],
-          .stride = reference["stride"][axis],
-          .before = reference["padding"][axis],
-          .after = reference["padding"][axis],
-          .dilation = reference["dilation"][axis]};
 }
 
 }  // namespace
@@ -106,33 +72,27 @@ TEST_CASE("a convolution's gradients are its differences", "[conv]") {
   const ConvValues values = conv_values(odd_shape);
   const double base = dot(run_conv(odd_shape, values), values.y_gradient);
 
-  ConvValues moved = values;
-  const auto along_x = random_floats(values.x.size(), 11);
-  for (std::size_t i = 0; i < along_x.size(); ++i) moved.x[i] += along_x[i];
-  CHECK(dot(run_conv(odd_shape, moved), values.y_gradient) - base ==
-        Approx(dot(run_conv_x_gradient(odd_shape, values), along_x)).epsilon(1e-4));
-
-  moved = values;
-  const auto along_kernel = random_floats(values.kernel.size(), 12);
-  for (std::size_t i = 0; i < along_kernel.size(); ++i) moved.kernel[i] += along_kernel[i];
-  CHECK(dot(run_conv(odd_shape, moved), values.y_gradient) - base ==
-        Approx(dot(run_conv_kernel_gradient(odd_shape, values), along_kernel)).epsilon(1e-4));
-
-  moved = values;
-  const auto along_bias = random_floats(values.bias.size(), 13);
-  for (std::size_t i = 0; i < along_bias.size(); ++i) moved.bias[i] += along_bias[i];
+  const auto slope = [&](std::vector<float> ConvValues::*of, const std::vector<float>& gradient) {
+    const auto along = random_floats((values.*of).size(), 11);
+    ConvValues other = values;
+    other.*of = moved(values.*of, along, 1);
+    const double difference = dot(run_conv(odd_shape, other), values.y_gradient) - base;
+    CHECK(difference == Approx(dot(gradient, along)).epsilon(1e-4));
+  };
+  slope(&ConvValues::x, run_conv_x_gradient(odd_shape, values));
+  slope(&ConvValues::kernel, run_conv_kernel_gradient(odd_shape, values));
   std::vector<float> bias_gradient(values.bias.size());
   conv2d_bias_gradient(tensor_of(values.y_gradient, odd_shape.y()),
                        tensor_of(bias_gradient, {odd_shape.filters}), Write::overwrite);
-  CHECK(dot(run_conv(odd_shape, moved), values.y_gradient) - base ==
-        Approx(dot(bias_gradient, along_bias)).epsilon(1e-4));
+  slope(&ConvValues::bias, bias_gradient);
 }
 
 TEST_CASE("convolutions and their gradients are PyTorch's", "[conv][golden]") {
   const auto golden = load_golden("images.json");
   for (const auto& reference : golden["conv2d"]) {
-    const ConvShape shape{reference["examples"], golden_axis(reference, 0),
-                          golden_axis(reference, 1), reference["channels"], reference["filters"]};
+    const Window window = golden_window(reference);
+    const ConvShape shape{reference["examples"], window.height, window.width, reference["channels"],
+                          reference["filters"]};
     INFO(text_of(shape));
     const ConvValues values = golden_values(reference);
     std::vector<float> bias_gradient(values.bias.size());
