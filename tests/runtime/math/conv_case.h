@@ -73,7 +73,10 @@ inline std::vector<ConvShape> large_conv_shapes() {
           {1, sized(same, 3), sized(same, 700), 2, 5},
           {2, {.pixels = 2}, {.pixels = 30}, 700, 9},
           {1, {.pixels = 1}, {.pixels = 1400, .kernel = 9, .before = 4, .after = 4}, 1, 3},
-          {1, sized(same, 5), sized(same, 300), 300, 4}};
+          {1, sized(same, 5), sized(same, 300), 300, 4},
+          {2, sized(same, 5), halved, 128, 24},
+          {2, halved, sized(same, 6), 20, 256},
+          {1, {.pixels = 30, .kernel = 5, .before = 2, .after = 2}, sized(same, 300), 5, 6}};
 }
 
 struct ConvValues {

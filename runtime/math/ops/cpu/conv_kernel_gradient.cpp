@@ -6,6 +6,7 @@
 // output's gradient is packed. Sums of a block are added to the gradient, which stays in the first
 // cache while the strip's blocks pass by.
 #include <algorithm>
+#include <array>
 
 #include "runtime/math/ops/cpu/conv.h"
 #include "runtime/math/ops/cpu/gemm_pack.h"
@@ -31,8 +32,9 @@ Blocks blocks_of(const Window& window) {
 }
 
 struct GradientLayout {
-  std::int64_t padding = 0;  // pixels to the left of a row in the strip
-  std::int64_t pitch = 0;    // floats of a row in the strip
+  bool joins_rows = false;  // a tile has several rows of the kernel
+  std::int64_t pixel = 0;   // floats from a pixel of the strip to the next
+  std::int64_t pitch = 0;   // and of a row
   StripSize strip;
   std::span<float> image;
   std::span<float> panels;          // of the strip's part of the output's gradient
@@ -40,21 +42,30 @@ struct GradientLayout {
 };
 
 constexpr std::int64_t panel_columns_max = 32;
+constexpr std::int64_t tile_rows = 12;  // of the highest tile
+
+// Pixels of padding after the image that some output reads.
+std::int64_t padding_read(const WindowAxis& axis) {
+  const std::int64_t end = axis.first_of(axis.outputs() - 1) + axis.reach();
+  return std::max<std::int64_t>(0, end - axis.pixels);
+}
 
 GradientLayout layout_of_gradient(const Conv2d& conv, Scratch& scratch) {
   const WindowAxis& height = conv.window.height;
   const WindowAxis& width = conv.window.width;
   GradientLayout layout;
-  layout.padding = width.before;
-  const std::int64_t right_end = width.first_of(width.outputs() - 1) + width.reach();
-  layout.pitch = (width.before + std::max(width.pixels, right_end)) * conv.channels;
-  layout.strip = strip_size({.outputs = height.outputs(),
-                             .width = width.outputs(),
-                             .unit = blocks_of(conv.window).rows,
-                             .stride = height.stride,
-                             .reach = height.reach(),
-                             .source_rows = height.pixels,
-                             .pitch = layout.pitch});
+  layout.joins_rows = width.kernel * conv.channels < tile_rows;
+  layout.pixel = spread_of(conv.channels);
+  layout.pitch = (width.before + width.pixels + padding_read(width)) * layout.pixel;
+  layout.strip = strip_size(
+      {.outputs = height.outputs(),
+       .width = width.outputs(),
+       .unit = blocks_of(conv.window).rows,
+       .stride = height.stride,
+       .reach = height.reach(),
+       .source_rows =
+           layout.joins_rows ? height.pixels + height.before + padding_read(height) : height.pixels,
+       .pitch = layout.pitch});
   const std::int64_t slack = 16;  // a group's rows may lie beyond the last tap's channels
   layout.image =
       scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
@@ -81,7 +92,10 @@ class KernelGradient {
       images_ = std::min(strip.images, examples - example);
       for (row_ = 0; row_ < height_.outputs(); row_ += strip.rows) {
         rows_ = std::min(strip.rows, height_.outputs() - row_);
-        source_row_ = std::clamp<std::int64_t>(height_.first_of(row_), 0, height_.pixels);
+        source_row_ = height_.first_of(row_);
+        if (!layout_.joins_rows) {
+          source_row_ = std::clamp<std::int64_t>(source_row_, 0, height_.pixels);
+        }
         copy_strip(example);
         pack_panels(example);
         write_offsets();
@@ -91,17 +105,26 @@ class KernelGradient {
   }
 
  private:
+  // Rows of padding are in the strip only where a tile has several rows of the kernel, which read
+  // different ones of them.
   void copy_strip(std::int64_t example) {
     const std::int64_t last = height_.first_of(row_ + rows_ - 1) + height_.reach();
-    const std::int64_t end = std::clamp(last, source_row_, height_.pixels);
-    const std::int64_t row_floats = width_.pixels * conv_.channels;
-    const std::int64_t before = layout_.padding * conv_.channels;
+    const std::int64_t end =
+        layout_.joins_rows ? last : std::clamp(last, source_row_, height_.pixels);
+    const RowCopy copy{.pixels = width_.pixels,
+                       .channels = conv_.channels,
+                       .before = width_.before,
+                       .after = padding_read(width_)};
     for (std::int64_t image = 0; image < images_; ++image) {
-      for (std::int64_t row = source_row_; row < end; ++row) {
-        copy_padded(call_.x.data + ((example + image) * height_.pixels + row) * row_floats,
-                    row_floats, before, layout_.pitch - before - row_floats,
-                    layout_.image.data() +
-                        (image * layout_.strip.source_rows + row - source_row_) * layout_.pitch);
+      float* to = layout_.image.data() + image * layout_.strip.source_rows * layout_.pitch;
+      for (std::int64_t row = source_row_; row < end; ++row, to += layout_.pitch) {
+        if (row < 0 || row >= height_.pixels) {
+          std::fill_n(to, layout_.pitch, 0.0F);
+        } else {
+          copy_padded(call_.x.data + ((example + image) * height_.pixels + row) * width_.pixels *
+                                         conv_.channels,
+                      copy, to);
+        }
       }
     }
   }
@@ -129,60 +152,65 @@ class KernelGradient {
         const std::int64_t source_row =
             image * layout_.strip.source_rows + height_.first_of(row) - source_row_;
         for (std::int64_t pixel = 0; pixel < width_.outputs(); ++pixel) {
-          const std::int64_t source_pixel = width_.first_of(pixel) + layout_.padding;
-          layout_.offsets[at++] = source_row * layout_.pitch + source_pixel * conv_.channels;
+          const std::int64_t source_pixel = width_.first_of(pixel) + width_.before;
+          layout_.offsets[at++] = source_row * layout_.pitch + source_pixel * layout_.pixel;
         }
       }
     }
   }
 
-  // Taps side by side are one run of channels, unless they are dilated.
+  // Rows of the gradient that follow one another in the strip, too: taps side by side, unless they
+  // are dilated or spread.
   void multiply_strip() {
-    const bool joined = width_.dilation == 1;
+    const bool joined = width_.dilation == 1 && layout_.pixel == conv_.channels;
     const std::int64_t runs = joined ? 1 : width_.kernel;
     const std::int64_t run_floats = joined ? width_.kernel * conv_.channels : conv_.channels;
     for (std::int64_t column = 0; column < conv_.filters; column += Tile::columns) {
+      TileOf tile{.column = column};
       for (std::int64_t row = 0; row < height_.kernel; ++row) {
         for (std::int64_t run = 0; run < runs; ++run) {
           const std::int64_t source =
-              row * height_.dilation * layout_.pitch + run * width_.dilation * conv_.channels;
-          const std::int64_t target = row * width_.kernel * conv_.channels + run * conv_.channels;
-          for (std::int64_t at = 0; at < run_floats; at += tile_groups * Tile::height) {
-            multiply_tile({.kernel_row = row,
-                           .source = source + at,
-                           .target = target + at,
-                           .rows = std::min(tile_groups * Tile::height, run_floats - at),
-                           .column = column});
+              row * height_.dilation * layout_.pitch + run * width_.dilation * layout_.pixel;
+          const std::int64_t target = (row * width_.kernel + run) * conv_.channels;
+          for (std::int64_t at = 0; at < run_floats; at += Tile::height) {
+            tile.group[static_cast<std::size_t>(tile.groups++)] = {
+                source + at, target + at, std::min(Tile::height, run_floats - at)};
+            if (tile.groups == Tile::groups) multiply_tile(tile, row);
           }
         }
+        if (!layout_.joins_rows) multiply_tile(tile, row);
       }
+      multiply_tile(tile, 0);
     }
   }
 
-  // Rows of the gradient, of one row of the kernel.
+  struct RowGroup {
+    std::int64_t source = 0;  // in the strip, from a pixel's first tap
+    std::int64_t target = 0;  // row of the gradient
+    std::int64_t rows = 0;
+  };
   struct TileOf {
-    std::int64_t kernel_row;
-    std::int64_t source;  // in the strip, from a pixel's first tap
-    std::int64_t target;  // row of the gradient
-    std::int64_t rows;
-    std::int64_t column;
+    std::int64_t column = 0;
+    std::int64_t groups = 0;
+    std::array<RowGroup, tile_groups_max> group = {};
   };
 
-  void multiply_tile(const TileOf& of) {
+  // Leaves the tile empty.
+  void multiply_tile(TileOf& of, std::int64_t kernel_row) {
+    if (of.groups == 0) return;
     const std::int64_t columns = std::min(Tile::columns, conv_.filters - of.column);
-    TapTile tile{.row_stride = 1};
+    TapTile tile{.groups = of.groups, .row_stride = 1};
     TapTarget target{.row_stride = conv_.filters, .columns = columns, .base = Base::target};
-    for (std::int64_t row = 0; row < of.rows; row += Tile::height) {
-      const auto group = static_cast<std::size_t>(tile.groups++);
-      tile.group[group] = layout_.image.data() + of.source + row;
-      target.group[group] =
-          call_.kernel_gradient.data + (of.target + row) * conv_.filters + of.column;
-      target.count[group] = std::min(Tile::height, of.rows - row);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(of.groups); ++i) {
+      tile.group[i] = layout_.image.data() + of.group[i].source;
+      target.group[i] = call_.kernel_gradient.data + of.group[i].target * conv_.filters + of.column;
+      target.count[i] = of.group[i].rows;
     }
+    of.groups = 0;
     const std::int64_t pixels = images_ * rows_ * width_.outputs();
     const float* const panel = layout_.panels.data() + of.column * pixels;
     const std::int64_t panel_width = Tile::width_of(columns);
-    for_each_block(of.kernel_row, [&](std::int64_t begin, std::int64_t end) {
+    for_each_block(kernel_row, [&](std::int64_t begin, std::int64_t end) {
       tile.offsets = layout_.offsets.data() + begin;
       tile.depth = end - begin;
       tile.right = panel + begin * panel_width;
@@ -190,8 +218,9 @@ class KernelGradient {
     });
   }
 
-  // Calls visit(first pixel, last pixel + 1) of the strip for each block, without the output rows
-  // for which this row of the kernel lies in the padding.
+  // Calls visit(first pixel, last pixel + 1) of the strip for each block, unless a tile has several
+  // rows of the kernel without the output rows for which this one lies in the padding. (A product
+  // with zero changes no sum that began at zero.)
   template <class Visit>
   void for_each_block(std::int64_t kernel_row, Visit visit) const {
     const Blocks blocks = blocks_of(conv_.window);
@@ -200,8 +229,10 @@ class KernelGradient {
       for (std::int64_t row = row_; row < row_ + rows_; row += blocks.rows) {
         std::int64_t first = row;
         std::int64_t end = std::min(row + blocks.rows, height_.outputs());
-        while (first < end && kernel_row < height_.first_tap(first)) ++first;
-        while (first < end && kernel_row >= height_.last_tap(end - 1)) --end;
+        if (!layout_.joins_rows) {
+          while (first < end && kernel_row < height_.first_tap(first)) ++first;
+          while (first < end && kernel_row >= height_.last_tap(end - 1)) --end;
+        }
         const std::int64_t pixel = (image * rows_ + first - row_) * width;
         const std::int64_t all = (end - first) * width;
         const std::int64_t step = blocks.rows * blocks.pixels;
@@ -233,9 +264,12 @@ std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv) {
 
 void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch,
                             GemmKernel kernel) {
-  switch (kernel) {
-    case GemmKernel::avx2: return KernelGradient<Avx2TapTile>(conv, call, scratch).run();
-    case GemmKernel::avx512: return KernelGradient<Avx512TapTile>(conv, call, scratch).run();
+  if (kernel == GemmKernel::avx2) {
+    KernelGradient<Avx2TapTile>(conv, call, scratch).run();
+  } else if (conv.channels % 4 == 0 || conv.window.width.kernel * conv.channels > 2 * tile_rows) {
+    KernelGradient<Avx512TapTile<4>>(conv, call, scratch).run();
+  } else {
+    KernelGradient<Avx512TapTile<2>>(conv, call, scratch).run();
   }
 }
 

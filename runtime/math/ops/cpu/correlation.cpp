@@ -2,6 +2,9 @@
 // row's pixels and channels follow one another; the kernel's matrix is packed once. Then it is as
 // in gemm: for each block of the depth and each panel of columns, tile after tile of pixels.
 //
+// Where the target has few columns the strip lies channel by channel, each a plane of a row, and
+// tiles are of vectors along the pixels (planar_tile.h).
+//
 // Rows of output that read the same rows of the kernel are a band: rows of padding are neither
 // copied nor multiplied.
 #include "runtime/math/ops/cpu/correlation.h"
@@ -10,7 +13,7 @@
 
 #include "runtime/math/ops/cpu/gemm_pack.h"
 #include "runtime/math/ops/cpu/image_strip.h"
-#include "runtime/math/ops/cpu/tap_tile.h"
+#include "runtime/math/ops/cpu/planar_tile.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -24,9 +27,21 @@ struct PixelGroup {
 
 constexpr std::int64_t widest_panel = 32;
 constexpr std::int64_t highest_group = 4;
+constexpr std::int64_t widest_vector = 16;
+
+// Vectors along pixels, and not along columns, where these fill less of them.
+bool is_planar(const Correlation& of) {
+  const std::int64_t pixels = of.width.outputs;
+  const std::int64_t places = (pixels + widest_vector - 1) / widest_vector * widest_vector;
+  return of.columns <= planar_columns_max && of.width.stride == 1 &&
+         pixels * 8 > places * of.columns;
+}
 
 struct Layout {
-  std::int64_t pitch = 0;  // floats of a row in the strip
+  bool is_planar = false;
+  std::int64_t pixel = 0;    // floats from a pixel of the strip to the next,
+  std::int64_t channel = 0;  // from a channel,
+  std::int64_t pitch = 0;    // and from a row
   StripSize strip;
   std::span<float> image;
   std::span<float> panels;
@@ -37,8 +52,12 @@ struct Layout {
 
 Layout layout_of(const Correlation& of, Scratch& scratch) {
   Layout layout;
-  layout.pitch =
-      (of.width.padding_before() + of.width.source + of.width.padding_after()) * of.channels;
+  const std::int64_t pixels =
+      of.width.padding_before() + of.width.source + of.width.padding_after();
+  layout.is_planar = is_planar(of);
+  layout.pixel = layout.is_planar ? 1 : spread_of(of.channels);
+  layout.channel = layout.is_planar ? pixels : 1;
+  layout.pitch = layout.is_planar ? pixels * of.channels : pixels * layout.pixel;
   layout.strip = strip_size({.outputs = of.height.outputs,
                              .width = of.width.outputs,
                              .stride = of.height.stride,
@@ -46,7 +65,8 @@ Layout layout_of(const Correlation& of, Scratch& scratch) {
                              .source_rows = of.height.source,
                              .pitch = layout.pitch});
   // The last group's rows may lie beyond the last pixel.
-  const std::int64_t slack = highest_group * of.width.stride * of.channels;
+  const std::int64_t slack =
+      layout.is_planar ? widest_vector : highest_group * of.width.stride * layout.pixel;
   layout.image =
       scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
   const std::int64_t width = (of.columns + widest_panel - 1) / widest_panel * widest_panel;
@@ -112,8 +132,10 @@ class Correlator {
     for (std::int64_t row = 0; row < of_.height.taps; ++row) {
       for (std::int64_t tap = 0; tap < of_.width.taps; ++tap) {
         const std::int64_t from =
-            row * of_.height.step * layout_.pitch + tap * of_.width.step * of_.channels;
-        for (std::int64_t i = 0; i < of_.channels; ++i) layout_.offsets[at++] = from + i;
+            row * of_.height.step * layout_.pitch + tap * of_.width.step * layout_.pixel;
+        for (std::int64_t i = 0; i < of_.channels; ++i) {
+          layout_.offsets[at++] = from + i * layout_.channel;
+        }
       }
     }
   }
@@ -151,13 +173,17 @@ class Correlator {
   void copy_strip(std::int64_t example, std::int64_t images, Interval rows) {
     const Interval from = source_rows(rows);
     const std::int64_t row_floats = of_.width.source * of_.channels;
-    const std::int64_t before = of_.width.padding_before() * of_.channels;
+    const RowCopy copy{.pixels = of_.width.source,
+                       .channels = of_.channels,
+                       .before = of_.width.padding_before(),
+                       .after = of_.width.padding_after()};
     for (std::int64_t image = 0; image < images; ++image) {
       for (std::int64_t row = from.begin; row < from.end; ++row) {
-        copy_padded(call_.source + ((example + image) * of_.height.source + row) * row_floats,
-                    row_floats, before, layout_.pitch - before - row_floats,
-                    layout_.image.data() +
-                        (image * layout_.strip.source_rows + row - from.begin) * layout_.pitch);
+        const float* const source =
+            call_.source + ((example + image) * of_.height.source + row) * row_floats;
+        float* const to = layout_.image.data() +
+                          (image * layout_.strip.source_rows + row - from.begin) * layout_.pitch;
+        layout_.is_planar ? copy_planes(source, copy, to) : copy_padded(source, copy, to);
       }
     }
   }
@@ -195,9 +221,10 @@ class Correlator {
       const std::int64_t source_pixel = of_.width.place(pixel, 0) + of_.width.padding_before();
       const std::int64_t target_pixel =
           target_at + of_.width.target_first + pixel * of_.width.target_stride;
-      layout_.groups[count++] = {.source = source_row * layout_.pitch + source_pixel * of_.channels,
-                                 .target = target_pixel * of_.columns,
-                                 .count = std::min(Tile::height, of_.width.outputs - pixel)};
+      layout_.groups[count++] = {
+          .source = source_row * layout_.pitch + source_pixel * layout_.pixel,
+          .target = target_pixel * of_.columns,
+          .count = std::min(Tile::height, of_.width.outputs - pixel)};
     }
     return count;
   }
@@ -227,7 +254,7 @@ class Correlator {
   void multiply_panel(std::span<const PixelGroup> groups, Interval depth, std::int64_t column,
                       TapTarget how) {
     const std::int64_t count = std::min(Tile::columns, of_.columns - column);
-    TapTile tile{.row_stride = of_.width.stride * of_.channels,
+    TapTile tile{.row_stride = of_.width.stride * layout_.pixel,
                  .offsets = layout_.offsets.data() + depth.begin,
                  .depth = depth.end - depth.begin,
                  .right = layout_.panels.data() + column * of_.depth() +
@@ -235,8 +262,8 @@ class Correlator {
     how.row_stride = of_.width.target_stride * of_.columns;
     how.columns = count;
     how.bias = call_.bias == nullptr ? nullptr : call_.bias + column;
-    for (std::size_t at = 0; at < groups.size(); at += tile_groups) {
-      const std::size_t some = std::min<std::size_t>(tile_groups, groups.size() - at);
+    for (std::size_t at = 0; at < groups.size(); at += Tile::groups) {
+      const std::size_t some = std::min<std::size_t>(Tile::groups, groups.size() - at);
       for (std::size_t i = 0; i < some; ++i) {
         tile.group[i] = layout_.image.data() + groups[at + i].source;
         how.group[i] = call_.target + groups[at + i].target + column;
@@ -252,6 +279,13 @@ class Correlator {
   Layout layout_;
 };
 
+// Groups of four where they fill nearly as many of a tile's rows as groups of two would.
+bool fills_groups_of_four(std::int64_t pixels) {
+  const std::int64_t by_four = (pixels + 3) / 4 * 4;
+  const std::int64_t by_two = (pixels + 1) / 2 * 2;
+  return by_four * 20 <= by_two * 21;
+}
+
 }  // namespace
 
 std::size_t correlation_scratch_bytes(const Correlation& correlation) {
@@ -262,9 +296,16 @@ std::size_t correlation_scratch_bytes(const Correlation& correlation) {
 
 void correlate(const Correlation& correlation, const CorrelationCall& call, Scratch scratch,
                GemmKernel kernel) {
-  switch (kernel) {
-    case GemmKernel::avx2: return Correlator<Avx2TapTile>(correlation, call, scratch).run();
-    case GemmKernel::avx512: return Correlator<Avx512TapTile>(correlation, call, scratch).run();
+  if (is_planar(correlation) && kernel == GemmKernel::avx2) {
+    Correlator<Avx2PlanarTile>(correlation, call, scratch).run();
+  } else if (is_planar(correlation)) {
+    Correlator<Avx512PlanarTile>(correlation, call, scratch).run();
+  } else if (kernel == GemmKernel::avx2) {
+    Correlator<Avx2TapTile>(correlation, call, scratch).run();
+  } else if (fills_groups_of_four(correlation.width.outputs)) {
+    Correlator<Avx512TapTile<4>>(correlation, call, scratch).run();
+  } else {
+    Correlator<Avx512TapTile<2>>(correlation, call, scratch).run();
   }
 }
 

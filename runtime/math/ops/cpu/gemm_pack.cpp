@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/math/ops/cpu/transpose.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -12,32 +14,6 @@ constexpr std::int64_t line = 16;  // floats of a cache line
 constexpr std::int64_t rows_ahead = 2;
 constexpr std::int64_t steps_ahead = 32;
 constexpr std::int64_t squares_max = 4;  // side by side in the widest panel
-
-// Eight rows of eight.
-struct Square {
-  __m256 row[lane];
-};
-
-Square transposed(const Square& of) {
-  Square pairs;  // within halves of 128 bits: (0, 1), (2, 3), (4, 5), (6, 7) interleaved
-  for (int i = 0; i < lane; i += 2) {
-    pairs.row[i] = _mm256_unpacklo_ps(of.row[i], of.row[i + 1]);
-    pairs.row[i + 1] = _mm256_unpackhi_ps(of.row[i], of.row[i + 1]);
-  }
-  Square fours;  // rows 0..3, then 4..7
-  for (int i = 0; i < lane; i += 4) {
-    fours.row[i] = _mm256_shuffle_ps(pairs.row[i], pairs.row[i + 2], 0x44);
-    fours.row[i + 1] = _mm256_shuffle_ps(pairs.row[i], pairs.row[i + 2], 0xEE);
-    fours.row[i + 2] = _mm256_shuffle_ps(pairs.row[i + 1], pairs.row[i + 3], 0x44);
-    fours.row[i + 3] = _mm256_shuffle_ps(pairs.row[i + 1], pairs.row[i + 3], 0xEE);
-  }
-  Square result;
-  for (int i = 0; i < lane / 2; ++i) {
-    result.row[i] = _mm256_permute2f128_ps(fours.row[i], fours.row[i + 4], 0x20);
-    result.row[i + 4] = _mm256_permute2f128_ps(fours.row[i], fours.row[i + 4], 0x31);
-  }
-  return result;
-}
 
 void pack_one_by_one(const Strip& strip, std::int64_t width, std::int64_t first_step,
                      float* panel) {
@@ -63,6 +39,17 @@ void pack_adjacent(const Strip& strip, std::int64_t width, float* panel) {
     }
   }
   pack_one_by_one(strip, width, whole, panel);
+}
+
+// Values of a step lie side by side, and the matrix has some of them.
+void pack_some(const Strip& strip, std::int64_t width, float* panel) {
+  const float* from = strip.from;
+  for (std::int64_t step = 0; step < strip.depth; ++step, from += strip.along) {
+    for (std::int64_t i = 0; i < width; i += lane) {
+      const __m256i lanes = lanes_below(strip.count - i);
+      _mm256_storeu_ps(panel + step * width + i, _mm256_maskload_ps(from + i, lanes));
+    }
+  }
 }
 
 // Steps lie side by side.
@@ -100,6 +87,8 @@ void pack(const Strip& strip, std::int64_t width, float* panel) {
     pack_across(strip, width, panel);
   } else if (strip.count == width) {
     pack_adjacent(strip, width, panel);
+  } else if (strip.across == 1 && width % lane == 0) {
+    pack_some(strip, width, panel);
   } else {
     pack_one_by_one(strip, width, 0, panel);
   }

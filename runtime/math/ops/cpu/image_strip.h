@@ -49,12 +49,45 @@ inline StripSize strip_size(const StripRequest& request) {
   return size;
 }
 
-// A row of an image with zeros on both sides: `pixels` of `channels` floats.
-inline void copy_padded(const float* row, std::int64_t pixels_floats, std::int64_t before_floats,
-                        std::int64_t after_floats, float* to) {
-  std::fill_n(to, before_floats, 0.0F);
-  std::copy_n(row, pixels_floats, to + before_floats);
-  std::fill_n(to + before_floats + pixels_floats, after_floats, 0.0F);
+// How far apart an image's pixels lie in a strip. Pixels a large power of two apart would share few
+// sets of the cache.
+constexpr std::int64_t spread_of(std::int64_t channels) {
+  constexpr std::int64_t line = 16;  // floats
+  return channels % (8 * line) == 0 ? channels + line : channels;
+}
+
+struct RowCopy {
+  std::int64_t pixels = 0;
+  std::int64_t channels = 0;
+  std::int64_t before = 0;  // pixels of padding
+  std::int64_t after = 0;
+};
+
+// A row of an image, with zeros on both sides.
+inline void copy_padded(const float* row, const RowCopy& copy, float* to) {
+  const std::int64_t spread = spread_of(copy.channels);
+  std::fill_n(to, copy.before * spread, 0.0F);
+  to += copy.before * spread;
+  if (spread == copy.channels) {
+    std::copy_n(row, copy.pixels * spread, to);
+  } else {
+    for (std::int64_t pixel = 0; pixel < copy.pixels; ++pixel) {
+      std::copy_n(row + pixel * copy.channels, copy.channels, to + pixel * spread);
+    }
+  }
+  std::fill_n(to + copy.pixels * spread, copy.after * spread, 0.0F);
+}
+
+// The same channel by channel: all pixels of the first, with their padding, then of the next.
+inline void copy_planes(const float* row, const RowCopy& copy, float* to) {
+  const std::int64_t pixels = copy.before + copy.pixels + copy.after;
+  for (std::int64_t channel = 0; channel < copy.channels; ++channel, to += pixels) {
+    std::fill_n(to, copy.before, 0.0F);
+    for (std::int64_t pixel = 0; pixel < copy.pixels; ++pixel) {
+      to[copy.before + pixel] = row[pixel * copy.channels + channel];
+    }
+    std::fill_n(to + copy.before + copy.pixels, copy.after, 0.0F);
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -4,6 +4,12 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/math/ops/cpu/transpose.h"
+
 #define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
 
@@ -33,7 +39,7 @@ template <int groups, int height, int vectors>
     __m256 columns[vectors];
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) columns[v] = _mm256_load_ps(right + 8 * v);
-#pragma GCC unroll 3
+#pragma GCC unroll 6
     for (int group = 0; group < groups; ++group) {
       const float* const from = tile.group[group] + *offset;
 #pragma GCC unroll 4
@@ -72,7 +78,7 @@ template <int groups, int height, int vectors>
     __m512 columns[vectors];
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) columns[v] = _mm512_loadu_ps(right + 16 * v);
-#pragma GCC unroll 3
+#pragma GCC unroll 6
     for (int group = 0; group < groups; ++group) {
       const float* const from = tile.group[group] + *offset;
 #pragma GCC unroll 4
@@ -102,10 +108,26 @@ template <int groups, int height, int vectors>
 template <Finish finish>
 [[gnu::always_inline]] inline void store_row(const float* sums, const float* base,
                                              std::int64_t columns, float* to) {
-#pragma GCC ivdep
-  for (std::int64_t column = 0; column < columns; ++column) {
-    const float value = base == nullptr ? sums[column] : base[column] + sums[column];
-    to[column] = finish == Finish::relu && value < 0.0F ? 0.0F : value;
+  const __m256 zero = _mm256_setzero_ps();
+  for (std::int64_t at = 0; at < columns; at += 8) {
+    __m256 value = _mm256_load_ps(sums + at);
+    if (base != nullptr) value = _mm256_add_ps(_mm256_loadu_ps(base + at), value);
+    if (finish == Finish::relu) value = _mm256_max_ps(zero, value);  // NaN stays
+    _mm256_storeu_ps(to + at, value);
+  }
+}
+
+// The same where the last vector is not whole.
+template <Finish finish>
+void store_part(const float* sums, const float* base, std::int64_t columns, float* to) {
+  const __m256 zero = _mm256_setzero_ps();
+  for (std::int64_t at = 0; at < columns; at += 8) {
+    __m256 value = _mm256_load_ps(sums + at);
+    if (base != nullptr) {
+      value = _mm256_add_ps(_mm256_maskload_ps(base + at, lanes_below(columns - at)), value);
+    }
+    if (finish == Finish::relu) value = _mm256_max_ps(zero, value);
+    store_first(value, columns - at, to + at);
   }
 }
 
@@ -122,7 +144,7 @@ void store_rows(const TapSums& sums, std::int64_t groups, std::int64_t height,
       if (target.columns == columns) {
         store_row<finish>(from, base, columns, to);
       } else {
-        store_row<finish>(from, base, target.columns, to);
+        store_part<finish>(from, base, target.columns, to);
       }
     }
   }
@@ -140,41 +162,52 @@ void store_sums(const TapSums& sums, std::int64_t groups, std::int64_t height,
 
 using Gather = void (*)(const TapTile&, TapSums&);
 
+template <int height, int vectors, std::size_t... groups>
+constexpr std::array<Gather, sizeof...(groups)> gathers_avx2(std::index_sequence<groups...>) {
+  return {gather_avx2<static_cast<int>(groups) + 1, height, vectors>...};
+}
+
+template <int height, int vectors, std::size_t... groups>
+constexpr std::array<Gather, sizeof...(groups)> gathers_avx512(std::index_sequence<groups...>) {
+  return {gather_avx512<static_cast<int>(groups) + 1, height, vectors>...};
+}
+
 }  // namespace
 
 void Avx2TapTile::multiply(const TapTile& tile, const TapTarget& target) {
-  static constexpr Gather narrow[] = {gather_avx2<1, height, 1>, gather_avx2<2, height, 1>,
-                                      gather_avx2<3, height, 1>};
-  static constexpr Gather wide[] = {gather_avx2<1, height, 2>, gather_avx2<2, height, 2>,
-                                    gather_avx2<3, height, 2>};
+  static constexpr auto narrow = gathers_avx2<height, 1>(std::make_index_sequence<groups>());
+  static constexpr auto wide = gathers_avx2<height, 2>(std::make_index_sequence<groups>());
+  const auto last = static_cast<std::size_t>(tile.groups - 1);
   TapSums sums;
   if (target.columns > 8) {
-    wide[tile.groups - 1](tile, sums);
+    wide[last](tile, sums);
     store_sums<16>(sums, tile.groups, height, target);
   } else {
-    narrow[tile.groups - 1](tile, sums);
+    narrow[last](tile, sums);
     store_sums<8>(sums, tile.groups, height, target);
   }
 }
 
-void Avx512TapTile::multiply(const TapTile& tile, const TapTarget& target) {
-  static constexpr Gather narrowest[] = {gather_avx2<1, height, 1>, gather_avx2<2, height, 1>,
-                                         gather_avx2<3, height, 1>};
-  static constexpr Gather narrow[] = {gather_avx512<1, height, 1>, gather_avx512<2, height, 1>,
-                                      gather_avx512<3, height, 1>};
-  static constexpr Gather wide[] = {gather_avx512<1, height, 2>, gather_avx512<2, height, 2>,
-                                    gather_avx512<3, height, 2>};
+template <std::int64_t rows>
+void Avx512TapTile<rows>::multiply(const TapTile& tile, const TapTarget& target) {
+  static constexpr auto narrowest = gathers_avx2<rows, 1>(std::make_index_sequence<groups>());
+  static constexpr auto narrow = gathers_avx512<rows, 1>(std::make_index_sequence<groups>());
+  static constexpr auto wide = gathers_avx512<rows, 2>(std::make_index_sequence<groups>());
+  const auto last = static_cast<std::size_t>(tile.groups - 1);
   TapSums sums;
   if (target.columns > 16) {
-    wide[tile.groups - 1](tile, sums);
+    wide[last](tile, sums);
     store_sums<32>(sums, tile.groups, height, target);
   } else if (target.columns > 8) {
-    narrow[tile.groups - 1](tile, sums);
+    narrow[last](tile, sums);
     store_sums<16>(sums, tile.groups, height, target);
   } else {
-    narrowest[tile.groups - 1](tile, sums);
+    narrowest[last](tile, sums);
     store_sums<8>(sums, tile.groups, height, target);
   }
 }
+
+template struct Avx512TapTile<2>;
+template struct Avx512TapTile<4>;
 
 }  // namespace trainyard::runtime

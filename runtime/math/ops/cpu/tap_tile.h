@@ -10,12 +10,12 @@
 
 namespace trainyard::runtime {
 
-inline constexpr int tile_groups = 3;
+inline constexpr int tile_groups_max = 6;
 
 // A step of the depth reads group[g][r * row_stride + offsets[step]] for row r of group g, and
 // `columns` values at `right`, which lies at a border of 32 bytes.
 struct TapTile {
-  const float* group[tile_groups] = {};
+  const float* group[tile_groups_max] = {};
   std::int64_t groups = 0;
   std::int64_t row_stride = 0;
   const std::int64_t* offsets = nullptr;
@@ -27,8 +27,8 @@ enum class Base { nothing, bias, target };
 
 // Where the sums go: `count` rows of each group, `row_stride` apart. They are added to the base.
 struct TapTarget {
-  float* group[tile_groups] = {};
-  std::int64_t count[tile_groups] = {};
+  float* group[tile_groups_max] = {};
+  std::int64_t count[tile_groups_max] = {};
   std::int64_t row_stride = 0;
   std::int64_t columns = 0;
   Base base = Base::nothing;
@@ -38,13 +38,17 @@ struct TapTarget {
 
 struct Avx2TapTile {
   static constexpr std::int64_t height = 2;  // rows of a group
+  static constexpr std::int64_t groups = 3;  // at most
   static constexpr std::int64_t columns = 16;
   static constexpr std::int64_t width_of(std::int64_t count) { return count > 8 ? 16 : 8; }
   static void multiply(const TapTile& tile, const TapTarget& target);
 };
 
+// Groups of four ask for fewer addresses; of two, they fill tiles where a row has few pixels.
+template <std::int64_t rows_of_a_group>
 struct Avx512TapTile {
-  static constexpr std::int64_t height = 4;
+  static constexpr std::int64_t height = rows_of_a_group;
+  static constexpr std::int64_t groups = 12 / rows_of_a_group;
   static constexpr std::int64_t columns = 32;
   static constexpr std::int64_t width_of(std::int64_t count) {
     return count > 16 ? 32 : count > 8 ? 16 : 8;
