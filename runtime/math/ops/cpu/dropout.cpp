@@ -1,4 +1,4 @@
-// Words are drawn for some hundred elements at a time: loops over blocks are vectors.
+// Words are drawn for 32 elements at a time, eight blocks as vectors.
 #include "runtime/math/ops/dropout.h"
 
 #include <algorithm>
@@ -6,24 +6,41 @@
 #include <cmath>
 
 #include "runtime/core/counter_rng.h"
-#include "runtime/math/elements/dropout.h"
+#include "runtime/math/ops/cpu/philox_lanes.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::uint64_t blocks_at_once = 64;
-using Words = std::array<std::array<std::uint32_t, blocks_at_once>, 4>;
+constexpr std::uint64_t blocks_at_once = 8;
+using Factors = std::array<float, 4 * blocks_at_once>;
 
-void draw_words(const DropoutDraw& draw, std::uint64_t first_block, Words& words) {
-#pragma GCC ivdep
-  for (std::uint64_t i = 0; i < blocks_at_once; ++i) {
-    const auto of = dropout_words(draw, first_block + i);
-    words[0][i] = of[0];
-    words[1][i] = of[1];
-    words[2][i] = of[2];
-    words[3][i] = of[3];
+// Of the elements of eight blocks: `factor` where a word is `threshold` or more, else 0.
+void draw_factors(const PhiloxStream& stream, std::uint64_t first_block, std::uint64_t threshold,
+                  float factor, Factors& factors) {
+  const PhiloxLanes lanes = philox_lanes(stream, first_block);
+  const __m256i least = _mm256_set1_epi32(static_cast<std::int32_t>(threshold));
+  // No word reaches 2^32.
+  const __m256 kept = _mm256_set1_ps(threshold >> 32 != 0 ? 0.0F : factor);
+  __m256 of[4];
+  for (int word = 0; word < 4; ++word) {
+    const __m256i words = lanes.word[word];
+    const __m256i keeps = _mm256_cmpeq_epi32(_mm256_max_epu32(words, least), words);
+    of[word] = _mm256_and_ps(_mm256_castsi256_ps(keeps), kept);
   }
+  // The words of a block side by side: of blocks 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+  const __m256 first_low = _mm256_unpacklo_ps(of[0], of[1]);
+  const __m256 first_high = _mm256_unpackhi_ps(of[0], of[1]);
+  const __m256 last_low = _mm256_unpacklo_ps(of[2], of[3]);
+  const __m256 last_high = _mm256_unpackhi_ps(of[2], of[3]);
+  const __m256 blocks[4] = {_mm256_shuffle_ps(first_low, last_low, 0x44),
+                            _mm256_shuffle_ps(first_low, last_low, 0xEE),
+                            _mm256_shuffle_ps(first_high, last_high, 0x44),
+                            _mm256_shuffle_ps(first_high, last_high, 0xEE)};
+  _mm256_storeu_ps(factors.data(), _mm256_permute2f128_ps(blocks[0], blocks[1], 0x20));
+  _mm256_storeu_ps(factors.data() + 8, _mm256_permute2f128_ps(blocks[2], blocks[3], 0x20));
+  _mm256_storeu_ps(factors.data() + 16, _mm256_permute2f128_ps(blocks[0], blocks[1], 0x31));
+  _mm256_storeu_ps(factors.data() + 24, _mm256_permute2f128_ps(blocks[2], blocks[3], 0x31));
 }
 
 // A word of rate * 2^32 or more: so is every whole number from the next one on.
@@ -37,23 +54,16 @@ void drop(const Dropout& dropout, ConstTensor from, Tensor to) {
   const auto elements = static_cast<std::uint64_t>(from.elements());
   if (elements == 0) return;
   const std::uint64_t each = elements / static_cast<std::uint64_t>(from.shape[0]);
-  const DropoutDraw draw{.stream = static_cast<std::uint32_t>(RngStream::dropout),
-                         .layer = dropout.layer,
-                         .seed_low = static_cast<std::uint32_t>(dropout.seed),
-                         .seed_high = static_cast<std::uint32_t>(dropout.seed >> 32)};
+  const PhiloxStream stream{.stream = static_cast<std::uint32_t>(RngStream::dropout),
+                            .substream = dropout.layer,
+                            .seed = dropout.seed};
   const std::uint64_t threshold = threshold_of(dropout.rate);
   const auto factor = static_cast<float>(1.0 / (1.0 - dropout.rate));
   const std::uint64_t first = dropout.first_position * each;  // of the endless line of elements
-  Words words;                                                // NOLINT: drawn before they are read
-  std::array<float, 4 * blocks_at_once> factors{};
+  Factors factors{};
   for (std::uint64_t at = 0; at < elements;) {
     const std::uint64_t number = first + at;
-    draw_words(draw, number / 4, words);
-    for (std::uint64_t i = 0; i < blocks_at_once; ++i) {
-      for (std::uint64_t word = 0; word < 4; ++word) {
-        factors[4 * i + word] = words[word][i] >= threshold ? factor : 0.0F;
-      }
-    }
+    draw_factors(stream, number / 4, threshold, factor, factors);
     const std::uint64_t skipped = number % 4;  // a batch may begin within a block
     const std::uint64_t count = std::min(elements - at, 4 * blocks_at_once - skipped);
 #pragma GCC ivdep

@@ -1,8 +1,12 @@
 // Loops over channels are vectors: in [height, width, channels] those of a pixel lie side by side.
 #include "runtime/math/ops/pool.h"
 
-#include <algorithm>
+#include <immintrin.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/math/ops/cpu/transpose.h"
 #include "runtime/math/ops/reduction.h"
 #include "schemas/base/check.h"
 
@@ -61,22 +65,56 @@ void for_each_tap(const Window& window, const Pooled& at, Visit visit) {
   }
 }
 
-// Channels at a time, whose largest values and winners stay in the nearest cache.
-constexpr std::int64_t pool_strip = 64;
+// Channels are taken eight at a time; of the last ones there may be fewer.
+constexpr std::int64_t pool_lanes = 8;
 
-struct Winners {
-  float value[pool_strip];
-  std::int32_t tap[pool_strip];
+__m256 load_first(const float* from, std::int64_t count) {
+  return count >= pool_lanes ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, lanes_below(count));
+}
+
+__m256 number_lanes(std::int64_t number) {  // a whole number's bits
+  return _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<std::int32_t>(number)));
+}
+
+void store_bytes(__m256i numbers, std::int64_t count, std::uint8_t* to) {
+  const __m128i words =
+      _mm_packs_epi32(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
+  const std::int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(words, words));
+  if (count >= pool_lanes) {
+    std::memcpy(to, &bytes, sizeof(bytes));
+  } else {
+    std::memcpy(to, &bytes, static_cast<std::size_t>(count));
+  }
+}
+
+__m256i load_bytes(const std::uint8_t* from, std::int64_t count) {
+  std::int64_t bytes = 0;
+  if (count >= pool_lanes) {
+    std::memcpy(&bytes, from, sizeof(bytes));
+  } else {
+    std::memcpy(&bytes, from, static_cast<std::size_t>(count));
+  }
+  return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes));
+}
+
+// Up to eight channels of an output: which taps won them, and their gradients.
+struct WonLanes {
+  __m256i winner;
+  __m256 gradient;
+  std::int64_t count;
 };
 
-void take_larger(const float* from, std::int64_t channels, std::int64_t tap, Winners& best) {
-  const auto number = static_cast<std::int32_t>(tap);
-#pragma GCC ivdep
-  for (std::int64_t i = 0; i < channels; ++i) {
-    const bool wins = best.value[i] < from[i];
-    best.tap[i] = wins ? number : best.tap[i];
-    best.value[i] = wins ? from[i] : best.value[i];
-  }
+WonLanes load_won(const std::uint8_t* winners, const float* gradients, std::int64_t count) {
+  return {load_bytes(winners, count), load_first(gradients, count), count};
+}
+
+// Adds the gradients of the channels that this tap has won.
+void add_where_won(std::int64_t tap, const WonLanes& lanes, float* to) {
+  const __m256i number = _mm256_set1_epi32(static_cast<std::int32_t>(tap));
+  const __m256 wins = _mm256_castsi256_ps(_mm256_cmpeq_epi32(lanes.winner, number));
+  const __m256 before = load_first(to, lanes.count);
+  const __m256 after = _mm256_add_ps(before, lanes.gradient);
+  store_first(_mm256_blendv_ps(before, after, wins), lanes.count, to);
 }
 
 void clear_unless_adding(Tensor gradient, Write write) {
@@ -91,25 +129,23 @@ void max_pool2d(const Window& window, ConstTensor x, Tensor y, std::span<std::ui
   ENSURE(winners.empty() || std::ssize(winners) == y.elements());
   const std::int64_t channels = x.shape[3];
   for_each_pooled(window, x.shape[0], [&](const Pooled& at) {
-    for (std::int64_t first = 0; first < channels; first += pool_strip) {
-      const std::int64_t count = std::min(pool_strip, channels - first);
-      Winners best;  // NOLINT: of `count` channels, by the first tap
-      bool is_first = true;
+    const std::int64_t first_tap = at.first_row * window.width.kernel + at.first_column;
+    const std::int64_t first_pixel = at.corner +
+                                     at.first_row * window.height.dilation * window.width.pixels +
+                                     at.first_column * window.width.dilation;
+    for (std::int64_t i = 0; i < channels; i += pool_lanes) {
+      const std::int64_t count = channels - i;
+      __m256 best = load_first(x.data + first_pixel * channels + i, count);
+      __m256 winner = number_lanes(first_tap);
       for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
-        const float* const from = x.data + pixel * channels + first;
-        if (is_first) {
-          std::copy_n(from, count, best.value);
-          std::fill_n(best.tap, count, static_cast<std::int32_t>(tap));
-          is_first = false;
-        } else {
-          take_larger(from, count, tap, best);
-        }
+        const __m256 value = load_first(x.data + pixel * channels + i, count);
+        const __m256 wins = _mm256_cmp_ps(best, value, _CMP_LT_OQ);
+        best = _mm256_blendv_ps(best, value, wins);
+        winner = _mm256_blendv_ps(winner, number_lanes(tap), wins);
       });
-      const std::int64_t to = at.output * channels + first;
-      std::copy_n(best.value, count, y.data + to);
+      store_first(best, count, y.data + at.output * channels + i);
       if (winners.empty()) continue;
-      std::uint8_t* const taps = winners.data() + to;
-      for (std::int64_t i = 0; i < count; ++i) taps[i] = static_cast<std::uint8_t>(best.tap[i]);
+      store_bytes(_mm256_castps_si256(winner), count, winners.data() + at.output * channels + i);
     }
   });
 }
@@ -122,15 +158,19 @@ void max_pool2d_gradient(const Window& window, std::span<const std::uint8_t> win
   clear_unless_adding(x_gradient, write);
   for_each_pooled(window, x_gradient.shape[0], [&](const Pooled& at) {
     const std::uint8_t* const taps = winners.data() + at.output * channels;
-    const float* const from = y_gradient.data + at.output * channels;
+    const float* const gradients = y_gradient.data + at.output * channels;
+    const std::int64_t whole = channels / pool_lanes * pool_lanes;
     for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
-      const auto number = static_cast<std::uint8_t>(tap);
       float* const to = x_gradient.data + pixel * channels;
-#pragma GCC ivdep
-      for (std::int64_t i = 0; i < channels; ++i) {
-        const float more = to[i] + from[i];
-        to[i] = taps[i] == number ? more : to[i];
+      for (std::int64_t i = 0; i < whole; i += pool_lanes) {
+        add_where_won(tap, load_won(taps + i, gradients + i, pool_lanes), to + i);
       }
+    });
+    if (whole == channels) return;
+    // To load the last ones takes longer: once for all taps.
+    const WonLanes last = load_won(taps + whole, gradients + whole, channels - whole);
+    for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
+      add_where_won(tap, last, x_gradient.data + pixel * channels + whole);
     });
   });
 }
