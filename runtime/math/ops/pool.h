@@ -29,8 +29,8 @@ void avg_pool2d(const Window& window, ConstTensor x, Tensor y);
 void avg_pool2d_gradient(const Window& window, ConstTensor y_gradient, Tensor x_gradient,
                          Write write);
 
-// y [examples, channels] = the mean of an image [examples, height, width, channels]; its pixels are
-// added as sum_rows adds rows.
+// y [examples, channels] = the mean over all pixels of x [examples, .., channels], which are added
+// as sum_rows adds rows.
 void global_avg_pool(ConstTensor x, Tensor y);
 void global_avg_pool_gradient(ConstTensor y_gradient, Tensor x_gradient, Write write);
 

@@ -205,6 +205,32 @@ TEST_CASE("pools and their gradients are PyTorch's", "[pool][golden]") {
   }
 }
 
+TEST_CASE("the mean of whole images is that of the definition, in every shape", "[pool]") {
+  for (const Shape& shape : {Shape{3, 5}, Shape{2, 1, 7}, Shape{4, 65, 3}, Shape{2, 7, 13, 130},
+                             Shape{1, 2, 3, 4, 5}, Shape{0, 3, 3, 2}}) {
+    const std::int64_t channels = shape.columns();
+    const std::int64_t examples = shape[0];
+    const std::int64_t pixels = examples == 0 ? 1 : shape.rows() / examples;
+    const std::vector<float> x = values_of(shape, 1);
+    const std::vector<float> upstream = values_of({examples, channels}, 2);
+    std::vector<double> y(upstream.size());
+    std::vector<double> x_gradient(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const auto to = static_cast<std::size_t>(at / (pixels * channels) * channels + at % channels);
+      y[to] += wide(x[i]) / static_cast<double>(pixels);
+      x_gradient[i] = wide(upstream[to]) / static_cast<double>(pixels);
+    }
+    std::vector<float> got(y.size());
+    std::vector<float> gradient(x.size(), 7.0F);
+    global_avg_pool(tensor_of(x, shape), tensor_of(got, {examples, channels}));
+    global_avg_pool_gradient(tensor_of(upstream, {examples, channels}), tensor_of(gradient, shape),
+                             Write::overwrite);
+    require_close(got, rounded(y), 1e-6);
+    require_close(gradient, rounded(x_gradient), 1e-6);
+  }
+}
+
 TEST_CASE("the mean of whole images is PyTorch's", "[pool][golden]") {
   const auto golden = load_golden("images.json");
   for (const auto& reference : golden["global_avg_pool"]) {

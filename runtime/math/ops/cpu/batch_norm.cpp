@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "runtime/math/elements/norm.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
 #include "runtime/math/ops/norm.h"
@@ -42,8 +43,8 @@ void normalize_row(const float* x, const Normalization& by, std::int64_t width, 
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < width; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const float value = (x[i] - by.mean[at]) * by.factor[at] + by.offset[at];
-    y[i] = finish == Finish::relu && value < 0.0F ? 0.0F : value;
+    const float value = batch_normalized(x[i], by.mean[at], by.factor[at], by.offset[at]);
+    y[i] = finish == Finish::relu ? relu_of(value) : value;
   }
 }
 
@@ -75,7 +76,7 @@ void take_statistics(ConstTensor x, StripOf strip, float* mean, float* variance)
   }
 }
 
-// Of a channel: dx = factor * (dy - dy_mean - (x - mean) * slope).
+// Of a channel: what norm_x_gradient needs.
 struct BatchNormBack {
   ChannelStrip mean;
   ChannelStrip inverse;
@@ -90,8 +91,9 @@ void x_gradient_row(const float* x, const float* dy, const BatchNormBack& by, st
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < width; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const float xhat = (x[i] - by.mean[at]) * by.inverse[at];
-    const float value = by.factor[at] * ((dy[i] - by.dy_mean[at]) - xhat * by.xhat_mean[at]);
+    const float xhat = xhat_of(x[i], by.mean[at], by.inverse[at]);
+    const float value =
+        norm_x_gradient(by.factor[at], dy[i], by.dy_mean[at], xhat, by.xhat_mean[at]);
     dx[i] = write == Write::add ? dx[i] + value : value;
   }
 }
@@ -106,7 +108,7 @@ RowSums<2> sums_of_gradient(const BatchNormGradient& call, StripOf strip, const 
     for (std::int64_t i = 0; i < strip.width; ++i) {
       const auto at = static_cast<std::size_t>(i);
       to[0][at] += dy[i];
-      to[1][at] += dy[i] * ((x[i] - by.mean[at]) * by.inverse[at]);
+      to[1][at] += dy[i] * xhat_of(x[i], by.mean[at], by.inverse[at]);
     }
   });
 }

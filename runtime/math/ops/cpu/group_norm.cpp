@@ -2,6 +2,7 @@
 // then those of a group; what belongs to a group is spread over its channels for the next pass.
 #include <cmath>
 
+#include "runtime/math/elements/norm.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
@@ -98,7 +99,7 @@ RowSums<2> sums_over_pixels(const GroupShape& shape, const ExampleOf& of, std::i
     for (std::int64_t i = 0; i < width; ++i) {
       const auto at = static_cast<std::size_t>(i);
       to[0][at] += dy[i];
-      to[1][at] += dy[i] * ((x[i] - mean[i]) * inverse[i]);
+      to[1][at] += dy[i] * xhat_of(x[i], mean[i], inverse[i]);
     }
   });
 }
@@ -158,9 +159,10 @@ class GroupGradient {
       const std::int64_t at = pixel * shape_.channels;
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < shape_.channels; ++i) {
-        const float xhat = (of.x[at + i] - of.mean[i]) * of.inverse[i];
+        const float xhat = xhat_of(of.x[at + i], of.mean[i], of.inverse[i]);
         const float gradient = of.dy[at + i] * scale_at(call_.scale, i);
-        const float value = of.inverse[i] * ((gradient - dy_mean[i]) - xhat * xhat_mean[i]);
+        const float value =
+            norm_x_gradient(of.inverse[i], gradient, dy_mean[i], xhat, xhat_mean[i]);
         into[at + i] = call_.write == Write::add ? into[at + i] + value : value;
       }
     }
@@ -210,9 +212,8 @@ void group_norm(std::int64_t groups, const RowNormForward& call, std::span<std::
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < shape.channels; ++i) {
         const auto channel = static_cast<std::size_t>(i);
-        y[row + i] = ((x[row + i] - by.mean[channel]) * by.inverse[channel]) *
-                         scale_at(call.scaling.scale, i) +
-                     offset_at(call.scaling.offset, i);
+        y[row + i] = scaled(xhat_of(x[row + i], by.mean[channel], by.inverse[channel]),
+                            scale_at(call.scaling.scale, i), offset_at(call.scaling.offset, i));
       }
     }
   }

@@ -1,6 +1,7 @@
 // Layer norm and RMS norm: a row of x is read three times while it is in the nearest cache.
 #include <cmath>
 
+#include "runtime/math/elements/norm.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
@@ -34,8 +35,8 @@ void normalize_rows(const RowNormForward& call, Centre centre) {
     call.inverse.data[row] = inverse;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < columns; ++i) {
-      y[i] = ((x[i] - mean) * inverse) * scale_at(call.scaling.scale, i) +
-             offset_at(call.scaling.offset, i);
+      y[i] = scaled(xhat_of(x[i], mean, inverse), scale_at(call.scaling.scale, i),
+                    offset_at(call.scaling.offset, i));
     }
   }
 }
@@ -53,7 +54,7 @@ void scaling_gradients(const RowNormGradient& call) {
       for (std::int64_t i = 0; i < width; ++i) {
         const auto at = static_cast<std::size_t>(i);
         to[0][at] += dy[i];
-        to[1][at] += dy[i] * ((x[i] - mean) * inverse);
+        to[1][at] += dy[i] * xhat_of(x[i], mean, inverse);
       }
     });
     store_sums_of(sums[0].data(), first, width, call.scaling.offset, call.scaling.write);
@@ -77,13 +78,13 @@ void rows_gradient(const RowNormGradient& call, Centre centre) {
     const float mean = centre == Centre::zero ? 0.0F : call.mean.data[row];
     const float inverse = call.inverse.data[row];
     const auto gradient_at = [&](std::int64_t i) { return dy[i] * scale_at(call.scale, i); };
-    const auto xhat_at = [&](std::int64_t i) { return (x[i] - mean) * inverse; };
+    const auto xhat_at = [&](std::int64_t i) { return xhat_of(x[i], mean, inverse); };
     const float dy_mean = centre == Centre::zero ? 0.0F : fold_sum(columns, gradient_at) / count;
     const float xhat_mean =
         fold_sum(columns, [&](std::int64_t i) { return gradient_at(i) * xhat_at(i); }) / count;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < columns; ++i) {
-      const float value = inverse * ((gradient_at(i) - dy_mean) - xhat_at(i) * xhat_mean);
+      const float value = norm_x_gradient(inverse, gradient_at(i), dy_mean, xhat_at(i), xhat_mean);
       dx[i] = call.write == Write::add ? dx[i] + value : value;
     }
   }

@@ -117,6 +117,9 @@ void add_where_won(std::int64_t tap, const WonLanes& lanes, float* to) {
   store_first(_mm256_blendv_ps(before, after, wins), lanes.count, to);
 }
 
+// Of an example [.., channels].
+std::int64_t pixels_of(const Shape& shape) { return shape[0] == 0 ? 1 : shape.rows() / shape[0]; }
+
 void clear_unless_adding(Tensor gradient, Write write) {
   if (write == Write::overwrite) std::ranges::fill(gradient.span(), 0.0F);
 }
@@ -208,9 +211,9 @@ void avg_pool2d_gradient(const Window& window, ConstTensor y_gradient, Tensor x_
 }
 
 void global_avg_pool(ConstTensor x, Tensor y) {
-  ENSURE(x.shape.rank() == 4 && y.shape == (Shape{x.shape[0], x.shape[3]}));
-  const std::int64_t pixels = x.shape[1] * x.shape[2];
-  const std::int64_t channels = x.shape[3];
+  const std::int64_t channels = x.shape.columns();
+  ENSURE(x.shape.rank() >= 2 && y.shape == (Shape{x.shape[0], channels}));
+  const std::int64_t pixels = pixels_of(x.shape);
   const auto count = static_cast<float>(pixels);
   for (std::int64_t example = 0; example < x.shape[0]; ++example) {
     const Tensor to{y.data + example * channels, {channels}};
@@ -221,9 +224,9 @@ void global_avg_pool(ConstTensor x, Tensor y) {
 
 void global_avg_pool_gradient(ConstTensor y_gradient, Tensor x_gradient, Write write) {
   const Shape& shape = x_gradient.shape;
-  ENSURE(shape.rank() == 4 && y_gradient.shape == (Shape{shape[0], shape[3]}));
-  const std::int64_t pixels = shape[1] * shape[2];
-  const std::int64_t channels = shape[3];
+  const std::int64_t channels = shape.columns();
+  ENSURE(shape.rank() >= 2 && y_gradient.shape == (Shape{shape[0], channels}));
+  const std::int64_t pixels = pixels_of(shape);
   const auto count = static_cast<float>(pixels);
   clear_unless_adding(x_gradient, write);
   for (std::int64_t pixel = 0; pixel < shape[0] * pixels; ++pixel) {
