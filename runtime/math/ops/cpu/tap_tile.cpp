@@ -24,8 +24,16 @@ struct TapSums {
   alignas(64) float of[tap_rows_max * tap_columns_max];
 };
 
+// Of a row of the tile, which has an address of its own; null: nothing is added.
+[[gnu::always_inline]] inline const float* base_of(const TapTarget& target, const float* to) {
+  return target.base == Base::target ? to : target.base == Base::bias ? target.bias : nullptr;
+}
+
+// A tile whose rows and columns are all there is stored from the registers; of another one the sums
+// are left for store_sums.
 template <int groups, int height, int vectors>
-[[TRAINYARD_UNCHECKED]] void gather_avx2(const TapTile& tile, TapSums& sums) {
+[[TRAINYARD_UNCHECKED]] void gather_avx2(const TapTile& tile, const TapTarget* whole,
+                                         TapSums& sums) {
   __m256 sum[groups * height][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < groups * height; ++row) {
@@ -54,6 +62,22 @@ template <int groups, int height, int vectors>
     }
     right += 8 * vectors;
   }
+  if (whole != nullptr) {
+    const __m256 zero = _mm256_setzero_ps();
+#pragma GCC unroll 12
+    for (int row = 0; row < groups * height; ++row) {
+      float* const to = whole->group[row / height] + row % height * whole->row_stride;
+      const float* const base = base_of(*whole, to);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        __m256 value = sum[row][v];
+        if (base != nullptr) value = _mm256_add_ps(_mm256_loadu_ps(base + 8 * v), value);
+        if (whole->finish == Finish::relu) value = _mm256_max_ps(zero, value);  // NaN stays
+        _mm256_storeu_ps(to + 8 * v, value);
+      }
+    }
+    return;
+  }
 #pragma GCC unroll 12
   for (int row = 0; row < groups * height; ++row) {
 #pragma GCC unroll 2
@@ -64,7 +88,9 @@ template <int groups, int height, int vectors>
 }
 
 template <int groups, int height, int vectors>
-[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] void gather_avx512(const TapTile& tile, TapSums& sums) {
+[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] void gather_avx512(const TapTile& tile,
+                                                             const TapTarget* whole,
+                                                             TapSums& sums) {
   __m512 sum[groups * height][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < groups * height; ++row) {
@@ -92,6 +118,22 @@ template <int groups, int height, int vectors>
       }
     }
     right += 16 * vectors;
+  }
+  if (whole != nullptr) {
+    const __m512 zero = _mm512_setzero_ps();
+#pragma GCC unroll 12
+    for (int row = 0; row < groups * height; ++row) {
+      float* const to = whole->group[row / height] + row % height * whole->row_stride;
+      const float* const base = base_of(*whole, to);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        __m512 value = sum[row][v];
+        if (base != nullptr) value = _mm512_add_ps(_mm512_loadu_ps(base + 16 * v), value);
+        if (whole->finish == Finish::relu) value = _mm512_max_ps(zero, value);  // NaN stays
+        _mm512_storeu_ps(to + 16 * v, value);
+      }
+    }
+    return;
   }
   // Not _mm512_store_ps: GCC bug 110027, see gemm_tile.cpp.
 #pragma GCC unroll 12
@@ -138,9 +180,7 @@ void store_rows(const TapSums& sums, std::int64_t groups, std::int64_t height,
     for (std::int64_t row = 0; row < target.count[group]; ++row) {
       const float* const from = sums.of + (group * height + row) * tap_columns_max;
       float* const to = target.group[group] + row * target.row_stride;
-      const float* const base = target.base == Base::bias     ? target.bias
-                                : target.base == Base::target ? to
-                                                              : nullptr;
+      const float* const base = base_of(target, to);
       if (target.columns == columns) {
         store_row<finish>(from, base, columns, to);
       } else {
@@ -160,7 +200,26 @@ void store_sums(const TapSums& sums, std::int64_t groups, std::int64_t height,
   }
 }
 
-using Gather = void (*)(const TapTile&, TapSums&);
+using Gather = void (*)(const TapTile&, const TapTarget*, TapSums&);
+
+// Has the tile all of its rows and `columns`?
+bool is_whole(const TapTile& tile, const TapTarget& target, std::int64_t height,
+              std::int64_t columns) {
+  bool whole = target.columns == columns;
+  for (std::int64_t group = 0; group < tile.groups; ++group) {
+    whole = whole && target.count[group] == height;
+  }
+  return whole;
+}
+
+// Sums by the loop for so many columns, and where they go.
+template <int columns>
+void multiply_by(Gather gather, std::int64_t height, const TapTile& tile, const TapTarget& target) {
+  TapSums sums;
+  const bool whole = is_whole(tile, target, height, columns);
+  gather(tile, whole ? &target : nullptr, sums);
+  if (!whole) store_sums<columns>(sums, tile.groups, height, target);
+}
 
 template <int height, int vectors, std::size_t... groups>
 constexpr std::array<Gather, sizeof...(groups)> gathers_avx2(std::index_sequence<groups...>) {
@@ -178,13 +237,10 @@ void Avx2TapTile::multiply(const TapTile& tile, const TapTarget& target) {
   static constexpr auto narrow = gathers_avx2<height, 1>(std::make_index_sequence<groups>());
   static constexpr auto wide = gathers_avx2<height, 2>(std::make_index_sequence<groups>());
   const auto last = static_cast<std::size_t>(tile.groups - 1);
-  TapSums sums;
   if (target.columns > 8) {
-    wide[last](tile, sums);
-    store_sums<16>(sums, tile.groups, height, target);
+    multiply_by<16>(wide[last], height, tile, target);
   } else {
-    narrow[last](tile, sums);
-    store_sums<8>(sums, tile.groups, height, target);
+    multiply_by<8>(narrow[last], height, tile, target);
   }
 }
 
@@ -194,16 +250,12 @@ void Avx512TapTile<rows>::multiply(const TapTile& tile, const TapTarget& target)
   static constexpr auto narrow = gathers_avx512<rows, 1>(std::make_index_sequence<groups>());
   static constexpr auto wide = gathers_avx512<rows, 2>(std::make_index_sequence<groups>());
   const auto last = static_cast<std::size_t>(tile.groups - 1);
-  TapSums sums;
   if (target.columns > 16) {
-    wide[last](tile, sums);
-    store_sums<32>(sums, tile.groups, height, target);
+    multiply_by<32>(wide[last], height, tile, target);
   } else if (target.columns > 8) {
-    narrow[last](tile, sums);
-    store_sums<16>(sums, tile.groups, height, target);
+    multiply_by<16>(narrow[last], height, tile, target);
   } else {
-    narrowest[last](tile, sums);
-    store_sums<8>(sums, tile.groups, height, target);
+    multiply_by<8>(narrowest[last], height, tile, target);
   }
 }
 
