@@ -82,13 +82,14 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
   target_sources(gloo_test PRIVATE tests/bench/chunk_gang.cpp)
   add_executable(trainyard-bench ${bench_sources})
   trainyard_compile_together(trainyard-bench)
-  foreach(name gemm_bench pushpull_bench schedule_bench submit_bench train_bench two_hosts_bench)  # as APART files
+  foreach(name conv_bench gemm_bench pushpull_bench schedule_bench submit_bench train_bench two_hosts_bench)
     set_source_files_properties(tests/bench/${name}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
   trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role runtime/net/chunks scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)
   # Eigen is a peer here: it is given what the runtime is compiled for.
-  set_source_files_properties(tests/bench/gemm_bench.cpp PROPERTIES COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
+  set_source_files_properties(tests/bench/conv_bench.cpp tests/bench/gemm_bench.cpp PROPERTIES
+                              COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
 endif()
 
 if(NOT TRAINYARD_SANITIZE)  # where there is no web UI

@@ -24,6 +24,7 @@ struct BenchResult {
 using BenchFunction = std::vector<BenchResult> (*)();
 
 std::vector<BenchResult> bench_gemm();
+std::vector<BenchResult> bench_conv();
 std::vector<BenchResult> bench_ps_pushpull();
 std::vector<BenchResult> bench_train_mlp();
 std::vector<BenchResult> bench_train_big_mlp();

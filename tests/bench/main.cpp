@@ -22,8 +22,9 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 11> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 12> benches{
     {{"gemm", bench_gemm},
+     {"conv", bench_conv},
      {"ps_pushpull", bench_ps_pushpull},
      {"all_reduce", bench_all_reduce},
      {"train_mlp", bench_train_mlp},
