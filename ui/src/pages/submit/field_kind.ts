@@ -1,13 +1,6 @@
 // What a schema's value looks like in a form.
-import {
-  fits,
-  isObject,
-  type Json,
-  type JsonObject,
-  namesAllowed,
-  resolve,
-  type Schema,
-} from './json_schema';
+import {isObject, type Json, type JsonObject} from '../../format/json';
+import {fits, namesAllowed, resolve, type Schema} from './json_schema';
 
 export type FieldKind =
   | {kind: 'group'; schema: Schema; short: ShortForm | null} // an object

@@ -2,11 +2,11 @@
 import type {JSX} from 'preact';
 import {useContext, useId, useState} from 'preact/hooks';
 
+import {isObject, type Json, type JsonObject} from '../../format/json';
 import {Icon} from '../../parts/icons';
 import type {FieldKind} from './field_kind';
 import {Faults, Form} from './form_state';
-import type {Json, JsonObject, Schema} from './json_schema';
-import {isObject} from './json_schema';
+import type {Schema} from './json_schema';
 import {pointerOf, valueAt} from './spec_edits';
 
 interface FieldProps {

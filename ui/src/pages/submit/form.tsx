@@ -2,10 +2,11 @@
 import type {JSX} from 'preact';
 import {useContext, useState} from 'preact/hooks';
 
+import {isObject, type Json} from '../../format/json';
 import {Field} from './fields';
 import {Faults, Form, type FormState} from './form_state';
 import {type FieldKind, fieldsOf, kindOf, longForm, partsOf, type ShortForm} from './field_kind';
-import {isObject, type Json, resolve, type Schema} from './json_schema';
+import {resolve, type Schema} from './json_schema';
 import {isEssential, SECTIONS} from './sections';
 import {pointerOf, valueAt} from './spec_edits';
 

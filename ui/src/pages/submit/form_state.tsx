@@ -1,7 +1,8 @@
 // What every field of the form needs to know, and how a fault looks.
 import {type ComponentChildren, createContext} from 'preact';
 
-import type {Json, JsonObject, Schema} from './json_schema';
+import type {Json, JsonObject} from '../../format/json';
+import type {Schema} from './json_schema';
 
 export interface FormState {
   root: Schema;

@@ -1,5 +1,6 @@
 // As much of JSON Schema (draft 7) as the job's schema uses: to know which fields there are,
 // which of them apply to what has been chosen, and what they hold.
+import {isObject, type JsonObject} from '../../format/json';
 
 export interface Schema {
   $ref?: string;
@@ -24,13 +25,6 @@ export interface Schema {
   maximum?: number;
   pattern?: string;
   definitions?: Record<string, Schema>;
-}
-
-export type Json = null | boolean | number | string | Json[] | {[name: string]: Json};
-export type JsonObject = {[name: string]: Json};
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 // A schema with its references followed and put together; what stands outermost wins.

@@ -1,5 +1,5 @@
 // Reading and changing a spec by JSON pointer. Values are never changed in place.
-import {isObject, type Json, type JsonObject} from './json_schema';
+import {isObject, type Json, type JsonObject} from '../../format/json';
 
 // Takes out an undefined value, and objects that have become empty by that.
 export function withValue(spec: JsonObject, path: string[], value: Json | undefined): JsonObject {
@@ -30,42 +30,6 @@ export function pointerOf(path: string[]): string {
 export function inOrder(spec: JsonObject, names: string[]): JsonObject {
   const place = (name: string) => (names.includes(name) ? names.indexOf(name) : names.length);
   return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b)));
-}
-
-const LINE_MAX = 72;
-
-// JSON by lines; what is short stays on one.
-export function toText(value: Json, indent = ''): string {
-  const flat = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ') ?? 'null';
-  const tidy = flat
-    .replace(/\[ /g, '[')
-    .replace(/ \]/g, ']')
-    .replace(/\{ /g, '{')
-    .replace(/ \}/g, '}');
-  const isLeaf = typeof value !== 'object' || value === null;
-  if (isLeaf) return JSON.stringify(value);
-  if (indent !== '' && tidy.length + indent.length <= LINE_MAX && !hasMarks(value)) return tidy;
-  const deeper = `${indent}  `;
-  if (Array.isArray(value)) {
-    if (value.length === 0) return '[]';
-    return `[\n${value.map((one) => deeper + toText(one, deeper)).join(',\n')}\n${indent}]`;
-  }
-  const entries = Object.entries(value);
-  if (entries.length === 0) return '{}';
-  const lines = entries.map(
-    ([name, one]) => `${deeper}${JSON.stringify(name)}: ${toText(one, deeper)}`,
-  );
-  return `{\n${lines.join(',\n')}\n${indent}}`;
-}
-
-// Texts with brackets or blanks of their own must not go through the tidying above.
-function hasMarks(value: Json): boolean {
-  if (typeof value === 'string') return /[[\]{}\s]/.test(value);
-  if (Array.isArray(value)) return value.some(hasMarks);
-  return (
-    isObject(value) &&
-    Object.entries(value).some(([name, one]) => hasMarks(name) || hasMarks(one))
-  );
 }
 
 function isEmpty(value: JsonObject): boolean {

@@ -4,14 +4,15 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 
 import {ApiError, get, post, wasAborted, wordsOf} from '../../api/client';
 import {usePoll} from '../../api/poll';
+import {isObject, type Json, type JsonObject, toText} from '../../format/json';
 import {Icon} from '../../parts/icons';
 import {Failed, Loading, tell} from '../../parts/notices';
 import {goTo, linkTo, route} from '../../route';
 import {CheckPanel, type Check} from './check_panel';
 import {SpecForm} from './form';
 import {JsonEditor, parseFault} from './json_editor';
-import {isObject, type Json, type JsonObject, type Schema} from './json_schema';
-import {inOrder, toText, withValue} from './spec_edits';
+import type {Schema} from './json_schema';
+import {inOrder, withValue} from './spec_edits';
 import {templates} from './templates';
 
 const CHECK_AFTER_MS = 350; // of no typing

@@ -1,5 +1,5 @@
 // Specs to begin with: those of examples/, built into the page.
-import type {JsonObject} from './json_schema';
+import type {JsonObject} from '../../format/json';
 
 export interface Template {
   title: string;
