@@ -48,7 +48,7 @@ test('a hostile name, label, path and log line are harmless on every page', asyn
     'jobs',
     `jobs?name=${encodeURIComponent(HOSTILE)}`,
     `jobs?label=${encodeURIComponent(`note:${HOSTILE}`)}`,
-    ...['', '/metrics', '/tasks', '/logs', '/checkpoints', '/spec'].map(
+    ...['', '/metrics', '/tasks', '/logs', '/checkpoints', '/model', '/spec'].map(
       (tab) => `jobs/${job.id}${tab}`,
     ),
     `jobs/${failed.id}`,

@@ -86,7 +86,7 @@ async function faultsOf(page, name) {
 const PAGES = [
   ['jobs', () => 'jobs', (page) => sees(page.locator('.spark polyline').first())],
   ['jobs-none', () => 'jobs?state=cancelled', (page) => sees(page.getByText('No job matches'))],
-  ['submit', () => 'submit', (page) => sees(page.locator('.landing'))],
+  ['submit', () => 'submit', (page) => sees(page.locator('.check-model'))],
   [
     'overview',
     () => `jobs/${jobs.done.id}`,
@@ -113,6 +113,11 @@ const PAGES = [
     'checkpoints',
     () => `jobs/${jobs.done.id}/checkpoints`,
     (page) => sees(page.locator('.tag-best')),
+  ],
+  [
+    'model',
+    () => `jobs/${jobs.done.id}/model`,
+    (page) => sees(page.locator('.model-row').first()),
   ],
   ['spec', () => `jobs/${jobs.done.id}/spec`, (page) => sees(page.locator('.json'))],
   ['cluster', () => 'cluster', (page) => sees(page.locator('.waiting .shortages'))],

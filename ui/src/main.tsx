@@ -12,6 +12,8 @@ import './style/jobs.css';
 import './style/job.css';
 import './style/charts.css';
 import './style/logs.css';
+import './style/model.css';
+import './style/model_wires.css';
 import './style/submit.css';
 import './style/cluster.css';
 

@@ -3,6 +3,7 @@
 export const NOTHING = '–';
 
 const UNITS = [
+  [1e12, 'T'],
   [1e9, 'G'],
   [1e6, 'M'],
   [1e3, 'k'],

@@ -12,11 +12,12 @@ import {JobHead} from './job_head';
 import {LiveJob, OVERVIEW_SERIES} from './live_job';
 import {LogsTab} from './logs_tab';
 import {MetricsTab} from './metrics_tab';
+import {ModelTab} from './model_tab';
 import {OverviewTab} from './overview_tab';
 import {SpecTab} from './spec_tab';
 import {TasksTab} from './tasks_tab';
 
-const TABS = ['overview', 'metrics', 'tasks', 'logs', 'checkpoints', 'spec'] as const;
+const TABS = ['overview', 'metrics', 'tasks', 'logs', 'checkpoints', 'model', 'spec'] as const;
 
 export function JobPage({id, tab}: {id: string; tab: string}): JSX.Element {
   const [attempt, setAttempt] = useState(0); // of loading this page
@@ -81,6 +82,8 @@ function Tab({tab, job, live}: {tab: string; job: Job; live: LiveJob}): JSX.Elem
       return <LogsTab job={job} />;
     case 'checkpoints':
       return <CheckpointsTab job={job} />;
+    case 'model':
+      return <ModelTab job={job} />;
     case 'spec':
       return <SpecTab job={job} />;
     default:

@@ -1,11 +1,14 @@
-// What a dry run says: what is wrong, or where the gang would land.
+// What a dry run says: what is wrong, or where the gang would land and what its model is.
 import type {JSX} from 'preact';
+import {useState} from 'preact/hooks';
 
 import {ApiError, AwayError, wordsOf} from '../../api/client';
-import type {DryRun} from '../../api/types';
+import type {DryRun, ModelAnalysis} from '../../api/types';
 import {plural} from '../../format/numbers';
 import {sentence} from '../../format/words';
 import {Icon} from '../../parts/icons';
+import {ModelHead} from '../../parts/model_head';
+import {ModelLayers} from '../../parts/model_view';
 
 export type Check =
   | {state: 'none'}
@@ -14,12 +17,35 @@ export type Check =
   | {state: 'bad'; error: unknown};
 
 export function CheckPanel({check}: {check: Check}): JSX.Element {
+  const [hasLayers, setHasLayers] = useState(false); // stays, whatever is checked next
   return (
     <section class="panel check-panel" aria-labelledby="check">
       <h2 id="check">Check</h2>
       <div role="status">
         <Verdict check={check} />
       </div>
+      {check.state === 'good' && (
+        <CheckedModel model={check.run.model} isOpen={hasLayers} onOpen={setHasLayers} />
+      )}
+    </section>
+  );
+}
+
+interface CheckedModelProps {
+  model: ModelAnalysis;
+  isOpen: boolean;
+  onOpen(isOpen: boolean): void;
+}
+
+function CheckedModel({model, isOpen, onOpen}: CheckedModelProps): JSX.Element {
+  return (
+    <section class="model check-model" aria-labelledby="check-model">
+      <h3 id="check-model">Model</h3>
+      <ModelHead model={model} />
+      <details open={isOpen} onToggle={(event) => onOpen(event.currentTarget.open)}>
+        <summary>Its {plural(model.layers.length, 'layer')}</summary>
+        {isOpen && <ModelLayers model={model} />}
+      </details>
     </section>
   );
 }
