@@ -123,9 +123,15 @@ export class Yard {
   }
 
   // The job's processes stand still until `close`: it is shown as running and takes no processor
-  // from the browser.
+  // from the browser. Of an attempt that was started again all tasks have processes at some time.
   async hold(id) {
-    for (const {pid} of (await this.get(`/v1/jobs/${id}/tasks`)).items) {
+    let tasks = [];
+    await until(`all tasks of ${id} have processes`, async () => {
+      const {attempt} = (await this.get(`/v1/jobs/${id}`)).status;
+      tasks = (await this.get(`/v1/jobs/${id}/tasks?attempt=${attempt}`)).items;
+      return tasks.length > 0 && tasks.every(({pid, state}) => state === 'running' && pid !== null);
+    });
+    for (const {pid} of tasks) {
       process.kill(pid, 'SIGSTOP');
       this.#held.push(pid);
     }
