@@ -64,6 +64,12 @@ void show_model(Backend&, const Request& request, const Responder& responder) {
   if (written) {
     shown = model::make_zoo_model(std::get<model::ZooCall>(*written), any_facts(), "", faults);
   }
+  // What an initialiser's numbers may be, only the layers know.
+  if (faults.empty()) {
+    faults = model::analyse(*written, any_facts(),
+                            {.pointer = "", .worker_memory_mb = {}, .ps_memory_mb = {}})
+                 .faults;
+  }
   if (!faults.empty()) return responder.problem(problem_of_faults(faults, "the model"));
   nlohmann::ordered_json answer = model::zoo_model_to_json(*zoo_model);
   answer["model"] = model::model_to_json(shown);

@@ -16,6 +16,7 @@ TEST_CASE("the models are listed, each with its arguments", "[routes][models]") 
     CHECK(std::ranges::find(names, name) != names.end());
   }
   for (const json& item : items) {
+    yard.json(200, "GET /v1/models/" + item.at("name").get<std::string>());
     CHECK_FALSE(item.at("description").get<std::string>().empty());
     for (const json& argument : item.at("arguments")) CHECK(argument.contains("kind"));
   }
@@ -44,6 +45,9 @@ TEST_CASE("arguments of a model that are wrong are named", "[routes][models]") {
   for (const json& error : problem.at("errors")) pointers.push_back(error.at("pointer"));
   std::ranges::sort(pointers);
   CHECK(pointers == std::vector<std::string>{"/activation", "/depth", "/hidden/0"});
+  const json of_layers = yard.json(
+      422, "GET /v1/models/vgg11?weight_init=%7B%22name%22:%22normal%22,%22stddev%22:-1%7D");
+  CHECK(of_layers.at("errors").at(0).at("pointer").get<std::string>().starts_with("/weight_init"));
   for (const char* const query : {"?hidden=[1]&hidden=[2]", "?name=gpt"}) {
     CHECK(yard.call(std::string("GET /v1/models/mlp") + query).status == 400);
   }
