@@ -147,7 +147,7 @@ Analysis Analyser::run() {
     if (terms.check(expansion, result_)) check_all_is_read(expansion);
     sum_costs(result_, notes_);
     lay_out_arena(result_);
-    check_memory(result_, setting_, faults_);
+    check_memory(result_, notes_, setting_, faults_);
   }
   return std::move(result_);
 }

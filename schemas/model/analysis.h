@@ -85,6 +85,7 @@ struct AnalysedTerm {
 struct WorkerMemory {
   std::optional<std::int64_t> parameters;  // and state
   std::optional<std::int64_t> gradients;
+  std::optional<std::int64_t> slots;    // of the optimizer; with ps these have them
   std::optional<std::int64_t> kept;     // values that wait for the backward pass, of a micro-batch
   std::optional<std::int64_t> scratch;  // gradients of values on their way, of a micro-batch
   std::optional<std::int64_t> total;

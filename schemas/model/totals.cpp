@@ -63,9 +63,10 @@ void check_worker(const Analysis& analysis, const Setting& setting, FaultList& f
   faults.add(setting.worker_memory_pointer,
              "a worker needs " + mib_text(memory.total) + " MiB, more than " + with_commas(*limit) +
                  ": " + mib_text(memory.parameters) + " of parameters, " +
-                 mib_text(memory.gradients) + " of gradients, and for " + batch + ' ' +
-                 mib_text(memory.kept) + " of values for the backward pass and " +
-                 mib_text(memory.scratch) + " to compute in");
+                 mib_text(memory.gradients) + " of gradients, " + mib_text(memory.slots) +
+                 " of the optimizer, and for " + batch + ": " + mib_text(memory.kept) +
+                 " of values for the backward pass and " + mib_text(memory.scratch) +
+                 " to compute in");
 }
 
 void check_ps(const Analysis& analysis, const Setting& setting, FaultList& faults) {
@@ -136,28 +137,36 @@ void lay_out_arena(Analysis& analysis) {
   }
 }
 
-void check_memory(Analysis& analysis, const Setting& setting, FaultList& faults) {
-  // The gradient of a value and that of what it was made of are there at the same time.
+void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const Setting& setting,
+                  FaultList& faults) {
+  // The gradient of a value and that of what it was made of are there at the same time. A view has
+  // none of its own, and what comes from the data has none.
+  const auto gradient_bytes = [&](std::size_t position) {
+    const AnalysedLayer& layer = analysis.layers[root_of(notes, position)];
+    return layer.op == "input" ? Count(0) : value_bytes(layer);
+  };
   Count widest = 0;
-  for (const AnalysedLayer& layer : analysis.layers) {
-    Count bytes = value_bytes(layer);
-    for (const std::size_t input : layer.in)
-      bytes = plus(bytes, value_bytes(analysis.layers[input]));
+  for (std::size_t i = 0; i < analysis.layers.size(); ++i) {
+    if (notes[i].view_of != no_layer) continue;
+    Count bytes = gradient_bytes(i);
+    for (const std::size_t input : analysis.layers[i].in)
+      bytes = plus(bytes, gradient_bytes(input));
     widest = widest && bytes ? Count(std::max(*widest, *bytes)) : std::nullopt;
   }
+  const Count slots = times(times(number_bytes, setting.optimizer_slots), analysis.parameters);
   const Count arena = times(number_bytes, plus(analysis.parameters, analysis.state));
   WorkerMemory& worker = analysis.worker;
   worker.parameters = arena;
   worker.gradients = arena;
   worker.kept = times(analysis.kept_bytes, setting.micro_batch);
   worker.scratch = times(widest, setting.micro_batch);
-  worker.total = plus(plus(arena, arena), plus(worker.kept, worker.scratch));
+  worker.slots = setting.ps < 1 ? slots : Count(0);
+  worker.total = plus(plus(plus(arena, arena), worker.slots), plus(worker.kept, worker.scratch));
   check_worker(analysis, setting, faults);
   if (setting.ps < 1) return;
   PsMemory& ps = analysis.ps;
   ps.parameters = divided_up(arena, setting.ps);
-  ps.slots = divided_up(times(times(number_bytes, setting.optimizer_slots), analysis.parameters),
-                        setting.ps);
+  ps.slots = divided_up(slots, setting.ps);
   ps.total = plus(ps.parameters, ps.slots);
   check_ps(analysis, setting, faults);
 }

@@ -15,6 +15,7 @@ void sum_costs(Analysis& analysis, std::vector<ValueNote>& notes);
 void lay_out_arena(Analysis& analysis);
 
 // Fills in `worker` and `ps`, and notes what is more than the job asks for.
-void check_memory(Analysis& analysis, const Setting& setting, FaultList& faults);
+void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const Setting& setting,
+                  FaultList& faults);
 
 }  // namespace trainyard::model

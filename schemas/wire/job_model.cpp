@@ -76,7 +76,12 @@ model::Analysis analyse_job(const JobSpec& spec) {
       spec.training.micro_batch_size ? "/training/micro_batch_size" : "/training/batch_size";
   setting.ps = spec.training.strategy == Strategy::parameter_server ? spec.ps.replicas : 0;
   setting.optimizer_slots = slots_of(spec.training.optimizer.name);
-  setting.worker_memory_mb = spec.worker.resources.memory_mb;
+  if (spec.worker.replicas > 0) {
+    setting.worker_memory_mb = spec.worker.resources.memory_mb;
+  } else if (spec.chief) {  // who trains alone
+    setting.worker_memory_mb = spec.chief->resources.memory_mb;
+    setting.worker_memory_pointer = "/roles/chief/resources/memory_mb";
+  }
   setting.ps_memory_mb = spec.ps.resources.memory_mb;
   return model::analyse(zoo_call_of(spec.model), facts_of(spec.dataset), setting);
 }

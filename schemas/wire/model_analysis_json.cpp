@@ -92,6 +92,7 @@ ordered_json analysed_terms_to_json(const Analysis& analysis,
 ordered_json worker_to_json(const WorkerMemory& memory) {
   return {{"parameters", or_null(memory.parameters)},
           {"gradients", or_null(memory.gradients)},
+          {"slots", or_null(memory.slots)},
           {"kept", or_null(memory.kept)},
           {"scratch", or_null(memory.scratch)},
           {"total", or_null(memory.total)}};

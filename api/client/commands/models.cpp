@@ -1,5 +1,5 @@
-// trainyard models, model show: the models that a job may name, and one of them in the language
-// that a job's spec may go on from.
+// trainyard models, model show: the models that have a name, and one of them spelled out in the
+// model language.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -72,7 +72,8 @@ Result<int> print_model(Rest& rest, const ShowOptions& options) {
 }  // namespace
 
 void add_models(CLI::App& app, Session& session) {
-  CLI::App* models = app.add_subcommand("models", "List the models that a job may name");
+  CLI::App* models =
+      app.add_subcommand("models", "List the models that have a name in the model language");
   const auto as_json = std::make_shared<bool>(false);
   models->add_flag("--json", *as_json, "As the server says it");
   models->callback([as_json, &session] {

@@ -85,4 +85,27 @@ TEST_CASE("what a task does not have room for is a fault of its memory", "[job_m
   CHECK(pointers() == std::vector<std::string>{"/roles/worker/resources/memory_mb"});
 }
 
+TEST_CASE("a chief that trains alone is held to its own memory", "[job_model]") {
+  JobSpec spec = job_of("mlp", "synthetic_digits");
+  spec.worker = {};
+  spec.chief = RoleSpec{.replicas = 1, .resources = {.cpus = 1, .memory_mb = 512, .gpus = 0}};
+  CHECK(faults_of(analyse_job(spec)) == "");
+  spec.model.hidden = {8192, 8192};
+  CHECK(analyse_job(spec).faults.at(0).pointer == "/roles/chief/resources/memory_mb");
+}
+
+TEST_CASE("a large batch of pictures is counted once, and what has no gradient has no room for one",
+          "[job_model]") {
+  JobSpec spec = job_of("mlp", "synthetic_digits");
+  spec.training.strategy = Strategy::local;
+  spec.training.batch_size = 60'000;
+  spec.training.optimizer.name = OptimizerName::adam;
+  const model::Analysis analysis = analyse_job(spec);
+  const std::int64_t image = 60'000LL * 784 * 4;
+  REQUIRE(analysis.worker.total);
+  CHECK(analysis.worker.kept >= image);
+  CHECK(analysis.worker.total < image * 5 / 4);
+  CHECK(analysis.worker.slots == 2 * 4 * *analysis.parameters);  // there is no ps to have them
+}
+
 }  // namespace trainyard

@@ -69,6 +69,7 @@ TEST_CASE("an analysis ends in totals and the memory of each role", "[model]") {
     "backward_flops": 0, "kept_bytes": 0,
     "memory_bytes": {
       "worker": {"parameters": null, "gradients": null, "kept": null, "scratch": null,
+                 "slots": null,
                  "total": 4096},
       "ps": {"parameters": null, "slots": 240, "total": null}}})"));
 }
