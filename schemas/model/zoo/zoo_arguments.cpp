@@ -6,6 +6,7 @@
 
 #include "schemas/base/check.h"
 #include "schemas/base/json_pointer.h"
+#include "schemas/model/sentence.h"
 
 namespace trainyard::model {
 namespace {
@@ -13,18 +14,9 @@ namespace {
 constexpr std::size_t field_letters_max = 255;
 
 // 64, 0.5: for sentences, as people write numbers.
-std::string number_in_words(double number) {
-  if (std::trunc(number) == number && std::abs(number) < 1e15) {
-    return std::to_string(static_cast<std::int64_t>(number));
-  }
-  std::string text = std::to_string(number);  // of six digits behind the point
-  text.erase(text.find_last_not_of('0') + 1);
-  return text;
-}
-
 std::string value_in_words(const Value& value) {
   constexpr std::size_t shown_max = 60;
-  if (const double* number = value.number()) return number_in_words(*number);
+  if (const double* number = value.number()) return number_text(*number);
   if (const bool* flag = value.flag()) return *flag ? "true" : "false";
   if (value.list() != nullptr) return "a list";
   if (value.object() != nullptr) return "an object";
@@ -36,7 +28,7 @@ std::string value_in_words(const Value& value) {
 }
 
 std::string range_in_words(const ZooArgument& argument) {
-  return "from " + number_in_words(argument.least) + " to " + number_in_words(argument.most);
+  return "from " + number_text(argument.least) + " to " + number_text(argument.most);
 }
 
 bool is_in_range(const ZooArgument& argument, const Value& value) {
@@ -72,8 +64,9 @@ bool check_integers(const ZooArgument& argument, const Value& value, const CallP
   if (list == nullptr || list->size() > argument.items_max) {
     const std::string rule =
         "must be a list of at most " + std::to_string(argument.items_max) + " integers";
-    note(place, pointer, rule,
-         list == nullptr ? value : Value(static_cast<std::int64_t>(list->size())));
+    const std::string got =
+        list == nullptr ? value_in_words(value) : "a list of " + std::to_string(list->size());
+    place.faults.push_back({pointer, rule + ", got " + got});
     return false;
   }
   bool is_right = true;

@@ -152,8 +152,8 @@ TEST_CASE("an argument that is out of its bounds is a fault at its place", "[zoo
         "/model/depth must be an integer from 1 to 256, got 2.5");
   CHECK(fault_of(R"({"name": "gpt", "depth": "12"})") ==
         "/model/depth must be an integer from 1 to 256, got \"12\"");
-  CHECK(fault_of(R"({"name": "gpt", "width": 1e300})")
-            .starts_with("/model/width must be an integer from 1 to 16384, got "));
+  CHECK(fault_of(R"({"name": "gpt", "width": 1e300})") ==
+        "/model/width must be an integer from 1 to 16384, got 1e+300");
   CHECK(fault_of(R"({"name": "gpt", "tie": 1})") == "/model/tie must be true or false, got 1");
   CHECK(fault_of(R"({"name": "cifar_cnn", "dropout": 1})") ==
         "/model/dropout must be a number from 0 to 0.95, got 1");
@@ -170,7 +170,8 @@ TEST_CASE("an argument that is out of its bounds is a fault at its place", "[zoo
   CHECK(fault_of(R"({"name": "two_tower", "user": ""})") ==
         "/model/user must be the name of a field of the data set, got \"\"");
   json many = {{"name", "mlp"}, {"hidden", std::vector<int>(65, 1)}};
-  CHECK(fault_of(many.dump()) == "/model/hidden must be a list of at most 64 integers, got 65");
+  CHECK(fault_of(many.dump()) ==
+        "/model/hidden must be a list of at most 64 integers, got a list of 65");
 }
 
 TEST_CASE("all faults of a call are noted at once, unknown arguments and names too", "[zoo]") {
