@@ -76,9 +76,12 @@ model::Analysis analyse_job(const JobSpec& spec) {
       spec.training.micro_batch_size ? "/training/micro_batch_size" : "/training/batch_size";
   setting.ps = spec.training.strategy == Strategy::parameter_server ? spec.ps.replicas : 0;
   setting.optimizer_slots = slots_of(spec.training.optimizer.name);
-  if (spec.worker.replicas > 0) {
-    setting.worker_memory_mb = spec.worker.resources.memory_mb;
-  } else if (spec.chief) {  // who trains alone
+  if (spec.worker.replicas > 0) setting.worker_memory_mb = spec.worker.resources.memory_mb;
+  // A chief computes as workers do: whoever has the least room is the one to look at.
+  const bool is_chief_least =
+      spec.chief &&
+      (!setting.worker_memory_mb || spec.chief->resources.memory_mb < *setting.worker_memory_mb);
+  if (is_chief_least) {
     setting.worker_memory_mb = spec.chief->resources.memory_mb;
     setting.worker_memory_pointer = "/roles/chief/resources/memory_mb";
   }

@@ -85,13 +85,19 @@ TEST_CASE("what a task does not have room for is a fault of its memory", "[job_m
   CHECK(pointers() == std::vector<std::string>{"/roles/worker/resources/memory_mb"});
 }
 
-TEST_CASE("a chief that trains alone is held to its own memory", "[job_model]") {
+TEST_CASE("a chief is held to its own memory, alone and beside workers", "[job_model]") {
   JobSpec spec = job_of("mlp", "synthetic_digits");
   spec.worker = {};
   spec.chief = RoleSpec{.replicas = 1, .resources = {.cpus = 1, .memory_mb = 512, .gpus = 0}};
   CHECK(faults_of(analyse_job(spec)) == "");
+  const std::string of_chief = "/roles/chief/resources/memory_mb";
   spec.model.hidden = {8192, 8192};
-  CHECK(analyse_job(spec).faults.at(0).pointer == "/roles/chief/resources/memory_mb");
+  CHECK(analyse_job(spec).faults.at(0).pointer == of_chief);
+  spec.worker.replicas = 1;
+  spec.worker.resources.memory_mb = 8000;
+  CHECK(analyse_job(spec).faults.at(0).pointer == of_chief);
+  spec.chief->resources.memory_mb = 9000;
+  CHECK(faults_of(analyse_job(spec)) == "");
 }
 
 TEST_CASE("a large batch of pictures is counted once, and what has no gradient has no room for one",
