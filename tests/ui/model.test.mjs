@@ -41,7 +41,7 @@ test('the model of a job is drawn: layers, shapes, parameters, and JSON on a cli
   assert.equal(await figure(page, 'parameters').innerText(), '79,510');
   assert.equal(await figure(page, 'forward, of one example').innerText(), '159 kFLOP');
 
-  const memory = page.getByRole('button', {name: '1.54 MiB'});
+  const memory = figure(page, 'memory of a worker').getByRole('button', {name: /MiB/});
   await memory.focus();
   await sees(page.getByRole('tooltip'), /gradients\s*0\.303 MiB/);
 
