@@ -121,10 +121,7 @@ void store_pixels(const PlanarSums& sums, std::int64_t groups, const TapTarget& 
       const std::int64_t count = std::min<std::int64_t>(8, target.count[group] - first);
       for (std::int64_t i = 0; i < count; ++i) {
         float* const to = target.group[group] + (first + i) * target.row_stride;
-        const float* const base = target.base == Base::bias     ? target.bias
-                                  : target.base == Base::target ? to
-                                                                : nullptr;
-        store_columns(pixels.row[i], base, target, to);
+        store_columns(pixels.row[i], base_of(target, to), target, to);
       }
     }
   }

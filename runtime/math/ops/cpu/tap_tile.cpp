@@ -24,11 +24,6 @@ struct TapSums {
   alignas(64) float of[tap_rows_max * tap_columns_max];
 };
 
-// Of a row of the tile, which has an address of its own; null: nothing is added.
-[[gnu::always_inline]] inline const float* base_of(const TapTarget& target, const float* to) {
-  return target.base == Base::target ? to : target.base == Base::bias ? target.bias : nullptr;
-}
-
 // A tile whose rows and columns are all there is stored from the registers; of another one the sums
 // are left for store_sums.
 template <int groups, int height, int vectors>

@@ -36,6 +36,11 @@ struct TapTarget {
   Finish finish = Finish::as_it_is;
 };
 
+// Of a row that begins at `to`; null: nothing is added.
+[[gnu::always_inline]] inline const float* base_of(const TapTarget& target, const float* to) {
+  return target.base == Base::target ? to : target.base == Base::bias ? target.bias : nullptr;
+}
+
 struct Avx2TapTile {
   static constexpr std::int64_t height = 2;  // rows of a group
   static constexpr std::int64_t groups = 3;  // at most
