@@ -1,6 +1,9 @@
 #include "schemas/wire/job_model.h"
 
-#include "schemas/types/zoo_call.h"
+#include <string>
+#include <utility>
+
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard {
 namespace {
@@ -22,6 +25,26 @@ std::int64_t slots_of(OptimizerName name) {
     case OptimizerName::adamw: break;
   }
   return 2;
+}
+
+model::Value init_of(const ModelSpec& spec) {
+  const std::string name(find_name(initializer_names, spec.initializer));
+  if (!uses_stddev(spec.initializer)) return name;
+  return model::Value::Object{{"name", name}, {"stddev", spec.stddev}};
+}
+
+// The call of the zoo that the spec's model is.
+model::ZooCall zoo_call_of(const ModelSpec& spec) {
+  model::ZooCall call{.name = spec.name, .arguments = {{"weight_init", init_of(spec)}}};
+  const auto add = [&call](const char* name, model::Value value) {
+    call.arguments.push_back({name, std::move(value)});
+  };
+  if (has_hidden_layers(spec)) {
+    add("hidden", model::Value::List(spec.hidden.begin(), spec.hidden.end()));
+    add("activation", std::string(find_name(activation_names, spec.activation)));
+  }
+  if (spec.name == "wide_and_deep") add("embedding_size", spec.embedding_size);
+  return call;
 }
 
 model::Facts facts_of_images(std::int64_t pixels, std::int64_t classes) {

@@ -15,7 +15,7 @@ struct Layer {
 inline constexpr std::array layers{
     // words
     Layer{"schemas/base", "", "posix"},
-    Layer{"schemas/types", "schemas/base schemas/model", ""},
+    Layer{"schemas/types", "schemas/base", ""},
     Layer{"schemas/model", "schemas/base", ""},
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/files", "schemas/base", "openssl posix"},

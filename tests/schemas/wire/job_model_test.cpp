@@ -2,8 +2,9 @@
 #include "schemas/wire/job_model.h"
 
 #include <catch2/catch.hpp>
-
-#include "schemas/types/zoo_call.h"
+#include <map>
+#include <string>
+#include <vector>
 
 namespace trainyard {
 namespace {
