@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/math/aligned_buffer.h"
 #include "schemas/base/check.h"
 
@@ -20,18 +21,27 @@ NodeId Graph::add_sparse_features(std::int64_t columns) {
   return nodes_.size() - 1;
 }
 
-NodeId Graph::add_variable(std::string name, const Shape& shape) {
+NodeId Graph::add_variable(std::string name, const Shape& shape, UpdateRule update,
+                           double momentum) {
   const auto sizes = shape.sizes();
+  const auto is_state = [](UpdateRule rule) { return rule == UpdateRule::running_average; };
+  const bool follows_state = !variables_.empty() && is_state(variables_.back().update);
+  ENSURE(!follows_state || is_state(update));
+  if (is_state(update) && !follows_state) {
+    arena_elements_ = (arena_elements_ + chunk_block - 1) / chunk_block * chunk_block;
+  }
   variables_.push_back({.name = std::move(name),
                         .shape = {sizes.begin(), sizes.end()},
                         .offset = arena_elements_,
-                        .elements = shape.elements()});
+                        .elements = shape.elements(),
+                        .update = update,
+                        .momentum = momentum});
   arena_elements_ += round_up_to_alignment(shape.elements());
   nodes_.push_back({.op = VariableOp{variables_.size() - 1},
                     .inputs = {},
                     .shape = shape,
                     .extent = Extent::fixed,
-                    .needs_gradient = true});
+                    .needs_gradient = update != UpdateRule::none});
   return nodes_.size() - 1;
 }
 

@@ -31,7 +31,10 @@ class Graph {
  public:
   NodeId add_features(const Shape& example);
   NodeId add_sparse_features(std::int64_t columns);
-  NodeId add_variable(std::string name, const Shape& shape);
+  // Behind those before it in the arena; running averages come last, from a border of chunks'
+  // blocks on.
+  NodeId add_variable(std::string name, const Shape& shape,
+                      UpdateRule update = UpdateRule::optimizer, double momentum = 0);
   NodeId add(const Op& op, std::vector<NodeId> inputs);
 
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
