@@ -134,7 +134,7 @@ endfunction()
 # trainyard_library(folder [DEPS folder...] [OUTSIDE target...])
 function(trainyard_library folder)
   trainyard_target_name(${folder} target)
-  if(folder MATCHES "^(runtime/(math|model)|schemas/model)$")  # ops/cpu, optim, zoo: families in folders of their own
+  if(folder MATCHES "^(runtime/(math|graph|model)|schemas/model)$")  # ops/cpu, optim, zoo: families in folders of their own
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   else()
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)

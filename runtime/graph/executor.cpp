@@ -85,7 +85,8 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {
-    const bool is_split = may == Parameters::stay && !step.final_variables.empty();
+    const bool is_split = may == Parameters::stay && !step.final_variables.empty() &&
+                          traits(graph_.nodes()[step.node].op).has_gradients_apart;
     run_backward(step, feed, gradients, is_split ? Inputs::variables : Inputs::all);
     for (const std::size_t variable : step.final_variables) {
       if (on_final) on_final(variable);

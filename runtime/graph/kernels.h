@@ -71,7 +71,8 @@ struct Kernels {
   // Of the largest batch, whose shapes these are.
   Needs (*needs)(const Op& op, std::span<const Shape> inputs, const Shape& output);
   void (*forward)(const Op& op, const ForwardCall& call);
-  // May be called twice for an op, each time for some of its inputs: variables first.
+  // Called twice for an op that has_gradients_apart, each time for some of its inputs: variables
+  // first.
   void (*backward)(const Op& op, const BackwardCall& call);
 };
 

@@ -1,0 +1,69 @@
+#include "runtime/graph/cpu/dense.h"
+
+#include "runtime/math/ops/matmul.h"
+#include "runtime/math/ops/reduction.h"
+#include "runtime/math/ops/row_pool.h"
+#include "runtime/math/ops/sparse_matmul.h"
+
+namespace trainyard::runtime {
+namespace {
+
+ConstTensor product_bias(const ForwardCall& call) {
+  return call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
+}
+
+void add_product_bias_gradient(const BackwardCall& call) {
+  if (call.inputs.size() != 3 || call.input_gradients[2].into.data == nullptr) return;
+  const GradientTarget& bias = call.input_gradients[2];
+  sum_rows(call.output_gradient, bias.into, bias.write);
+}
+
+RowPool row_pool_of(const RowPoolOp& op, const Feed& feed) {
+  return {.x = feed.rows.pooled.offsets.empty() ? feed.sparse : feed.rows.pooled,
+          .places = feed.rows.places,
+          .width = feed.rows.width,
+          .first = op.first,
+          .mean = op.pooling == Pooling::mean,
+          .counted = feed.sparse.offsets};
+}
+
+}  // namespace
+
+void run_on_cpu(const MatMulOp&, const ForwardCall& call) {
+  matmul(call.inputs[0], call.inputs[1], product_bias(call), call.output);
+}
+
+void run_on_cpu(const SparseMatMulOp&, const ForwardCall& call) {
+  sparse_matmul(call.feed.sparse, call.inputs[1], product_bias(call), call.output);
+}
+
+void run_on_cpu(const RowPoolOp& op, const ForwardCall& call) {
+  pool_rows(row_pool_of(op, call.feed), call.feed.rows.rows, call.output);
+}
+
+void run_back_on_cpu(const MatMulOp&, const BackwardCall& call) {
+  const GradientTarget& x = call.input_gradients[0];
+  const GradientTarget& kernel = call.input_gradients[1];
+  if (kernel.into.data != nullptr) {
+    matmul_kernel_gradient(call.inputs[0], call.output_gradient, kernel.into, kernel.write);
+  }
+  add_product_bias_gradient(call);
+  if (x.into.data != nullptr) {
+    matmul_x_gradient(call.output_gradient, call.inputs[1], x.into, x.write);
+  }
+}
+
+void run_back_on_cpu(const SparseMatMulOp&, const BackwardCall& call) {
+  const GradientTarget& kernel = call.input_gradients[1];
+  if (kernel.into.data != nullptr) {
+    sparse_matmul_kernel_gradient(call.feed.sparse, call.output_gradient, kernel.into,
+                                  kernel.write);
+  }
+  add_product_bias_gradient(call);
+}
+
+void run_back_on_cpu(const RowPoolOp& op, const BackwardCall& call) {
+  pool_rows_gradient(row_pool_of(op, call.feed), call.output_gradient, call.feed.rows.gradients);
+}
+
+}  // namespace trainyard::runtime

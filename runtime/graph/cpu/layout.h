@@ -1,0 +1,12 @@
+// Ops of layout on the CPU.
+#pragma once
+
+#include "runtime/graph/kernels.h"
+
+namespace trainyard::runtime {
+
+void run_on_cpu(const ReshapeOp& op, const ForwardCall& call);
+
+void run_back_on_cpu(const ReshapeOp& op, const BackwardCall& call);
+
+}  // namespace trainyard::runtime

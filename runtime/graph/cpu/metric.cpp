@@ -1,0 +1,15 @@
+#include "runtime/graph/cpu/metric.h"
+
+#include "runtime/math/ops/loss.h"
+
+namespace trainyard::runtime {
+
+void run_on_cpu(const MatchLabelsOp&, const ForwardCall& call) {
+  match_labels(call.inputs[0], call.feed.labels, call.output);
+}
+
+void run_on_cpu(const MatchBinaryLabelsOp&, const ForwardCall& call) {
+  match_binary_labels(call.inputs[0], call.feed.labels, call.output);
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,32 @@
+#include "runtime/graph/ops/loss.h"
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+Shape loss_of_numbers(std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 1 && inputs[0] == Shape({1}));
+  return {};
+}
+
+}  // namespace
+
+OpTraits traits_of(const SoftmaxCrossEntropyOp&) { return {}; }
+OpTraits traits_of(const SigmoidCrossEntropyOp&) { return {.backward_reads_inputs = true}; }
+OpTraits traits_of(const SquaredErrorOp&) { return {.backward_reads_inputs = true}; }
+
+Shape shape_of(const SoftmaxCrossEntropyOp&, std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 1 && inputs[0].rank() == 1);
+  return {};
+}
+
+Shape shape_of(const SigmoidCrossEntropyOp&, std::span<const Shape> inputs) {
+  return loss_of_numbers(inputs);
+}
+
+Shape shape_of(const SquaredErrorOp&, std::span<const Shape> inputs) {
+  return loss_of_numbers(inputs);
+}
+
+}  // namespace trainyard::runtime

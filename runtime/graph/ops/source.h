@@ -1,0 +1,33 @@
+// Where values come from: the batch and the parameters. Nothing is computed; their shapes are
+// declared when they are added.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "runtime/graph/ops/op_traits.h"
+#include "runtime/math/tensor.h"
+
+namespace trainyard::runtime {
+
+// The batch's features.
+struct FeaturesOp {};
+
+// The same where the batch has them as sparse rows: no tensor; only SparseMatMulOp and RowPoolOp
+// read it.
+struct SparseFeaturesOp {};
+
+// Parameters or state, as they are.
+struct VariableOp {
+  std::size_t index;
+};
+
+OpTraits traits_of(const FeaturesOp& op);
+OpTraits traits_of(const SparseFeaturesOp& op);
+OpTraits traits_of(const VariableOp& op);
+
+Shape shape_of(const FeaturesOp& op, std::span<const Shape> inputs);
+Shape shape_of(const SparseFeaturesOp& op, std::span<const Shape> inputs);
+Shape shape_of(const VariableOp& op, std::span<const Shape> inputs);
+
+}  // namespace trainyard::runtime
