@@ -10,6 +10,14 @@ namespace trainyard::runtime {
 // product [rows, out] = x [rows, in] * kernel [in, out] + bias [out]; a bias without data is none.
 void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product);
 
+// product [rows, out] = x [rows, in] * kernel [out, in]^T + bias [out]; a bias without data is
+// none. The kernel's gradient is matmul_kernel_gradient of product_gradient and x.
+void matmul_transposed(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product);
+
+// x_gradient [rows, in] = product_gradient [rows, out] * kernel [out, in]
+void matmul_transposed_x_gradient(ConstTensor product_gradient, ConstTensor kernel,
+                                  Tensor x_gradient, Write write);
+
 // x_gradient [rows, in] = product_gradient [rows, out] * kernel^T
 void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor x_gradient,
                        Write write);

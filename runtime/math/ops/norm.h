@@ -50,7 +50,8 @@ struct BatchNormGradient {
 void batch_norm_gradient(const BatchNormGradient& call);
 
 // What a batch adds to the sums that running averages are made of: examples * mean and examples *
-// the unbiased variance. `rows`: how many values of a channel the batch had, 2 or more.
+// the unbiased variance. `rows`: how many values of a channel the batch had; of one alone the
+// variance is 0.
 struct BatchNormState {
   std::int64_t examples = 0;
   std::int64_t rows = 0;
@@ -81,7 +82,7 @@ struct RowNormForward {
   ConstTensor x;
   Scaling scaling;
   float epsilon = 1e-5F;
-  Tensor y;
+  Tensor y;        // x's shape; may be x where nothing needs x any more
   Tensor mean;     // [rows]
   Tensor inverse;  // [rows]: 1 / sqrt(variance + epsilon)
 };
@@ -94,7 +95,7 @@ struct RowNormGradient {
   ConstTensor mean;
   ConstTensor inverse;
   ConstTensor y_gradient;
-  Tensor x_gradient;  // may be y_gradient, unless a gradient of the scaling is wanted
+  Tensor x_gradient;  // may be y_gradient
   Write write = Write::overwrite;
   ScalingGradients scaling;
 };

@@ -191,10 +191,11 @@ void batch_norm_gradient(const BatchNormGradient& call) {
 }
 
 void batch_norm_state(const BatchNormState& call) {
-  ENSURE(call.rows >= 2 && call.mean.shape == call.mean_sum.shape);
+  ENSURE(call.rows >= 1 && call.mean.shape == call.mean_sum.shape);
   ENSURE(call.variance.shape == call.variance_sum.shape && call.mean.shape == call.variance.shape);
   const auto examples = static_cast<float>(call.examples);
-  const float unbiased = static_cast<float>(call.rows) / static_cast<float>(call.rows - 1);
+  const auto rows = static_cast<float>(call.rows);
+  const float unbiased = rows > 1 ? rows / (rows - 1) : 1.0F;
   for (std::int64_t i = 0; i < call.mean.elements(); ++i) {
     const float mean = examples * call.mean.data[i];
     const float variance = examples * (call.variance.data[i] * unbiased);

@@ -30,6 +30,34 @@ void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product)
         .out = product.data});
 }
 
+void matmul_transposed(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product) {
+  ENSURE(x.shape.columns() == kernel.shape.columns());
+  ENSURE(product.shape.rows() == x.shape.rows());
+  ENSURE(product.shape.columns() == kernel.shape.rows());
+  ENSURE(bias.data == nullptr || bias.elements() == kernel.shape.rows());
+  gemm({.rows = x.shape.rows(),
+        .columns = kernel.shape.rows(),
+        .depth = x.shape.columns(),
+        .left = as_it_lies(x),
+        .right = transposed(kernel),
+        .bias = bias.data,
+        .out = product.data});
+}
+
+void matmul_transposed_x_gradient(ConstTensor product_gradient, ConstTensor kernel,
+                                  Tensor x_gradient, Write write) {
+  ENSURE(product_gradient.shape.columns() == kernel.shape.rows());
+  ENSURE(x_gradient.shape.rows() == product_gradient.shape.rows());
+  ENSURE(x_gradient.shape.columns() == kernel.shape.columns());
+  gemm({.rows = product_gradient.shape.rows(),
+        .columns = kernel.shape.columns(),
+        .depth = kernel.shape.rows(),
+        .left = as_it_lies(product_gradient),
+        .right = as_it_lies(kernel),
+        .out = x_gradient.data,
+        .write = write});
+}
+
 void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor x_gradient,
                        Write write) {
   ENSURE(product_gradient.shape.columns() == kernel.shape.columns());
