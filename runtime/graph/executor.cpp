@@ -74,14 +74,29 @@ GradientTarget Executor::gradient_target(NodeId input, Write write, std::span<fl
   return {tensor(plan_.gradients[input], shape), write};
 }
 
+// Frozen variables, and what lies between variables.
+void Executor::clear_what_nobody_computes(std::span<float> gradients) const {
+  const auto variables = graph_.variables();
+  std::int64_t begin = 0;  // of what follows the last variable with a gradient
+  const auto clear_to = [&](std::int64_t end) {
+    std::fill(gradients.begin() + begin, gradients.begin() + end, 0.0F);
+  };
+  for (const Variable& variable : variables) {
+    if (variable.update == UpdateRule::none) continue;
+    clear_to(variable.offset);
+    begin = variable.offset + variable.elements;
+  }
+  clear_to(std::ssize(gradients));
+}
+
 void Executor::backward(std::span<const float> parameters, const Feed& feed,
                         std::span<float> gradients,
                         const std::function<void(std::size_t)>& on_final, Parameters may) {
   ENSURE(std::ssize(gradients) == graph_.arena_elements());
   bind(parameters, feed);
-  for (const Variable& variable : graph_.variables()) {
-    std::fill_n(gradients.data() + variable.offset + variable.elements,
-                round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
+  clear_what_nobody_computes(gradients);
+  for (const std::size_t variable : plan_.final_at_once) {
+    if (on_final) on_final(variable);
   }
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {

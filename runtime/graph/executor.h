@@ -26,9 +26,10 @@ class Executor {
                const std::function<void(std::size_t)>& on_need = {});
 
   // After forward of the same batch in Pass::train: the gradient of the sum of the losses, into
-  // `gradients` (the whole arena, padding included). `on_final`, if any, is called with the number
-  // of each variable whose gradient is final: once nothing reads the variable any more, or, where
-  // all parameters stay as they are until the call is over, as soon as it is.
+  // `gradients` (the whole arena, padding included); zeros where a variable is frozen. `on_final`,
+  // if any, is called with the number of each variable whose gradient is final: once nothing reads
+  // the variable any more, or, where all parameters stay as they are until the call is over, as
+  // soon as it is.
   enum class Parameters { may_change_when_final, stay };
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final,
@@ -44,6 +45,7 @@ class Executor {
   std::span<const ConstTensor> gather_inputs(const Node& node);
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
   enum class Inputs { all, variables, others };
+  void clear_what_nobody_computes(std::span<float> gradients) const;
   void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
                     Inputs which);
 

@@ -44,6 +44,7 @@ class Planner {
 
   Plan run() {
     order_backward();
+    find_final_variables();
     set_lifetimes();
     make_value_blocks();
     make_gradient_blocks();
@@ -59,6 +60,8 @@ class Planner {
 
   [[nodiscard]] Needs needs_of(const Node& node) const;
   void order_backward();
+  void find_final_variables();
+  [[nodiscard]] std::vector<bool> upstream_of_loss() const;
   void set_lifetimes();
   void make_value_blocks();
   void make_gradient_blocks();
@@ -77,8 +80,6 @@ class Planner {
 };
 
 void Planner::order_backward() {
-  ENSURE(nodes_[request_.loss].needs_gradient);
-  std::vector<NodeId> last_giver(nodes_.size());
   for (NodeId id = request_.loss + 1; id-- > 0;) {
     const Node& node = nodes_[id];
     const bool reached = id == request_.loss || !gradient_from_[id].empty();
@@ -91,15 +92,37 @@ void Planner::order_backward() {
       }
       step.inputs.emplace_back(gradient_from_[input].empty() ? Write::overwrite : Write::add);
       gradient_from_[input].push_back(id);
-      last_giver[input] = plan_.backward.size();
     }
     plan_.backward.push_back(std::move(step));
+  }
+}
+
+std::vector<bool> Planner::upstream_of_loss() const {
+  std::vector<bool> is_upstream(nodes_.size());
+  is_upstream[request_.loss] = true;
+  for (NodeId id = request_.loss + 1; id-- > 0;) {
+    if (!is_upstream[id]) continue;
+    for (const NodeId input : nodes_[id].inputs) is_upstream[input] = true;
+  }
+  return is_upstream;
+}
+
+// A step that reads a variable also gives to it, unless the variable is frozen.
+void Planner::find_final_variables() {
+  const std::vector<bool> is_upstream = upstream_of_loss();
+  std::vector<std::optional<std::size_t>> last_step(nodes_.size());
+  for (std::size_t step = 0; step < plan_.backward.size(); ++step) {
+    for (const NodeId input : nodes_[plan_.backward[step].node].inputs) last_step[input] = step;
   }
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     const auto* const variable = std::get_if<VariableOp>(&nodes_[id].op);
     if (variable == nullptr) continue;
-    ENSURE(!gradient_from_[id].empty());
-    plan_.backward[last_giver[id]].final_variables.push_back(variable->index);
+    ENSURE(is_upstream[id] && (!nodes_[id].needs_gradient || !gradient_from_[id].empty()));
+    if (last_step[id]) {
+      plan_.backward[*last_step[id]].final_variables.push_back(variable->index);
+    } else {
+      plan_.final_at_once.push_back(variable->index);
+    }
   }
 }
 

@@ -31,7 +31,8 @@ struct BackwardStep {
   NodeId node = 0;
   // For each input: how it receives its gradient, if it does.
   std::vector<std::optional<Write>> inputs;
-  // Those whose gradients nobody adds to after this step.
+  // Those whose gradients nobody adds to after this step; of frozen ones, those that nobody reads
+  // after it.
   std::vector<std::size_t> final_variables;
 };
 
@@ -43,12 +44,15 @@ struct Plan {
   std::vector<Place> saved;
   Place scratch;  // one for all ops: each alone has it while it runs
   std::int64_t arena_elements = 0;
-  std::vector<BackwardStep> backward;  // from the loss on
+  std::vector<std::size_t> final_at_once;  // frozen variables that no backward step reads
+  std::vector<BackwardStep> backward;      // from the loss on
 };
 
 struct PlanRequest {
   std::int64_t examples = 0;  // of the largest batch
-  NodeId loss = 0;  // gradients flow back from here; every variable must be upstream of it
+  // Gradients flow back from here. Every variable must be upstream of it, and reached by them
+  // unless it is frozen.
+  NodeId loss = 0;
   std::vector<NodeId> outputs;  // keep their values to the end of the step
 };
 Plan make_plan(const Graph& graph, const PlanRequest& request, const Kernels& kernels);
