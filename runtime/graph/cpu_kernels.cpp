@@ -2,10 +2,13 @@
 #include <variant>
 
 #include "runtime/graph/cpu/dense.h"
+#include "runtime/graph/cpu/dropout.h"
 #include "runtime/graph/cpu/elementwise.h"
+#include "runtime/graph/cpu/image.h"
 #include "runtime/graph/cpu/layout.h"
 #include "runtime/graph/cpu/loss.h"
 #include "runtime/graph/cpu/metric.h"
+#include "runtime/graph/cpu/norm.h"
 #include "runtime/graph/cpu/source.h"
 #include "runtime/graph/kernels.h"
 

@@ -31,6 +31,8 @@ struct Feed {
   std::span<const float> targets;
   SparseView sparse{};
   RowFeed rows{};
+  std::uint64_t seed = 0;            // of what is drawn in training
+  std::uint64_t first_position = 0;  // of the first example in the endless line of examples
 };
 
 // Room that an op needs on this device, in elements.

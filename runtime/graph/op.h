@@ -7,10 +7,13 @@
 #include <variant>
 
 #include "runtime/graph/ops/dense.h"
+#include "runtime/graph/ops/dropout.h"
 #include "runtime/graph/ops/elementwise.h"
+#include "runtime/graph/ops/image.h"
 #include "runtime/graph/ops/layout.h"
 #include "runtime/graph/ops/loss.h"
 #include "runtime/graph/ops/metric.h"
+#include "runtime/graph/ops/norm.h"
 #include "runtime/graph/ops/op_traits.h"
 #include "runtime/graph/ops/source.h"
 #include "runtime/math/tensor.h"
@@ -26,10 +29,16 @@ using Op = std::variant<
     ActivationOp, AddOp,
     // layout
     ReshapeOp,
+    // image
+    Conv2dOp, DepthwiseConv2dOp, MaxPool2dOp, AvgPool2dOp, GlobalAvgPoolOp,
+    // norm
+    BatchNormOp, LayerNormOp, RmsNormOp, GroupNormOp,
+    // dropout
+    DropoutOp,
     // loss
-    SoftmaxCrossEntropyOp, SigmoidCrossEntropyOp, SquaredErrorOp,
+    SoftmaxCrossEntropyOp, SigmoidCrossEntropyOp, SquaredErrorOp, HuberOp,
     // metric
-    MatchLabelsOp, MatchBinaryLabelsOp>;
+    MatchLabelsOp, MatchBinaryLabelsOp, TopKOp, AbsoluteErrorOp>;
 
 OpTraits traits(const Op& op);
 

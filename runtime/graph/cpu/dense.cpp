@@ -29,8 +29,9 @@ RowPool row_pool_of(const RowPoolOp& op, const Feed& feed) {
 
 }  // namespace
 
-void run_on_cpu(const MatMulOp&, const ForwardCall& call) {
-  matmul(call.inputs[0], call.inputs[1], product_bias(call), call.output);
+void run_on_cpu(const MatMulOp& op, const ForwardCall& call) {
+  const auto multiply = op.has_transposed_kernel ? matmul_transposed : matmul;
+  multiply(call.inputs[0], call.inputs[1], product_bias(call), call.output);
 }
 
 void run_on_cpu(const SparseMatMulOp&, const ForwardCall& call) {
@@ -41,15 +42,22 @@ void run_on_cpu(const RowPoolOp& op, const ForwardCall& call) {
   pool_rows(row_pool_of(op, call.feed), call.feed.rows.rows, call.output);
 }
 
-void run_back_on_cpu(const MatMulOp&, const BackwardCall& call) {
+void run_back_on_cpu(const MatMulOp& op, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
   const GradientTarget& kernel = call.input_gradients[1];
+  const ConstTensor dy = call.output_gradient;
   if (kernel.into.data != nullptr) {
-    matmul_kernel_gradient(call.inputs[0], call.output_gradient, kernel.into, kernel.write);
+    if (op.has_transposed_kernel) {
+      matmul_kernel_gradient(dy, call.inputs[0], kernel.into, kernel.write);
+    } else {
+      matmul_kernel_gradient(call.inputs[0], dy, kernel.into, kernel.write);
+    }
   }
   add_product_bias_gradient(call);
   if (x.into.data != nullptr) {
-    matmul_x_gradient(call.output_gradient, call.inputs[1], x.into, x.write);
+    const auto multiply_back =
+        op.has_transposed_kernel ? matmul_transposed_x_gradient : matmul_x_gradient;
+    multiply_back(dy, call.inputs[1], x.into, x.write);
   }
 }
 

@@ -5,14 +5,16 @@
 namespace trainyard::runtime {
 namespace {
 
-Shape matmul_shape(std::span<const Shape> inputs) {
+Shape matmul_shape(std::span<const Shape> inputs, bool has_transposed_kernel) {
   ENSURE(inputs.size() == 2 || inputs.size() == 3);
   const Shape& x = inputs[0];
   const Shape& kernel = inputs[1];
-  ENSURE(kernel.rank() == 2 && x.rank() >= 1 && x.columns() == kernel[0]);
-  if (inputs.size() == 3) ENSURE(inputs[2] == Shape({kernel[1]}));
+  ENSURE(kernel.rank() == 2 && x.rank() >= 1);
+  ENSURE(x.columns() == kernel[has_transposed_kernel ? 1 : 0]);
+  const std::int64_t out = kernel[has_transposed_kernel ? 0 : 1];
+  if (inputs.size() == 3) ENSURE(inputs[2] == Shape({out}));
   Shape shape(x.sizes().first(x.rank() - 1));
-  shape.append(kernel[1]);
+  shape.append(out);
   return shape;
 }
 
@@ -24,9 +26,11 @@ OpTraits traits_of(const MatMulOp&) {
 OpTraits traits_of(const SparseMatMulOp&) { return {.has_gradients_apart = true}; }
 OpTraits traits_of(const RowPoolOp&) { return {}; }
 
-Shape shape_of(const MatMulOp&, std::span<const Shape> inputs) { return matmul_shape(inputs); }
+Shape shape_of(const MatMulOp& op, std::span<const Shape> inputs) {
+  return matmul_shape(inputs, op.has_transposed_kernel);
+}
 Shape shape_of(const SparseMatMulOp&, std::span<const Shape> inputs) {
-  return matmul_shape(inputs);
+  return matmul_shape(inputs, false);
 }
 Shape shape_of(const RowPoolOp& op, std::span<const Shape>) { return {op.columns}; }
 

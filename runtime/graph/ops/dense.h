@@ -9,8 +9,11 @@
 
 namespace trainyard::runtime {
 
-// Inputs: x [.., in], kernel [in, out], and perhaps bias [out] -> [.., out].
-struct MatMulOp {};
+// Inputs: x [.., in], kernel [in, out], and perhaps bias [out] -> [.., out]. The kernel that is
+// transposed lies as [out, in]: an embedding's table as the matrix of a model's head.
+struct MatMulOp {
+  bool has_transposed_kernel = false;
+};
 
 // The same of sparse features. Inputs: SparseFeaturesOp, kernel [in, out], and perhaps bias [out].
 struct SparseMatMulOp {};
