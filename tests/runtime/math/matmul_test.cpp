@@ -163,4 +163,36 @@ TEST_CASE("leading axes are rows: a product of [2, 3, 4] is that of [6, 4]", "[m
   require_same_bits(deep, flat);
 }
 
+TEST_CASE("a kernel that lies transposed gives the bits of one that does not", "[matmul]") {
+  for (const Sizes s : all_sizes) {
+    INFO(s.rows << " x " << s.in << " x " << s.out);
+    const Operands of = random_operands(s);
+    std::vector<float> transposed(of.kernel.size());
+    for (std::int64_t i = 0; i < s.in; ++i) {
+      for (std::int64_t j = 0; j < s.out; ++j) {
+        transposed[product(j, s.in) + product(i, 1)] = of.kernel[product(i, s.out) + product(j, 1)];
+      }
+    }
+    std::vector<float> expected(product(s.rows, s.out));
+    std::vector<float> got(expected.size());
+    matmul(tensor_of(of.x, {s.rows, s.in}), tensor_of(of.kernel, {s.in, s.out}),
+           tensor_of(of.bias, {s.out}), tensor_of(expected, {s.rows, s.out}));
+    matmul_transposed(tensor_of(of.x, {s.rows, s.in}), tensor_of(transposed, {s.out, s.in}),
+                      tensor_of(of.bias, {s.out}), tensor_of(got, {s.rows, s.out}));
+    require_same_bits(got, expected);
+
+    for (const Write write : {Write::overwrite, Write::add}) {
+      std::vector<float> x_expected(product(s.rows, s.in), 2.0F);
+      std::vector<float> x_got(x_expected.size(), 2.0F);
+      matmul_x_gradient(tensor_of(of.upstream, {s.rows, s.out}),
+                        tensor_of(of.kernel, {s.in, s.out}), tensor_of(x_expected, {s.rows, s.in}),
+                        write);
+      matmul_transposed_x_gradient(tensor_of(of.upstream, {s.rows, s.out}),
+                                   tensor_of(transposed, {s.out, s.in}),
+                                   tensor_of(x_got, {s.rows, s.in}), write);
+      require_same_bits(x_got, x_expected);
+    }
+  }
+}
+
 }  // namespace trainyard::runtime
