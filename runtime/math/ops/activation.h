@@ -1,18 +1,50 @@
-// Elementwise nonlinearities and their gradients, written in terms of their outputs so that they
-// work in place.
+// Elementwise functions and their gradients. Where the gradient can be written in terms of the
+// output it is, so that the function works in place.
 #pragma once
 
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
 
-enum class Nonlinearity { relu, sigmoid, tanh };
+// gelu is the one of the normal distribution (PyTorch: approximate = "none"), gelu_tanh that of
+// tanh. log is that of base e; exp stays finite: 2.4e38 above 88.4.
+enum class Nonlinearity {
+  relu,
+  leaky_relu,
+  elu,
+  gelu,
+  gelu_tanh,
+  silu,
+  sigmoid,
+  tanh,
+  softplus,
+  exp,
+  log,
+  log1p,
+  sqrt,
+  square,
+  abs
+};
+
+struct Activation {
+  // A nonlinearity without a parameter is an activation.
+  constexpr Activation(Nonlinearity of_kind, float of_alpha = 0)  // NOLINT: implicit
+      : kind(of_kind), alpha(of_alpha) {}
+
+  Nonlinearity kind;
+  float alpha;  // leaky_relu: the slope below zero, 0 or more; elu: minus the least value, above 0
+};
+
+enum class Side { input, output };
+// What the gradient is computed from.
+Side gradient_reads(Nonlinearity kind);
 
 // y = f(x), any shape; y may be x. NaN stays NaN.
-void activate(Nonlinearity kind, ConstTensor x, Tensor y);
+void activate(const Activation& activation, ConstTensor x, Tensor y);
 
-// x_gradient = y_gradient * f'(x), with f'(x) computed from y; x_gradient may be y_gradient.
-void activate_gradient(Nonlinearity kind, ConstTensor y, ConstTensor y_gradient, Tensor x_gradient,
-                       Write write);
+// x_gradient = y_gradient * f'(x), with f'(x) computed from `kept`: x or y, as gradient_reads says.
+// x_gradient may be y_gradient. At a kink f' is the one from below, of abs 0.
+void activate_gradient(const Activation& activation, ConstTensor kept, ConstTensor y_gradient,
+                       Tensor x_gradient, Write write);
 
 }  // namespace trainyard::runtime

@@ -10,16 +10,22 @@
 
 namespace trainyard::runtime {
 
-// 0 below -87.3 and the largest power of two times e^r above 88.3, where the true value leaves the
-// normal numbers. Cody and Waite 1980: x = n ln 2 + r, e^x = 2^n e^r. The polynomial is Cephes'
-// expf (Moshier).
-inline float exp_float(float x) {
-  constexpr float lowest = -87.3365F;
+inline constexpr float exp_lowest = -87.3365F;
+
+// e^x = scale (1 + less_one), of an x that is not below exp_lowest; where it is, or is above 88.3,
+// that of the nearest x which is not. Cody and Waite 1980: x = n ln 2 + r, e^x = 2^n e^r. The
+// polynomial is Cephes' expf (Moshier).
+struct Exponential {
+  float scale;     // 2^n
+  float less_one;  // e^r - 1
+};
+
+inline Exponential exponential_parts(float x) {
   constexpr float highest = 88.3762F;
   constexpr float round_magic = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr float ln2_high = 0.693359375F;    // few bits: n * ln2_high is exact
   constexpr float ln2_low = -2.12194440e-4F;
-  const float above = x < lowest ? lowest : x;
+  const float above = x < exp_lowest ? exp_lowest : x;
   const float clamped = above > highest ? highest : above;
   const float shifted = clamped * 1.44269504F + round_magic;
   const float n = shifted - round_magic;
@@ -30,11 +36,18 @@ inline float exp_float(float x) {
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  p = (p * (r * r) + r) + 1.0F;
   const auto exponent =
       std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round_magic);
-  const float result = p * std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
-  return x < lowest ? 0.0F : result;
+  return {.scale = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23),
+          .less_one = p * (r * r) + r};
+}
+
+// 0 below -87.3 and the largest power of two times e^r above 88.3, where the true value leaves the
+// normal numbers.
+inline float exp_float(float x) {
+  const Exponential parts = exponential_parts(x);
+  const float result = (parts.less_one + 1.0F) * parts.scale;
+  return x < exp_lowest ? 0.0F : result;
 }
 
 inline float sigmoid_float(float x) { return 1.0F / (1.0F + exp_float(-x)); }
