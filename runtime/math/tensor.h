@@ -12,7 +12,7 @@ namespace trainyard::runtime {
 
 class Shape {
  public:
-  static constexpr std::size_t rank_max = 6;
+  static constexpr std::size_t rank_max = 7;  // six axes of an example, and that of the batch
 
   constexpr Shape() = default;  // rank 0: one element
   constexpr Shape(std::initializer_list<std::int64_t> sizes) {
