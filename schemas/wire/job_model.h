@@ -3,14 +3,9 @@
 #pragma once
 
 #include "schemas/model/analysis.h"
-#include "schemas/model/facts.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard {
-
-// What is known of the data set without its files: all of synthetic_digits, of the others their
-// kind, and sizes where the spec tells them.
-model::Facts facts_of(const DatasetSpec& spec);
 
 // Layers with shapes, costs, and the memory of a worker and of a ps. Its faults are the spec's,
 // with pointers into it ("/roles/worker/resources/memory_mb").

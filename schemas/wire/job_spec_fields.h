@@ -19,6 +19,7 @@ void check_rules(const JobSpec& spec, const JsonPlace& place, Source source);
 
 ModelSpec read_model(const JsonPlace& place);
 DatasetSpec read_dataset(const JsonPlace& place);
+nlohmann::json dataset_to_json(const DatasetSpec& dataset);
 TrainingSpec read_training(const JsonPlace& place);
 TrainingSpec default_training();
 SchedulingSpec read_scheduling(const JsonPlace& place);

@@ -39,24 +39,6 @@ json model_to_json(const ModelSpec& model) {
   return object;
 }
 
-json dataset_to_json(const DatasetSpec& dataset) {
-  json object = {{"name", dataset.name},
-                 {"format", dataset.format},
-                 {"train_examples", dataset.train_examples},
-                 {"test_examples", dataset.test_examples}};
-  if (dataset.format != "synthetic_digits") object["path"] = dataset.path;
-  if (dataset.format == "csv") {
-    object["label_column"] = dataset.label_column;
-    object["test_fraction"] = dataset.test_fraction;
-  }
-  if (dataset.format == "libsvm") {
-    object["test_path"] = dataset.test_path;
-    object["features"] = dataset.features;
-    if (dataset.test_path.empty()) object["test_fraction"] = dataset.test_fraction;
-  }
-  return object;
-}
-
 json schedule_to_json(const ScheduleSpec& schedule) {
   json object = {{"name", find_name(schedule_names, schedule.name)},
                  {"warmup_steps", schedule.warmup_steps}};
