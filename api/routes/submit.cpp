@@ -79,11 +79,9 @@ void submit_job(Backend& backend, const Request& request, const Responder& respo
     return responder.problem(problem_of_faults(*faults, "the job spec"));
   }
   auto& spec = std::get<JobSpec>(parsed);
-  const model::Analysis analysis = analyse_job(spec);
-  if (!analysis.faults.empty()) {
-    return responder.problem(problem_of_faults(analysis.faults, "the job spec"));
+  if (dry_run) {
+    return plan_job(backend, spec, model::analysis_to_json(analyse_job(spec)), responder);
   }
-  if (dry_run) return plan_job(backend, spec, model::analysis_to_json(analysis), responder);
   // A request is the same whichever way its spec is written: what counts is what it says.
   std::string spec_json = to_json(spec);
   std::string request_hash = key.empty() ? "" : sha256_hex(spec_json);

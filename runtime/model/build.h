@@ -1,4 +1,4 @@
-// ModelSpec and DataShape -> a graph that ends in a loss: a plain switch over the zoo.
+// A model on its data -> a graph that ends in a loss: a walk over what schemas/model makes of it.
 #pragma once
 
 #include <optional>
@@ -6,17 +6,21 @@
 #include "runtime/data/dataset.h"
 #include "runtime/model/model_builder.h"
 #include "schemas/base/result.h"
-#include "schemas/types/job_spec.h"
+#include "schemas/model/analysis.h"
 
 namespace trainyard::runtime {
 
 struct BuiltModel {
   ModelBuilder builder;
   NodeId loss = 0;                // one number per example
-  std::optional<NodeId> matches;  // classification: 1 per example that is classified rightly
+  std::optional<NodeId> matches;  // where accuracy is asked for: 1 per example classified rightly
 };
 
-// `invalid`, naming the field, where the spec is wrong or does not fit the data.
-Result<BuiltModel> build_graph(const ModelSpec& spec, const DataShape& data);
+// All that the data's files tell.
+model::Facts facts_of(const DataShape& data);
+
+// `invalid`, with each place in the spec, where the model is wrong, does not fit the data, or has a
+// layer that is not there yet.
+Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data);
 
 }  // namespace trainyard::runtime

@@ -32,7 +32,7 @@ Feed feed_of(const Batch& batch, RowBatch* rows) {
 void fill(const InitialValue& initial, const CounterRng& rng, std::span<float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     switch (initial.kind) {
-      case InitialValue::Kind::zeros: values[i] = 0.0F; break;
+      case InitialValue::Kind::constant: values[i] = static_cast<float>(initial.scale); break;
       case InitialValue::Kind::normal:
         values[i] = static_cast<float>(initial.scale * rng.normal(i));
         break;
@@ -71,11 +71,12 @@ struct Model::Parts {
   }
 };
 
-Result<Model> Model::build(const ModelSpec& spec, const DataShape& data, std::int64_t batch_size) {
+Result<Model> Model::build(const model::Written& written, const DataShape& data,
+                           std::int64_t batch_size) {
   if (batch_size < 1) {
     return invalid("training.batch_size must be 1 or more, got " + std::to_string(batch_size));
   }
-  TRY_ASSIGN(BuiltModel built, build_graph(spec, data));
+  TRY_ASSIGN(BuiltModel built, build_graph(written, data));
   return Model(std::make_unique<Parts>(std::move(built), batch_size));
 }
 

@@ -14,7 +14,7 @@
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
 #include "schemas/base/result.h"
-#include "schemas/types/job_spec.h"
+#include "schemas/model/written.h"
 
 namespace trainyard::runtime {
 
@@ -44,7 +44,8 @@ class Model {
  public:
   // `batch_size` is the largest batch it is ever given. `invalid` where model and data do not fit
   // together.
-  static Result<Model> build(const ModelSpec& spec, const DataShape& data, std::int64_t batch_size);
+  static Result<Model> build(const model::Written& written, const DataShape& data,
+                             std::int64_t batch_size);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();

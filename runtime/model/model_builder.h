@@ -11,8 +11,9 @@ namespace trainyard::runtime {
 
 // How the elements of a variable start.
 struct InitialValue {
-  enum class Kind { zeros, normal, uniform } kind = Kind::zeros;
-  double scale = 0;  // normal: the standard deviation; uniform: the bound on both sides
+  enum class Kind { constant, normal, uniform } kind = Kind::constant;
+  // All of them; normal: the standard deviation; uniform: the bound on both sides.
+  double scale = 0;
 };
 
 struct ModelBuilder {

@@ -6,7 +6,7 @@
 
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
-#include "schemas/wire/spec_names.h"
+#include "schemas/model/outline.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -32,10 +32,10 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
   manifest.worker_steps = shards.front().rank_steps;
   manifest.slots = plan.slot_names;
   manifest.metrics = checkpoint.metrics;
-  manifest.description = {
-      {"model", context.spec.model.name},
-      {"activation", std::string(find_name(activation_names, context.spec.model.activation))},
-      {"dataset", context.spec.dataset.name}};
+  manifest.description = {{"model", model::name_of(context.spec.model)},
+                          {"dataset", context.spec.dataset.name}};
+  const std::string activation = model::text_argument(context.spec.model, "activation");
+  if (!activation.empty()) manifest.description["activation"] = activation;
   const std::int64_t batches = step_mode(context.spec) == Mode::sync
                                    ? shards.front().version * plan.leaves
                                    : std::accumulate(manifest.worker_steps.begin(),
@@ -135,7 +135,7 @@ Status CheckpointCommits::commit(Checkpoint checkpoint) {
 // failed is no cause of the task's end.
 MetricValues CheckpointCommits::test_again(std::int64_t step) {
   const JobSpec& spec = parts_.task.context.spec;
-  if (!reads_back(spec)) return {};
+  if (!reads_back(spec, parts_.plan)) return {};
   FailureCause unheard;
   const Task quiet{parts_.task.context, parts_.task.events, unheard, parts_.task.stop};
   const auto test = [&]() -> Result<MetricValues> {

@@ -27,9 +27,9 @@ std::optional<std::int64_t> step_of(std::string_view folder) {
 
 }  // namespace
 
-bool reads_back(const JobSpec& spec) {
+bool reads_back(const JobSpec& spec, const JobPlan& plan) {
   const bool others_go_on = step_mode(spec) == Mode::async || has_backup_workers(spec);
-  return others_go_on && spec.checkpoint.keep_best > 0 && !has_embedding_table(spec);
+  return others_go_on && spec.checkpoint.keep_best > 0 && plan.model.rows().width() == 0;
 }
 
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index,
@@ -68,7 +68,8 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
   const auto keep_only = [&task](const std::vector<std::int64_t>& steps) {
     keep_only_steps(task.context, steps);
   };
-  return {.write = write, .keep_only = keep_only, .keeps_newest = reads_back(task.context.spec)};
+  return {
+      .write = write, .keep_only = keep_only, .keeps_newest = reads_back(task.context.spec, plan)};
 }
 
 void keep_only_steps(const TaskContext& context, const std::vector<std::int64_t>& steps) {

@@ -10,7 +10,7 @@ namespace trainyard::runtime {
 // Whether checkpoints are of a version that nobody pulls, a cut or one that others have left
 // behind, and are to be tested all the same: then the chief reads them back. Not with an embedding
 // table.
-bool reads_back(const JobSpec& spec);
+bool reads_back(const JobSpec& spec, const JobPlan& plan);
 
 // How the snapshots of share `index` become files in the task's folder: each is announced as a
 // ShardEvent once it is durable. `task` and `plan` must outlive what is returned.

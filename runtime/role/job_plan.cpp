@@ -171,7 +171,6 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .max_steps = step_count(spec, data.train_examples),
                .push = spec.training.wire.push,
                .pull = spec.training.wire.pull};
-  ENSURE((plan.model.rows().width() > 0) == has_embedding_table(spec));
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {

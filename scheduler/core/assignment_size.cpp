@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "scheduler/core/checkpoints.h"
+#include "schemas/model/outline.h"
 
 namespace trainyard::scheduler {
 namespace {
 
 constexpr std::int64_t fixed_bytes = 8192;   // names of fields, numbers, token and hashes
-constexpr std::int64_t number_bytes = 24;    // of one more number in a list
 constexpr std::int64_t address_bytes = 300;  // "host:port" as agents are allowed to have them
 constexpr std::int64_t file_bytes = 256;     // a shard's name, size and sha256
 constexpr std::int64_t shards_max = 1000;    // of another job's checkpoint: as many as a job has ps
@@ -36,11 +36,10 @@ std::int64_t assignment_bytes(const JobSpec& spec) {
   const std::int64_t shards =
       resume_source_of(spec) ? shards_max : std::max<std::int64_t>(spec.ps.replicas, 1);
   return fixed_bytes + map_bytes(spec.labels) + map_bytes(spec.scheduling.host_labels) +
-         map_bytes(spec.env) + text_bytes(spec.name) + text_bytes(spec.model.name) +
-         number_bytes * std::ssize(spec.model.hidden) + text_bytes(spec.dataset.name) +
-         text_bytes(spec.dataset.path) + text_bytes(spec.dataset.test_path) +
-         text_bytes(spec.dataset.label_column) + text_bytes(spec.checkpoint.metric) +
-         text_bytes(spec.checkpoint.resume_from) +
+         map_bytes(spec.env) + text_bytes(spec.name) + model::json_bytes_max(spec.model) +
+         text_bytes(spec.dataset.name) + text_bytes(spec.dataset.path) +
+         text_bytes(spec.dataset.test_path) + text_bytes(spec.dataset.label_column) +
+         text_bytes(spec.checkpoint.metric) + text_bytes(spec.checkpoint.resume_from) +
          address_bytes * (spec.ps.replicas + training_replicas(spec)) + file_bytes * (shards + 1);
 }
 

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "scheduler/core/checkpoints.h"
+#include "schemas/model/outline.h"
 #include "schemas/types/retention.h"
+#include "schemas/wire/job_model.h"
 
 namespace trainyard::scheduler {
 namespace {
@@ -51,28 +53,25 @@ Result<std::vector<SpecFault>> settle_word(Store& store, std::string& resume_fro
   return std::vector<SpecFault>();
 }
 
-// Whether both have the same variables, as far as the specs tell: data sets give shapes, too.
-bool alike(const ModelSpec& one, const ModelSpec& other) {
-  return one.name == other.name && one.hidden == other.hidden &&
-         one.embedding_size == other.embedding_size;
-}
-
-// A model for an error message: "mlp [128, 64]".
-std::string words_of(const ModelSpec& model) {
-  std::string widths;
-  for (const std::int64_t width : model.hidden) {
-    widths += (widths.empty() ? " [" : ", ") + std::to_string(width);
-  }
-  return model.name + widths + (widths.empty() ? "" : "]");
+// Whether both have the same variables, as far as the specs tell: files give sizes, too.
+bool alike(const JobSpec& one, const JobSpec& other) {
+  const auto may_be_equal = [](const model::Variable& left, const model::Variable& right) {
+    return left.name == right.name && left.role == right.role &&
+           std::ranges::equal(left.shape, right.shape, [](std::int64_t a, std::int64_t b) {
+             return a == b || a == model::unknown_size || b == model::unknown_size;
+           });
+  };
+  return std::ranges::equal(analyse_job(one).variables, analyse_job(other).variables, may_be_equal);
 }
 
 // None where the job that committed the checkpoint trains the model of `spec`.
 Result<std::vector<SpecFault>> faults_of_model(Store& store, const JobSpec& spec,
                                                const JobId& from) {
   TRY_ASSIGN(const Job source, store.job(from));
-  if (alike(spec.model, source.spec.model)) return std::vector<SpecFault>();
-  return std::vector{fault_of_name(spec.checkpoint.resume_from + " is of another model: " +
-                                   words_of(source.spec.model) + ", not " + words_of(spec.model))};
+  if (alike(spec, source.spec)) return std::vector<SpecFault>();
+  return std::vector{fault_of_name(spec.checkpoint.resume_from +
+                                   " is of another model: " + model::words_of(source.spec.model) +
+                                   ", not " + model::words_of(spec.model))};
 }
 
 }  // namespace

@@ -146,6 +146,18 @@ Start start_of(const Value& init, Fans fans) {
   return rule->start(number, {std::max(fans.in, 1.0), std::max(fans.out, 1.0)});
 }
 
+Value with_number(const Value& init) {
+  std::string below;
+  if (fault_of_init(init, below)) return init;
+  const InitNumber& number = find_rule(*name_of(init))->number;
+  Value::Object object =
+      init.object() != nullptr ? *init.object() : Value::Object{{"name", *init.text()}};
+  if (!number.name.empty() && find(object, number.name) == nullptr) {
+    object.push_back({std::string(number.name), number.standard});
+  }
+  return object;
+}
+
 bool starts_biases(const Value& init) {
   const std::string* name = name_of(init);
   return name != nullptr && *name == "torch";

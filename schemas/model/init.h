@@ -22,6 +22,9 @@ std::optional<std::string> fault_of_init(const Value& value, std::string& below)
 // The value must be right. Fans that are not known count as 1.
 Start start_of(const Value& init, Fans fans);
 
+// As an object, with its number where it has one; as it is where it is wrong.
+Value with_number(const Value& init);
+
 // Whether this initialiser is for biases too, where they have none of their own: "torch" alone.
 bool starts_biases(const Value& init);
 

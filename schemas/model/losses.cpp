@@ -42,8 +42,7 @@ void sigmoid_cross_entropy(TermScribe& term) {
                          " gives " + to_text(term.shape(0)));
     return;
   }
-  const std::vector<LabelKind> kinds{LabelKind::class_index, LabelKind::number};
-  if (!term.has_labels(kinds, "two classes")) return;
+  if (!term.has_labels({LabelKind::class_index}, "two classes")) return;
   const Count classes = term.facts().classes;
   if (classes && is_known(*classes) && *classes != 2) {
     term.fault("", "sigmoid_cross_entropy tells two classes apart, and the data set " +
@@ -60,7 +59,7 @@ void of_numbers(TermScribe& term) {
                          " gives " + to_text(term.shape(0)));
     return;
   }
-  term.has_labels({LabelKind::number, LabelKind::class_index}, "numbers");
+  term.has_labels({LabelKind::number}, "numbers");
 }
 
 // Scores [time, symbols].

@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t number_bytes = 4;  // of a float and of an id
 // Numbers of an arena that are sent, rounded and checked together (runtime/core/arena_chunks.h).
 constexpr std::int64_t arena_block = 1024;
+// Numbers that a variable begins at a multiple of (runtime/core/variable.h).
+constexpr std::int64_t alignment = 16;
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
 std::size_t root_of(const std::vector<ValueNote>& notes, std::size_t position) {
@@ -124,7 +126,7 @@ void lay_out_arena(Analysis& analysis) {
     for (Variable& variable : analysis.variables) {
       if (variable.role != role) continue;
       variable.offset = end;
-      end = plus(end, variable.elements);
+      end = plus(end, times(divided_up(variable.elements, alignment), alignment));
     }
   };
   place(VariableRole::parameter);

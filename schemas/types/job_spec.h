@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/model/written.h"
 #include "schemas/types/partition.h"
 #include "schemas/types/resources.h"
 
@@ -22,29 +23,6 @@ enum class Wire {
   onebit,    // gradients alone: a sign each, with error feedback
 };
 enum class PlacementPolicy { spread, pack };
-enum class Activation { sigmoid, tanh, relu };
-
-// How weights start: biases are always zero. fan_in and fan_out are those of the layer.
-enum class Initializer {
-  normal,          // N(0, stddev^2)
-  uniform,         // U(-stddev, stddev)
-  xavier_uniform,  // U(+-sqrt(6 / (fan_in + fan_out))), Glorot and Bengio 2010
-  he_normal,       // N(0, 2 / fan_in), He et al. 2015
-  zeros,
-};
-
-struct ModelSpec {
-  // linear_regression, logistic_regression, softmax_regression, mlp, wide_and_deep
-  std::string name;
-  // mlp, wide_and_deep: widths of the hidden layers, input side first
-  std::vector<std::int64_t> hidden;
-  Activation activation = Activation::sigmoid;
-  Initializer initializer = Initializer::xavier_uniform;
-  double stddev = 0.1;               // normal and uniform only
-  std::int64_t embedding_size = 16;  // wide_and_deep: numbers in a feature's embedding
-  bool operator==(const ModelSpec&) const = default;
-};
-
 struct DatasetSpec {
   std::string name;    // synthetic_digits, or any name the user gives a file data set
   std::string format;  // synthetic_digits, idx, csv, libsvm
@@ -182,7 +160,7 @@ struct CheckpointSpec {
 struct JobSpec {
   std::string name;
   std::map<std::string, std::string> labels;
-  ModelSpec model;
+  model::Written model;
   DatasetSpec dataset;
   Mode mode = Mode::sync;
   TrainingSpec training;

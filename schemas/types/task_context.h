@@ -80,9 +80,6 @@ inline bool listens(const JobSpec& spec, Role role) {
   return role != Role::evaluator && spec.training.strategy == Strategy::all_reduce;
 }
 
-// Its rows stay at the ps, which serve them on a port of their own.
-inline bool has_embedding_table(const JobSpec& spec) { return spec.model.name == "wide_and_deep"; }
-
 // Whether a task that died can be started again beside its living gang: a worker of a job with ps,
 // which computes its gradient once more. A chief had also to report and to save. The residual of a
 // onebit push is lost with its worker: without it a sync step would no longer be exact. Parameters

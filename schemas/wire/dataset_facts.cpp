@@ -31,6 +31,7 @@ model::Facts facts_of_sparse_rows(std::int64_t features) {
   model::Facts facts;
   facts.fields = {
       {.name = "features", .shape = model::Sizes{columns}, .kind = model::ElementKind::sparse}};
+  facts.label_kind = model::LabelKind::class_index;
   facts.classes = unknown_size;
   facts.features = columns;
   return facts;

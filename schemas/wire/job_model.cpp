@@ -1,10 +1,6 @@
 #include "schemas/wire/job_model.h"
 
-#include <string>
-#include <utility>
-
 #include "schemas/wire/dataset_facts.h"
-#include "schemas/wire/spec_names.h"
 
 namespace trainyard {
 namespace {
@@ -21,26 +17,6 @@ std::int64_t slots_of(OptimizerName name) {
     case OptimizerName::adamw: break;
   }
   return 2;
-}
-
-model::Value init_of(const ModelSpec& spec) {
-  const std::string name(find_name(initializer_names, spec.initializer));
-  if (!uses_stddev(spec.initializer)) return name;
-  return model::Value::Object{{"name", name}, {"stddev", spec.stddev}};
-}
-
-// The call of the zoo that the spec's model is.
-model::ZooCall zoo_call_of(const ModelSpec& spec) {
-  model::ZooCall call{.name = spec.name, .arguments = {{"weight_init", init_of(spec)}}};
-  const auto add = [&call](const char* name, model::Value value) {
-    call.arguments.push_back({name, std::move(value)});
-  };
-  if (has_hidden_layers(spec)) {
-    add("hidden", model::Value::List(spec.hidden.begin(), spec.hidden.end()));
-    add("activation", std::string(find_name(activation_names, spec.activation)));
-  }
-  if (spec.name == "wide_and_deep") add("embedding_size", spec.embedding_size);
-  return call;
 }
 
 }  // namespace
@@ -62,7 +38,7 @@ model::Analysis analyse_job(const JobSpec& spec) {
     setting.worker_memory_pointer = "/roles/chief/resources/memory_mb";
   }
   setting.ps_memory_mb = spec.ps.resources.memory_mb;
-  return model::analyse(zoo_call_of(spec.model), facts_of(spec.dataset), setting);
+  return model::analyse(spec.model, facts_of(spec.dataset), setting);
 }
 
 }  // namespace trainyard

@@ -17,7 +17,8 @@ std::optional<JobSpec> read_job_spec(const JsonPlace& place, Source source);
 // is asked only where nothing that it reads has a fault.
 void check_rules(const JobSpec& spec, const JsonPlace& place, Source source);
 
-ModelSpec read_model(const JsonPlace& place);
+// With the defaults of a zoo's model filled in; that its layers fit, check_rules says.
+model::Written read_model(const JsonPlace& place);
 DatasetSpec read_dataset(const JsonPlace& place);
 nlohmann::json dataset_to_json(const DatasetSpec& dataset);
 TrainingSpec read_training(const JsonPlace& place);

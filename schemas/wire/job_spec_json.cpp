@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "schemas/model/outline.h"
 #include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/model_json.h"
 #include "schemas/wire/spec_names.h"
 
 namespace trainyard {
@@ -25,18 +27,6 @@ json role_to_json(const RoleSpec& role) {
 
 json or_null(const std::optional<std::int64_t>& number) {
   return number ? json(*number) : json(nullptr);
-}
-
-json model_to_json(const ModelSpec& model) {
-  json weight_init = {{"name", find_name(initializer_names, model.initializer)}};
-  if (uses_stddev(model.initializer)) weight_init["stddev"] = model.stddev;
-  json object = {{"name", model.name}, {"weight_init", weight_init}};
-  if (has_hidden_layers(model)) {
-    object["hidden"] = model.hidden;
-    object["activation"] = find_name(activation_names, model.activation);
-  }
-  if (model.name == "wide_and_deep") object["embedding_size"] = model.embedding_size;
-  return object;
 }
 
 json schedule_to_json(const ScheduleSpec& schedule) {
@@ -136,7 +126,7 @@ std::optional<JobSpec> read_job_spec(const JsonPlace& place, Source source) {
   Fields fields(place);
   if (const auto part = fields.require("model")) spec.model = read_model(*part);
   if (const auto part = fields.require("dataset")) spec.dataset = read_dataset(*part);
-  spec.name = spec.model.name + "-" + spec.dataset.name;
+  spec.name = model::name_of(spec.model) + "-" + spec.dataset.name;
   fields.text("name", spec.name, printable_rule(1, 200));
   if (const auto part = fields.find("labels")) spec.labels = read_text_map(*part, labels_rule);
   fields.choice("mode", spec.mode, mode_names);
@@ -194,7 +184,7 @@ ParsedJobSpec parse_stored_job_spec(std::string_view text) { return parse(text, 
 json to_json_value(const JobSpec& spec) {
   return {{"name", spec.name},
           {"labels", spec.labels},
-          {"model", model_to_json(spec.model)},
+          {"model", json(model::model_to_json(spec.model))},
           {"dataset", dataset_to_json(spec.dataset)},
           {"mode", find_name(mode_names, spec.mode)},
           {"training", training_to_json(spec.training)},

@@ -5,7 +5,9 @@
 #include <array>
 #include <span>
 
+#include "schemas/model/trainable.h"
 #include "schemas/types/env_names.h"
+#include "schemas/wire/job_model.h"
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/spec_names.h"
 
@@ -18,28 +20,20 @@ void note(const JsonPlace& place, std::string_view pointer, std::string message)
   place.faults.push_back({place.pointer + std::string(pointer), std::move(message)});
 }
 
-// Images of digits and libsvm data have classes; what a csv's labels are is known once it is read.
-void check_model_and_data(const JobSpec& spec, const JsonPlace& place) {
-  const std::string& model = spec.model.name;
-  const std::string& format = spec.dataset.format;
-  const bool sparse = format == "libsvm";
-  if (model == "linear_regression" && (format == "synthetic_digits" || format == "idx" || sparse)) {
-    note(place, "/model",
-         "linear_regression needs real numbers as labels, but the data format " + format +
-             " has classes");
-  }
-  if ((model == "softmax_regression" || model == "mlp") && sparse) {
-    note(place, "/model",
-         model +
-             " needs dense features, but the data format libsvm is sparse; use "
-             "logistic_regression or wide_and_deep");
-  }
-  if (model == "wide_and_deep" && !sparse) {
-    note(place, "/model",
-         "wide_and_deep needs sparse features, the data format libsvm; use mlp for " + format);
-  }
-  if (model == "logistic_regression" && format == "synthetic_digits") {
-    note(place, "/model", "logistic_regression needs two classes, but synthetic_digits has ten");
+// What the layers are on this data set, and the memory that they need. Where something is wrong
+// with the rest of the job, nothing is said of what follows from that.
+void check_model(const JobSpec& spec, const JsonPlace& place) {
+  const model::Analysis analysis = analyse_job(spec);
+  const bool is_rest_right = std::ranges::none_of(place.faults, [&place](const Fault& fault) {
+    return is_within(fault.pointer, place.pointer + "/training") ||
+           is_within(fault.pointer, place.pointer + "/roles");
+  });
+  const std::vector<Fault> found = analysis.faults.empty()
+                                       ? model::not_trainable_yet(spec.model, analysis, "/model")
+                                       : analysis.faults;
+  for (const Fault& fault : found) {
+    if (!is_rest_right && !is_within(fault.pointer, "/model")) continue;
+    place.faults.push_back({place.pointer + fault.pointer, fault.message, fault.kind});
   }
 }
 
@@ -206,16 +200,6 @@ void check_metric(const JobSpec& spec, const JsonPlace& place) {
            describe(json(spec.checkpoint.metric)));
 }
 
-void check_layers(const JobSpec& spec, const JsonPlace& place) {
-  constexpr std::int64_t layer_weights_max = std::int64_t{1} << 31;  // 8 GiB
-  for (std::size_t i = 1; i < spec.model.hidden.size(); ++i) {
-    const std::int64_t weights = spec.model.hidden[i - 1] * spec.model.hidden[i];
-    if (weights <= layer_weights_max) continue;
-    note(place, "/model/hidden/" + std::to_string(i),
-         "times the width before it must be at most 2^31 weights, got " + std::to_string(weights));
-  }
-}
-
 // What agents may allow besides, the scheduler knows.
 void check_environment(const JobSpec& spec, const JsonPlace& place) {
   for (const auto& [name, value] : spec.env) {
@@ -243,7 +227,6 @@ constexpr std::string_view workers = "/roles/worker/replicas";
 constexpr std::string_view chiefs = "/roles/chief/replicas";
 
 constexpr Rule rules[] = {
-    {check_model_and_data, {"/model/name", "/dataset/name", "/dataset/format", "/dataset/path"}},
     {check_roles, {strategy, ps, workers, chiefs}},
     {check_that_somebody_trains, {workers, chiefs}},
     {check_mode, {strategy, "/mode"}},
@@ -258,7 +241,7 @@ constexpr Rule rules[] = {
 };
 constexpr Rule later_rules[] = {
     {check_metric, {"/checkpoint/metric"}},
-    {check_layers, {"/model/hidden"}},
+    {check_model, {"/model", "/dataset"}},
     {check_environment},  // name by name: those that are none are not among these
 };
 

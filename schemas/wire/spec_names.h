@@ -25,14 +25,6 @@ inline constexpr NameTable<StalenessScaling, 2> staleness_scaling_names{
     {{StalenessScaling::none, "none"}, {StalenessScaling::inverse, "inverse"}}};
 inline constexpr NameTable<PlacementPolicy, 2> placement_names{
     {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
-inline constexpr NameTable<Activation, 3> activation_names{
-    {{Activation::sigmoid, "sigmoid"}, {Activation::tanh, "tanh"}, {Activation::relu, "relu"}}};
-inline constexpr NameTable<Initializer, 5> initializer_names{
-    {{Initializer::normal, "normal"},
-     {Initializer::uniform, "uniform"},
-     {Initializer::xavier_uniform, "xavier_uniform"},
-     {Initializer::he_normal, "he_normal"},
-     {Initializer::zeros, "zeros"}}};
 inline constexpr NameTable<OptimizerName, 8> optimizer_names{{{OptimizerName::sgd, "sgd"},
                                                               {OptimizerName::momentum, "momentum"},
                                                               {OptimizerName::nesterov, "nesterov"},
@@ -57,12 +49,6 @@ constexpr bool uses_betas(OptimizerName name) {
 }
 constexpr bool uses_epsilon(OptimizerName name) {
   return name == OptimizerName::adagrad || uses_rho(name) || uses_betas(name);
-}
-inline bool has_hidden_layers(const ModelSpec& model) {
-  return model.name == "mlp" || model.name == "wide_and_deep";
-}
-constexpr bool uses_stddev(Initializer name) {
-  return name == Initializer::normal || name == Initializer::uniform;
 }
 
 // For people: "bfloat16", or "gradients in onebit, parameters in bfloat16".

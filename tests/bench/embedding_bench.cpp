@@ -15,6 +15,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/pytorch_peer.h"
 #include "tests/bench/training_run.h"
+#include "tests/support/models.h"
 
 namespace trainyard::bench {
 namespace {
@@ -65,7 +66,7 @@ JobSpec job_of(const Case& one, const std::string& path) {
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
   spec.mode = one.mode;
-  spec.model.embedding_size = embedding_size;
+  models::set_argument(spec.model, "embedding_size", embedding_size);
   spec.dataset.path = path;
   spec.dataset.features = one.rows;
   spec.training.batch_size = batch_size;

@@ -51,24 +51,23 @@ double answer_of(const std::string& command) {
   return rate;
 }
 
-std::string words_of(const ModelSpec& model, std::int64_t batch_size) {
-  std::string words = std::to_string(batch_size) + " " +
-                      std::string(find_name(activation_names, model.activation)) + " " +
-                      std::to_string(features);
+std::string words_of(const PeerMlp& model, std::int64_t batch_size) {
+  std::string words =
+      std::to_string(batch_size) + " " + model.activation + " " + std::to_string(features);
   for (const std::int64_t width : model.hidden) words += " " + std::to_string(width);
   return words + " " + std::to_string(classes);
 }
 
 }  // namespace
 
-std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
+std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMlp& model,
                                                   std::int64_t batch_size) {
   if (!has_pytorch()) return std::nullopt;
   const std::string command = python_with(script_of(mode)) + " ";
   return answer_of(command + words_of(model, batch_size));
 }
 
-std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
+std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const PeerMlp& model,
                                                   std::int64_t batch_size, int processes) {
   if (!has_pytorch()) return std::nullopt;
   const auto command_of = [&](int rank) {

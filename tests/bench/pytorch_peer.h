@@ -7,19 +7,28 @@
 #include <string>
 
 #include "schemas/types/job_spec.h"
+#include "tests/support/models.h"
 #include "tests/support/two_hosts.h"
 
 namespace trainyard::bench {
+
+// A multilayer perceptron on digits, ours and PyTorch's.
+struct PeerMlp {
+  std::vector<std::int64_t> hidden;
+  std::string activation;
+
+  [[nodiscard]] model::Written written() const { return models::mlp(hidden, activation); }
+};
 
 // The last two with a parameter server of torch.distributed.rpc, and two workers.
 enum class PytorchMode { one_process, ddp_of_two, rpc_sync, rpc_async };
 
 // Examples per second of all processes; nothing where there is no PyTorch.
-std::optional<double> pytorch_examples_per_second(PytorchMode mode, const ModelSpec& model,
+std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMlp& model,
                                                   std::int64_t batch_size);
 
 // Steps per second of DDP, so many processes, in turns on either host, which has one core.
-std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const ModelSpec& model,
+std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const PeerMlp& model,
                                                   std::int64_t batch_size, int processes);
 
 // The sparse peer, one process.

@@ -20,7 +20,7 @@ constexpr int kRuns = 7;
 
 struct Workload {
   std::string name;
-  ModelSpec model;
+  PeerMlp model;
   std::int64_t batch_size = 0;
   std::int64_t batches = 0;  // of all workers together
 };
@@ -40,7 +40,7 @@ JobSpec job_of(const Workload& workload, const Setting& setting) {
     "dataset": {"name": "synthetic_digits", "train_examples": 5000, "test_examples": 100}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
-  spec.model = workload.model;
+  spec.model = workload.model.written();
   spec.mode = setting.mode;
   spec.training.strategy = setting.strategy;
   spec.training.batch_size = workload.batch_size;
@@ -126,23 +126,14 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
   return results;
 }
 
-ModelSpec mlp(std::vector<std::int64_t> hidden, Activation activation) {
-  return {
-      .name = "mlp",
-      .hidden = std::move(hidden),
-      .activation = activation,
-      .initializer = activation == Activation::relu ? Initializer::he_normal : Initializer::normal,
-      .stddev = 0.1};
-}
-
 }  // namespace
 
 std::vector<BenchResult> bench_train_mlp() {
-  return bench_training({"train_mlp", mlp({100}, Activation::sigmoid), 100, 4000});
+  return bench_training({"train_mlp", {{100}, "sigmoid"}, 100, 4000});
 }
 
 std::vector<BenchResult> bench_train_big_mlp() {
-  return bench_training({"train_big_mlp", mlp({2048, 2048}, Activation::relu), 128, 80});
+  return bench_training({"train_big_mlp", {{2048, 2048}, "relu"}, 128, 80});
 }
 
 }  // namespace trainyard::bench

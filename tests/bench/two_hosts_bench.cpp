@@ -21,11 +21,8 @@ namespace {
 constexpr int rounds = 3;
 constexpr std::int64_t batch_size = 128;
 
-const ModelSpec& large_mlp() {
-  static const ModelSpec model{.name = "mlp",
-                               .hidden = {2048, 2048},
-                               .activation = Activation::relu,
-                               .initializer = Initializer::he_normal};
+const PeerMlp& large_mlp() {
+  static const PeerMlp model{.hidden = {2048, 2048}, .activation = "relu"};
   return model;
 }
 
@@ -46,7 +43,7 @@ JobSpec job_of(const Case& setting, std::int64_t steps) {
     "dataset": {"name": "synthetic_digits", "train_examples": 5000, "test_examples": 100}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
-  spec.model = large_mlp();
+  spec.model = large_mlp().written();
   spec.training.strategy = setting.strategy;
   spec.training.wire = setting.wire;
   spec.training.batch_size = batch_size;

@@ -15,22 +15,22 @@ struct Layer {
 inline constexpr std::array layers{
     // words
     Layer{"schemas/base", "", "posix"},
-    Layer{"schemas/types", "schemas/base", ""},
     Layer{"schemas/model", "schemas/base", ""},
+    Layer{"schemas/types", "schemas/base schemas/model", ""},
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/files", "schemas/base", "openssl posix"},
     Layer{"schemas/wire", "schemas/base schemas/types schemas/model schemas/files schemas/proto",
           "nlohmann protobuf grpc"},
     Layer{"schemas/settings", "schemas/base", "cli11 nlohmann"},
     // scheduler
-    Layer{"scheduler/core", "schemas/base schemas/types", ""},
+    Layer{"scheduler/core", "schemas/base schemas/model schemas/types", ""},
     Layer{"scheduler/store",
           "schemas/base schemas/types schemas/files schemas/wire schemas/sql scheduler/core",
           "sqlite posix"},
     Layer{"scheduler/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
     Layer{"scheduler/loop",
-          "schemas/base schemas/types schemas/files schemas/wire scheduler/core scheduler/store "
-          "scheduler/link",
+          "schemas/base schemas/model schemas/types schemas/files schemas/wire scheduler/core "
+          "scheduler/store scheduler/link",
           "posix"},
     // agent
     Layer{"agent/core", "schemas/base schemas/types", ""},
@@ -52,7 +52,9 @@ inline constexpr std::array layers{
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
     Layer{"runtime/data", "schemas/base schemas/types runtime/core runtime/math", "zlib posix"},
     Layer{"runtime/model",
-          "schemas/base schemas/types runtime/core runtime/math runtime/graph runtime/data", ""},
+          "schemas/base schemas/model schemas/types runtime/core runtime/math runtime/graph "
+          "runtime/data",
+          ""},
     Layer{"runtime/net",
           "schemas/base schemas/types schemas/wire schemas/proto runtime/core runtime/math",
           "grpc protobuf posix"},
@@ -67,7 +69,8 @@ inline constexpr std::array layers{
     Layer{"runtime/files",
           "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "posix"},
-    Layer{"runtime/role", "schemas/base schemas/types schemas/files schemas/wire runtime", "posix"},
+    Layer{"runtime/role",
+          "schemas/base schemas/model schemas/types schemas/files schemas/wire runtime", "posix"},
     Layer{"runtime", "schemas runtime", "posix"},
     // api
     Layer{"api/http", "schemas/base", "pistache posix"},

@@ -1,8 +1,11 @@
 #include "schemas/model/zoo/zoo.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "schemas/base/json_pointer.h"
+#include "schemas/model/init.h"
 #include "schemas/model/zoo/families.h"
 #include "schemas/model/zoo/zoo_arguments.h"
 
@@ -41,17 +44,54 @@ const ZooModel* find_zoo_model(std::string_view name) {
   return found == zoo().end() ? nullptr : &*found;
 }
 
-Model make_zoo_model(const ZooCall& call, const Facts& facts, std::string_view pointer,
-                     std::vector<Fault>& faults) {
+namespace {
+
+// The model and its arguments; nothing where a fault was noted.
+struct CheckedCall {
+  const ZooModel& model;
+  ZooArguments arguments;
+};
+std::optional<CheckedCall> check_call(const ZooCall& call, const CallPlace& place) {
   const ZooModel* found = find_zoo_model(call.name);
   if (found == nullptr) {
-    faults.push_back({call.is_short ? std::string(pointer) : child_pointer(pointer, "name"),
-                      "no model is called \"" + call.name + "\"; there are: " + names_of_models()});
-    return {};
+    place.faults.push_back(
+        {call.is_short ? std::string(place.pointer) : child_pointer(place.pointer, "name"),
+         "no model is called \"" + call.name + "\"; there are: " + names_of_models()});
+    return std::nullopt;
   }
-  const std::size_t faults_before = faults.size();
-  const ZooArguments arguments = check_arguments(*found, call.arguments, {pointer, faults});
-  return faults.size() > faults_before ? Model{} : found->make(arguments, facts);
+  const std::size_t faults_before = place.faults.size();
+  ZooArguments arguments = check_arguments(*found, call.arguments, place);
+  if (place.faults.size() > faults_before) return std::nullopt;
+  return CheckedCall{*found, std::move(arguments)};
+}
+
+// What the model's layers start with, where the argument leaves it to them.
+Value default_of(const ZooArgument& argument, const CheckedCall& call) {
+  const bool is_found_out = argument.standard == Value("");
+  if (!is_found_out || argument.name != "weight_init") return argument.standard;
+  return call.model.make(call.arguments, {}).init.value_or(Value(""));
+}
+
+}  // namespace
+
+Model make_zoo_model(const ZooCall& call, const Facts& facts, std::string_view pointer,
+                     std::vector<Fault>& faults) {
+  const auto checked = check_call(call, {pointer, faults});
+  return checked ? checked->model.make(checked->arguments, facts) : Model{};
+}
+
+ZooCall with_defaults(const ZooCall& call, std::string_view pointer, std::vector<Fault>& faults) {
+  const auto checked = check_call(call, {pointer, faults});
+  if (!checked) return call;
+  ZooCall whole{.name = call.name};
+  for (const ZooArgument& argument : checked->model.arguments) {
+    const Value* const given = find(call.arguments, argument.name);
+    Value value = given != nullptr ? *given : default_of(argument, *checked);
+    if (value == Value("")) continue;  // it is found out each time
+    if (argument.kind == ArgumentKind::init) value = with_number(value);
+    whole.arguments.push_back({std::string(argument.name), std::move(value)});
+  }
+  return whole;
 }
 
 }  // namespace trainyard::model

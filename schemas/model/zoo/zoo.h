@@ -73,4 +73,9 @@ const ZooModel* find_zoo_model(std::string_view name);
 Model make_zoo_model(const ZooCall& call, const Facts& facts, std::string_view pointer,
                      std::vector<Fault>& faults);
 
+// The call with every argument that has a default, and initialisers as objects with their numbers:
+// what a job keeps, whatever the defaults of later versions are. Faults are noted as above; the
+// call is returned as it is then.
+ZooCall with_defaults(const ZooCall& call, std::string_view pointer, std::vector<Fault>& faults);
+
 }  // namespace trainyard::model

@@ -6,6 +6,7 @@
 
 #include "schemas/base/check.h"
 #include "schemas/base/json_pointer.h"
+#include "schemas/model/init.h"
 #include "schemas/model/sentence.h"
 
 namespace trainyard::model {
@@ -93,20 +94,25 @@ std::string broken_rule(const ZooArgument& argument, const Value& value) {
           text != nullptr && std::ranges::find(argument.choices, *text) != argument.choices.end();
       return is_one ? "" : choices_in_words(argument);
     }
-    case ArgumentKind::init: {
-      const bool may_be = (text != nullptr && !text->empty()) || value.object() != nullptr;
-      return may_be ? "" : "must be the name of an initializer or an object with it";
-    }
     case ArgumentKind::field: {
       const bool may_be = text != nullptr && !text->empty() && text->size() <= field_letters_max;
       return may_be ? "" : "must be the name of a field of the data set";
     }
+    case ArgumentKind::init:
     case ArgumentKind::integers: break;
   }
   return "";
 }
 
+bool check_init(const ZooArgument& argument, const Value& value, const CallPlace& place) {
+  std::string below;
+  const auto fault = fault_of_init(value, below);
+  if (fault) place.faults.push_back({child_pointer(place.pointer, argument.name) + below, *fault});
+  return !fault;
+}
+
 bool check_value(const ZooArgument& argument, const Value& value, const CallPlace& place) {
+  if (argument.kind == ArgumentKind::init) return check_init(argument, value, place);
   if (argument.kind == ArgumentKind::integers) return check_integers(argument, value, place);
   std::string rule = broken_rule(argument, value);
   if (rule.empty()) return true;

@@ -4,15 +4,11 @@
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/model/model.h"
 #include "tests/golden/golden.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 
 namespace {
-
-Activation activation_of(const std::string& name) {
-  if (name == "relu") return Activation::relu;
-  return name == "tanh" ? Activation::tanh : Activation::sigmoid;
-}
 
 void copy_in(const nlohmann::json& reference, std::span<const Variable> variables,
              std::span<float> arena) {
@@ -40,10 +36,8 @@ void require_close_to(const nlohmann::json& reference, std::span<const Variable>
 TEST_CASE("twelve steps of an mlp with each activation are PyTorch's", "[model][golden]") {
   for (const auto& reference : load_golden("mlp_training.json")) {
     INFO(reference["activation"]);
-    ModelSpec spec;
-    spec.name = "mlp";
-    spec.hidden = reference["hidden"].get<std::vector<std::int64_t>>();
-    spec.activation = activation_of(reference["activation"]);
+    const model::Written spec =
+        models::mlp(reference["hidden"].get<std::vector<std::int64_t>>(), reference["activation"]);
     const std::int64_t features = reference["features"];
     const DataShape shape{
         .example = {features}, .features = features, .classes = reference["classes"]};

@@ -5,17 +5,13 @@
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/model/model.h"
 #include "tests/golden/golden.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 
 namespace {
 
-ModelSpec logistic() {
-  ModelSpec spec;
-  spec.name = "logistic_regression";
-  spec.initializer = Initializer::zeros;
-  return spec;
-}
+model::Written logistic() { return models::zoo("logistic_regression"); }
 
 DataShape shape_of(std::int64_t features, FeatureLayout layout) {
   return {.example = {features}, .features = features, .classes = 2, .layout = layout};
@@ -117,13 +113,10 @@ TEST_CASE("what is right is counted by the sign of the logit", "[model]") {
 
 TEST_CASE("sparse features are refused by the models that need dense ones", "[model]") {
   using Catch::Matchers::Contains;
-  for (const char* const name : {"mlp", "softmax_regression", "linear_regression"}) {
-    ModelSpec spec;
-    spec.name = name;
-    const auto model = Model::build(spec, shape_of(5, FeatureLayout::sparse), 1);
+  for (const char* const name : {"mlp", "softmax_regression"}) {
+    const auto model = Model::build(models::zoo(name), shape_of(5, FeatureLayout::sparse), 1);
     REQUIRE_FALSE(model);
-    CHECK_THAT(model.error().message,
-               Contains("model.name") && Contains(name) && Contains("sparse"));
+    CHECK_THAT(model.error().message, Contains("/model") && Contains("sparse"));
   }
 }
 
@@ -134,10 +127,9 @@ TEST_CASE("a logistic regression needs exactly two classes", "[model]") {
     shape.classes = classes;
     const auto model = Model::build(logistic(), shape, 1);
     REQUIRE_FALSE(model);
-    CHECK_THAT(model.error().message, Contains("model.name") && Contains("two classes"));
+    CHECK_THAT(model.error().message, Contains("/model") && Contains("two classes"));
   }
-  ModelSpec deep = logistic();
-  deep.hidden = {4};
+  const auto deep = models::zoo("logistic_regression", {{"hidden", models::widths({4})}});
   CHECK_FALSE(Model::build(deep, shape_of(5, FeatureLayout::sparse), 1));
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/core/counter_rng.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 
@@ -15,26 +16,17 @@ namespace {
 DataShape digits_shape() { return {.example = {28, 28}, .features = 784, .classes = 10}; }
 DataShape real_shape() { return {.example = {5}, .features = 5, .classes = 0}; }
 
-ModelSpec mlp_spec(std::vector<std::int64_t> hidden) {
-  ModelSpec spec;
-  spec.name = "mlp";
-  spec.hidden = std::move(hidden);
-  return spec;
-}
+using models::mlp;
+using models::zoo;
 
-ModelSpec named(const std::string& name) {
-  ModelSpec spec;
-  spec.name = name;
-  return spec;
-}
-
-Model build(const ModelSpec& spec, const DataShape& shape, std::int64_t batch_size) {
+Model build(const model::Written& spec, const DataShape& shape, std::int64_t batch_size) {
   auto model = Model::build(spec, shape, batch_size);
   REQUIRE(model);
   return std::move(model).value();
 }
 
-std::string error_of(const ModelSpec& spec, const DataShape& shape, std::int64_t batch_size = 1) {
+std::string error_of(const model::Written& spec, const DataShape& shape,
+                     std::int64_t batch_size = 1) {
   const auto model = Model::build(spec, shape, batch_size);
   REQUIRE_FALSE(model);
   REQUIRE(model.error().code == Code::invalid);
@@ -86,9 +78,9 @@ Moments moments(std::span<const float> values) {
 }
 
 // Of the first layer's kernel, 784 x 300.
-Moments first_kernel(Initializer initializer) {
-  ModelSpec spec = mlp_spec({300});
-  spec.initializer = initializer;
+Moments first_kernel(model::Value initializer) {
+  model::Written spec = mlp({300});
+  models::set_argument(spec, "weight_init", std::move(initializer));
   const Model model = build(spec, digits_shape(), 1);
   std::vector<float> parameters(static_cast<std::size_t>(model.arena_elements()));
   model.initialize(1, parameters);
@@ -98,7 +90,7 @@ Moments first_kernel(Initializer initializer) {
 }  // namespace
 
 TEST_CASE("an mlp's variables have names, shapes and places from the input on", "[model]") {
-  const Model model = build(mlp_spec({100, 50}), digits_shape(), 1);
+  const Model model = build(mlp({100, 50}), digits_shape(), 1);
   const auto variables = model.variables();
 
   REQUIRE(variables.size() == 6);
@@ -113,41 +105,41 @@ TEST_CASE("an mlp's variables have names, shapes and places from the input on", 
 }
 
 TEST_CASE("regressions are one layer, with as many outputs as the data asks", "[model]") {
-  const Model softmax = build(named("softmax_regression"), digits_shape(), 1);
-  const Model linear = build(named("linear_regression"), real_shape(), 1);
+  const Model softmax = build(zoo("softmax_regression"), digits_shape(), 1);
+  const Model linear = build(zoo("linear_regression"), real_shape(), 1);
   REQUIRE(softmax.variables()[0].shape == std::vector<std::int64_t>{784, 10});
   REQUIRE(linear.variables()[0].shape == std::vector<std::int64_t>{5, 1});
 }
 
 TEST_CASE("what does not fit is refused by the field's name", "[model]") {
   using Catch::Matchers::Contains;
-  REQUIRE_THAT(error_of(named("gpt9"), digits_shape()), Contains("model.name") && Contains("gpt9"));
-  REQUIRE_THAT(error_of(named("softmax_regression"), real_shape()), Contains("needs classes"));
-  REQUIRE_THAT(error_of(named("linear_regression"), digits_shape()), Contains("real number"));
-  REQUIRE_THAT(error_of(mlp_spec({100, 0}), digits_shape()), Contains("model.hidden[1]"));
-  REQUIRE_THAT(error_of(mlp_spec({-3}), digits_shape()), Contains("got -3"));
-  REQUIRE_THAT(error_of(mlp_spec({std::int64_t{1} << 40}), digits_shape()), Contains("2^31"));
-  REQUIRE_THAT(error_of(mlp_spec({4}), digits_shape(), 0), Contains("training.batch_size"));
-  ModelSpec deep_linear = named("softmax_regression");
-  deep_linear.hidden = {10};
-  REQUIRE_THAT(error_of(deep_linear, digits_shape()), Contains("model.hidden"));
+  REQUIRE_THAT(error_of(zoo("gpt9"), digits_shape()), Contains("/model/name") && Contains("gpt9"));
+  REQUIRE_THAT(error_of(zoo("softmax_regression"), real_shape()),
+               Contains("needs classes for labels"));
+  REQUIRE_THAT(error_of(zoo("linear_regression"), digits_shape()),
+               Contains("needs numbers for labels"));
+  REQUIRE_THAT(error_of(mlp({100, 0}), digits_shape()), Contains("/model/hidden/1"));
+  REQUIRE_THAT(error_of(mlp({-3}), digits_shape()), Contains("got -3"));
+  REQUIRE_THAT(error_of(mlp({std::int64_t{1} << 40}), digits_shape()), Contains("65536"));
+  REQUIRE_THAT(error_of(mlp({4}), digits_shape(), 0), Contains("training.batch_size"));
+  const auto deep_linear = zoo("softmax_regression", {{"hidden", models::widths({10})}});
+  REQUIRE_THAT(error_of(deep_linear, digits_shape()), Contains("/model/hidden"));
 }
 
 TEST_CASE("weights start as their initializer says, and biases at zero", "[model]") {
-  REQUIRE(first_kernel(Initializer::normal).deviation == Approx(0.1).epsilon(0.01));
-  REQUIRE(first_kernel(Initializer::normal).mean == Approx(0.0).margin(0.001));
-  REQUIRE(first_kernel(Initializer::uniform).largest == Approx(0.1).epsilon(0.001));
-  REQUIRE(first_kernel(Initializer::uniform).largest <= 0.1000001);
-  REQUIRE(first_kernel(Initializer::xavier_uniform).largest ==
+  REQUIRE(first_kernel("normal").deviation == Approx(0.1).epsilon(0.01));
+  REQUIRE(first_kernel("normal").mean == Approx(0.0).margin(0.001));
+  REQUIRE(first_kernel("uniform").largest == Approx(0.1).epsilon(0.001));
+  REQUIRE(first_kernel("uniform").largest <= 0.1000001);
+  REQUIRE(first_kernel("xavier_uniform").largest ==
           Approx(std::sqrt(6.0 / (784 + 300))).epsilon(0.001));
-  REQUIRE(first_kernel(Initializer::he_normal).deviation ==
-          Approx(std::sqrt(2.0 / 784)).epsilon(0.01));
-  REQUIRE(first_kernel(Initializer::zeros).largest == 0.0);
+  REQUIRE(first_kernel("he_normal").deviation == Approx(std::sqrt(2.0 / 784)).epsilon(0.01));
+  REQUIRE(first_kernel("zeros").largest == 0.0);
 }
 
 TEST_CASE("weights are a function of the seed, differ between layers, and the padding is zero",
           "[model]") {
-  const Model model = build(mlp_spec({10, 10}), digits_shape(), 1);
+  const Model model = build(mlp({10, 10}), digits_shape(), 1);
   std::vector<float> first(static_cast<std::size_t>(model.arena_elements()), 5.0F);
   std::vector<float> again(first.size());
   std::vector<float> other(first.size());
@@ -166,7 +158,7 @@ TEST_CASE("weights are a function of the seed, differ between layers, and the pa
 
 TEST_CASE("evaluate gives the loss that gradient gives", "[model]") {
   for (const DataShape& shape : {digits_shape(), real_shape()}) {
-    Model model = build(mlp_spec({7}), shape, 12);
+    Model model = build(mlp({7}), shape, 12);
     std::vector<float> parameters(static_cast<std::size_t>(model.arena_elements()));
     std::vector<float> gradients(parameters.size());
     model.initialize(3, parameters);
@@ -184,7 +176,7 @@ TEST_CASE("no variable is read before it is said to be, from the first layer to 
           "[model]") {
   for (const std::string name : {"mlp", "softmax_regression"}) {
     INFO(name);
-    const ModelSpec spec = name == "mlp" ? mlp_spec({9, 7}) : named(name);
+    const model::Written spec = name == "mlp" ? mlp({9, 7}) : zoo(name);
     Model model = build(spec, digits_shape(), 5);
     const Batch batch = random_batch(digits_shape(), 5);
     const auto elements = static_cast<std::size_t>(model.arena_elements());
@@ -212,7 +204,7 @@ TEST_CASE("no variable is read before it is said to be, from the first layer to 
 }
 
 TEST_CASE("a gradient that is said to be final is", "[model]") {
-  Model model = build(mlp_spec({9, 7}), digits_shape(), 5);
+  Model model = build(mlp({9, 7}), digits_shape(), 5);
   const auto elements = static_cast<std::size_t>(model.arena_elements());
   std::vector<float> parameters(elements);
   model.initialize(3, parameters);
@@ -229,7 +221,7 @@ TEST_CASE("a gradient that is said to be final is", "[model]") {
 
 TEST_CASE("losses and gradients of two unequal parts of a batch add up to the whole's", "[model]") {
   for (const DataShape& shape : {digits_shape(), real_shape()}) {
-    Model model = build(mlp_spec({7}), shape, 12);
+    Model model = build(mlp({7}), shape, 12);
     std::vector<float> parameters(static_cast<std::size_t>(model.arena_elements()));
     std::vector<float> expected(parameters.size());
     std::vector<float> first(parameters.size());
@@ -252,7 +244,7 @@ TEST_CASE("two models of one spec compute the same bits", "[model]") {
   const Batch batch = random_batch(digits_shape(), 30);
   std::vector<std::vector<float>> results;
   for (int i = 0; i < 2; ++i) {
-    Model model = build(mlp_spec({33, 17}), digits_shape(), i == 0 ? 30 : 64);
+    Model model = build(mlp({33, 17}), digits_shape(), i == 0 ? 30 : 64);
     std::vector<float> parameters(static_cast<std::size_t>(model.arena_elements()));
     std::vector<float> gradients(parameters.size(), 3.0F);
     model.initialize(3, parameters);

@@ -6,33 +6,18 @@
 #include "runtime/core/sampler.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/model/model.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 
 namespace {
 
 struct Training {
-  ModelSpec model;
+  model::Written model;
   std::int64_t batch_size = 200;
   std::int64_t epochs = 1;
   double learning_rate = 0.5;
 };
-
-ModelSpec mlp_of_100() {
-  ModelSpec spec;
-  spec.name = "mlp";
-  spec.hidden = {100};
-  spec.activation = Activation::sigmoid;
-  spec.initializer = Initializer::normal;
-  spec.stddev = 0.1;
-  return spec;
-}
-
-ModelSpec linear(const std::string& name) {
-  ModelSpec spec;
-  spec.name = name;
-  return spec;
-}
 
 BatchResult evaluate(Model& model, const Dataset& data, std::span<const float> weights) {
   constexpr std::int64_t batch_size = 100;
@@ -91,8 +76,8 @@ TEST_CASE("on the synthetic digits an mlp is good and a linear model clearly wor
   spec.test_examples = 4'000;
   const auto data = open(spec);
 
-  CHECK(accuracy(train({.model = mlp_of_100(), .epochs = 20}, *data)) >= 0.975);
-  CHECK(accuracy(train({.model = linear("softmax_regression"), .epochs = 20}, *data)) <= 0.93);
+  CHECK(accuracy(train({.model = models::mlp({100}), .epochs = 20}, *data)) >= 0.975);
+  CHECK(accuracy(train({.model = models::zoo("softmax_regression"), .epochs = 20}, *data)) <= 0.93);
 }
 
 TEST_CASE("on MNIST an mlp reaches 0.95 in five epochs and softmax regression 0.91", "[training]") {
@@ -105,8 +90,9 @@ TEST_CASE("on MNIST an mlp reaches 0.95 in five epochs and softmax regression 0.
   }
   const auto data = open(spec);
 
-  CHECK(accuracy(train({.model = mlp_of_100(), .epochs = 5, .learning_rate = 1.0}, *data)) >= 0.95);
-  CHECK(accuracy(train({.model = linear("softmax_regression"), .epochs = 5}, *data)) >= 0.91);
+  CHECK(accuracy(train({.model = models::mlp({100}), .epochs = 5, .learning_rate = 1.0}, *data)) >=
+        0.95);
+  CHECK(accuracy(train({.model = models::zoo("softmax_regression"), .epochs = 5}, *data)) >= 0.91);
 }
 
 }  // namespace trainyard::runtime

@@ -9,18 +9,16 @@
 #include "runtime/model/row_batch.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/math/floats.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 
 namespace {
 
-ModelSpec wide_and_deep(std::int64_t embedding_size, std::vector<std::int64_t> hidden) {
-  ModelSpec spec;
-  spec.name = "wide_and_deep";
-  spec.embedding_size = embedding_size;
-  spec.hidden = std::move(hidden);
-  spec.activation = Activation::tanh;
-  return spec;
+model::Written wide_and_deep(std::int64_t embedding_size, const std::vector<std::int64_t>& hidden) {
+  return models::zoo("wide_and_deep", {{"embedding_size", embedding_size},
+                                       {"hidden", models::widths(hidden)},
+                                       {"activation", "tanh"}});
 }
 
 DataShape shape_of(std::int64_t features, FeatureLayout layout = FeatureLayout::sparse) {
@@ -103,7 +101,7 @@ TEST_CASE("wide and deep needs sparse features of two classes, and embeddings of
   using Catch::Matchers::Contains;
   const auto dense = Model::build(wide_and_deep(4, {3}), shape_of(5, FeatureLayout::dense), 1);
   REQUIRE_FALSE(dense);
-  CHECK_THAT(dense.error().message, Contains("sparse features"));
+  CHECK_THAT(dense.error().message, Contains("reads sparse rows"));
   DataShape three = shape_of(5);
   three.classes = 3;
   const auto classes = Model::build(wide_and_deep(4, {3}), three, 1);
@@ -111,7 +109,7 @@ TEST_CASE("wide and deep needs sparse features of two classes, and embeddings of
   CHECK_THAT(classes.error().message, Contains("two classes"));
   const auto none = Model::build(wide_and_deep(0, {3}), shape_of(5), 1);
   REQUIRE_FALSE(none);
-  CHECK_THAT(none.error().message, Contains("model.embedding_size"));
+  CHECK_THAT(none.error().message, Contains("/model/embedding_size"));
 }
 
 TEST_CASE("the rows of a batch are its distinct columns, and every element finds its own",

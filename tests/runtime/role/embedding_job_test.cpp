@@ -6,6 +6,7 @@
 #include "runtime/files/row_tensors.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/sparse_job.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -18,11 +19,9 @@ constexpr std::int64_t embedding_size = 6;
 // Adam on a table of 7 columns and a small mlp, steps of 12 micro-batches.
 JobSpec embedding_job(DatasetSpec dataset) {
   JobSpec spec = logistic_job(std::move(dataset));
-  spec.model = {.name = "wide_and_deep",
-                .hidden = {8},
-                .activation = Activation::relu,
-                .initializer = Initializer::he_normal,
-                .embedding_size = embedding_size};
+  spec.model = models::zoo("wide_and_deep", {{"hidden", models::widths({8})},
+                                             {"activation", "relu"},
+                                             {"embedding_size", embedding_size}});
   spec.training.optimizer.learning_rate = 0.02;
   spec.training.global_batch_size = 48;
   spec.training.micro_batch_size = 4;

@@ -9,6 +9,7 @@
 
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
 #include "tests/support/program_path.h"
 
 namespace trainyard::runtime {
@@ -296,7 +297,7 @@ TEST_CASE("a checkpoint that does not fit the job ends the task that would resto
   CHECK(first.wait_all() == Codes{{"worker/0", 0}});
 
   JobSpec wider = spec;
-  wider.model.hidden.front() += 1;
+  models::set_argument(wider.model, "hidden", models::widths({17}));
   JobSpec other = spec;
   other.training.optimizer.name = OptimizerName::adagrad;
   JobSpec other_served = other;
@@ -321,7 +322,7 @@ TEST_CASE("a loss that is no number ends the job before it is saved", "[job]") {
   spec.ps.replicas = 0;
   spec.worker.replicas = 1;
   spec.training.strategy = Strategy::local;
-  spec.model.activation = Activation::relu;
+  models::set_argument(spec.model, "activation", "relu");
   spec.training.optimizer = {};
   spec.training.optimizer.learning_rate = 1000;
   spec.training.optimizer.weight_decay = 1;  // weights grow by a factor of -999 with each step
@@ -353,7 +354,7 @@ TEST_CASE("a model that no memory holds ends its task with that reason", "[job][
   spec.ps.replicas = 0;
   spec.worker.replicas = 1;
   spec.training.strategy = Strategy::local;
-  spec.model.hidden = {32'768, 32'768};  // 4 GiB of weights
+  models::set_argument(spec.model, "hidden", models::widths({32'768, 32'768}));  // 4 GiB of weights
   Job job(spec);
 
   rlimit before{};

@@ -12,6 +12,7 @@
 #include "schemas/files/sha256.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -96,7 +97,7 @@ TEST_CASE("a gradient that leaves while it is computed makes the same model", "[
   JobSpec micro_batches = micro_batch_job(3, 1);
   for (JobSpec spec : {batches, micro_batches}) {
     const bool is_micro = spec.training.global_batch_size.has_value();
-    spec.model.hidden = {1024, 512};
+    models::set_argument(spec.model, "hidden", models::widths({1024, 512}));
     spec.training.max_steps = 16;
     spec.training.evaluate_every_steps = 4;
     Job whole(spec);

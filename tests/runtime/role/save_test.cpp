@@ -9,6 +9,7 @@
 
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -54,7 +55,7 @@ RestoreFrom save_and_stop(Job& job) {
 JobSpec diverging_job() {
   JobSpec spec = small_job();
   spec.worker.replicas = 1;
-  spec.model.activation = Activation::relu;
+  models::set_argument(spec.model, "activation", "relu");
   spec.training.optimizer = {};
   spec.training.optimizer.learning_rate = 1000;
   spec.training.optimizer.weight_decay = 1;  // weights grow by a factor of -999 with each step

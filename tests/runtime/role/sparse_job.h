@@ -10,6 +10,7 @@
 
 #include "runtime/core/counter_rng.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime::test {
 
@@ -40,7 +41,7 @@ inline std::string separable_examples(std::int64_t count, std::uint64_t seed) {
 // A logistic regression on this data set: 1 ps, 2 workers, sync, adam.
 inline JobSpec logistic_job(DatasetSpec dataset) {
   JobSpec spec = small_job();
-  spec.model = {.name = "logistic_regression", .hidden = {}, .initializer = Initializer::zeros};
+  spec.model = models::zoo("logistic_regression");
   spec.dataset = std::move(dataset);
   spec.dataset.format = "libsvm";
   spec.training.optimizer.learning_rate = 0.1;

@@ -7,6 +7,7 @@
 #include "runtime/core/sampler.h"
 #include "runtime/model/model.h"
 #include "tests/runtime/role/job.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -108,7 +109,7 @@ TEST_CASE("100 steps on 3 workers and 2 ps are those of the textbook", "[job]") 
   constexpr std::int64_t steps = 100;
   constexpr std::int64_t batch_size = 48;
   JobSpec spec = small_job();
-  spec.model.activation = Activation::sigmoid;
+  models::set_argument(spec.model, "activation", "sigmoid");
   spec.training.global_batch_size = batch_size;
   spec.training.micro_batch_size = 4;
   spec.training.max_steps = steps;

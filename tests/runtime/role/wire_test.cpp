@@ -8,6 +8,7 @@
 #include "schemas/wire/spec_names.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -187,7 +188,7 @@ TEST_CASE("a gradient that is no number ends a job, though its loss is one", "[j
   for (int i = 0; i < 40; ++i) rows += "1e25,1e15\n";  // the loss is 1e30, the gradient -2e40
   write_content(folder.path("data.csv"), rows);
   JobSpec spec = small_job();
-  spec.model = {.name = "linear_regression", .hidden = {}, .initializer = Initializer::zeros};
+  spec.model = models::zoo("linear_regression");
   spec.dataset = {.name = "steep",
                   .format = "csv",
                   .path = folder.path("data.csv"),

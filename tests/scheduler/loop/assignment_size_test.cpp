@@ -10,6 +10,7 @@
 #include "schemas/wire/agent_codec.h"
 #include "tests/scheduler/core/plain_tokens.h"
 #include "tests/scheduler/loop/yard.h"
+#include "tests/support/models.h"
 
 using namespace trainyard;
 using namespace trainyard::scheduler;
@@ -103,7 +104,7 @@ TEST_CASE("the size of an assignment is never larger than it is taken for", "[lo
   spec.ps.replicas = 100;
   spec.name = std::string(200, 'n');
   spec.labels = spec.scheduling.host_labels = {{"key", std::string(60, 'v')}};
-  spec.model.hidden = std::vector<std::int64_t>(60, 1'000'000);
+  spec.model = models::mlp(std::vector<std::int64_t>(60, 1'000'000));
   spec.dataset.format = "libsvm";
   spec.dataset.path = spec.dataset.test_path = "/" + std::string(4000, '\x01');
   HugeHost host;

@@ -70,10 +70,10 @@ TEST_CASE("parameters lie in the order of the layers, state at the end in blocks
 
   CHECK(variable(analysis, "dense_0/kernel").offset == 0);
   CHECK(variable(analysis, "dense_0/bias").offset == 80);
-  CHECK(variable(analysis, "batch_norm_0/scale").offset == 84);
-  CHECK(variable(analysis, "dense_1/bias").offset == 84 + 8 + 8);
+  CHECK(variable(analysis, "batch_norm_0/scale").offset == 96);
+  CHECK(variable(analysis, "dense_1/bias").offset == 96 + 16 + 16 + 16);
   CHECK(variable(analysis, "batch_norm_0/mean").offset == 1024);
-  CHECK(variable(analysis, "batch_norm_0/variance").offset == 1028);
+  CHECK(variable(analysis, "batch_norm_0/variance").offset == 1040);
   CHECK(variable(analysis, "batch_norm_0/variance").start == Start{StartKind::constant, 1});
   CHECK(analysis.parameters == 102);
   CHECK(analysis.state == 8);

@@ -166,7 +166,8 @@ TEST_CASE("an argument that is out of its bounds is a fault at its place", "[zoo
   CHECK(fault_of(R"({"name": "mlp", "hidden": [100, [1]]})") ==
         "/model/hidden/1 must be an integer from 1 to 65536, got a list");
   CHECK(fault_of(R"({"name": "mlp", "weight_init": 3})") ==
-        "/model/weight_init must be the name of an initializer or an object with it, got 3");
+        "/model/weight_init must be one of zeros, constant, normal, uniform, truncated_normal, "
+        "xavier_uniform, xavier_normal, he_uniform, he_normal, orthogonal, torch, got 3");
   CHECK(fault_of(R"({"name": "two_tower", "user": ""})") ==
         "/model/user must be the name of a field of the data set, got \"\"");
   json many = {{"name", "mlp"}, {"hidden", std::vector<int>(65, 1)}};

@@ -72,7 +72,7 @@ TEST_CASE("a worker returns alone where nothing but its step in hand is lost wit
     CHECK_FALSE(returns_alone(spec, worker));
   }
   SECTION("with an embedding table, and as a backup worker") {
-    spec.model.name = "wide_and_deep";
+    spec.model = model::ZooCall{.name = "wide_and_deep"};
     CHECK(returns_alone(spec, worker));
     spec.worker.replicas = 3;
     spec.training.replicas_to_aggregate = 2;

@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/models.h"
+
 namespace trainyard {
 namespace {
 
 JobSpec job_of(const std::string& model, const std::string& format) {
   JobSpec spec;
-  spec.model.name = model;
-  if (model == "mlp" || model == "wide_and_deep") spec.model.hidden = {8, 5};
+  const bool has_hidden = model == "mlp" || model == "wide_and_deep";
+  spec.model = models::zoo(model, has_hidden ? model::Arguments{{"hidden", models::widths({8, 5})}}
+                                             : model::Arguments{});
   spec.dataset.name = "made";
   spec.dataset.format = format;
   spec.ps.replicas = 1;
@@ -41,9 +44,8 @@ TEST_CASE("every model that fits a format is right on it before its files are re
       INFO(model << " on " << format);
       JobSpec spec = job_of(model, format);
       CHECK(faults_of(analyse_job(spec)) == "");
-      for (const auto initializer : {Initializer::zeros, Initializer::normal, Initializer::uniform,
-                                     Initializer::xavier_uniform, Initializer::he_normal}) {
-        spec.model.initializer = initializer;
+      for (const char* const name : {"zeros", "normal", "uniform", "xavier_uniform", "he_normal"}) {
+        models::set_argument(spec.model, "weight_init", name);
         CHECK(faults_of(analyse_job(spec)) == "");
       }
     }
@@ -69,7 +71,7 @@ TEST_CASE("an mlp on digits has its variables, its costs and its memory", "[job_
 
 TEST_CASE("what a task does not have room for is a fault of its memory", "[job_model]") {
   JobSpec spec = job_of("mlp", "synthetic_digits");
-  spec.model.hidden = {8192, 8192};
+  models::set_argument(spec.model, "hidden", models::widths({8192, 8192}));
   const auto pointers = [&spec] {
     std::vector<std::string> all;
     for (const Fault& fault : analyse_job(spec).faults) all.push_back(fault.pointer);
@@ -92,7 +94,7 @@ TEST_CASE("a chief is held to its own memory, alone and beside workers", "[job_m
   spec.chief = RoleSpec{.replicas = 1, .resources = {.cpus = 1, .memory_mb = 512, .gpus = 0}};
   CHECK(faults_of(analyse_job(spec)) == "");
   const std::string of_chief = "/roles/chief/resources/memory_mb";
-  spec.model.hidden = {8192, 8192};
+  models::set_argument(spec.model, "hidden", models::widths({8192, 8192}));
   CHECK(analyse_job(spec).faults.at(0).pointer == of_chief);
   spec.worker.replicas = 1;
   spec.worker.resources.memory_mb = 8000;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "schemas/model/zoo/zoo.h"
 #include "schemas/wire/job_spec_json.h"
 #include "tests/schemas/json_schema.h"
 #include "tests/schemas/wire/random_values.h"
@@ -73,7 +74,8 @@ TEST_CASE("the defaults that the schema names are those of the parser", "[wire]"
   const json spec = to_json_value(std::get<JobSpec>(parsed));
   int compared = 0;
   for (const std::string part : {"training", "scheduling", "run_policy", "checkpoint", "model"}) {
-    for (const auto& [name, property] : schema["definitions"][part]["properties"].items()) {
+    const std::string definition = part == "model" ? "zoo_model" : part;
+    for (const auto& [name, property] : schema["definitions"][definition]["properties"].items()) {
       if (!property.contains("default") || !spec[part].contains(name)) continue;
       INFO(part << "." << name);
       CHECK(property["default"] == spec[part][name]);
@@ -81,4 +83,26 @@ TEST_CASE("the defaults that the schema names are those of the parser", "[wire]"
     }
   }
   CHECK(compared >= 15);
+}
+
+TEST_CASE("the schema names every model of the zoo and each of its arguments", "[wire]") {
+  const json zoo_schema = schema_document()["definitions"]["zoo_model"];
+  std::vector<std::string> names;
+  for (const model::ZooModel& each : model::zoo()) {
+    names.emplace_back(each.name);
+    std::vector<std::string> arguments{"name"};
+    for (const model::ZooArgument& argument : each.arguments) {
+      arguments.emplace_back(argument.name);
+      CHECK(zoo_schema["properties"].contains(argument.name));
+    }
+    int rules = 0;
+    for (const json& rule : zoo_schema["allOf"]) {
+      const std::vector<std::string> of = rule["if"]["properties"]["name"]["enum"];
+      if (std::ranges::find(of, each.name) == of.end()) continue;
+      CHECK(rule["then"]["propertyNames"]["enum"] == json(arguments));
+      ++rules;
+    }
+    CHECK(rules == 1);
+  }
+  CHECK(zoo_schema["properties"]["name"]["enum"] == json(names));
 }

@@ -23,7 +23,8 @@ std::string RandomValues::word(std::size_t length_max) {
 }
 
 std::string RandomValues::text(std::size_t length_max) {
-  const std::string pieces[] = {"a", " ", "\"", "\\", "\n", "\t", "\x01", "/", "~", "é", "線", "🚂"};
+  const std::string pieces[] = {"a",    " ", "\"", "\\", "\n", "\t",
+                                "\x01", "/", "~",  "é",  "線", "🚂"};
   std::string out;
   while (out.size() < length_max && integer(0, 9) > 0) {
     const std::string& piece = pieces[integer(0, std::ssize(pieces) - 1)];
@@ -48,21 +49,27 @@ std::map<std::string, std::string> RandomValues::labels() {
   return labels;
 }
 
-ModelSpec RandomValues::model() {
-  ModelSpec model;
+// With all arguments, as a job keeps it.
+model::ZooCall RandomValues::model() {
   const std::string names[] = {"linear_regression", "logistic_regression", "softmax_regression",
                                "mlp", "wide_and_deep"};
-  model.name = names[integer(0, 4)];
-  if (model.name == "wide_and_deep") model.embedding_size = integer(1, 4096);
-  if (has_hidden_layers(model)) {
-    for (auto layers = integer(0, 4); layers > 0; --layers) {
-      model.hidden.push_back(integer(1, 46'340));
-    }
-    model.activation = activation_names[static_cast<std::size_t>(integer(0, 2))].first;
+  model::ZooCall call{.name = names[integer(0, 4)]};
+  if (call.name == "wide_and_deep") {
+    call.arguments.push_back({"embedding_size", integer(1, 4096)});
   }
-  model.initializer = initializer_names[static_cast<std::size_t>(integer(0, 4))].first;
-  if (uses_stddev(model.initializer)) model.stddev = number(1e-9, 100);
-  return model;
+  if (call.name == "wide_and_deep" || call.name == "mlp") {
+    model::Value::List widths;
+    for (auto layers = integer(0, 4); layers > 0; --layers) widths.emplace_back(integer(1, 4096));
+    const std::string activations[] = {"sigmoid", "tanh", "relu"};
+    call.arguments.push_back({"hidden", std::move(widths)});
+    call.arguments.push_back({"activation", activations[integer(0, 2)]});
+  }
+  const std::string initializers[] = {"normal", "uniform", "xavier_uniform", "he_normal", "zeros"};
+  model::Value::Object init{{"name", initializers[integer(0, 4)]}};
+  const std::string& name = *init.front().value.text();
+  if (name == "normal" || name == "uniform") init.push_back({"stddev", number(1e-9, 100)});
+  call.arguments.push_back({"weight_init", std::move(init)});
+  return call;
 }
 
 DatasetSpec RandomValues::dataset() {
@@ -91,7 +98,7 @@ DatasetSpec RandomValues::dataset() {
 
 namespace {
 
-bool fit(const ModelSpec& model, const DatasetSpec& dataset) {
+bool fit(const model::ZooCall& model, const DatasetSpec& dataset) {
   if (model.name == "linear_regression") return dataset.format == "csv";
   if (model.name == "logistic_regression") return dataset.format != "synthetic_digits";
   return (model.name == "wide_and_deep") == (dataset.format == "libsvm");
@@ -144,7 +151,7 @@ TrainingSpec RandomValues::training() {
 
 RoleSpec RandomValues::role() {
   return {.replicas = integer(1, 20),
-          .resources = {integer(1, 4096), integer(1, 1'000'000'000), integer(0, 1024)},
+          .resources = {integer(1, 4096), integer(1'000'000, 1'000'000'000), integer(0, 1024)},
           .placement = coin() ? PlacementPolicy::spread : PlacementPolicy::pack};
 }
 
@@ -155,7 +162,7 @@ JobSpec RandomValues::job_spec() {
   spec.model = model();
   do {
     spec.dataset = dataset();
-  } while (!fit(spec.model, spec.dataset));
+  } while (!fit(std::get<model::ZooCall>(spec.model), spec.dataset));
   spec.mode = coin() ? Mode::sync : Mode::async;
   spec.training = training();
   if (spec.mode == Mode::async && coin()) {
@@ -178,12 +185,10 @@ JobSpec RandomValues::job_spec() {
   const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
   if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
-  spec.run_policy = {maybe(1, 1'000'000'000),
-                     integer(1, 1'000'000'000),
-                     integer(0, 3600),
-                     integer(0, 86'400),
-                     integer(0, 1000),
-                     {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
+  spec.run_policy = {
+      maybe(1, 1'000'000'000), integer(1, 1'000'000'000),
+      integer(0, 3600),        integer(0, 86'400),
+      integer(0, 1000),        {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
   const std::string resume[] = {"latest", "none",
                                 "j" + word(20) + "/" + std::to_string(integer(0, 99))};
   const std::string metric[] = {"loss", "accuracy", "test_loss", "test_accuracy"};

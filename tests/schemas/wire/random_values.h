@@ -39,7 +39,7 @@ class RandomValues {
 
  private:
   std::map<std::string, std::string> labels();
-  ModelSpec model();
+  model::ZooCall model();
   DatasetSpec dataset();
   OptimizerSpec optimizer();
   TrainingSpec training();

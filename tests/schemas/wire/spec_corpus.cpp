@@ -50,7 +50,7 @@ std::vector<SpecCase> bad_models_and_data() {
   return {
       {with_model("3"), {"/model"}},
       {with_model(R"("resnet")"), {"/model"}},
-      {with_model("{}"), {"/model/name"}},
+      {with_model("{}"), {"/model"}},
       {with_model(R"({"name": "mlp", "hidden": [0, 10, "x"]})"),
        {"/model/hidden/0", "/model/hidden/2"}},
       {with_model(R"({"name": "mlp", "hidden": 100})"), {"/model/hidden"}},
@@ -65,7 +65,7 @@ std::vector<SpecCase> bad_models_and_data() {
       {with_dataset(R"({"name": "mine", "format": "parquet", "path": "/d"})"), {"/dataset/format"}},
       {with_dataset(R"({"name": "mnist", "path": "data"})"), {"/dataset/path"}},
       {with_model(R"({"name": "mlp", "hidden": [10, 65536, 65536]})"),
-       {"/model/hidden/2"},
+       {"/roles/worker/resources/memory_mb", "/roles/ps/resources/memory_mb"},
        cannot_say},
       {with(R"("checkpoint": {"metric": "accurracy"})"), {"/checkpoint/metric"}},
       {with_dataset(R"({"name": "mnist", "path": "/d", "label_column": "x"})"),
@@ -91,13 +91,12 @@ std::vector<SpecCase> bad_models_and_data() {
            "dataset": {"name": "x", "format": "libsvm", "path": "/d"}})",
        {"/model"}},
       {with_model(R"("logistic_regression")"), {"/model"}},
-      {with_model(R"("wide_and_deep")"), {"/model"}},
+      {with_model(R"("wide_and_deep")"), {"/model", "/model"}},
       {with_model(R"({"name": "mlp", "embedding_size": 4})"), {"/model/embedding_size"}},
       {R"({"model": {"name": "wide_and_deep", "embedding_size": 0},
            "dataset": {"name": "x", "format": "libsvm", "path": "/d"}})",
        {"/model/embedding_size"}},
-      {with_model(R"({"name": "logistic_regression", "hidden": [3]})"),
-       {"/model", "/model/hidden"}},
+      {with_model(R"({"name": "logistic_regression", "hidden": [3]})"), {"/model/hidden"}},
   };
 }
 
@@ -360,7 +359,7 @@ std::vector<SpecCase> good_roles_and_policies() {
 
 std::vector<SpecCase> good_specs() {
   std::vector<SpecCase> all = good_dense_specs();
-  for (const auto& more : {good_sparse_specs(), good_roles_and_policies()}) {
+  for (const auto& more : {good_layers(), good_sparse_specs(), good_roles_and_policies()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
@@ -369,7 +368,7 @@ std::vector<SpecCase> good_specs() {
 std::vector<SpecCase> bad_specs() {
   std::vector<SpecCase> all;
   for (const auto& cases : {bad_wholes(), bad_models_and_data(), bad_trainings(),
-                            bad_micro_batches(), bad_roles(), bad_policies()}) {
+                            bad_micro_batches(), bad_roles(), bad_policies(), bad_layers()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -16,5 +16,8 @@ struct SpecCase {
 
 std::vector<SpecCase> good_specs();
 std::vector<SpecCase> bad_specs();
+// Those of them whose models are lists of layers.
+std::vector<SpecCase> good_layers();
+std::vector<SpecCase> bad_layers();
 
 }  // namespace trainyard
