@@ -20,7 +20,7 @@ enum class Split { train, test };
 enum class FeatureLayout { dense, sparse };
 
 struct DataShape {
-  std::vector<std::int64_t> example;  // {28, 28}
+  std::vector<std::int64_t> example;  // an image's is {height, width, channels}
   std::int64_t features = 0;          // product of `example`
   std::int64_t classes = 0;           // 0 = regression: one real target
   FeatureLayout layout = FeatureLayout::dense;
@@ -33,10 +33,22 @@ struct DataShape {
 // two is empty.
 struct Batch {
   std::int64_t examples = 0;
+  // Of the first example in the endless line of training examples (runtime/core/sampler.h); the
+  // others follow it. What is drawn for an example (dropout) is a function of its position. 0 of a
+  // test split's batches.
+  std::uint64_t first_position = 0;
   std::vector<float> features;
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
   SparseRows sparse{};
+};
+
+// Which examples are read: of the split those of these indices, in this order. Training examples
+// are augmented by their positions: indices[i] is at first_position + i.
+struct Selection {
+  Split split = Split::train;
+  std::span<const std::int64_t> indices;
+  std::uint64_t first_position = 0;
 };
 
 class Dataset {
@@ -47,9 +59,17 @@ class Dataset {
   // Reads what read() needs of the split, where that was not needed for shape() and size(). May
   // take long the first time. Not while another thread reads from the same split.
   [[nodiscard]] virtual Status prepare(Split) const { return ok(); }
-  // Fills `batch` (buffers are reused) with the examples of these indices, in this order.
-  // Of a split that was prepared. Thread-safe.
-  virtual void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const = 0;
+  // Fills `batch` (buffers are reused) with the examples that are selected, of a split that was
+  // prepared. `invalid` where a file of them cannot be read now, and says which. Thread-safe.
+  [[nodiscard]] Status read(const Selection& selection, Batch& batch) const {
+    batch.examples = std::ssize(selection.indices);
+    batch.first_position = selection.first_position;
+    return fill(selection, batch);
+  }
+
+ private:
+  // All of the batch but for its number of examples and its position.
+  [[nodiscard]] virtual Status fill(const Selection& selection, Batch& batch) const = 0;
 };
 
 // Knows the shape, and no more than that needs: headers and labels of IDX, of CSV and LibSVM all.

@@ -234,6 +234,13 @@ ImageSet::Part part_of(SplitHead head, const DataCache& cache) {
           .read = [head = std::move(head), cache] { return read_images(head, cache); }};
 }
 
+// Images of two dimensions have one channel.
+std::vector<std::int64_t> example_of(const SplitHead& head) {
+  const auto sizes = head.example();
+  if (sizes.size() == 2) return {sizes[0], sizes[1], 1};
+  return {sizes.begin(), sizes.end()};
+}
+
 std::string to_text(std::span<const std::int64_t> shape) {
   std::string text;
   for (const std::int64_t size : shape) {
@@ -259,9 +266,8 @@ Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, const DataCac
   const std::uint8_t largest = std::max(train.largest, test.largest);
   if (largest == 0)
     return invalid("dataset: in " + spec.path + " all labels are 0: one class only");
-  DataShape shape{.example = {train.example().begin(), train.example().end()},
-                  .features = product(train.example()),
-                  .classes = largest + 1};
+  DataShape shape{
+      .example = example_of(train), .features = product(train.example()), .classes = largest + 1};
   return std::unique_ptr<Dataset>(std::make_unique<ImageSet>(
       std::move(shape), part_of(std::move(train), cache), part_of(std::move(test), cache)));
 }

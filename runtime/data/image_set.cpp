@@ -37,12 +37,12 @@ Status ImageSet::prepare(Split split) const {
   return ok();
 }
 
-void ImageSet::read(Split split, std::span<const std::int64_t> indices, Batch& batch) const {
-  const auto& images = read_.at(index_of(split));
+Status ImageSet::fill(const Selection& selection, Batch& batch) const {
+  const auto& indices = selection.indices;
+  const auto& images = read_.at(index_of(selection.split));
   ENSURE(images.has_value());  // prepare() was called
   const ImageSplit& source = *images;
   const auto features = static_cast<std::size_t>(shape_.features);
-  batch.examples = std::ssize(indices);
   batch.features.resize(indices.size() * features);
   batch.labels.resize(indices.size());
   batch.targets.clear();
@@ -55,6 +55,7 @@ void ImageSet::read(Split split, std::span<const std::int64_t> indices, Batch& b
     read_pixels({pixels_of(i), features}, batch.features.data() + i * features);
     batch.labels[i] = source.labels[static_cast<std::size_t>(indices[i])];
   }
+  return ok();
 }
 
 }  // namespace trainyard::runtime

@@ -35,12 +35,12 @@ class ImageSet final : public Dataset {
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override;
   [[nodiscard]] Status prepare(Split split) const override;
-  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override;
 
  private:
+  [[nodiscard]] Status fill(const Selection& selection, Batch& batch) const override;
   DataShape shape_;
   mutable std::mutex preparing_;  // two threads may come to need a split at once
-  std::array<Part, 2> parts_;                              // by split
+  std::array<Part, 2> parts_;     // by split
   mutable std::array<std::optional<ImageSplit>, 2> read_;  // by split: once it was prepared
 };
 

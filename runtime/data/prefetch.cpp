@@ -1,16 +1,21 @@
 #include "runtime/data/prefetch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 
-void read_batch(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
-                std::int64_t step, std::int64_t leaf, Batch& batch) {
+Status read_batch(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
+                  std::int64_t step, std::int64_t leaf, Batch& batch) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(plan.batch_size));
-  sampler.fill(batch_position(step, leaf, plan.leaves, plan.batch_size), indices);
-  dataset.read(Split::train, indices, batch);
+  const std::int64_t position = batch_position(step, leaf, plan.leaves, plan.batch_size);
+  sampler.fill(position, indices);
+  return dataset.read({.split = Split::train,
+                       .indices = indices,
+                       .first_position = static_cast<std::uint64_t>(position)},
+                      batch);
 }
 
 Prefetcher::Prefetcher(const Dataset& dataset, const Sampler& sampler, BatchPlan plan,
@@ -29,14 +34,15 @@ void Prefetcher::start() {
   thread_ = std::thread([this] { read_ahead(); });
 }
 
-const Batch* Prefetcher::next() {
+Result<const Batch*> Prefetcher::next() {
   std::unique_lock lock(mutex_);
-  if (step_of(taken_) > plan_.last_step) return nullptr;
-  changed_.wait(lock, [this] { return stopped_ || read_ > taken_; });
-  if (stopped_) return nullptr;
+  if (step_of(taken_) > plan_.last_step) return static_cast<const Batch*>(nullptr);
+  changed_.wait(lock, [this] { return stopped_ || read_ > taken_ || !fault_.has_value(); });
+  if (stopped_) return static_cast<const Batch*>(nullptr);
+  if (read_ <= taken_) return fault_.error();
   ++taken_;
   changed_.notify_all();  // the batch handed out before is free again
-  return &slot(taken_ - 1);
+  return static_cast<const Batch*>(&slot(taken_ - 1));
 }
 
 void Prefetcher::skip_to(std::int64_t step) {
@@ -64,10 +70,14 @@ void Prefetcher::read_ahead() {
     }
     if (step_of(batch) > plan_.last_step) return;
     const std::int64_t leaf = plan_.first_leaf + batch % plan_.leaf_count;
-    read_batch(dataset_, sampler_, plan_, step_of(batch), leaf, slot(batch));
+    Status status = read_batch(dataset_, sampler_, plan_, step_of(batch), leaf, slot(batch));
     const std::lock_guard lock(mutex_);
-    read_ = batch + 1;
     changed_.notify_all();
+    if (!status.has_value()) {
+      fault_ = std::move(status);
+      return;
+    }
+    read_ = batch + 1;
   }
 }
 

@@ -26,9 +26,10 @@ struct BatchPlan {
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
 };
 
-// The batch of one leaf of a step, read now. `leaf` is one of plan.leaves.
-void read_batch(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
-                std::int64_t step, std::int64_t leaf, Batch& batch);
+// The batch of one leaf of a step, read now. `leaf` is one of plan.leaves. An error is read()'s.
+[[nodiscard]] Status read_batch(const Dataset& dataset, const Sampler& sampler,
+                                const BatchPlan& plan, std::int64_t step, std::int64_t leaf,
+                                Batch& batch);
 
 class Prefetcher {
  public:
@@ -43,8 +44,9 @@ class Prefetcher {
   void start();
 
   // The next training batch: leaf by leaf, step by step; waits until it is read. It is valid until
-  // the next call. nullptr once stopped, and after the last step. One caller.
-  const Batch* next();
+  // the next call. nullptr once stopped, and after the last step; the error of read() where it
+  // cannot be read. One caller.
+  Result<const Batch*> next();
 
   // next() goes on with the first batch of `step`, which is not before that of the batch it is at.
   // What lies between is not read, or thrown away. Between two calls of next().
@@ -71,6 +73,7 @@ class Prefetcher {
   std::int64_t read_ = 0;   // guarded by mutex_: batches before this one are ready or skipped
   std::int64_t taken_ = 0;  // guarded by mutex_: those before this one were handed out, or skipped
   bool stopped_ = false;    // guarded by mutex_
+  Status fault_ = ok();     // guarded by mutex_: why batch read_ is not read, nor any after it
   std::thread thread_;
 };
 

@@ -18,18 +18,17 @@ const std::vector<std::int64_t>& SparseSet::rows(Split split) const {
 
 std::int64_t SparseSet::size(Split split) const { return std::ssize(rows(split)); }
 
-void SparseSet::read(Split split, std::span<const std::int64_t> indices, Batch& batch) const {
-  const auto& source = rows(split);
+Status SparseSet::fill(const Selection& selection, Batch& batch) const {
+  const auto& source = rows(selection.split);
   const SparseView& all = table_.rows;
   SparseRows& out = batch.sparse;
-  batch.examples = std::ssize(indices);
   batch.features.clear();
   batch.targets.clear();
   batch.labels.clear();
   out.offsets.assign(1, 0);
   out.columns.clear();
   out.values.clear();
-  for (const std::int64_t index : indices) {
+  for (const std::int64_t index : selection.indices) {
     ENSURE(index >= 0 && index < std::ssize(source));
     const auto row = static_cast<std::size_t>(source[static_cast<std::size_t>(index)]);
     const std::int64_t begin = all.offsets[row];
@@ -39,6 +38,7 @@ void SparseSet::read(Split split, std::span<const std::int64_t> indices, Batch& 
     out.offsets.push_back(std::ssize(out.columns));
     batch.labels.push_back(table_.labels[row]);
   }
+  return ok();
 }
 
 }  // namespace trainyard::runtime

@@ -24,9 +24,9 @@ class SparseSet final : public Dataset {
 
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override;
-  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override;
 
  private:
+  [[nodiscard]] Status fill(const Selection& selection, Batch& batch) const override;
   [[nodiscard]] const std::vector<std::int64_t>& rows(Split split) const;
 
   DataShape shape_;

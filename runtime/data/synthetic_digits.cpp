@@ -265,8 +265,8 @@ class DrawnSplit {
 // evaluates with the same seed.
 Result<ImageSplit> draw_test_split(std::uint64_t seed, std::int64_t count, const DataCache& cache) {
   // The number is raised whenever other pixels come of the same seed.
-  const std::string reader = "synthetic_digits 1 test " + std::to_string(count) + " seed " +
-                             std::to_string(seed);
+  const std::string reader =
+      "synthetic_digits 1 test " + std::to_string(count) + " seed " + std::to_string(seed);
   const auto images = static_cast<std::size_t>(count);
   const auto draw_all = [&]() -> Result<DecodedData> {
     const CounterRng rng = rng_of(seed, Split::test);
@@ -306,9 +306,10 @@ class SyntheticDigits final : public Dataset {
     return split == Split::train ? ok() : test_.prepare(split);
   }
 
-  void read(Split split, std::span<const std::int64_t> indices, Batch& batch) const override {
-    if (split == Split::test) return test_.read(split, indices, batch);
-    batch.examples = std::ssize(indices);
+ private:
+  [[nodiscard]] Status fill(const Selection& selection, Batch& batch) const override {
+    if (selection.split == Split::test) return test_.read(selection, batch);
+    const auto& indices = selection.indices;
     batch.features.resize(indices.size() * pixel_count);
     batch.labels.resize(indices.size());
     batch.targets.clear();
@@ -317,10 +318,11 @@ class SyntheticDigits final : public Dataset {
       batch.labels[i] = train_.read(static_cast<std::uint64_t>(indices[i]),
                                     batch.features.data() + i * pixel_count);
     }
+    return ok();
   }
 
- private:
-  const DataShape shape_{.example = {side, side}, .features = pixel_count, .classes = digit_count};
+  const DataShape shape_{
+      .example = {side, side, 1}, .features = pixel_count, .classes = digit_count};
   mutable DrawnSplit train_;
   const ImageSet test_;
 };

@@ -18,10 +18,10 @@ const std::vector<std::int64_t>& TableSet::rows(Split split) const {
 
 std::int64_t TableSet::size(Split split) const { return std::ssize(rows(split)); }
 
-void TableSet::read(Split split, std::span<const std::int64_t> indices, Batch& batch) const {
-  const auto& source = rows(split);
+Status TableSet::fill(const Selection& selection, Batch& batch) const {
+  const auto& indices = selection.indices;
+  const auto& source = rows(selection.split);
   const auto features = static_cast<std::size_t>(shape_.features);
-  batch.examples = std::ssize(indices);
   batch.features.resize(indices.size() * features);
   batch.labels.resize(table_.labels.empty() ? 0 : indices.size());
   batch.targets.resize(table_.targets.empty() ? 0 : indices.size());
@@ -33,6 +33,7 @@ void TableSet::read(Split split, std::span<const std::int64_t> indices, Batch& b
     if (!batch.labels.empty()) batch.labels[i] = table_.labels[row];
     if (!batch.targets.empty()) batch.targets[i] = table_.targets[row];
   }
+  return ok();
 }
 
 }  // namespace trainyard::runtime

@@ -21,7 +21,8 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
   for (std::int64_t begin = 0; begin < count; begin += at_once) {
     indices.resize(static_cast<std::size_t>(std::min(at_once, count - begin)));
     std::iota(indices.begin(), indices.end(), begin);
-    dataset.read(Split::test, indices, batch);
+    TRY(task.cause.of(Reason::bad_data,
+                      dataset.read({.split = Split::test, .indices = indices}, batch)));
     if (table != nullptr) {
       rows.assign(batch.sparse);
       Status read = table->read({}, rows.ids(), rows.rows());

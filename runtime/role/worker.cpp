@@ -139,8 +139,9 @@ class Training {
 
   Result<bool> next_leaf(NodeSum sum, Prefetcher& batches) {
     const auto start = StepTimes::Clock::now();
-    const Batch* const batch = batches.next();
+    auto next = batches.next();
     times_.input += StepTimes::Clock::now() - start;
+    TRY_ASSIGN(const Batch* const batch, task_.cause.of(Reason::bad_data, std::move(next)));
     ENSURE(batch != nullptr || task_.stop.stop_requested());  // the last step's was the last
     if (batch == nullptr) return false;
     return leaf_gradient(*batch, sum);

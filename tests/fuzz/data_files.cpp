@@ -20,7 +20,11 @@ void read_batch(const Dataset& data, Split split) {
       static_cast<std::size_t>(std::min<std::int64_t>(data.size(split), 64)));
   std::iota(indices.begin(), indices.end(), 0);
   Batch batch;
-  data.read(split, indices, batch);
+  // A file may turn out to be bad only now.
+  if (const Status status = data.read({split, indices}, batch); !status) {
+    ENSURE(!status.error().message.empty());
+    return;
+  }
   ENSURE(batch.examples == std::ssize(indices));
   for (const std::int32_t label : batch.labels) ENSURE(label >= 0 && label < shape.classes);
   for (const std::int32_t column : batch.sparse.columns) {

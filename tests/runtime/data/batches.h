@@ -16,7 +16,7 @@ inline Batch read_all(const Dataset& data, Split split) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(data.size(split)));
   std::iota(indices.begin(), indices.end(), 0);
   Batch batch;
-  data.read(split, indices, batch);
+  REQUIRE(data.read({split, indices}, batch));
   return batch;
 }
 

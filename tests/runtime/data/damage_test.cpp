@@ -61,7 +61,7 @@ int open_all(const std::string& name, const std::string& content, DatasetSpec sp
     std::vector<std::int64_t> indices(static_cast<std::size_t>((*data)->size(Split::train)));
     std::iota(indices.begin(), indices.end(), 0);
     Batch batch;
-    (*data)->read(Split::train, indices, batch);
+    REQUIRE((*data)->read({Split::train, indices}, batch));
     require_whole(batch, (*data)->shape());
   }
   return opened;

@@ -84,11 +84,11 @@ TEST_CASE("an IDX folder gives images divided by 255 and their labels", "[idx]")
   const auto data = open_whole(spec_of(folder));
   REQUIRE(data);
 
-  REQUIRE((*data)->shape() == DataShape{.example = {2, 3}, .features = 6, .classes = 3});
+  REQUIRE((*data)->shape() == DataShape{.example = {2, 3, 1}, .features = 6, .classes = 3});
   REQUIRE((*data)->size(Split::train) == 4);
   REQUIRE((*data)->size(Split::test) == 2);
   Batch batch;
-  (*data)->read(Split::train, std::vector<std::int64_t>{2, 0}, batch);
+  REQUIRE((*data)->read({Split::train, std::vector<std::int64_t>{2, 0}}, batch));
   REQUIRE(batch.labels == std::vector<std::int32_t>{2, 0});
   REQUIRE(batch.features[0] == 12.0F / 255.0F);
   REQUIRE(batch.features[11] == 5.0F / 255.0F);
@@ -102,7 +102,7 @@ TEST_CASE("gzipped IDX files are the same", "[idx]") {
   const auto data = open_whole(spec_of(folder));
   REQUIRE(data);
   Batch batch;
-  (*data)->read(Split::train, std::vector<std::int64_t>{3}, batch);
+  REQUIRE((*data)->read({Split::train, std::vector<std::int64_t>{3}}, batch));
   REQUIRE(batch.features[5] == 23.0F / 255.0F);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("images of the test are not read before they are needed", "[idx][mend-
   CHECK((*data)->size(Split::test) == 2);
   REQUIRE((*data)->prepare(Split::train));
   Batch batch;
-  (*data)->read(Split::train, std::vector<std::int64_t>{2}, batch);
+  REQUIRE((*data)->read({Split::train, std::vector<std::int64_t>{2}}, batch));
   CHECK(batch.features[0] == 12.0F / 255.0F);
   const Status gone = (*data)->prepare(Split::test);
   REQUIRE_FALSE(gone);
@@ -214,7 +214,7 @@ TEST_CASE("images of the test are not read before they are needed", "[idx][mend-
 
   folder.write("t10k-images-idx3-ubyte", idx({2, 2, 3}, counting(12)));
   REQUIRE((*data)->prepare(Split::test));
-  (*data)->read(Split::test, std::vector<std::int64_t>{1}, batch);
+  REQUIRE((*data)->read({Split::test, std::vector<std::int64_t>{1}}, batch));
   CHECK(batch.features[0] == 6.0F / 255.0F);
 }
 
@@ -227,11 +227,11 @@ TEST_CASE("MNIST as published is read", "[idx]") {
   }
   const auto data = open_whole(spec);
   REQUIRE(data);
-  REQUIRE((*data)->shape() == DataShape{.example = {28, 28}, .features = 784, .classes = 10});
+  REQUIRE((*data)->shape() == DataShape{.example = {28, 28, 1}, .features = 784, .classes = 10});
   REQUIRE((*data)->size(Split::train) == 60'000);
   REQUIRE((*data)->size(Split::test) == 10'000);
   Batch batch;
-  (*data)->read(Split::test, std::vector<std::int64_t>{0, 1, 2, 3, 4}, batch);
+  REQUIRE((*data)->read({Split::test, std::vector<std::int64_t>{0, 1, 2, 3, 4}}, batch));
   REQUIRE(batch.labels == std::vector<std::int32_t>{7, 2, 1, 0, 4});
 }
 

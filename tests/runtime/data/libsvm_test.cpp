@@ -209,8 +209,8 @@ TEST_CASE("sparse batches are read ahead as the sampler says", "[libsvm][prefetc
       std::vector<std::int64_t> indices(7);
       sampler.fill(batch_position(step, leaf, 3, 7), indices);
       Batch expected;
-      data->read(Split::train, indices, expected);
-      const Batch* const batch = prefetcher.next();
+      REQUIRE(data->read({Split::train, indices}, expected));
+      const Batch* const batch = *prefetcher.next();
       REQUIRE(batch != nullptr);
       REQUIRE(batch->sparse == expected.sparse);
       REQUIRE(batch->labels == expected.labels);

@@ -24,7 +24,8 @@ void check_same(const DatasetSpec& spec) {
   REQUIRE((*data)->prepare(Split::train));
   CHECK(*shape == shape_of(**data));
   Batch batch;  // and so it is
-  (*data)->read(Split::train, std::vector<std::int64_t>{shape->train_examples - 1}, batch);
+  REQUIRE(
+      (*data)->read({Split::train, std::vector<std::int64_t>{shape->train_examples - 1}}, batch));
   CHECK(batch.examples == 1);
   const auto first_look = read_shape(spec, 7, ExampleCount::unneeded);
   REQUIRE(first_look);
@@ -94,11 +95,11 @@ TEST_CASE("ten million digits are there at once, and each is its own", "[shape][
   Batch first;
   Batch again;
   const std::vector<std::int64_t> some{39, 4, 4, 17};
-  (*large)->read(Split::train, some, first);
-  (*large)->read(Split::train, some, again);  // kept now
+  REQUIRE((*large)->read({Split::train, some}, first));
+  REQUIRE((*large)->read({Split::train, some}, again));  // kept now
   CHECK(first.features == again.features);
   CHECK(first.labels == again.labels);
-  (*small)->read(Split::train, some, again);
+  REQUIRE((*small)->read({Split::train, some}, again));
   CHECK(first.features == again.features);
   CHECK(first.labels == again.labels);
 }

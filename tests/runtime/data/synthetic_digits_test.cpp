@@ -15,7 +15,7 @@ namespace trainyard::runtime {
 TEST_CASE("synthetic digits are 28x28 pixels of 0 to 1 in ten balanced classes", "[synthetic]") {
   const auto data = make_synthetic_digits(1, {.train_examples = 500, .test_examples = 200});
 
-  REQUIRE(data->shape() == DataShape{.example = {28, 28}, .features = 784, .classes = 10});
+  REQUIRE(data->shape() == DataShape{.example = {28, 28, 1}, .features = 784, .classes = 10});
   REQUIRE(data->size(Split::train) == 500);
   REQUIRE(data->size(Split::test) == 200);
   for (const Split split : {Split::train, Split::test}) {
@@ -97,7 +97,7 @@ TEST_CASE("a data set's examples come in the order they are asked for", "[synthe
   const auto data = make_synthetic_digits(3, {.train_examples = 20, .test_examples = 1});
   const Batch all = read_all(*data, Split::train);
   Batch batch;
-  data->read(Split::train, std::vector<std::int64_t>{4, 19, 4}, batch);
+  REQUIRE(data->read({Split::train, std::vector<std::int64_t>{4, 19, 4}}, batch));
 
   REQUIRE(batch.examples == 3);
   REQUIRE(batch.labels == std::vector<std::int32_t>{all.labels[4], all.labels[19], all.labels[4]});

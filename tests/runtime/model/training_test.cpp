@@ -27,7 +27,7 @@ BatchResult evaluate(Model& model, const Dataset& data, std::span<const float> w
     std::vector<std::int64_t> indices;
     for (auto i = begin; i < std::min(begin + batch_size, data.size(Split::test)); ++i)
       indices.push_back(i);
-    data.read(Split::test, indices, batch);
+    REQUIRE(data.read({Split::test, indices}, batch));
     const BatchResult part = model.evaluate(weights, batch);
     total.loss_sum += part.loss_sum;
     total.correct += part.correct;
@@ -48,7 +48,7 @@ BatchResult train(const Training& training, const Dataset& data) {
   const std::int64_t steps = training.epochs * data.size(Split::train) / training.batch_size;
   for (std::int64_t step = 1; step <= steps; ++step) {
     sampler.fill(batch_position(step, 0, 1, training.batch_size), indices);
-    data.read(Split::train, indices, batch);
+    REQUIRE(data.read({Split::train, indices}, batch));
     model->gradient(weights, batch, gradients);
     apply_update({.kind = OptimizerKind::sgd}, training.learning_rate, step,
                  1.0F / static_cast<float>(training.batch_size), gradients, weights, weights, {});

@@ -134,7 +134,7 @@ TEST_CASE("100 steps on 3 workers and 2 ps are those of the textbook", "[job]") 
   Batch batch;
   for (std::int64_t step = 0; step < steps; ++step) {
     sampler.fill(step * batch_size, indices);
-    (*data)->read(Split::train, indices, batch);
+    REQUIRE((*data)->read({Split::train, indices}, batch));
     textbook.step(batch, spec.training.optimizer.learning_rate);
   }
   CHECK(largest_difference(job.final_weights(), textbook.weights()) < 1e-6);
