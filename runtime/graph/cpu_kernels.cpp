@@ -9,6 +9,9 @@
 #include "runtime/graph/cpu/loss.h"
 #include "runtime/graph/cpu/metric.h"
 #include "runtime/graph/cpu/norm.h"
+#include "runtime/graph/cpu/product.h"
+#include "runtime/graph/cpu/reduce.h"
+#include "runtime/graph/cpu/row.h"
 #include "runtime/graph/cpu/source.h"
 #include "runtime/graph/kernels.h"
 

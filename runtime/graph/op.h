@@ -15,6 +15,9 @@
 #include "runtime/graph/ops/metric.h"
 #include "runtime/graph/ops/norm.h"
 #include "runtime/graph/ops/op_traits.h"
+#include "runtime/graph/ops/product.h"
+#include "runtime/graph/ops/reduce.h"
+#include "runtime/graph/ops/row.h"
 #include "runtime/graph/ops/source.h"
 #include "runtime/math/tensor.h"
 
@@ -26,9 +29,15 @@ using Op = std::variant<
     // dense
     MatMulOp, SparseMatMulOp, RowPoolOp,
     // elementwise
-    ActivationOp, AddOp,
+    ActivationOp, AffineOp, ClipOp, AddOp, BinaryOp,
     // layout
-    ReshapeOp,
+    ReshapeOp, TransposeOp, ConcatOp, SliceOp, PadOp,
+    // reduce
+    ReduceOp,
+    // row
+    SoftmaxOp, LogSoftmaxOp, L2NormalizeOp,
+    // product
+    MatrixProductOp, FactorizeOp, PairwiseDotOp,
     // image
     Conv2dOp, DepthwiseConv2dOp, MaxPool2dOp, AvgPool2dOp, GlobalAvgPoolOp,
     // norm
