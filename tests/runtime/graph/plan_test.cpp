@@ -5,60 +5,11 @@
 
 #include "runtime/core/counter_rng.h"
 #include "tests/runtime/graph/graph_builders.h"
+#include "tests/runtime/graph/plan_soundness.h"
 
 namespace trainyard::runtime {
 
 namespace {
-
-bool overlap(std::int64_t a, std::int64_t a_size, std::int64_t b, std::int64_t b_size) {
-  return a < b + b_size && b < a + a_size;
-}
-
-// Values that share a place because an op works in place; every other pair that lives at one time
-// lies apart.
-bool in_place_pair(const Graph& graph, NodeId earlier, NodeId later) {
-  for (NodeId id = later; traits(graph.nodes()[id].op).in_place;) {
-    id = graph.nodes()[id].inputs[0];
-    if (id == earlier) return true;
-  }
-  return false;
-}
-
-struct Owned {
-  Place place;
-  NodeId node;
-  enum class Kind { value, gradient, saved } kind;
-};
-
-std::vector<Owned> all_places(const Plan& plan) {
-  std::vector<Owned> places;
-  for (NodeId id = 0; id < plan.values.size(); ++id) {
-    places.push_back({plan.values[id], id, Owned::Kind::value});
-    places.push_back({plan.gradients[id], id, Owned::Kind::gradient});
-    places.push_back({plan.saved[id], id, Owned::Kind::saved});
-  }
-  std::erase_if(places, [](const Owned& owned) { return owned.place.elements == 0; });
-  return places;
-}
-
-void require_sound(const Graph& graph, const Plan& plan) {
-  const auto places = all_places(plan);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Place& a = places[i].place;
-    REQUIRE(a.offset % 16 == 0);
-    REQUIRE(a.offset + a.elements <= plan.arena_elements);
-    for (std::size_t j = i + 1; j < places.size(); ++j) {
-      const Place& b = places[j].place;
-      const bool same_time =
-          a.lifetime.first <= b.lifetime.last && b.lifetime.first <= a.lifetime.last;
-      if (!same_time || !overlap(a.offset, a.elements, b.offset, b.elements)) continue;
-      INFO("nodes " << places[i].node << " and " << places[j].node);
-      REQUIRE(places[i].kind == places[j].kind);
-      REQUIRE(a.offset == b.offset);
-      REQUIRE(in_place_pair(graph, places[i].node, places[j].node));
-    }
-  }
-}
 
 // A chain of layers in which some read a value from further up.
 SmallGraph random_graph(std::uint64_t seed) {
@@ -76,17 +27,6 @@ SmallGraph random_graph(std::uint64_t seed) {
   }
   small.loss = small.graph.add(SoftmaxCrossEntropyOp{}, {dense(small.graph, values.back(), 4)});
   return small;
-}
-
-// Where a later layer read from further up, those between may be upstream of nothing.
-bool every_node_is_used(const SmallGraph& small) {
-  std::vector<bool> upstream(small.graph.nodes().size());
-  upstream[small.loss] = true;
-  for (NodeId id = small.loss + 1; id-- > 0;) {
-    if (!upstream[id]) continue;
-    for (const NodeId input : small.graph.nodes()[id].inputs) upstream[input] = true;
-  }
-  return std::ranges::find(upstream, false) == upstream.end();
 }
 
 }  // namespace
