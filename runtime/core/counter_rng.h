@@ -15,7 +15,8 @@ enum class RngStream : std::uint32_t {
   synthetic = 3,
   split = 4,
   dropout = 5,
-  rows = 6
+  rows = 6,
+  augment = 7
 };
 
 // The bijection itself: 128 bits of counter to 128 random bits.

@@ -217,15 +217,11 @@ Result<ImageSplit> read_images(const SplitHead& head, const DataCache& cache) {
   };
   TRY_ASSIGN(DecodedData data,
              cache.get({.reader = "idx 1", .files = {head.images_path}}, decode, is_sound));
-  struct Owner {
-    std::shared_ptr<const void> pixels;
-    std::shared_ptr<const void> labels;
-  };
   const std::size_t wanted =
       head.labels->size() * static_cast<std::size_t>(product(head.example()));
   return ImageSplit{.pixels = array_of<std::uint8_t>(data, 0).first(wanted),
-                    .labels = *head.labels,
-                    .owner = std::make_shared<const Owner>(Owner{data.owner, head.labels})};
+                    .labels = {head.labels->begin(), head.labels->end()},
+                    .owner = std::move(data.owner)};
 }
 
 ImageSet::Part part_of(SplitHead head, const DataCache& cache) {
@@ -252,7 +248,8 @@ std::string to_text(std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, const DataCache& cache) {
+Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, std::uint64_t seed,
+                                          const DataCache& cache) {
   TRY_ASSIGN(SplitHead train, read_head(spec.path, {.prefix = "train",
                                                     .field = "train_examples",
                                                     .examples_wanted = spec.train_examples}));
@@ -268,8 +265,11 @@ Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, const DataCac
     return invalid("dataset: in " + spec.path + " all labels are 0: one class only");
   DataShape shape{
       .example = example_of(train), .features = product(train.example()), .classes = largest + 1};
-  return std::unique_ptr<Dataset>(std::make_unique<ImageSet>(
-      std::move(shape), part_of(std::move(train), cache), part_of(std::move(test), cache)));
+  TRY_ASSIGN(ImageReader reader, ImageReader::make(spec, seed, shape.example));
+  std::array<ImageSet::Part, 2> parts{part_of(std::move(train), cache),
+                                      part_of(std::move(test), cache)};
+  return std::unique_ptr<Dataset>(
+      std::make_unique<ImageSet>(std::move(shape), std::move(reader), std::move(parts)));
 }
 
 }  // namespace trainyard::runtime

@@ -12,8 +12,8 @@ namespace trainyard::runtime {
 // spec.path is a folder with {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte,
 // each with or without
 // ".gz". Images of any size; as many classes as the largest label says. The images of a split are
-// read when it is prepared.
-Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec,
+// read when it is prepared. Those for training are augmented by `seed`.
+Result<std::unique_ptr<Dataset>> open_idx(const DatasetSpec& spec, std::uint64_t seed,
                                           const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

@@ -1,4 +1,4 @@
-// Images of bytes with a class each: what IDX files become.
+// Images of bytes with a class each: what IDX files, CIFAR files and folders of images become.
 #pragma once
 
 #include <array>
@@ -8,18 +8,21 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/data/image_reader.h"
 
 namespace trainyard::runtime {
 
-// A byte of a pixel is read as value / 255.
-void read_pixels(std::span<const std::uint8_t> pixels, float* to);
-
 struct ImageSplit {
-  std::span<const std::uint8_t> pixels;  // [examples x features]
-  std::span<const std::uint8_t> labels;  // [examples], below the number of classes
-  std::shared_ptr<const void> owner;     // of both
+  // Writes the bytes of one example. Thread-safe.
+  using Decode = std::function<Status(std::int64_t index, std::span<std::uint8_t> to)>;
+
+  std::span<const std::uint8_t> pixels;  // [examples x features]; none: decoded at each read
+  Decode decode = {};                    // where there are no pixels
+  std::vector<std::int32_t> labels;      // [examples], below the number of classes
+  std::shared_ptr<const void> owner;     // of the pixels
 };
 
 class ImageSet final : public Dataset {
@@ -30,7 +33,9 @@ class ImageSet final : public Dataset {
     std::function<Result<ImageSplit>()> read;
   };
 
-  ImageSet(DataShape shape, Part train, Part test);
+  // `threads` is how many decode a batch, where that is done at each read.
+  ImageSet(DataShape shape, ImageReader reader, std::array<Part, 2> parts,
+           std::int64_t threads = 1);
 
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override;
@@ -39,6 +44,8 @@ class ImageSet final : public Dataset {
  private:
   [[nodiscard]] Status fill(const Selection& selection, Batch& batch) const override;
   DataShape shape_;
+  ImageReader reader_;
+  std::int64_t threads_;
   mutable std::mutex preparing_;  // two threads may come to need a split at once
   std::array<Part, 2> parts_;     // by split
   mutable std::array<std::optional<ImageSplit>, 2> read_;  // by split: once it was prepared

@@ -21,6 +21,8 @@ namespace {
 constexpr std::int64_t side = 28;
 constexpr std::size_t pixel_count = side * side;
 constexpr std::int64_t digit_count = 10;
+constexpr std::int64_t digit_images_max =
+    10'000'000;                      // 784 bytes each: memory has no room for more
 constexpr int pieces_per_curve = 8;  // straight pieces: shorter than a pixel or two
 
 // How different the images of one digit are. Shifts hurt a linear model most. With these, after 20
@@ -232,17 +234,15 @@ class DrawnSplit {
 
   [[nodiscard]] std::int64_t size() const { return count_; }
 
-  // The label.
-  std::uint8_t read(std::uint64_t image, float* to) {
+  // Copies the image's bytes; answers the label.
+  std::uint8_t read(std::uint64_t image, Pixels& pixels) {
     const std::uint8_t digit = label_of(rng_, image);
     std::atomic<State>& state = states_[image];
     if (state.load(std::memory_order_acquire) == State::kept) {
-      read_pixels(images_[image], to);
+      pixels = images_[image];
       return digit;
     }
-    Pixels pixels;
     draw(rng_, image, digit, pixels.data());
-    read_pixels(pixels, to);
     // Of several threads that draw it at once one keeps it.
     State expected = State::missing;
     if (state.compare_exchange_strong(expected, State::being_kept)) {
@@ -285,18 +285,27 @@ Result<ImageSplit> draw_test_split(std::uint64_t seed, std::int64_t count, const
            std::ranges::all_of(labels, [](std::uint8_t label) { return label < digit_count; });
   };
   TRY_ASSIGN(DecodedData data, cache.get({.reader = reader, .files = {}}, draw_all, is_sound));
+  const auto labels = array_of<std::uint8_t>(data, 1);
   return ImageSplit{.pixels = array_of<std::uint8_t>(data, 0),
-                    .labels = array_of<std::uint8_t>(data, 1),
+                    .labels = {labels.begin(), labels.end()},
                     .owner = std::move(data.owner)};
+}
+
+DataShape digits_shape() {
+  return {.example = {side, side, 1}, .features = pixel_count, .classes = digit_count};
 }
 
 class SyntheticDigits final : public Dataset {
  public:
-  SyntheticDigits(std::uint64_t seed, SyntheticDigitsSize size, const DataCache& cache)
-      : train_(seed, size.train_examples),
-        test_(shape_, {}, {.examples = size.test_examples, .read = [=] {
-                             return draw_test_split(seed, size.test_examples, cache);
-                           }}) {}
+  SyntheticDigits(const DatasetSpec& spec, std::uint64_t seed, ImageReader reader,
+                  const DataCache& cache)
+      : train_(seed, spec.train_examples),
+        reader_(reader),
+        test_(shape_, std::move(reader),
+              {ImageSet::Part{},
+               {.examples = spec.test_examples, .read = [seed, count = spec.test_examples, cache] {
+                  return draw_test_split(seed, count, cache);
+                }}}) {}
 
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override {
@@ -313,25 +322,36 @@ class SyntheticDigits final : public Dataset {
     batch.features.resize(indices.size() * pixel_count);
     batch.labels.resize(indices.size());
     batch.targets.clear();
+    Pixels pixels;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       ENSURE(indices[i] >= 0 && indices[i] < train_.size());
-      batch.labels[i] = train_.read(static_cast<std::uint64_t>(indices[i]),
-                                    batch.features.data() + i * pixel_count);
+      batch.labels[i] = train_.read(static_cast<std::uint64_t>(indices[i]), pixels);
+      reader_.read(pixels, selection.first_position + i, batch.features.data() + i * pixel_count);
     }
     return ok();
   }
 
-  const DataShape shape_{
-      .example = {side, side, 1}, .features = pixel_count, .classes = digit_count};
+  const DataShape shape_ = digits_shape();
   mutable DrawnSplit train_;
+  const ImageReader reader_;
   const ImageSet test_;
 };
 
+Status check_count(const std::string& field, std::int64_t count) {
+  if (count >= 1 && count <= digit_images_max) return ok();
+  return invalid("dataset." + field + " must be 1 to 10000000 for synthetic_digits, got " +
+                 std::to_string(count));
+}
+
 }  // namespace
 
-std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size,
-                                               const DataCache& cache) {
-  return std::make_unique<SyntheticDigits>(seed, size, cache);
+Result<std::unique_ptr<Dataset>> open_synthetic_digits(const DatasetSpec& spec, std::uint64_t seed,
+                                                       const DataCache& cache) {
+  TRY(check_count("train_examples", spec.train_examples));
+  TRY(check_count("test_examples", spec.test_examples));
+  TRY_ASSIGN(ImageReader reader, ImageReader::make(spec, seed, digits_shape().example));
+  return std::unique_ptr<Dataset>(
+      std::make_unique<SyntheticDigits>(spec, seed, std::move(reader), cache));
 }
 
 }  // namespace trainyard::runtime

@@ -11,14 +11,11 @@
 
 namespace trainyard::runtime {
 
-struct SyntheticDigitsSize {
-  std::int64_t train_examples = 0;
-  std::int64_t test_examples = 0;
-};
-
 // An image takes about 20 us to draw: one of the train split when it is first read; the test split
 // as a whole, when it is prepared, once for the host.
-std::unique_ptr<Dataset> make_synthetic_digits(std::uint64_t seed, SyntheticDigitsSize size,
-                                               const DataCache& cache = DataCache());
+// `invalid` where spec.train_examples or spec.test_examples are not 1 to 10,000,000, or
+// spec.normalize is not of one channel.
+Result<std::unique_ptr<Dataset>> open_synthetic_digits(const DatasetSpec& spec, std::uint64_t seed,
+                                                       const DataCache& cache = DataCache());
 
 }  // namespace trainyard::runtime

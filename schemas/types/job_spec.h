@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/model/written.h"
+#include "schemas/types/image_spec.h"
 #include "schemas/types/partition.h"
 #include "schemas/types/resources.h"
 
@@ -24,19 +25,30 @@ enum class Wire {
 };
 enum class PlacementPolicy { spread, pack };
 struct DatasetSpec {
-  std::string name;    // synthetic_digits, or any name the user gives a file data set
-  std::string format;  // synthetic_digits, idx, csv, libsvm
-  // idx: folder of the four files; csv: the file; libsvm: the training file. On every agent's host
+  std::string name;  // synthetic_digits, or any name the user gives a file data set
+  // synthetic_digits, idx, cifar, image_folder, csv, libsvm
+  std::string format;
+  // idx, cifar: folder of the files; image_folder: of the classes' folders; csv: the file; libsvm:
+  // the training file. On every agent's host
   std::string path;
   std::int64_t train_examples =
       0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
   std::int64_t test_examples = 0;
   std::string
       label_column;  // csv: header name or 0-based position from the left; "" = the last column
-  double test_fraction = 0.2;  // csv, and libsvm without test_path: the share of rows, drawn by
-                               // seed, that is the test split
-  std::string test_path{};     // libsvm: the test file; "" = a share of path's examples
-  std::int64_t features = 0;   // libsvm: 0 = as many as the largest index of both files
+  // csv, libsvm without test_path, image_folder without folders train and test: the share of
+  // examples, drawn by seed, that is the test split
+  double test_fraction = 0.2;
+  std::string test_path{};                 // libsvm: the test file; "" = a share of path's examples
+  std::int64_t features = 0;               // libsvm: 0 = as many as the largest index of both files
+  CifarLabels labels = CifarLabels::fine;  // cifar
+  // image_folder: what every image is made to be
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 3;
+  // Images: nothing = bytes are divided by 255
+  std::optional<NormalizeSpec> normalize{};
+  std::vector<AugmentSpec> augment{};  // images for training, one after the other
   bool operator==(const DatasetSpec&) const = default;
 };
 

@@ -54,7 +54,7 @@ DatasetSpec spec_of(const TempFolder& folder) {
 
 // Opened, with both splits ready to be read.
 Result<std::unique_ptr<Dataset>> open_whole(const DatasetSpec& spec) {
-  TRY_ASSIGN(auto data, open_idx(spec));
+  TRY_ASSIGN(auto data, open_idx(spec, 1));
   TRY(data->prepare(Split::train));
   TRY(data->prepare(Split::test));
   return data;
@@ -192,7 +192,7 @@ TEST_CASE("what headers and labels tell is refused before an image is read", "[i
   const TempFolder folder;
   write_all(folder);
   folder.write("t10k-images-idx3-ubyte", idx({2, 2, 3}, counting(11)));
-  const auto data = open_idx(spec_of(folder));
+  const auto data = open_idx(spec_of(folder), 1);
   REQUIRE_FALSE(data);
   CHECK_THAT(data.error().message, Contains("t10k-images-idx3-ubyte is truncated"));
 }
@@ -200,7 +200,7 @@ TEST_CASE("what headers and labels tell is refused before an image is read", "[i
 TEST_CASE("images of the test are not read before they are needed", "[idx][mend-B16]") {
   const TempFolder folder;
   write_all(folder);
-  const auto data = open_idx(spec_of(folder));
+  const auto data = open_idx(spec_of(folder), 1);
   REQUIRE(data);
   std::filesystem::remove(folder.path() + "/t10k-images-idx3-ubyte");
   CHECK((*data)->size(Split::test) == 2);

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 
-#include "runtime/data/synthetic_digits.h"
+#include "tests/runtime/data/batches.h"
 
 namespace trainyard::runtime {
 
