@@ -3,34 +3,24 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/model/layer_arguments.h"
+#include "runtime/model/layers/builders.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
 
-Shape shape_of(const model::Sizes& sizes) { return Shape(std::span<const std::int64_t>(sizes)); }
-
-InitialValue initial_value(const model::Start& start) {
-  using enum InitialValue::Kind;
-  switch (start.kind) {
-    case model::StartKind::constant: return {constant, start.scale};
-    case model::StartKind::normal: return {normal, start.scale};
-    case model::StartKind::uniform: return {uniform, start.scale};
-    case model::StartKind::truncated_normal:
-    case model::StartKind::orthogonal:
-    case model::StartKind::forget_gate: break;
-  }
-  ENSURE(false);
-  return {};
+// How a step changes a variable of the layer.
+UpdateRule update_of(const model::Variable& variable) {
+  if (variable.role == model::VariableRole::state) return UpdateRule::running_average;
+  return variable.is_frozen ? UpdateRule::none : UpdateRule::optimizer;
 }
 
 }  // namespace
 
 BuiltModel GraphWalk::run() {
   add_variables();
-  for (const Layer& layer : analysis_.layers) nodes_.push_back(node_of(layer));
-  add_loss();
+  add_layers();
+  add_losses();
   add_metrics();
   return std::move(built_);
 }
@@ -38,8 +28,14 @@ BuiltModel GraphWalk::run() {
 // In the order of the arena, which is not that of the layers where there is state.
 void GraphWalk::add_variables() {
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < analysis_.variables.size(); ++i) {
-    if (analysis_.variables[i].role != model::VariableRole::row_table) order.push_back(i);
+  std::map<std::size_t, double> momenta;
+  for (const model::AnalysedLayer& layer : analysis_.layers) {
+    for (const std::size_t i : layer.variables) {
+      const model::VariableRole role = analysis_.variables[i].role;
+      if (role != model::VariableRole::row_table) order.push_back(i);
+      if (role != model::VariableRole::state) continue;
+      momenta[i] = number_argument(layer.arguments, "momentum");
+    }
   }
   std::ranges::sort(order, {}, [this](std::size_t i) {
     ENSURE(analysis_.variables[i].offset.has_value());
@@ -47,98 +43,65 @@ void GraphWalk::add_variables() {
   });
   for (const std::size_t i : order) {
     const model::Variable& variable = analysis_.variables[i];
-    variables_[i] = built_.builder.add_variable(variable.name, shape_of(variable.shape),
-                                                initial_value(variable.start));
+    const auto momentum = momenta.find(i);
+    built_.builder.initial.push_back(variable.start);
+    variables_[i] = built_.builder.graph.add_variable(
+        variable.name, shape_of(variable.shape), update_of(variable),
+        momentum == momenta.end() ? 0 : momentum->second);
     ENSURE(built_.builder.graph.variables().back().offset == *variable.offset);
   }
 }
 
-NodeId GraphWalk::node_of(const Layer& layer) {
-  if (layer.op == "input") return input(layer);
-  if (layer.op == "dense") return dense(layer);
-  if (layer.op == "flatten" || layer.op == "reshape") return reshaped(layer);
-  if (layer.op == "add") return sum(layer);
-  if (layer.op == "embedding_bag") return pooled_rows(layer);
-  return activated(nodes_[layer.in[0]], layer.op);
-}
-
-NodeId GraphWalk::input(const Layer& layer) {
-  Graph& graph = built_.builder.graph;
-  if (layer.kind == model::ElementKind::sparse) return graph.add_sparse_features((*layer.shape)[0]);
-  return graph.add_features(shape_of(*layer.shape));
-}
-
-NodeId GraphWalk::dense(const Layer& layer) {
-  const NodeId x = nodes_[layer.in[0]];
-  std::vector<NodeId> inputs{x};
-  for (const std::size_t variable : layer.variables) inputs.push_back(variables_.at(variable));
-  const bool is_sparse = std::holds_alternative<SparseFeaturesOp>(node(x).op);
-  const NodeId product = add(is_sparse ? Op(SparseMatMulOp{}) : Op(MatMulOp{}), std::move(inputs));
-  return activated(product, text_argument(layer, "activation"));
-}
-
-NodeId GraphWalk::activated(NodeId x, const std::string& name) {
-  if (name == "none") return x;
-  if (name == "relu") return add(ActivationOp{Nonlinearity::relu}, {x});
-  if (name == "tanh") return add(ActivationOp{Nonlinearity::tanh}, {x});
-  ENSURE(name == "sigmoid");
-  return add(ActivationOp{Nonlinearity::sigmoid}, {x});
-}
-
-// Features are the batch's own memory, which has any shape of as many numbers.
-NodeId GraphWalk::reshaped(const Layer& layer) {
-  const NodeId x = nodes_[layer.in[0]];
-  const Shape shape = shape_of(*layer.shape);
-  if (node(x).shape == shape) return x;
-  if (std::holds_alternative<FeaturesOp>(node(x).op)) {
-    return built_.builder.graph.add_features(shape);
+void GraphWalk::add_layers() {
+  LayerContext::Model shared{
+      .analysis = analysis_, .builder = built_.builder, .variables = variables_};
+  for (const model::AnalysedLayer& layer : analysis_.layers) {
+    const LayerBuilder* const builder = find_layer_builder(layer.op);
+    ENSURE(builder != nullptr);
+    std::vector<NodeId> in;
+    for (const std::size_t input : layer.in) in.push_back(nodes_[input]);
+    LayerContext context(shared, layer, std::move(in));
+    const NodeId node = builder->build(context);
+    ENSURE(built_.builder.graph.nodes()[node].shape == shape_of(*layer.shape));
+    nodes_.push_back(node);
   }
-  return add(ReshapeOp{shape}, {x});
 }
 
-// From the left, as the order of a sum is its bits.
-NodeId GraphWalk::sum(const Layer& layer) {
-  NodeId sum = nodes_[layer.in[0]];
-  for (std::size_t i = 1; i < layer.in.size(); ++i) {
-    sum = add(AddOp{}, {sum, nodes_[layer.in[i]]});
+NodeId GraphWalk::scores_of(const Term& term) {
+  const NodeId scores = nodes_[term.in.front()];
+  if (built_.builder.graph.nodes()[scores].shape.rank() > 0) return scores;
+  return add(ReshapeOp{{1}}, {scores});
+}
+
+NodeId GraphWalk::loss_of(const Term& term) {
+  const NodeId scores = scores_of(term);
+  if (term.op == "softmax_cross_entropy") {
+    return add(SoftmaxCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
   }
-  return sum;
+  if (term.op == "sigmoid_cross_entropy") {
+    return add(SigmoidCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
+  }
+  if (term.op == "huber") return add(HuberOp{number_argument(term.arguments, "delta")}, {scores});
+  ENSURE(term.op == "squared_error");
+  return add(SquaredErrorOp{}, {scores});
 }
 
-NodeId GraphWalk::pooled_rows(const Layer& layer) {
-  const model::Variable& table = analysis_.variables[layer.variables.front()];
-  ENSURE(table.role == model::VariableRole::row_table);
-  const bool is_zero = table.start.kind == model::StartKind::constant;
-  RowLayout& rows = built_.builder.rows;
-  const std::int64_t columns = table.shape.back();
-  const RowPoolOp op{
-      .first = rows.width(),
-      .columns = columns,
-      .pooling = text_argument(layer, "kind") == "mean" ? Pooling::mean : Pooling::sum};
-  rows.variables.push_back(
-      {.name = table.name, .columns = columns, .bound = is_zero ? 0 : table.start.scale});
-  return add(op, {nodes_[layer.in[0]]});
-}
-
-void GraphWalk::add_loss() {
-  ENSURE(analysis_.losses.size() == 1);
-  const Term& loss = analysis_.losses.front();
-  const NodeId scores = nodes_[loss.in.front()];
-  if (loss.op == "softmax_cross_entropy") {
-    built_.loss = add(SoftmaxCrossEntropyOp{}, {scores});
-  } else if (loss.op == "sigmoid_cross_entropy") {
-    built_.loss = add(SigmoidCrossEntropyOp{}, {scores});
-  } else {
-    ENSURE(loss.op == "squared_error");
-    built_.loss = add(SquaredErrorOp{}, {scores});
+void GraphWalk::add_losses() {
+  bool is_first = true;
+  for (const Term& term : analysis_.losses) {
+    NodeId loss = loss_of(term);
+    const double weight = number_argument(term.arguments, "weight");
+    if (weight != 1) loss = add(AffineOp{{.scale = static_cast<float>(weight)}}, {loss});
+    built_.loss = std::exchange(is_first, false) ? loss : add(AddOp{}, {built_.loss, loss});
   }
 }
 
 void GraphWalk::add_metrics() {
+  const bool is_binary = analysis_.losses.front().op == "sigmoid_cross_entropy";
   for (const Term& metric : analysis_.metrics) {
-    const bool is_binary = analysis_.losses.front().op == "sigmoid_cross_entropy";
-    built_.matches = add(is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{}),
-                         {nodes_[metric.in.front()]});
+    ENSURE(metric.op == "accuracy");
+    built_.matches =
+        add(is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{}), {scores_of(metric)});
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "runtime/model/build.h"
@@ -18,21 +17,15 @@ class GraphWalk {
   BuiltModel run();
 
  private:
-  using Layer = model::AnalysedLayer;
   using Term = model::AnalysedTerm;
 
   void add_variables();
-  NodeId node_of(const Layer& layer);
-  NodeId input(const Layer& layer);
-  NodeId dense(const Layer& layer);
-  NodeId reshaped(const Layer& layer);
-  NodeId sum(const Layer& layer);
-  NodeId pooled_rows(const Layer& layer);
-  NodeId activated(NodeId x, const std::string& name);
-  void add_loss();
+  void add_layers();
+  void add_losses();
+  NodeId loss_of(const Term& term);
   void add_metrics();
-
-  [[nodiscard]] const Node& node(NodeId id) const { return built_.builder.graph.nodes()[id]; }
+  // The value that the term reads, of this shape where it is a single number.
+  NodeId scores_of(const Term& term);
   NodeId add(const Op& op, std::vector<NodeId> inputs) {
     return built_.builder.graph.add(op, std::move(inputs));
   }

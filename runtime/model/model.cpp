@@ -1,13 +1,12 @@
 #include "runtime/model/model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "runtime/core/counter_rng.h"
 #include "runtime/graph/executor.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/build.h"
+#include "runtime/model/initial_values.h"
 #include "runtime/model/row_batch.h"
 #include "schemas/base/check.h"
 
@@ -20,44 +19,34 @@ PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
   return request;
 }
 
-Feed feed_of(const Batch& batch, RowBatch* rows) {
+Feed feed_of(const Batch& batch, RowBatch* rows, std::uint64_t seed) {
   return {.examples = batch.examples,
           .features = batch.features,
           .labels = batch.labels,
           .targets = batch.targets,
           .sparse = batch.sparse.view(),
-          .rows = rows == nullptr ? RowFeed{} : rows->feed()};
-}
-
-void fill(const InitialValue& initial, const CounterRng& rng, std::span<float> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    switch (initial.kind) {
-      case InitialValue::Kind::constant: values[i] = static_cast<float>(initial.scale); break;
-      case InitialValue::Kind::normal:
-        values[i] = static_cast<float>(initial.scale * rng.normal(i));
-        break;
-      case InitialValue::Kind::uniform:
-        values[i] = static_cast<float>(initial.scale * (2.0 * rng.uniform(i) - 1.0));
-        break;
-    }
-  }
+          .rows = rows == nullptr ? RowFeed{} : rows->feed(),
+          .seed = seed,
+          .first_position = batch.first_position};
 }
 
 }  // namespace
 
 struct Model::Parts {
-  std::vector<InitialValue> initial;
+  std::vector<model::Start> initial;
+  std::uint64_t seed;
   RowLayout rows;
   NodeId loss;
   std::optional<NodeId> matches;
   Executor executor;
 
-  Parts(BuiltModel built, std::int64_t batch_size)
+  Parts(BuiltModel built, const ModelSetting& setting)
       : initial(std::move(built.builder.initial)),
+        seed(setting.seed),
         rows(std::move(built.builder.rows)),
         loss(built.loss),
         matches(built.matches),
-        executor(std::move(built.builder.graph), plan_request(built, batch_size)) {}
+        executor(std::move(built.builder.graph), plan_request(built, setting.batch_size)) {}
 
   BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                       const std::function<void(std::size_t)>& on_need = {}) {
@@ -72,12 +61,13 @@ struct Model::Parts {
 };
 
 Result<Model> Model::build(const model::Written& written, const DataShape& data,
-                           std::int64_t batch_size) {
-  if (batch_size < 1) {
-    return invalid("training.batch_size must be 1 or more, got " + std::to_string(batch_size));
+                           const ModelSetting& setting) {
+  if (setting.batch_size < 1) {
+    return invalid("training.batch_size must be 1 or more, got " +
+                   std::to_string(setting.batch_size));
   }
   TRY_ASSIGN(BuiltModel built, build_graph(written, data));
-  return Model(std::make_unique<Parts>(std::move(built), batch_size));
+  return Model(std::make_unique<Parts>(std::move(built), setting));
 }
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -98,7 +88,7 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
   for (const Variable& variable : variables()) {
     const auto range = parameters.subspan(static_cast<std::size_t>(variable.offset),
                                           static_cast<std::size_t>(variable.elements));
-    fill(parts_->initial[index], CounterRng(seed, RngStream::initialize, index), range);
+    set_initial_values(parts_->initial[index], seed, index, variable.shape, range);
     ++index;
   }
 }
@@ -108,7 +98,7 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
                             RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
   if (rows != nullptr) rows->clear_gradients();
-  const Feed feed = feed_of(batch, rows);
+  const Feed feed = feed_of(batch, rows, parts_->seed);
   const BatchResult result = parts_->forward(parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
   parts_->executor.backward(parameters, feed, gradients, news.on_final,
@@ -119,7 +109,7 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
 
 BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
-  return parts_->forward(parameters, feed_of(batch, rows), Pass::evaluate);
+  return parts_->forward(parameters, feed_of(batch, rows, parts_->seed), Pass::evaluate);
 }
 
 }  // namespace trainyard::runtime

@@ -40,12 +40,16 @@ struct GradientCallbacks {
   bool parameters_stay = false;
 };
 
+struct ModelSetting {
+  std::int64_t batch_size = 0;  // the largest batch it is ever given
+  std::uint64_t seed = 0;       // of what is drawn in training
+};
+
 class Model {
  public:
-  // `batch_size` is the largest batch it is ever given. `invalid` where model and data do not fit
-  // together.
+  // `invalid` where model and data do not fit together.
   static Result<Model> build(const model::Written& written, const DataShape& data,
-                             std::int64_t batch_size);
+                             const ModelSetting& setting);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();

@@ -157,7 +157,8 @@ std::uint64_t JobPlan::hash() const {
 }
 
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size) {
-  TRY_ASSIGN(Model model, Model::build(spec.model, data.example, batch_size));
+  TRY_ASSIGN(Model model, Model::build(spec.model, data.example,
+                                       {.batch_size = batch_size, .seed = spec.training.seed}));
   JobPlan plan{.model = std::move(model),
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),

@@ -44,7 +44,7 @@ TEST_CASE("twelve steps of an mlp with each activation are PyTorch's", "[model][
     Batch batch{
         .examples = 0, .features = reference["x"], .labels = reference["labels"], .targets = {}};
     batch.examples = std::ssize(batch.labels);
-    auto model = Model::build(spec, shape, batch.examples);
+    auto model = Model::build(spec, shape, {batch.examples});
     REQUIRE(model);
     std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
     std::vector<float> gradients(weights.size());

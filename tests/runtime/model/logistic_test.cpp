@@ -51,7 +51,7 @@ OptimizerKind kind_of(const std::string& name) {
 void require_same_training(const nlohmann::json& reference, FeatureLayout layout) {
   const Batch batch =
       layout == FeatureLayout::sparse ? sparse_batch(reference) : dense_batch(reference);
-  auto model = Model::build(logistic(), shape_of(reference["features"], layout), batch.examples);
+  auto model = Model::build(logistic(), shape_of(reference["features"], layout), {batch.examples});
   REQUIRE(model);
   const auto variables = model->variables();
   REQUIRE(variables.size() == 2);
@@ -98,7 +98,7 @@ TEST_CASE("twelve steps of a logistic regression are PyTorch's, sparse and dense
 }
 
 TEST_CASE("what is right is counted by the sign of the logit", "[model]") {
-  auto model = Model::build(logistic(), shape_of(2, FeatureLayout::sparse), 4);
+  auto model = Model::build(logistic(), shape_of(2, FeatureLayout::sparse), {4});
   REQUIRE(model);
   std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
   weights[0] = 2.0F;   // of feature 0
@@ -114,7 +114,7 @@ TEST_CASE("what is right is counted by the sign of the logit", "[model]") {
 TEST_CASE("sparse features are refused by the models that need dense ones", "[model]") {
   using Catch::Matchers::Contains;
   for (const char* const name : {"mlp", "softmax_regression"}) {
-    const auto model = Model::build(models::zoo(name), shape_of(5, FeatureLayout::sparse), 1);
+    const auto model = Model::build(models::zoo(name), shape_of(5, FeatureLayout::sparse), {1});
     REQUIRE_FALSE(model);
     CHECK_THAT(model.error().message, Contains("/model") && Contains("sparse"));
   }
@@ -125,12 +125,12 @@ TEST_CASE("a logistic regression needs exactly two classes", "[model]") {
   for (const std::int64_t classes : {0, 3, 10}) {
     DataShape shape = shape_of(5, FeatureLayout::dense);
     shape.classes = classes;
-    const auto model = Model::build(logistic(), shape, 1);
+    const auto model = Model::build(logistic(), shape, {1});
     REQUIRE_FALSE(model);
     CHECK_THAT(model.error().message, Contains("/model") && Contains("two classes"));
   }
   const auto deep = models::zoo("logistic_regression", {{"hidden", models::widths({4})}});
-  CHECK_FALSE(Model::build(deep, shape_of(5, FeatureLayout::sparse), 1));
+  CHECK_FALSE(Model::build(deep, shape_of(5, FeatureLayout::sparse), {1}));
 }
 
 }  // namespace trainyard::runtime

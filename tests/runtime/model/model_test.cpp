@@ -20,14 +20,14 @@ using models::mlp;
 using models::zoo;
 
 Model build(const model::Written& spec, const DataShape& shape, std::int64_t batch_size) {
-  auto model = Model::build(spec, shape, batch_size);
+  auto model = Model::build(spec, shape, {batch_size});
   REQUIRE(model);
   return std::move(model).value();
 }
 
 std::string error_of(const model::Written& spec, const DataShape& shape,
                      std::int64_t batch_size = 1) {
-  const auto model = Model::build(spec, shape, batch_size);
+  const auto model = Model::build(spec, shape, {batch_size});
   REQUIRE_FALSE(model);
   REQUIRE(model.error().code == Code::invalid);
   return model.error().message;

@@ -37,7 +37,7 @@ BatchResult evaluate(Model& model, const Dataset& data, std::span<const float> w
 }
 
 BatchResult train(const Training& training, const Dataset& data) {
-  auto model = Model::build(training.model, data.shape(), training.batch_size);
+  auto model = Model::build(training.model, data.shape(), {training.batch_size});
   REQUIRE(model);
   std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
   std::vector<float> gradients(weights.size());

@@ -51,7 +51,7 @@ TEST_CASE("twelve steps of wide and deep are PyTorch's", "[model][golden]") {
                   .values = reference["values"]};
   const std::int64_t features = reference["features"];
   auto model = Model::build(wide_and_deep(reference["embedding_size"], reference["hidden"]),
-                            shape_of(features), batch.examples);
+                            shape_of(features), {batch.examples});
   REQUIRE(model);
   const auto variables = model->variables();
   REQUIRE(variables.size() == 4);
@@ -88,7 +88,7 @@ TEST_CASE("twelve steps of wide and deep are PyTorch's", "[model][golden]") {
 }
 
 TEST_CASE("a table's rows are in no arena, however many features there are", "[model]") {
-  const auto model = Model::build(wide_and_deep(16, {8}), shape_of(2'000'000'000), 1);
+  const auto model = Model::build(wide_and_deep(16, {8}), shape_of(2'000'000'000), {1});
   REQUIRE(model);
   CHECK(model->arena_elements() == 16 * 8 + 16 + 16 + 16);
   CHECK(model->rows().width() == 17);
@@ -99,15 +99,15 @@ TEST_CASE("a table's rows are in no arena, however many features there are", "[m
 TEST_CASE("wide and deep needs sparse features of two classes, and embeddings of a size",
           "[model]") {
   using Catch::Matchers::Contains;
-  const auto dense = Model::build(wide_and_deep(4, {3}), shape_of(5, FeatureLayout::dense), 1);
+  const auto dense = Model::build(wide_and_deep(4, {3}), shape_of(5, FeatureLayout::dense), {1});
   REQUIRE_FALSE(dense);
   CHECK_THAT(dense.error().message, Contains("reads sparse rows"));
   DataShape three = shape_of(5);
   three.classes = 3;
-  const auto classes = Model::build(wide_and_deep(4, {3}), three, 1);
+  const auto classes = Model::build(wide_and_deep(4, {3}), three, {1});
   REQUIRE_FALSE(classes);
   CHECK_THAT(classes.error().message, Contains("two classes"));
-  const auto none = Model::build(wide_and_deep(0, {3}), shape_of(5), 1);
+  const auto none = Model::build(wide_and_deep(0, {3}), shape_of(5), {1});
   REQUIRE_FALSE(none);
   CHECK_THAT(none.error().message, Contains("/model/embedding_size"));
 }
@@ -132,7 +132,7 @@ TEST_CASE("the rows of a batch are its distinct columns, and every element finds
 
 TEST_CASE("a gradient of sums that somebody has made of rows is that of the rows", "[model]") {
   const auto spec = wide_and_deep(4, {3});
-  auto model = Model::build(spec, shape_of(9), 2);
+  auto model = Model::build(spec, shape_of(9), {2});
   REQUIRE(model);
   std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
   model->initialize(3, weights);
@@ -173,7 +173,7 @@ TEST_CASE("a gradient of sums that somebody has made of rows is that of the rows
 }
 
 TEST_CASE("an example without features has the bias' logit", "[model]") {
-  auto model = Model::build(wide_and_deep(4, {}), shape_of(5), 2);
+  auto model = Model::build(wide_and_deep(4, {}), shape_of(5), {2});
   REQUIRE(model);
   std::vector<float> weights(static_cast<std::size_t>(model->arena_elements()));
   weights[static_cast<std::size_t>(model->variables()[1].offset)] = 2.0F;

@@ -126,7 +126,7 @@ TEST_CASE("100 steps on 3 workers and 2 ps are those of the textbook", "[job]") 
 
   const auto data = open_dataset(spec.dataset, spec.training.seed);
   REQUIRE(data.has_value());
-  const auto model = Model::build(spec.model, (*data)->shape(), batch_size);
+  const auto model = Model::build(spec.model, (*data)->shape(), {batch_size});
   REQUIRE(model.has_value());
   TextbookMlp textbook(784, 16, 10, first_weights(*model, spec.training.seed));
   const Sampler sampler(spec.training.seed, (*data)->size(Split::train));

@@ -1,0 +1,112 @@
+// Ops of single numbers, of two values, and of rows of numbers.
+#include <array>
+
+#include "runtime/model/layers/builders.h"
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+struct Named {
+  std::string_view name;
+  Nonlinearity kind;
+};
+constexpr std::array nonlinearities{Named{"relu", Nonlinearity::relu},
+                                    Named{"leaky_relu", Nonlinearity::leaky_relu},
+                                    Named{"elu", Nonlinearity::elu},
+                                    Named{"gelu", Nonlinearity::gelu},
+                                    Named{"gelu_tanh", Nonlinearity::gelu_tanh},
+                                    Named{"silu", Nonlinearity::silu},
+                                    Named{"sigmoid", Nonlinearity::sigmoid},
+                                    Named{"tanh", Nonlinearity::tanh},
+                                    Named{"softplus", Nonlinearity::softplus},
+                                    Named{"exp", Nonlinearity::exp},
+                                    Named{"log", Nonlinearity::log},
+                                    Named{"log1p", Nonlinearity::log1p},
+                                    Named{"sqrt", Nonlinearity::sqrt},
+                                    Named{"square", Nonlinearity::square},
+                                    Named{"abs", Nonlinearity::abs}};
+
+Nonlinearity kind_of(std::string_view name) {
+  for (const Named& each : nonlinearities) {
+    if (each.name == name) return each.kind;
+  }
+  ENSURE(false);
+  return Nonlinearity::relu;
+}
+
+NodeId activation(LayerContext& layer) {
+  Activation function = activation_of(layer.layer().op);
+  if (function.kind == Nonlinearity::leaky_relu) {
+    function.alpha = static_cast<float>(layer.number("slope"));
+  }
+  if (function.kind == Nonlinearity::elu) {
+    function.alpha = static_cast<float>(layer.number("alpha"));
+  }
+  return layer.add(ActivationOp{function});
+}
+
+NodeId affine(LayerContext& layer) {
+  return layer.add(AffineOp{{.scale = static_cast<float>(layer.number("scale")),
+                             .shift = static_cast<float>(layer.number("shift"))}});
+}
+
+NodeId clip(LayerContext& layer) {
+  return layer.add(ClipOp{{.least = static_cast<float>(layer.number("least")),
+                           .most = static_cast<float>(layer.number("most"))}});
+}
+
+NodeId softmax(LayerContext& layer) { return layer.add(SoftmaxOp{}); }
+NodeId log_softmax(LayerContext& layer) { return layer.add(LogSoftmaxOp{}); }
+NodeId l2_normalize(LayerContext& layer) { return layer.add(L2NormalizeOp{}); }
+
+// From the left, as the order of a sum is its bits.
+template <Binary kind>
+NodeId binary(LayerContext& layer) {
+  NodeId value = layer.x();
+  for (std::size_t i = 1; i < layer.in().size(); ++i) {
+    const NodeId next = layer.in()[i];
+    const bool is_plain_sum = kind == Binary::add && layer.shape(value) == layer.shape(next);
+    value = layer.add(is_plain_sum ? Op(AddOp{}) : Op(BinaryOp{kind}), {value, next});
+  }
+  return value;
+}
+
+NodeId matmul(LayerContext& layer) {
+  return layer.add(
+      MatrixProductOp{{.a = layer.flag("transpose_a"), .b = layer.flag("transpose_b")}});
+}
+
+NodeId fm(LayerContext& layer) { return layer.add(FactorizeOp{}); }
+NodeId pairwise_dot(LayerContext& layer) { return layer.add(PairwiseDotOp{}); }
+
+}  // namespace
+
+Activation activation_of(std::string_view name) {
+  constexpr float slope = 0.01F;  // schemas/model/ops/activation.cpp
+  const Nonlinearity kind = kind_of(name);
+  if (kind == Nonlinearity::leaky_relu) return {kind, slope};
+  if (kind == Nonlinearity::elu) return {kind, 1.0F};
+  return kind;
+}
+
+std::vector<LayerBuilder> elementwise_builders() {
+  std::vector<LayerBuilder> builders{{"affine", affine},
+                                     {"clip", clip},
+                                     {"softmax", softmax},
+                                     {"log_softmax", log_softmax},
+                                     {"l2_normalize", l2_normalize},
+                                     {"add", binary<Binary::add>},
+                                     {"sub", binary<Binary::sub>},
+                                     {"mul", binary<Binary::mul>},
+                                     {"div", binary<Binary::div>},
+                                     {"max", binary<Binary::max>},
+                                     {"min", binary<Binary::min>},
+                                     {"matmul", matmul},
+                                     {"fm", fm},
+                                     {"pairwise_dot", pairwise_dot}};
+  for (const Named& each : nonlinearities) builders.push_back({each.name, activation});
+  return builders;
+}
+
+}  // namespace trainyard::runtime
