@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "schemas/base/check.h"
+
 namespace trainyard::runtime {
 
 std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Share& share) {
@@ -32,11 +34,23 @@ std::vector<Range> gaps_of(std::span<const Variable> variables, std::int64_t are
     if (at < begin) gaps.push_back({at, begin});
   };
   for (const Variable& variable : variables) {
+    if (variable.update == UpdateRule::none) continue;
     up_to(variable.offset);
     at = variable.offset + variable.elements;
   }
   up_to(arena_elements);
   return gaps;
+}
+
+std::int64_t state_begin_of(std::span<const Variable> variables) {
+  const auto is_state = [](const Variable& variable) {
+    return variable.update == UpdateRule::running_average;
+  };
+  const auto first = std::ranges::find_if(variables, is_state);
+  if (first == variables.end()) return no_state;
+  ENSURE(first->offset % chunk_block == 0);
+  ENSURE(std::all_of(first, variables.end(), is_state));
+  return first->offset;
 }
 
 }  // namespace trainyard::runtime

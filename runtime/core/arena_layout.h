@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/core/chunk_plan.h"
 #include "runtime/core/variable.h"
 
@@ -23,7 +24,12 @@ struct VariablePart {
 // In the order of the arena. Padding between variables is in no part.
 std::vector<VariablePart> parts_of(std::span<const Variable> variables, const Share& share);
 
-// The elements of the arena that no variable has, ascending: padding.
+// The elements of the arena that are zero in every gradient, ascending: padding, which no variable
+// has, and frozen variables.
 std::vector<Range> gaps_of(std::span<const Variable> variables, std::int64_t arena_elements);
+
+// Where the running averages begin, which come last in the arena: a multiple of chunk_block.
+// no_state: there are none.
+std::int64_t state_begin_of(std::span<const Variable> variables);
 
 }  // namespace trainyard::runtime

@@ -66,6 +66,12 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
+// Which variables weight decay is for; rows of an embedding table are among them always.
+enum class DecayedVariables {
+  all,
+  matrices,  // of two dimensions or more: kernels, but no biases and no scales
+};
+
 struct OptimizerSpec {
   OptimizerName name = OptimizerName::sgd;
   double learning_rate = 0.01;
@@ -75,6 +81,7 @@ struct OptimizerSpec {
   double beta2 = 0.999;       // adam, adamw
   double epsilon = 1e-8;      // adagrad, adadelta, rmsprop, adam, adamw: inside as PyTorch has it
   double weight_decay = 0.0;  // adamw: decoupled; the others: added to the gradient
+  DecayedVariables decay = DecayedVariables::all;
   ScheduleSpec schedule;
   bool operator==(const OptimizerSpec&) const = default;
 };

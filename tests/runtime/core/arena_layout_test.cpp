@@ -43,4 +43,25 @@ TEST_CASE("gaps are what no variable has", "[arena_layout]") {
   CHECK(gaps_of({}, 7) == std::vector<Range>{{0, 7}});
 }
 
+TEST_CASE("a frozen variable and the padding around it are one gap", "[arena_layout]") {
+  std::vector<Variable> variables{{.name = "a", .shape = {}, .offset = 0, .elements = 5},
+                                  {.name = "b", .shape = {}, .offset = 16, .elements = 5},
+                                  {.name = "c", .shape = {}, .offset = 32, .elements = 5}};
+  variables[1].update = UpdateRule::none;
+  CHECK(gaps_of(variables, 48) == std::vector<Range>{{5, 32}, {37, 48}});
+  variables[2].update = UpdateRule::none;
+  CHECK(gaps_of(variables, 48) == std::vector<Range>{{5, 48}});
+}
+
+TEST_CASE("state begins with the first running average", "[arena_layout]") {
+  std::vector<Variable> variables{{.name = "a", .shape = {}, .offset = 0, .elements = 5},
+                                  {.name = "b", .shape = {}, .offset = 1024, .elements = 5},
+                                  {.name = "c", .shape = {}, .offset = 1040, .elements = 5}};
+  CHECK(state_begin_of(variables) == no_state);
+  CHECK(state_begin_of({}) == no_state);
+  variables[0].update = UpdateRule::none;
+  variables[1].update = variables[2].update = UpdateRule::running_average;
+  CHECK(state_begin_of(variables) == 1024);
+}
+
 }  // namespace trainyard::runtime

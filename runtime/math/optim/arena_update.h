@@ -1,0 +1,60 @@
+// How a step changes the flat arena, range by range: most of it by the optimizer, with weight decay
+// or without, running averages by what stands in their gradient's place, and frozen variables not
+// at all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/core/variable.h"
+#include "runtime/math/optim/optimizer.h"
+#include "schemas/types/job_spec.h"
+
+namespace trainyard::runtime {
+
+struct UpdateStep {
+  double learning_rate = 0;
+  std::int64_t number = 1;   // counts from 1
+  float gradient_scale = 1;  // the mean's factor
+};
+
+// Of elements of the arena that lie one after another, all of one length; `out` may be `weights`
+// itself.
+struct UpdatedElements {
+  std::span<const float> gradient;
+  std::span<const float> weights;
+  std::span<float> out;
+  std::span<const std::span<float>> slots;  // as apply_update() has them
+};
+
+class ArenaUpdate {
+ public:
+  // All of it by the optimizer, with its decay.
+  ArenaUpdate() = default;
+  // Of variables in the order of the arena. Padding changes as the variable before it.
+  ArenaUpdate(std::span<const Variable> variables, DecayedVariables decayed);
+
+  // Of the elements from `begin` of the arena on. Elementwise, as apply_update() is: a result never
+  // depends on how the arena is cut. Slots of what the optimizer does not update stay as they are.
+  void apply(const OptimizerConfig& optimizer, const UpdateStep& step, std::int64_t begin,
+             const UpdatedElements& elements) const;
+
+ private:
+  // Up to the next one's.
+  struct Run {
+    std::int64_t begin = 0;
+    UpdateRule rule = UpdateRule::optimizer;
+    bool decays = true;
+    float momentum = 0;
+    [[nodiscard]] bool is_as(const Run& other) const {
+      return rule == other.rule && decays == other.decays && momentum == other.momentum;
+    }
+  };
+  static void apply_run(const Run& run, const OptimizerConfig& optimizer, const UpdateStep& step,
+                        const UpdatedElements& elements);
+
+  std::vector<Run> runs_ = {Run{}};  // ascending, the first from 0; neighbours differ
+};
+
+}  // namespace trainyard::runtime
