@@ -24,8 +24,15 @@ std::int64_t sign_byte(std::int64_t element) {
 }
 std::int64_t sign_end(std::int64_t end) { return sign_byte(end - 1) + 1; }
 
+std::int64_t bytes_before_state(const ArenaEncoding& arena) {
+  const std::int64_t elements = std::min(arena.elements, arena.state_begin);
+  if (arena.wire == Wire::float32) return elements * float_bytes;
+  if (arena.wire == Wire::bfloat16) return elements * float_bytes / 2;
+  return divide_up(elements, onebit_block_elements) * onebit_block_bytes;
+}
+
 // The pieces of one encoded gradient that make the share, in the order of its ranges.
-void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& share,
+void add_pieces(const ArenaEncoding& arena, std::span<const std::byte> encoded, const Share& share,
                 std::vector<std::span<const std::byte>>& pieces) {
   const auto add = [&](std::int64_t begin, std::int64_t end) {
     pieces.push_back(
@@ -33,9 +40,10 @@ void add_pieces(Wire wire, std::span<const std::byte> encoded, const Share& shar
   };
   for (const Range& range : share.ranges) {
     if (range.size() == 0) continue;
+    const Wire wire = wire_of_chunk(arena.wire, range, arena.state_begin);
     if (wire != Wire::onebit) {
-      const std::int64_t bytes = wire == Wire::float32 ? float_bytes : float_bytes / 2;
-      add(range.begin * bytes, range.end * bytes);
+      const std::int64_t begin = encoded_begin(arena, range.begin);
+      add(begin, begin + range.size() * (wire == Wire::float32 ? float_bytes : float_bytes / 2));
       continue;
     }
     ENSURE(range.begin % signs_per_byte == 0);
@@ -66,20 +74,25 @@ std::int64_t gradient_bytes(Wire wire, const Share& share) {
       [](std::int64_t sum, const Range& range) { return sum + onebit_bytes(range); });
 }
 
-std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements) {
-  if (wire == Wire::float32) return arena_elements * float_bytes;
-  if (wire == Wire::bfloat16) return arena_elements * float_bytes / 2;
-  return divide_up(arena_elements, onebit_block_elements) * onebit_block_bytes;
+std::int64_t encoded_bytes(const ArenaEncoding& arena) {
+  return bytes_before_state(arena) + arena.state_elements() * float_bytes;
 }
 
-std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
+std::int64_t encoded_begin(const ArenaEncoding& arena, std::int64_t element) {
+  if (element >= arena.state_begin) {
+    return bytes_before_state(arena) + (element - arena.state_begin) * float_bytes;
+  }
+  ENSURE(arena.wire != Wire::onebit);
+  return element * (arena.wire == Wire::float32 ? float_bytes : float_bytes / 2);
+}
+
+std::vector<std::span<const std::byte>> encoded_pieces(const ArenaEncoding& arena,
                                                        std::span<const std::byte> encoded,
-                                                       std::int64_t arena_elements,
                                                        const Share& share, std::int64_t parts) {
   std::vector<std::span<const std::byte>> pieces;
-  const auto each = static_cast<std::size_t>(encoded_bytes(wire, arena_elements));
+  const auto each = static_cast<std::size_t>(encoded_bytes(arena));
   for (std::int64_t part = 0; part < parts; ++part) {
-    add_pieces(wire, encoded.subspan(static_cast<std::size_t>(part) * each, each), share, pieces);
+    add_pieces(arena, encoded.subspan(static_cast<std::size_t>(part) * each, each), share, pieces);
   }
   return pieces;
 }

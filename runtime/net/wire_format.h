@@ -3,11 +3,13 @@
 // share, so that what an element is decoded to does not depend on the number of ps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/core/chunk_plan.h"
 #include "runtime/core/reduction_tree.h"
 #include "runtime/math/wire/onebit.h"
@@ -24,15 +26,34 @@ constexpr std::int64_t onebit_block_bytes =
 // Bytes of one gradient of a share.
 std::int64_t gradient_bytes(Wire wire, const Share& share);
 
-// Bytes of one gradient of a whole arena, of which a share's payload is made.
-std::int64_t encoded_bytes(Wire wire, std::int64_t arena_elements);
+// How the gradients of an arena are encoded: state, which begins at a border of chunks' blocks,
+// behind the rest and as float32 always, for a running average adds up what is lost of it.
+struct ArenaEncoding {
+  Wire wire = Wire::float32;
+  std::int64_t elements = 0;  // of the arena
+  std::int64_t state_begin = no_state;
 
-// Of `parts` such gradients that lie one after another, the pieces of each that make a share. With
-// onebit ranges begin at a multiple of 8, and of a block that a border cuts both sides have the
-// means.
-std::vector<std::span<const std::byte>> encoded_pieces(Wire wire,
+  [[nodiscard]] std::int64_t state_elements() const {
+    return elements - std::min(elements, state_begin);
+  }
+};
+
+// The wire of a chunk, which lies on one side of where state begins.
+constexpr Wire wire_of_chunk(Wire wire, const Range& chunk, std::int64_t state_begin) {
+  return chunk.begin < state_begin ? wire : Wire::float32;
+}
+
+// Bytes of one gradient of a whole arena, of which a share's payload is made.
+std::int64_t encoded_bytes(const ArenaEncoding& arena);
+
+// Of those, where an element is; of onebit, state alone has such a place.
+std::int64_t encoded_begin(const ArenaEncoding& arena, std::int64_t element);
+
+// Of `parts` such gradients that lie one after another, the pieces of each that make a share, whose
+// ranges each lie on one side of where state begins. With onebit ranges begin at a multiple of 8,
+// and of a block that a border cuts both sides have the means.
+std::vector<std::span<const std::byte>> encoded_pieces(const ArenaEncoding& arena,
                                                        std::span<const std::byte> encoded,
-                                                       std::int64_t arena_elements,
                                                        const Share& share, std::int64_t parts);
 
 // The nodes of the reduction tree whose sums a worker sends that has computed the leaves `owned`.

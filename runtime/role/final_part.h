@@ -11,13 +11,19 @@
 
 namespace trainyard::runtime {
 
+// Frozen variables have none, and are waited for no more than state, which comes last in the arena
+// and is final with the whole gradient.
 class FinalPart {
  public:
   // Of variables in the order of the arena, which outlive this.
   explicit FinalPart(std::span<const Variable> variables)
-      : variables_(variables), final_(variables.size()), first_(variables.size()) {}
+      : variables_(variables), first_(variables.size()) {
+    for (const Variable& variable : variables) {
+      final_.push_back(variable.update != UpdateRule::optimizer);
+    }
+  }
 
-  // The gradient of variables[i] is final. The elements from here on are.
+  // The gradient of variables[i] is final. The elements from here on are, but for state.
   std::int64_t add(std::size_t i) {
     final_[i] = true;
     while (first_ > 0 && final_[first_ - 1]) --first_;

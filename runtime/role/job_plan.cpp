@@ -122,7 +122,9 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
 
 }  // namespace
 
-std::vector<ArenaChunk> JobPlan::chunks() const { return cut_chunks(shares, chunk_elements_max); }
+std::vector<ArenaChunk> JobPlan::chunks() const {
+  return cut_chunks(shares, chunk_elements_max, state_begin);
+}
 
 Leaves JobPlan::leaves_of_rank(std::int64_t rank) const {
   if (mode == Mode::async) return {rank, rank + 1};
@@ -153,6 +155,7 @@ std::uint64_t JobPlan::hash() const {
     add(chunk.holder);
   }
   add(model.arena_elements());
+  if (state_begin != no_state) add(state_begin);
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 
@@ -162,6 +165,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
   JobPlan plan{.model = std::move(model),
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),
+               .update = {},
+               .state_begin = no_state,
                .slot_names = {},
                .mode = step_mode(spec),
                .ranks = training_replicas(spec),
@@ -172,6 +177,8 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .max_steps = step_count(spec, data.train_examples),
                .push = spec.training.wire.push,
                .pull = spec.training.wire.pull};
+  plan.update = ArenaUpdate(plan.model.variables(), spec.training.optimizer.decay);
+  plan.state_begin = state_begin_of(plan.model.variables());
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),
                                 plan.model.arena_elements(), parameter_holders(spec));
   for (const std::string_view name : slot_names(plan.optimizer.kind)) {

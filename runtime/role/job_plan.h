@@ -14,6 +14,7 @@
 #include "runtime/core/reduction_tree.h"
 #include "runtime/data/dataset.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/rows/row_table.h"
 #include "runtime/model/model.h"
@@ -26,6 +27,8 @@ struct JobPlan {
   Model model;
   std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
+  ArenaUpdate update;                   // which elements of the arena it is for
+  std::int64_t state_begin = no_state;  // of the arena, as state_begin_of() has it
   std::vector<std::string> slot_names;
   Mode mode = Mode::sync;
   std::int64_t ranks = 1;      // tasks that compute gradients

@@ -4,8 +4,10 @@
 #include <future>
 #include <utility>
 
+#include "runtime/math/finite.h"
 #include "runtime/role/row_exchange.h"
 #include "schemas/base/check.h"
+#include "schemas/base/index.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -39,16 +41,25 @@ Result<NextStep> LocalExchange::next() {
 // A gradient's first elements are final last: nothing reads the parameters any more.
 void LocalExchange::settle(std::int64_t from) {
   if (from > 0) return;
+  const auto elements = std::ssize(gradient_.span());
+  is_finite_ =
+      all_finite(gradient_.span().subspan(index_of(std::min(elements, rules_.state_begin))));
+  if (!is_finite_) return;
   ++version_;
-  const double rate = rules_.learning_rate_at(version_);
+  const UpdateStep step{.learning_rate = rules_.learning_rate_at(version_),
+                        .number = version_,
+                        .gradient_scale = rules_.gradient_scale};
   std::vector<std::span<float>> slots(slots_.size());
   for (std::size_t begin = 0; begin < weights_.size(); begin += block) {
     const std::size_t count = std::min(block, weights_.size() - begin);
     for (std::size_t i = 0; i < slots.size(); ++i)
       slots[i] = slots_[i].span().subspan(begin, count);
     const auto weights = weights_.span().subspan(begin, count);
-    apply_update(rules_.optimizer, rate, version_, rules_.gradient_scale,
-                 gradient_.span().subspan(begin, count), weights, weights, slots);
+    rules_.update.apply(rules_.optimizer, step, static_cast<std::int64_t>(begin),
+                        {.gradient = gradient_.span().subspan(begin, count),
+                         .weights = weights,
+                         .out = weights,
+                         .slots = slots});
   }
   sums_ += std::exchange(step_sums_, {});
   if (std::exchange(snapshot_, 0) == version_) save(version_);

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
+#include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/net/rows/row_store.h"
 #include "runtime/role/step_exchange.h"
@@ -18,6 +20,8 @@ class LocalExchange final : public StepExchange {
  public:
   struct Rules {
     OptimizerConfig optimizer;
+    ArenaUpdate update = {};
+    std::int64_t state_begin = no_state;  // of the arena
     std::int64_t max_steps = 1;
     float gradient_scale = 1;
     std::function<double(std::int64_t version)> learning_rate_at;
@@ -35,6 +39,7 @@ class LocalExchange final : public StepExchange {
   Status await_parameters(std::int64_t /*end*/) override { return ok(); }
   [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }
   void settle(std::int64_t from) override;
+  [[nodiscard]] bool is_finite() const override { return is_finite_; }
   void tell_sums(std::int64_t step, const BatchSums& sums) override;
   ExchangeNews take_news() override;
   void begin_snapshot(std::int64_t snapshot, AfterSnapshot then) override;
@@ -52,6 +57,7 @@ class LocalExchange final : public StepExchange {
   AlignedBuffer weights_;
   std::vector<AlignedBuffer> slots_;
   AlignedBuffer gradient_;
+  bool is_finite_ = true;
   std::optional<RowStore> rows_;
   BatchSums sums_;
   BatchSums step_sums_;  // of the step that is computed

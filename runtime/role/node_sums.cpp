@@ -15,7 +15,7 @@ void add(std::span<float> sum, std::span<const float> right, std::size_t begin, 
 
 Result<bool> NodeSums::add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
   waiting_.clear();
-  settled_ = elements_;
+  settled_ = shape_.state;
   end_ = node.end;
   return add_below({.node = node}, sum, leaf);
 }
@@ -23,7 +23,7 @@ Result<bool> NodeSums::add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
 // Every addition is of one element of two sums, so their order by element is free: that of the
 // tree's nodes, from the leaves up, is kept.
 void NodeSums::settle(std::size_t from) {
-  ENSURE(from <= settled_);
+  if (from >= settled_) return;
   for (const Waiting& node : std::views::reverse(waiting_)) {
     add(node.sum, node.right, from, settled_);
   }
@@ -37,14 +37,15 @@ Result<bool> NodeSums::add_below(Place place, NodeSum sum, const Leaf& leaf) {
   const bool is_last = node.end == end_;  // the last leaf is among them
   TRY_ASSIGN(const bool left_done, add_below({{node.begin, middle}, depth + 1}, sum, leaf));
   if (!left_done) return false;
-  while (scratch_.size() <= depth) scratch_.emplace_back(elements_);
+  while (scratch_.size() <= depth) scratch_.emplace_back(shape_.elements);
   RowGradients right_rows;
   const NodeSum right{scratch_[depth].span(), right_rows};
   if (is_last) waiting_.push_back({sum.dense, right.dense});
   TRY_ASSIGN(const bool right_done, add_below({{middle, node.end}, depth + 1}, right, leaf));
   if (!right_done) return false;
-  add(sum.dense, right.dense, 0, is_last ? settled_ : elements_);
-  if (row_width_ > 0) sum.rows = add_rows(sum.rows, right_rows, row_width_);
+  add(sum.dense, right.dense, 0, is_last ? settled_ : shape_.state);
+  add(sum.dense, right.dense, shape_.state, shape_.elements);
+  if (shape_.row_width > 0) sum.rows = add_rows(sum.rows, right_rows, shape_.row_width);
   return true;
 }
 

@@ -23,17 +23,23 @@ struct NodeSum {
 
 class NodeSums {
  public:
-  // `elements` of the arena; `row_width` of the embedding table, 0: the model has none.
-  NodeSums(std::size_t elements, std::int64_t row_width)
-      : elements_(elements), row_width_(row_width) {}
+  // `elements` of the arena, of which those from `state` on are state; `row_width` of the embedding
+  // table, 0: the model has none.
+  struct Shape {
+    std::size_t elements = 0;
+    std::size_t state = 0;
+    std::int64_t row_width = 0;
+  };
+  explicit NodeSums(const Shape& shape) : shape_(shape) {}
 
   // Writes the gradient of a leaf; false when asked to stop.
   using Leaf = std::function<Result<bool>(std::int64_t leaf, NodeSum sum)>;
   // The sum of a node: its leaves come in order. False when asked to stop.
   Result<bool> add_up(Leaves node, NodeSum sum, const Leaf& leaf);
 
-  // While the node's last leaf is computed: its elements from `from` on are final. Afterwards those
-  // of the node's sum are, too, so that they can leave. The same additions, only earlier.
+  // While the node's last leaf is computed: its elements from `from` on are final, but for those of
+  // state, which wait for the end. Afterwards those of the node's sum are, too, so that they can
+  // leave. The same additions, only earlier.
   void settle(std::size_t from);
 
  private:
@@ -49,12 +55,11 @@ class NodeSums {
   };
   Result<bool> add_below(Place place, NodeSum sum, const Leaf& leaf);
 
-  std::size_t elements_;
-  std::int64_t row_width_;
+  Shape shape_;
   std::deque<AlignedBuffer> scratch_;  // by depth in the tree; views of it stay valid
   std::int64_t end_ = 0;               // of the leaves of the node that is asked for
   std::vector<Waiting> waiting_;       // for the last leaf, from the node itself downwards
-  std::size_t settled_ = 0;            // from here on their sums are whole
+  std::size_t settled_ = 0;            // from here on their sums are whole, but for state
 };
 
 }  // namespace trainyard::runtime

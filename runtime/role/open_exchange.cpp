@@ -27,6 +27,8 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
   }
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
+                                                           .update = plan.update,
+                                                           .state_begin = plan.state_begin,
                                                            .max_steps = plan.max_steps,
                                                            .gradient_scale = plan.gradient_scale(),
                                                            .learning_rate_at = rate},
@@ -66,7 +68,8 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                           .push = plan.push,
                           .pull = plan.pull,
                           .shares = transport == Transport::shared_memory,
-                          .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements())},
+                          .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements()),
+                          .state_begin = plan.state_begin},
                .mode = plan.mode,
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,

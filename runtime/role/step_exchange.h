@@ -44,9 +44,10 @@ class StepExchange {
   // Onebit: what gradients before this step's were worth in an update, beside it; before it is
   // settled.
   virtual void set_residual_scale(float /*scale*/) {}
-  // The elements from `from` on are final, in all parts. With 0 the step is done.
+  // The elements from `from` on are final, in all parts, but for those of state. With 0 these are,
+  // too, and the step is done.
   virtual void settle(std::int64_t from) = 0;
-  // False: onebit, and a number that was to be settled is none; it was not sent.
+  // False: onebit or state, and a number that was to be settled is none; it was not sent.
   [[nodiscard]] virtual bool is_finite() const { return true; }
   // Of the step that has begun, before it is done.
   virtual void tell_sums(std::int64_t step, const BatchSums& sums) = 0;

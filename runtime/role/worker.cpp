@@ -1,5 +1,6 @@
 // The roles worker and chief: batch, gradient, new parameters, until the last step. One loop for
 // sync and async, for ps and for none: what differs is behind StepExchange.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -35,7 +36,10 @@ class Training {
         rank_(training_rank(task.context)),
         nodes_(plan.nodes_of_rank(rank_)),
         elements_(static_cast<std::size_t>(plan.model.arena_elements())),
-        node_sums_(elements_, plan.model.rows().width()) {}
+        node_sums_({.elements = elements_,
+                    .state = static_cast<std::size_t>(
+                        std::min(plan.model.arena_elements(), plan.state_begin)),
+                    .row_width = plan.model.rows().width()}) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
@@ -164,6 +168,7 @@ class Training {
                                           },
                                       .on_result =
                                           [&](const BatchResult& result) {
+                                            if (there.has_value()) there = await_state();
                                             step_.sums += {.examples = result.examples,
                                                            .loss_sum = result.loss_sum,
                                                            .correct = result.correct};
@@ -218,11 +223,22 @@ class Training {
     return true;
   }
 
-  // Until the parameters of this variable are there.
+  // Until the parameters of this variable are there. A forward pass reads no state, which lies
+  // behind all others.
   Status await(std::size_t variable) {
     const Variable& needed = plan_.model.variables()[variable];
+    if (needed.update == UpdateRule::running_average) return ok();
+    return await_elements(needed.offset + needed.elements);
+  }
+
+  // Then the last step's sums of it were read, and a backward pass may write there.
+  Status await_state() {
+    return plan_.state_begin == no_state ? ok() : await_elements(plan_.model.arena_elements());
+  }
+
+  Status await_elements(std::int64_t end) {
     const auto start = StepTimes::Clock::now();
-    Status there = exchange_.await_parameters(needed.offset + needed.elements);
+    Status there = exchange_.await_parameters(end);
     times_.pull += StepTimes::Clock::now() - start;
     return there;
   }

@@ -64,8 +64,7 @@ Payload ChunkGradients::payload_of(std::int64_t rank, std::int64_t chunk) {
   if (!lent) return {.pieces = {place(rank, chunk)}, .owner = nullptr};
   const SharedLayout& layout = lent->layout;
   const auto sent = std::as_bytes(lent->memory.span().subspan(layout.sent_begin()));
-  return {.pieces = encoded_pieces(layout.push, sent, layout.elements, layout_->share_of(chunk),
-                                   layout.parts),
+  return {.pieces = encoded_pieces(layout.encoding(), sent, layout_->share_of(chunk), layout.parts),
           .owner = lent};
 }
 
@@ -74,12 +73,13 @@ TreeSum ChunkGradients::sum_of(std::int64_t chunk, std::span<const std::int64_t>
   for (const std::int64_t rank : ranks) payloads_.push_back(payload_of(rank, chunk));
   const StoreRules& rules = layout_->rules();
   const Share& share = layout_->share_of(chunk);
-  const std::int64_t bytes = gradient_bytes(rules.push, share);
+  const Wire wire = layout_->push_of(chunk);
+  const std::int64_t bytes = gradient_bytes(wire, share);
   std::vector<GradientReader> parts;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const auto count = static_cast<std::int64_t>(layout_->parts_of(ranks[i]));
     for (std::int64_t part = 0; part < count; ++part) {
-      parts.emplace_back(rules.push, share, payloads_[i], part * bytes);
+      parts.emplace_back(wire, share, payloads_[i], part * bytes);
     }
   }
   const bool is_sync = rules.mode == Mode::sync;

@@ -38,11 +38,11 @@ void ChunkStore::update(const UpdateChunk& what, const UpdateScale& scale) {
 void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::span<float> next) {
   alignas(64) std::array<float, TreeSum::stretch> room;
   std::vector<std::span<float>> slots(slots_.size());
-  const auto optimize = [&](std::span<const float> gradient, std::span<const float> weights,
-                            std::span<float> out) {
-    apply_update(layout_->rules().optimizer, scale.learning_rate, what.version,
-                 scale.gradient_scale, gradient, weights, out, slots);
-  };
+  const StoreRules& rules = layout_->rules();
+  const std::int64_t in_arena = layout_->range_of(what.chunk).begin;
+  const UpdateStep step{.learning_rate = scale.learning_rate,
+                        .number = what.version,
+                        .gradient_scale = scale.gradient_scale};
   TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
   const std::span<const float> before = weights_.newest(what.chunk);
   const std::size_t offset = index_of(layout_->place_of(what.chunk).begin);
@@ -52,13 +52,19 @@ void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::s
     const std::size_t at = offset + begin;
     const auto gradient = sum.next(std::span(room).first(length));
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slots_[i].span().subspan(at, length);
-    optimize(gradient, before.subspan(begin, length), next.subspan(begin, length));
+    const std::int64_t first = in_arena + static_cast<std::int64_t>(begin);
+    rules.update.apply(rules.optimizer, step, first,
+                       {.gradient = gradient,
+                        .weights = before.subspan(begin, length),
+                        .out = next.subspan(begin, length),
+                        .slots = slots});
     if (copy == nullptr) continue;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i] = copy->slots[i].span().subspan(at, length);
     }
     const auto copied = copy->weights.span().subspan(at, length);
-    optimize(gradient, copied, copied);
+    rules.update.apply(rules.optimizer, step, first,
+                       {.gradient = gradient, .weights = copied, .out = copied, .slots = slots});
   }
 }
 

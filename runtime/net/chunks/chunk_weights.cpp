@@ -91,7 +91,7 @@ void ChunkWeights::finish(const UpdateChunk& what, VersionPtr next) {
 }
 
 void ChunkWeights::round(std::int64_t chunk, Version& version) const {
-  if (layout_->rules().pull != Wire::bfloat16) return;
+  if (layout_->pull_of(chunk) != Wire::bfloat16) return;
   const auto count = index_of(layout_->range_of(chunk).size());
   auto* const halves = reinterpret_cast<std::uint16_t*>(version.rounded.data());
   encode_bfloat16(version.master.span().first(count), {halves, count});
@@ -106,7 +106,7 @@ bool ChunkWeights::is_exact(const ParameterServer::ChunkToSend& what) const {
 }
 
 bool ChunkWeights::rounds(const ParameterServer::ChunkToSend& what) const {
-  return layout_->rules().pull == Wire::bfloat16 && !is_exact(what);
+  return layout_->pull_of(what.chunk) == Wire::bfloat16 && !is_exact(what);
 }
 
 bool ChunkWeights::is_lent(std::int64_t chunk) const {

@@ -19,11 +19,15 @@ constexpr std::int64_t block_elements = onebit_block_elements;
 
 OneBitEncoder::OneBitEncoder(Shape shape)
     : shape_(std::move(shape)),
-      padding_(index_of(shape_.elements / block_elements + 1)),
-      residuals_(index_of(shape_.elements * shape_.parts)) {
+      elements_(std::min(shape_.elements, shape_.state_begin)),
+      part_bytes_(encoded_bytes(
+          {.wire = Wire::onebit, .elements = shape_.elements, .state_begin = shape_.state_begin})),
+      padding_(index_of(elements_ / block_elements + 1)),
+      residuals_(index_of(elements_ * shape_.parts)) {
   for (const Range& gap : shape_.gaps) {
     ENSURE(gap.begin >= 0 && gap.end <= shape_.elements);
-    for (std::int64_t i = gap.begin; i < gap.end; ++i) ++padding_[index_of(i / block_elements)];
+    const std::int64_t end = std::min(gap.end, elements_);
+    for (std::int64_t i = gap.begin; i < end; ++i) ++padding_[index_of(i / block_elements)];
   }
 }
 
@@ -33,11 +37,12 @@ std::int64_t OneBitEncoder::final_from(const Range& range) {
 
 bool OneBitEncoder::encode(const Range& range, std::span<const float> gradients,
                            std::span<std::byte> encoded) {
-  const bool ends_arena = range.end == shape_.elements;
+  ENSURE(range.end <= elements_);
+  const bool ends_arena = range.end == elements_;
   const std::int64_t first = range.begin / block_elements;
   const std::int64_t last = (range.end + (ends_arena ? block_elements - 1 : 0)) / block_elements;
   if (first >= last) return true;
-  const Range whole{first * block_elements, std::min(last * block_elements, shape_.elements)};
+  const Range whole{first * block_elements, std::min(last * block_elements, elements_)};
   bool is_finite = true;
   for (std::int64_t part = 0; part < shape_.parts; ++part) {
     for (std::int64_t block = first; block < last; ++block) {
@@ -51,13 +56,12 @@ bool OneBitEncoder::encode(const Range& range, std::span<const float> gradients,
 bool OneBitEncoder::encode_block(std::int64_t part, std::int64_t block,
                                  std::span<const float> gradients, std::span<std::byte> encoded) {
   const std::int64_t begin = block * block_elements;
-  const std::size_t count = index_of(std::min(block_elements, shape_.elements - begin));
+  const std::size_t count = index_of(std::min(block_elements, elements_ - begin));
   const std::size_t at = index_of(part * shape_.elements + begin);
-  const std::int64_t part_bytes = encoded_bytes(Wire::onebit, shape_.elements);
-  const auto to = encoded.subspan(index_of(part * part_bytes + block * onebit_block_bytes));
+  const auto to = encoded.subspan(index_of(part * part_bytes_ + block * onebit_block_bytes));
   auto* const signs = reinterpret_cast<std::uint8_t*>(to.data()) + 2 * float_bytes;
   const OneBitMeans means = encode_onebit(
-      gradients.subspan(at, count), residual_scale_, residuals_.span().subspan(at, count),
+      gradients.subspan(at, count), residual_scale_, residual(part).subspan(index_of(begin), count),
       {signs, onebit_sign_bytes(count)}, padding_[index_of(block)]);
   const std::array<float, 2> head{means.positive, means.negative};
   std::memcpy(to.data(), head.data(), sizeof head);
@@ -76,11 +80,12 @@ void OneBitEncoder::clear_gaps(std::int64_t part, const Range& range) {
 }
 
 std::int64_t OneBitEncoder::residual_floats(const Range& range) const {
-  return shape_.parts * range.size();
+  return range.begin < elements_ ? shape_.parts * range.size() : 0;
 }
 
 void OneBitEncoder::copy_residual(const Range& range, std::span<float> out) {
   ENSURE(std::ssize(out) == residual_floats(range));
+  if (out.empty()) return;
   const auto count = index_of(range.size());
   for (std::int64_t part = 0; part < shape_.parts; ++part) {
     std::ranges::copy(residual(part).subspan(index_of(range.begin), count),
@@ -90,6 +95,7 @@ void OneBitEncoder::copy_residual(const Range& range, std::span<float> out) {
 
 void OneBitEncoder::restore_residual(const Range& range, std::span<const float> values) {
   ENSURE(std::ssize(values) == residual_floats(range));
+  if (values.empty()) return;
   const auto count = index_of(range.size());
   for (std::int64_t part = 0; part < shape_.parts; ++part) {
     std::ranges::copy(values.subspan(index_of(part) * count, count),
@@ -99,7 +105,7 @@ void OneBitEncoder::restore_residual(const Range& range, std::span<const float> 
 
 std::span<float> OneBitEncoder::residual(std::int64_t part) {
   ENSURE(part < shape_.parts);
-  return residuals_.span().subspan(index_of(part * shape_.elements), index_of(shape_.elements));
+  return residuals_.span().subspan(index_of(part * elements_), index_of(elements_));
 }
 
 }  // namespace trainyard::runtime

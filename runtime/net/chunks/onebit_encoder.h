@@ -12,8 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/core/chunk_plan.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/net/wire_format.h"
 
 namespace trainyard::runtime {
 
@@ -22,6 +24,8 @@ class OneBitEncoder {
   struct Shape {
     std::int64_t elements = 0;  // of the arena
     std::int64_t parts = 1;     // arenas
+    // From there on elements are state, which is not encoded here and has no residual.
+    std::int64_t state_begin = no_state;
     // Of the arena, ascending: elements of no variable, always zero in a gradient. They count in no
     // mean, and have no residual.
     std::vector<Range> gaps;
@@ -41,7 +45,8 @@ class OneBitEncoder {
   // was left over from.
   void set_residual_scale(float scale) { residual_scale_ = scale; }
 
-  // What is left over of a range, of all parts one after another. It is not encoded meanwhile.
+  // What is left over of a range, of all parts one after another; nothing of state. It is not
+  // encoded meanwhile.
   [[nodiscard]] std::int64_t residual_floats(const Range& range) const;
   void copy_residual(const Range& range, std::span<float> out);
   void restore_residual(const Range& range, std::span<const float> values);
@@ -53,6 +58,8 @@ class OneBitEncoder {
   void clear_gaps(std::int64_t part, const Range& range);
 
   const Shape shape_;
+  const std::int64_t elements_;       // that are encoded: before state
+  const std::int64_t part_bytes_;     // of an encoded gradient
   std::vector<std::size_t> padding_;  // by block: elements in gaps
   AlignedBuffer residuals_;           // of each part, one after another
   float residual_scale_ = 1;

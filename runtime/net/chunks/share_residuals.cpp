@@ -11,7 +11,7 @@ void put_residual(const StoreLayout& layout, ResidualOf whose, std::span<const s
                   ShareResiduals& residuals) {
   ENSURE(bytes.size() == layout.residual_bytes_of(whose.rank, whose.chunk));
   const Range place = layout.place_of(whose.chunk);
-  const std::size_t count = index_of(place.size());
+  const std::size_t count = index_of(layout.residual_elements_of(whose.chunk));
   const std::size_t each = count * sizeof(float);
   for (std::size_t part = 0; part < layout.parts_of(whose.rank); ++part) {
     const auto [leaf, is_new] = residuals.try_emplace(layout.leaf_of(whose.rank, part));
@@ -38,7 +38,7 @@ void RestoredResiduals::restore(const ShareResiduals& residuals) {
     if (parts.size() < layout_->parts_of(rank)) continue;
     for (std::int64_t chunk = 0; chunk < layout_->chunks(); ++chunk) {
       const Range place = layout_->place_of(chunk);
-      const auto count = index_of(place.size());
+      const auto count = index_of(layout_->residual_elements_of(chunk));
       const auto kept = std::make_shared<AlignedBuffer>(count * parts.size());
       for (std::size_t part = 0; part < parts.size(); ++part) {
         std::ranges::copy(parts[part].subspan(index_of(place.begin), count),

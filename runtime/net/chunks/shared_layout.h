@@ -32,7 +32,11 @@ struct SharedLayout {
   std::int64_t versions = 1;  // of the parameters: versions_kept()
   std::int64_t parts = 1;     // gradients of a step
   Wire push = Wire::float32;  // as they lie there
+  std::int64_t state_begin = no_state;
 
+  [[nodiscard]] ArenaEncoding encoding() const {
+    return {.wire = push, .elements = elements, .state_begin = state_begin};
+  }
   // In floats.
   [[nodiscard]] std::size_t parameters_begin(std::int64_t version) const {
     return begin_of_version(version, versions, elements);
@@ -41,7 +45,7 @@ struct SharedLayout {
     return index_of(versions) * round_up_to_alignment(index_of(elements));
   }
   [[nodiscard]] std::size_t floats() const {
-    const std::int64_t bytes = parts * encoded_bytes(push, elements);
+    const std::int64_t bytes = parts * encoded_bytes(encoding());
     return sent_begin() + index_of((bytes + float_bytes - 1) / float_bytes);
   }
 };

@@ -34,18 +34,19 @@ std::int64_t StoreLayout::leaf_of(std::int64_t rank, std::size_t part) const {
 }
 
 std::size_t StoreLayout::gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const {
-  return parts_of(rank) * index_of(gradient_bytes(rules_.push, share_of(chunk)));
+  return parts_of(rank) * index_of(gradient_bytes(push_of(chunk), share_of(chunk)));
 }
 
 std::size_t StoreLayout::residual_bytes_of(std::int64_t rank, std::int64_t chunk) const {
-  return parts_of(rank) * index_of(range_of(chunk).size()) * sizeof(float);
+  return parts_of(rank) * index_of(residual_elements_of(chunk)) * sizeof(float);
 }
 
 SharedLayout StoreLayout::memory_of(std::int64_t rank) const {
   return {.elements = rules_.arena_elements,
           .versions = versions_kept(rules_.mode, rules_.aggregate > 0),
           .parts = static_cast<std::int64_t>(parts_of(rank)),
-          .push = rules_.push};
+          .push = rules_.push,
+          .state_begin = rules_.state_begin};
 }
 
 }  // namespace trainyard::runtime

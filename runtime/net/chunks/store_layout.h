@@ -9,8 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/arena_chunks.h"
 #include "runtime/core/chunk_plan.h"
 #include "runtime/core/reduction_tree.h"
+#include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/net/chunks/shared_layout.h"
 #include "schemas/base/index.h"
@@ -23,9 +25,12 @@ struct StoreRules {
   std::int64_t arena_elements = 0;
   Wire push = Wire::float32;
   Wire pull = Wire::float32;  // float32 or bfloat16
+  // Chunks from there on are state, of float32 whatever the wires.
+  std::int64_t state_begin = no_state;
   // Parameters of this version, the last, and newer ones are not rounded, whatever the pull.
   std::int64_t exact_from = std::numeric_limits<std::int64_t>::max();
   OptimizerConfig optimizer;
+  ArenaUpdate update = {};  // which elements it is for
   // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together they
   // are the whole tree of `leaves`. Async: each rank's own are.
   std::vector<std::vector<Leaves>> nodes;
@@ -54,6 +59,16 @@ class StoreLayout {
   [[nodiscard]] const Range& range_of(std::int64_t chunk) const {
     return share_of(chunk).ranges.front();
   }
+  [[nodiscard]] bool is_state(std::int64_t chunk) const {
+    return range_of(chunk).begin >= rules_.state_begin;
+  }
+  // As its gradients and parameters travel.
+  [[nodiscard]] Wire push_of(std::int64_t chunk) const {
+    return wire_of_chunk(rules_.push, range_of(chunk), rules_.state_begin);
+  }
+  [[nodiscard]] Wire pull_of(std::int64_t chunk) const {
+    return wire_of_chunk(rules_.pull, range_of(chunk), rules_.state_begin);
+  }
   // Where all chunks lie one after another.
   [[nodiscard]] Range place_of(std::int64_t chunk) const;
 
@@ -65,7 +80,11 @@ class StoreLayout {
   [[nodiscard]] std::int64_t leaf_of(std::int64_t rank, std::size_t part) const;
   // A rank's gradient of a chunk, all parts, as the wire has it.
   [[nodiscard]] std::size_t gradient_bytes_of(std::int64_t rank, std::int64_t chunk) const;
-  // Its residual: float32, part by part.
+  // Of a residual of the chunk, which state has none of.
+  [[nodiscard]] std::int64_t residual_elements_of(std::int64_t chunk) const {
+    return is_state(chunk) ? 0 : range_of(chunk).size();
+  }
+  // A rank's residual of it: float32, part by part.
   [[nodiscard]] std::size_t residual_bytes_of(std::int64_t rank, std::int64_t chunk) const;
   // The memory of a rank that shares it.
   [[nodiscard]] SharedLayout memory_of(std::int64_t rank) const;

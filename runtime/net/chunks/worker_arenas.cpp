@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/math/finite.h"
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
@@ -31,8 +32,10 @@ WorkerArenas::WorkerArenas(Rules rules)
   if (encodes) gradient_ = AlignedBuffer(gradient);
   ENSURE(rules_.pull != Wire::onebit);
   if (rules_.push == Wire::onebit) {
-    encoder_.emplace(
-        OneBitEncoder::Shape{.elements = elements_, .parts = rules_.parts, .gaps = rules_.gaps});
+    encoder_.emplace(OneBitEncoder::Shape{.elements = elements_,
+                                          .parts = rules_.parts,
+                                          .state_begin = rules_.state_begin,
+                                          .gaps = rules_.gaps});
   }
   for (const auto& chunks : chunks_of_) {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -45,7 +48,8 @@ SharedLayout WorkerArenas::layout() const {
   return {.elements = elements_,
           .versions = rules_.versions,
           .parts = rules_.parts,
-          .push = rules_.push};
+          .push = rules_.push,
+          .state_begin = rules_.state_begin};
 }
 
 std::optional<SharedFloats> WorkerArenas::make_shared_memory() const {
@@ -84,41 +88,55 @@ const Range& WorkerArenas::range_of(std::int64_t chunk) const {
 
 std::int64_t WorkerArenas::final_from(std::int64_t chunk) const {
   const Range& range = range_of(chunk);
-  return encoder_ ? OneBitEncoder::final_from(range) : range.begin;
+  const bool has_blocks = encoder_ && range.begin < rules_.state_begin;
+  return has_blocks ? OneBitEncoder::final_from(range) : range.begin;
 }
 
 bool WorkerArenas::encode(std::int64_t chunk) {
   const Range& range = range_of(chunk);
-  if (encoder_) return encoder_->encode(range, gradient_.span(), sent());
-  if (rules_.push != Wire::bfloat16) return true;
-  auto* const halves = reinterpret_cast<std::uint16_t*>(encoded_.data());
+  const bool is_state = range.begin >= rules_.state_begin;
+  if (encoder_ && !is_state) return encoder_->encode(range, gradient_.span(), sent());
+  if (!encodes() && !is_state) return true;
+  const ArenaEncoding encoding = layout().encoding();
+  const std::size_t count = index_of(range.size());
   for (std::int64_t part = 0; part < rules_.parts; ++part) {
-    const auto begin = index_of(part * elements_ + range.begin);
-    const auto count = index_of(range.size());
-    encode_bfloat16(gradient_.span().subspan(begin, count), {halves + begin, count});
+    const auto made = gradient_.span().subspan(index_of(part * elements_ + range.begin), count);
+    if (is_state && !all_finite(made)) return false;
+    if (!encodes()) continue;  // it lies where it is sent from
+    const auto to = sent().subspan(
+        index_of(part * encoded_bytes(encoding) + encoded_begin(encoding, range.begin)));
+    if (is_state) {
+      std::ranges::copy(std::as_bytes(made), to.begin());
+    } else {
+      encode_bfloat16(made, {reinterpret_cast<std::uint16_t*>(to.data()), count});
+    }
   }
   return true;
 }
 
 std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t chunk) {
-  return encoded_pieces(rules_.push, sent(), elements_, {.ranges = {range_of(chunk)}},
-                        rules_.parts);
+  return encoded_pieces(layout().encoding(), sent(), {.ranges = {range_of(chunk)}}, rules_.parts);
+}
+
+bool WorkerArenas::is_decoded(std::int64_t chunk, Form form) const {
+  const Wire pull = wire_of_chunk(rules_.pull, range_of(chunk), rules_.state_begin);
+  return pull == Wire::bfloat16 && form == Form::pulled;
 }
 
 std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
-  const bool halves = rules_.pull == Wire::bfloat16 && form == Form::pulled;
-  return index_of(range_of(chunk).size()) * (halves ? sizeof(std::uint16_t) : sizeof(float));
+  const std::size_t bytes = is_decoded(chunk, form) ? sizeof(std::uint16_t) : sizeof(float);
+  return index_of(range_of(chunk).size()) * bytes;
 }
 
 std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, std::int64_t version,
                                                    Form form) {
-  if (rules_.pull == Wire::bfloat16 && form == Form::pulled) return {};
+  if (is_decoded(chunk, form)) return {};
   return std::as_writable_bytes(parameters_of(chunk, version));
 }
 
 void WorkerArenas::decode(std::int64_t chunk, std::int64_t version,
                           std::span<const float> landing) {
-  if (rules_.pull != Wire::bfloat16) return;
+  if (!is_decoded(chunk, Form::pulled)) return;
   const std::span<float> place = parameters_of(chunk, version);
   decode_bfloat16({reinterpret_cast<const std::uint16_t*>(landing.data()), place.size()}, place);
 }

@@ -28,6 +28,8 @@ class WorkerArenas {
     Wire pull = Wire::float32;     // float32 or bfloat16
     bool shares = false;           // with a ps of this host, where the system has such memory
     std::vector<Range> gaps = {};  // onebit: as in OneBitEncoder::Shape
+    // Chunks from there on are state, of float32 whatever the wires.
+    std::int64_t state_begin = no_state;
   };
   explicit WorkerArenas(Rules rules);
 
@@ -38,6 +40,7 @@ class WorkerArenas {
   }
   [[nodiscard]] std::uint32_t number_in_share(std::int64_t chunk) const;
   [[nodiscard]] const Range& range_of(std::int64_t chunk) const;
+  [[nodiscard]] std::int64_t state_begin() const { return rules_.state_begin; }
 
   // Memory for a ps of this host; -1: there is none.
   [[nodiscard]] int shared_descriptor() const { return shared_ ? shared_->descriptor() : -1; }
@@ -50,8 +53,9 @@ class WorkerArenas {
 
   // Elements of the gradients from here on have to be final before the chunk is encoded.
   [[nodiscard]] std::int64_t final_from(std::int64_t chunk) const;
-  // They are: so they are sent from now on. From the last chunk to the first. False: onebit, and a
-  // number of them is none; a sign would hide it, and a residual keep it for ever.
+  // They are: so they are sent from now on. From the last chunk to the first, but for those of
+  // state, whose order is free. False: onebit or state, and a number of them is none. A sign would
+  // hide it, and a residual keep it for ever; of state no loss would show it.
   [[nodiscard]] bool encode(std::int64_t chunk);
   [[nodiscard]] bool keeps_versions() const { return rules_.versions > 1; }
   [[nodiscard]] bool encodes() const { return rules_.push != Wire::float32; }
@@ -70,6 +74,7 @@ class WorkerArenas {
   void decode(std::int64_t chunk, std::int64_t version, std::span<const float> landing);
 
  private:
+  [[nodiscard]] bool is_decoded(std::int64_t chunk, Form form) const;
   [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;

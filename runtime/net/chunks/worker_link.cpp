@@ -73,7 +73,8 @@ Result<NextStep> WorkerLink::next() {
                   std::ranges::all_of(state_.peers.ways(), [](const LinkPeers::Way& way) {
                     return way.transport == Transport::shared_memory;
                   });
-  unsettled_ = std::ssize(arenas_.chunks());
+  unsettled_ = count_before(arenas_.chunks(), arenas_.state_begin());
+  unsettled_state_ = std::ssize(arenas_.chunks());
   const std::int64_t version = next.is_over ? next.step : next.step - 1;  // sync: of all of them
   const SharedWeights layout{arenas_.elements()};
   parameters_ = state_.weights ? state_.weights->span().subspan(layout.begin_of(version),
@@ -83,9 +84,7 @@ Result<NextStep> WorkerLink::next() {
 }
 
 Status WorkerLink::await_parameters(std::int64_t end) {
-  const auto before = [end](const ArenaChunk& chunk) { return chunk.range.begin < end; };
-  const auto last = std::ranges::partition_point(arenas_.chunks(), before);
-  const std::int64_t wanted = last - arenas_.chunks().begin();
+  const std::int64_t wanted = count_before(arenas_.chunks(), end);
   std::unique_lock lock(state_.mutex);
   return wait(lock, [&] { return state_.exchange.readable() >= wanted; });
 }
@@ -105,18 +104,24 @@ void WorkerLink::set_residual_scale(float scale) {
   if (OneBitEncoder* const onebit = arenas_.onebit()) onebit->set_residual_scale(scale);
 }
 
+// State first, of what is final last: it is little, and nothing of a step with a number that is
+// none is then whole at any ps.
 void WorkerLink::settle(std::int64_t from) {
-  bool is_any = false;
-  while (is_finite_ && unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
-    is_finite_ = arenas_.encode(unsettled_ - 1);
+  std::vector<std::int64_t> chunks;
+  const std::int64_t state = count_before(arenas_.chunks(), arenas_.state_begin());
+  while (from == 0 && unsettled_state_ > state) chunks.push_back(--unsettled_state_);
+  while (unsettled_ > 0 && arenas_.final_from(unsettled_ - 1) >= from) {
+    chunks.push_back(--unsettled_);
+  }
+  for (const std::int64_t chunk : chunks) {
+    is_finite_ = is_finite_ && arenas_.encode(chunk);
     if (!is_finite_) return;
-    if (is_any && arenas_.encodes()) connections_.ring();  // the one before leaves meanwhile
-    const std::int64_t chunk = --unsettled_;
+    // The one before leaves meanwhile.
+    if (chunk != chunks.front() && arenas_.encodes()) connections_.ring();
     const std::lock_guard lock(state_.mutex);
     state_.step(GradientFinal{chunk});
-    is_any = true;
   }
-  if (!is_any) return;
+  if (chunks.empty()) return;
   // What is little leaves at once; with much of it this thread has better to do.
   if (!sends_itself_ || !connections_.try_send()) connections_.ring();
 }

@@ -65,9 +65,10 @@ class WorkerLink {
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
   // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
   void set_residual_scale(float scale);
-  // The elements from `from` on are final in all parts; what has been settled stays so.
+  // The elements from `from` on are final in all parts, but for those of state, which are with 0;
+  // what has been settled stays so.
   void settle(std::int64_t from);
-  // False: onebit, and a number that was to be settled is none; it was not sent.
+  // False: onebit or state, and a number that was to be settled is none; it was not sent.
   [[nodiscard]] bool is_finite() const { return is_finite_; }
   // Of the step that began last, before its last elements are settled.
   void tell_sums(std::int64_t step, const BatchSums& sums);
@@ -103,9 +104,10 @@ class WorkerLink {
   WorkerArenas arenas_;
   LinkState state_;
   LinkFrames frames_;
-  std::span<const float> parameters_;  // this and the next three: of the caller's thread
+  std::span<const float> parameters_;  // this and the next four: of the caller's thread
   bool sends_itself_ = false;          // what it settles
-  std::int64_t unsettled_ = 0;         // chunks before this one
+  std::int64_t unsettled_ = 0;         // chunks before this one, state apart
+  std::int64_t unsettled_state_ = 0;   // state chunks before this one
   bool is_finite_ = true;
   LinkConnections connections_;  // its threads use all of the above
   ChiefLink chief_;

@@ -47,7 +47,8 @@ void through_onebit(const GangScene& scene, float residual_scale, std::span<floa
                     std::span<float> residual) {
   std::vector<bool> is_gap(values.size(), false);
   for (const Range& gap : gaps_of(scene)) {
-    for (std::int64_t i = gap.begin; i < gap.end; ++i) is_gap[index_of(i)] = true;
+    const auto end = std::min(gap.end, std::ssize(values));
+    for (std::int64_t i = gap.begin; i < end; ++i) is_gap[index_of(i)] = true;
   }
   for (std::size_t begin = 0; begin < values.size(); begin += onebit_block) {
     const std::size_t count = std::min(onebit_block, values.size() - begin);
@@ -79,14 +80,37 @@ std::vector<std::int64_t> settled_from(const GangScene& scene) {
 std::vector<Variable> variables_of(const GangScene& scene) {
   std::vector<Variable> variables;
   std::int64_t offset = 0;
-  for (const std::int64_t elements : scene.variables) {
-    variables.push_back({.name = "v" + std::to_string(variables.size()),
-                         .shape = {elements},
-                         .offset = offset,
-                         .elements = elements});
+  const std::size_t first_average = scene.variables.size() - scene.averages;
+  for (std::size_t i = 0; i < scene.variables.size(); ++i) {
+    const std::int64_t elements = scene.variables[i];
+    const bool is_average = i >= first_average;
+    if (is_average && i == first_average) {
+      offset = (offset + chunk_block - 1) / chunk_block * chunk_block;
+    }
+    Variable variable{.name = "v" + std::to_string(i),
+                      .shape = {elements},
+                      .offset = offset,
+                      .elements = elements};
+    if (is_average) {
+      variable.update = UpdateRule::running_average;
+      variable.momentum = 0.1 + 0.05 * static_cast<double>(i % 3);
+    } else if (std::ranges::find(scene.frozen, i) != scene.frozen.end()) {
+      variable.update = UpdateRule::none;
+    }
+    variables.push_back(variable);
     offset += round_up_to_alignment(elements);
   }
   return variables;
+}
+
+GangScene with_arena_of(GangScene scene) {
+  const Variable last = variables_of(scene).back();
+  scene.elements = round_up_to_alignment(last.offset + last.elements);
+  return scene;
+}
+
+std::int64_t state_begin_of(const GangScene& scene) {
+  return std::min(runtime::state_begin_of(variables_of(scene)), scene.elements);
 }
 
 std::vector<Range> gaps_of(const GangScene& scene) {
@@ -99,7 +123,8 @@ std::vector<Share> shares_of(const GangScene& scene) {
 }
 
 std::vector<ArenaChunk> chunks_of(const GangScene& scene) {
-  return cut_chunks(shares_of(scene), scene.chunk_elements);
+  return cut_chunks(shares_of(scene), scene.chunk_elements,
+                    runtime::state_begin_of(variables_of(scene)));
 }
 
 std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene) {
@@ -146,6 +171,12 @@ float residual_scale_at(std::int64_t step) { return 1.0F - 0.25F / static_cast<f
 GangState first_state(const GangScene& scene) {
   GangState state;
   for (std::int64_t i = 0; i < scene.elements; ++i) state.weights.push_back(first_weight(i));
+  std::int64_t end = scene.variables.empty() ? scene.elements : 0;  // padding is zero
+  for (const Variable& variable : variables_of(scene)) {
+    std::fill(state.weights.begin() + end, state.weights.begin() + variable.offset, 0.0F);
+    end = variable.offset + variable.elements;
+  }
+  std::fill(state.weights.begin() + end, state.weights.end(), 0.0F);
   state.slots.assign(slot_names(scene.optimizer).size(),
                      std::vector<float>(index_of(scene.elements)));
   return state;
@@ -172,7 +203,8 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                      .push = scene.push,
                      .pull = scene.pull,
                      .shares = scene.shares,
-                     .gaps = gaps_of(scene)},
+                     .gaps = gaps_of(scene),
+                     .state_begin = runtime::state_begin_of(variables_of(scene))},
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
@@ -205,14 +237,20 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     for (const Leaves node : nodes) sums.push_back(node_gradient(scene, node, next->step, weights));
     link.set_residual_scale(residual_scale_at(next->step));
     // What is not settled yet is not there yet.
-    std::int64_t end = scene.elements;
-    const auto settle = [&](std::int64_t from) {
+    const auto make = [&](std::int64_t from, std::int64_t end) {
+      if (from >= end) return;
       for (std::size_t part = 0; part < nodes.size(); ++part) {
         const auto made = std::span(sums[part]).subspan(index_of(from), index_of(end - from));
         const std::size_t at = part * elements + index_of(from);
         std::ranges::copy(made, link.gradient().subspan(at).begin());
       }
-      end = from;
+    };
+    const std::int64_t state = state_begin_of(scene);
+    std::int64_t end = state;
+    const auto settle = [&](std::int64_t from) {
+      make(from, end);
+      if (from == 0) make(state, scene.elements);
+      end = std::min(end, from);
       link.settle(from);
     };
     for (const std::int64_t from : settled_from(scene)) settle(from);
@@ -242,9 +280,10 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
   residuals.clear();
   std::vector<std::span<float>> views(slots.begin(), slots.end());
   std::vector<float> pulled = weights;
+  const std::size_t state = index_of(state_begin_of(scene));
   const auto pull = [&] {
     pulled = weights;
-    if (scene.pull == Wire::bfloat16) through_bfloat16(pulled);
+    if (scene.pull == Wire::bfloat16) through_bfloat16(std::span(pulled).first(state));
   };
   pull();
   std::vector<std::int64_t> all(index_of(scene.leaves));
@@ -254,15 +293,33 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
     std::vector<std::vector<float>> leaves;
     for (const std::int64_t leaf : scene.aggregate > 0 ? made_by.at(step) : all) {
       leaves.push_back(node_gradient(scene, {leaf, leaf + 1}, step, pulled));
-      if (scene.push == Wire::bfloat16) through_bfloat16(leaves.back());
+      const auto travels = std::span(leaves.back()).first(state);
+      if (scene.push == Wire::bfloat16) through_bfloat16(travels);
       if (scene.push != Wire::onebit) continue;
-      residuals[leaf].resize(weights.size());
-      through_onebit(scene, residual_scale_at(step), leaves.back(), residuals[leaf]);
+      residuals[leaf].resize(state);
+      through_onebit(scene, residual_scale_at(step), travels, residuals[leaf]);
     }
     const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
     const ChunkStore::UpdateScale how = step_at(scene);
+    const std::vector<float> before = weights;
+    const std::vector<std::vector<float>> slots_before = slots;
     apply_update({.kind = scene.optimizer}, how.learning_rate, step, how.gradient_scale, sum,
                  weights, weights, views);
+    const auto undo = [](const Variable& variable, const std::vector<float>& from, auto& to) {
+      std::copy_n(from.begin() + variable.offset, variable.elements, to.begin() + variable.offset);
+    };
+    for (const Variable& variable : variables_of(scene)) {
+      if (variable.update == UpdateRule::optimizer) continue;
+      undo(variable, before, weights);
+      for (std::size_t i = 0; i < slots.size(); ++i) undo(variable, slots_before[i], slots[i]);
+      if (variable.update == UpdateRule::none) continue;
+      const auto momentum = static_cast<float>(variable.momentum);
+      for (std::int64_t at = 0; at < variable.elements; ++at) {
+        float& average = weights[index_of(variable.offset + at)];
+        const float mean = sum[index_of(variable.offset + at)] * how.gradient_scale;
+        average = average + momentum * (mean - average);
+      }
+    }
     pull();
   }
   return pulled;

@@ -36,6 +36,9 @@ struct GangScene {
   // policy gives to the ps.
   std::vector<std::int64_t> variables = {};
   Partitioning partitioning = Partitioning::chunks;
+  // Of those, which are frozen; and the last so many are running averages.
+  std::vector<std::size_t> frozen = {};
+  std::size_t averages = 0;
   // Sync with backup workers: so many ranks make a step, each with one leaf. 0: all do.
   std::int64_t aggregate = 0;
 };
@@ -52,6 +55,9 @@ std::vector<ArenaChunk> chunks_of(const GangScene& scene);
 std::vector<std::vector<Leaves>> nodes_of(const GangScene& scene);
 
 std::vector<Variable> variables_of(const GangScene& scene);
+// Just so many elements as its variables take.
+GangScene with_arena_of(GangScene scene);
+std::int64_t state_begin_of(const GangScene& scene);  // or the arena's end
 std::vector<Range> gaps_of(const GangScene& scene);
 
 float first_weight(std::int64_t element);

@@ -19,9 +19,7 @@ GangScene onebit_scene() {
 GangScene with_variables() {
   GangScene scene = onebit_scene();
   scene.variables = {5000, 10, 3, 700, 1, 2048, 6001, 33, 1500};
-  const Variable last = variables_of(scene).back();
-  scene.elements = round_up_to_alignment(last.offset + last.elements);
-  return scene;
+  return with_arena_of(scene);
 }
 
 // What the snapshot of this step holds, of a gang that ends as one thread does.

@@ -74,7 +74,7 @@ constexpr std::array wires{Wire::float32, Wire::bfloat16, Wire::onebit};
 // Of all parts, as they are sent.
 std::vector<std::byte> encoded(Wire wire, const std::vector<float>& gradients,
                                std::int64_t elements, std::int64_t parts) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(parts * encoded_bytes(wire, elements)));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(parts * encoded_bytes({wire, elements})));
   if (wire == Wire::float32) {
     std::ranges::copy(std::as_bytes(std::span(gradients)), bytes.begin());
   } else if (wire == Wire::bfloat16) {
@@ -99,7 +99,7 @@ TEST_CASE("a share of a gradient is decoded to its part of the whole, however it
       for (const std::int64_t ps : {1, 2, 3, 5}) {
         INFO(elements << " elements, wire " << static_cast<int>(wire) << ", " << ps << " ps");
         for (const Share& share : plan_shares(elements, ps)) {
-          const Payload payload{.pieces = encoded_pieces(wire, bytes, elements, share, parts),
+          const Payload payload{.pieces = encoded_pieces({wire, elements}, bytes, share, parts),
                                 .owner = nullptr};
           const std::int64_t one = gradient_bytes(wire, share);
           REQUIRE(payload.bytes() == parts * one);

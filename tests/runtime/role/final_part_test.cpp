@@ -20,4 +20,20 @@ TEST_CASE("the final end of an arena grows with the variables behind which all a
   CHECK(mixed.add(2) == 0);
 }
 
+TEST_CASE("neither frozen variables nor state hold up what is final before them", "[final_part]") {
+  std::vector<Variable> variables{{"a", {3}, 0, 3},
+                                  {"b", {20}, 16, 20},
+                                  {"c", {5}, 48, 5},
+                                  {"mean", {5}, 1024, 5},
+                                  {"variance", {5}, 1040, 5}};
+  variables[1].update = UpdateRule::none;
+  variables[3].update = variables[4].update = UpdateRule::running_average;
+
+  FinalPart part(variables);
+  CHECK(part.add(4) == 1024);
+  CHECK(part.add(2) == 16);  // and what is frozen before it
+  CHECK(part.add(3) == 16);
+  CHECK(part.add(0) == 0);
+}
+
 }  // namespace trainyard::runtime

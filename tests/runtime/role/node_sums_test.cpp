@@ -1,6 +1,7 @@
 // Sums of a node's leaves that are added while the last leaf is still computed.
 #include "runtime/role/node_sums.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -30,7 +31,7 @@ float sum_of(Leaves node, std::size_t element) {
 
 TEST_CASE("what is settled while the last leaf is computed is the node's sum, to the bit",
           "[node_sums]") {
-  NodeSums sums(elements, 0);
+  NodeSums sums({.elements = elements, .state = elements});
   for (const Leaves node : {Leaves{0, 1}, {0, 2}, {3, 6}, {0, 7}, {8, 16}, {0, 12}}) {
     INFO("leaves " << node.begin << " to " << node.end);
     std::vector<float> total(elements, NAN);
@@ -55,8 +56,36 @@ TEST_CASE("what is settled while the last leaf is computed is the node's sum, to
   }
 }
 
+TEST_CASE("state waits for the end of a node, whatever is settled before it", "[node_sums]") {
+  constexpr std::size_t state = 700;
+  NodeSums sums({.elements = elements, .state = state});
+  for (const Leaves node : {Leaves{0, 1}, {0, 2}, {3, 6}, {0, 7}, {0, 12}}) {
+    INFO("leaves " << node.begin << " to " << node.end);
+    std::vector<float> total(elements, NAN);
+    RowGradients rows;
+    const auto leaf = [&](std::int64_t number, NodeSum sum) -> Result<bool> {
+      if (number + 1 < node.end) {
+        write(number, sum.dense, 0, elements);
+        return true;
+      }
+      std::size_t end = state;
+      for (const std::size_t from : {950UL, 700UL, 512UL, 100UL}) {
+        if (from < end) write(number, sum.dense, from, end);
+        sums.settle(from);
+        for (std::size_t i = from; i < end; ++i) REQUIRE(total[i] == sum_of(node, i));
+        end = std::min(end, from);
+      }
+      write(number, sum.dense, state, elements);  // only now
+      write(number, sum.dense, 0, end);
+      return true;
+    };
+    REQUIRE(sums.add_up(node, {total, rows}, leaf).has_value());
+    for (std::size_t i = 0; i < elements; ++i) REQUIRE(total[i] == sum_of(node, i));
+  }
+}
+
 TEST_CASE("a node after one that was stopped is summed from its beginning", "[node_sums]") {
-  NodeSums sums(elements, 0);
+  NodeSums sums({.elements = elements, .state = elements});
   std::vector<float> total(elements);
   RowGradients rows;
   const auto stopped = [&](std::int64_t number, NodeSum sum) -> Result<bool> {
