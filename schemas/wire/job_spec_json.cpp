@@ -40,12 +40,16 @@ json schedule_to_json(const ScheduleSpec& schedule) {
   return object;
 }
 
+// `decay` only where it is not "all", so that specs and hashes of before there was a choice stay.
 json optimizer_to_json(const OptimizerSpec& optimizer) {
   const OptimizerName name = optimizer.name;
   json object = {{"name", find_name(optimizer_names, name)},
                  {"learning_rate", optimizer.learning_rate},
                  {"weight_decay", optimizer.weight_decay},
                  {"schedule", schedule_to_json(optimizer.schedule)}};
+  if (optimizer.decay != DecayedVariables::all) {
+    object["decay"] = find_name(decayed_variables_names, optimizer.decay);
+  }
   if (uses_momentum(name)) object["momentum"] = optimizer.momentum;
   if (uses_rho(name)) object["rho"] = optimizer.rho;
   if (uses_betas(name)) object["beta1"] = optimizer.beta1;

@@ -23,6 +23,8 @@ inline constexpr NameTable<Partitioning, 3> partitioning_names{
      {Partitioning::greedy, "greedy"}}};
 inline constexpr NameTable<StalenessScaling, 2> staleness_scaling_names{
     {{StalenessScaling::none, "none"}, {StalenessScaling::inverse, "inverse"}}};
+inline constexpr NameTable<DecayedVariables, 2> decayed_variables_names{
+    {{DecayedVariables::all, "all"}, {DecayedVariables::matrices, "matrices"}}};
 inline constexpr NameTable<PlacementPolicy, 2> placement_names{
     {{PlacementPolicy::spread, "spread"}, {PlacementPolicy::pack, "pack"}}};
 inline constexpr NameTable<OptimizerName, 8> optimizer_names{{{OptimizerName::sgd, "sgd"},

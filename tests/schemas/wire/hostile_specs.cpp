@@ -66,6 +66,7 @@ json micro_batches() {
           {{"name", "sgd"},
            {"learning_rate", 0.5},
            {"weight_decay", 0.1},
+           {"decay", "matrices"},
            {"schedule",
             {{"name", "step"}, {"warmup_steps", 1}, {"step_size", 2}, {"gamma", 0.5}}}}}}},
        {"roles", {{"ps", role(2)}, {"worker", worker}, {"chief", role(1)}}}});

@@ -79,6 +79,25 @@ TEST_CASE("each optimizer has defaults of its own", "[wire]") {
   CHECK(with_optimizer("nesterov").training.optimizer.learning_rate == 0.1);
 }
 
+TEST_CASE("weight decay is for all variables, and says so only where it is not", "[wire]") {
+  const auto spec_with = [](const std::string& decay) {
+    return parsed(R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"optimizer":
+                     {"name": "adamw")" +
+                  decay + "}}}");
+  };
+  const auto printed = [](const JobSpec& spec) { return nlohmann::json::parse(to_json(spec)); };
+  const nlohmann::json::json_pointer place("/training/optimizer/decay");
+
+  CHECK(spec_with("").training.optimizer.decay == DecayedVariables::all);
+  CHECK(spec_with(R"(, "decay": "all")") == spec_with(""));
+  CHECK_FALSE(printed(spec_with("")).contains(place));
+
+  const JobSpec matrices = spec_with(R"(, "decay": "matrices")");
+  CHECK(matrices.training.optimizer.decay == DecayedVariables::matrices);
+  CHECK(printed(matrices).at(place) == "matrices");
+  CHECK(parsed(to_json(matrices)) == matrices);
+}
+
 TEST_CASE("the wire is a word for both directions or a word for each, said as shortly as it can be",
           "[wire]") {
   struct Form {

@@ -113,6 +113,7 @@ OptimizerSpec RandomValues::optimizer() {
   optimizer.name = optimizer_names[static_cast<std::size_t>(integer(0, 7))].first;
   optimizer.learning_rate = number(1e-12, 1000);
   optimizer.weight_decay = number(0, 10);
+  if (integer(0, 1) == 1) optimizer.decay = DecayedVariables::matrices;
   if (uses_momentum(optimizer.name)) optimizer.momentum = number(0, 0.99);
   if (uses_rho(optimizer.name)) optimizer.rho = number(0, 0.99);
   if (uses_betas(optimizer.name)) optimizer.beta1 = number(0, 0.99);
