@@ -14,6 +14,12 @@ Conv2d conv_of(const Conv2dOp& op, const Shape& x, const Shape& output) {
   return {.window = op.window, .channels = x.columns(), .filters = output.columns()};
 }
 
+// The kernel as an image's, where it is a sequence's.
+Shape kernel_shape(const Conv2d& conv) {
+  const Window& window = conv.window;
+  return {window.height.kernel, window.width.kernel, conv.channels, conv.filters};
+}
+
 ConstTensor filter_bias(const ForwardCall& call) {
   return call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
 }
@@ -48,10 +54,13 @@ Needs cpu_needs(const MaxPool2dOp&, std::span<const Shape>, const Shape& output)
 }
 
 void run_on_cpu(const Conv2dOp& op, const ForwardCall& call) {
-  conv2d(
-      conv_of(op, call.inputs[0].shape, call.output.shape),
-      {.x = call.inputs[0], .kernel = call.inputs[1], .bias = filter_bias(call), .y = call.output},
-      bytes_of(call.scratch));
+  const Conv2d conv = conv_of(op, call.inputs[0].shape, call.output.shape);
+  conv2d(conv,
+         {.x = call.inputs[0],
+          .kernel = {call.inputs[1].data, kernel_shape(conv)},
+          .bias = filter_bias(call),
+          .y = call.output},
+         bytes_of(call.scratch));
 }
 
 void run_on_cpu(const DepthwiseConv2dOp& op, const ForwardCall& call) {
@@ -82,7 +91,7 @@ void run_back_on_cpu(const Conv2dOp& op, const BackwardCall& call) {
     conv2d_kernel_gradient(conv,
                            {.x = call.inputs[0],
                             .y_gradient = call.output_gradient,
-                            .kernel_gradient = kernel.into,
+                            .kernel_gradient = {kernel.into.data, kernel_shape(conv)},
                             .write = kernel.write},
                            bytes_of(call.scratch));
   }
@@ -90,7 +99,7 @@ void run_back_on_cpu(const Conv2dOp& op, const BackwardCall& call) {
   if (x.into.data != nullptr) {
     conv2d_x_gradient(conv,
                       {.y_gradient = call.output_gradient,
-                       .kernel = call.inputs[1],
+                       .kernel = {call.inputs[1].data, kernel_shape(conv)},
                        .x_gradient = x.into,
                        .write = x.write},
                       bytes_of(call.scratch));

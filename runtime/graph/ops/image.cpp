@@ -12,11 +12,16 @@ Shape windows_shape(const Window& window, const Shape& x, std::int64_t channels)
   return {window.height.outputs(), window.width.outputs(), channels};
 }
 
+// Of a sequence's kernel.
+Shape with_height(const Shape& kernel) {
+  return kernel.rank() == 3 ? Shape{1, kernel[0], kernel[1], kernel[2]} : kernel;
+}
+
 // Of convolutions: the last size of the kernel is how many outputs it makes of a channel, or of
 // all.
-void check_kernel(const Window& window, std::span<const Shape> inputs, std::int64_t outputs) {
+void check_kernel(const Window& window, std::span<const Shape> inputs, const Shape& kernel,
+                  std::int64_t outputs) {
   ENSURE(inputs.size() == 2 || inputs.size() == 3);
-  const Shape& kernel = inputs[1];
   ENSURE(kernel.rank() == 4 && kernel[0] == window.height.kernel);
   ENSURE(kernel[1] == window.width.kernel && kernel[2] == inputs[0].columns());
   if (inputs.size() == 3) ENSURE(inputs[2] == Shape({outputs}));
@@ -40,13 +45,13 @@ OpTraits traits_of(const AvgPool2dOp&) { return {}; }
 OpTraits traits_of(const GlobalAvgPoolOp&) { return {}; }
 
 Shape shape_of(const Conv2dOp& op, std::span<const Shape> inputs) {
-  check_kernel(op.window, inputs, inputs[1].columns());
+  check_kernel(op.window, inputs, with_height(inputs[1]), inputs[1].columns());
   return windows_shape(op.window, inputs[0], inputs[1].columns());
 }
 
 Shape shape_of(const DepthwiseConv2dOp& op, std::span<const Shape> inputs) {
   const std::int64_t outputs = inputs[0].columns() * inputs[1].columns();
-  check_kernel(op.window, inputs, outputs);
+  check_kernel(op.window, inputs, inputs[1], outputs);
   return windows_shape(op.window, inputs[0], outputs);
 }
 

@@ -11,7 +11,8 @@
 namespace trainyard::runtime {
 
 // Inputs: x, kernel [kernel height, kernel width, channels, filters], and perhaps bias [filters]
-// -> [output height, output width, filters].
+// -> [output height, output width, filters]. The kernel of height 1 may be [kernel width, channels,
+// filters]: that of a sequence.
 struct Conv2dOp {
   Window window;
 };

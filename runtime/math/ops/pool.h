@@ -10,7 +10,7 @@
 
 namespace trainyard::runtime {
 
-inline constexpr std::int64_t max_pool_taps_max = 15 * 15;  // a winner is one byte
+inline constexpr std::int64_t max_pool_taps_max = std::int64_t{15} * 15;  // a winner is one byte
 
 // y [examples, output height, output width, channels] = the largest value of each window: the
 // first, by row and column, of equal ones. A value takes the place of those before it where they

@@ -51,6 +51,17 @@ TEST_CASE("gradients of a kernel and of an image that are used twice agree with 
   require_gradients_right(classified(std::move(graph), sum), 2);
 }
 
+TEST_CASE("gradients of a sequence's convolution agree with finite differences", "[gradient]") {
+  Graph graph;
+  const NodeId x = dense(graph, graph.add_features({6, 3}), 2);
+  const NodeId line = graph.add(ReshapeOp{{1, 6, 2}}, {x});
+  const NodeId kernel = graph.add_variable("kernel", {3, 2, 4});
+  const WindowAxis along{.pixels = 6, .kernel = 3, .stride = 2, .before = 2};
+  const NodeId y = graph.add(Conv2dOp{{.height = {}, .width = along}}, {line, kernel});
+  REQUIRE(graph.nodes()[y].shape == Shape({1, 3, 4}));
+  require_gradients_right(classified(std::move(graph), y), 3);
+}
+
 TEST_CASE("gradients of depthwise convolutions agree with finite differences", "[gradient]") {
   Graph graph;
   NodeId x = conv(graph, graph.add_features({4, 5, 2}), 3, {.kernel = 1});
