@@ -18,8 +18,14 @@ std::span<std::byte> bytes_of(AlignedBuffer& buffer) {
   return std::as_writable_bytes(buffer.span());
 }
 
-void run_forward(const NormShape& shape, const NormValues& values, Normalized& into) {
-  const ConstTensor x = tensor_of(values.x, shape.x());
+// Whether an op reads what it writes: x, or the gradient that flows in, lies where the result goes.
+enum class Places { apart, shared };
+
+void run_forward(const NormShape& shape, const NormValues& values, Normalized& into,
+                 Places places = Places::apart) {
+  if (places == Places::shared) into.y = values.x;
+  const ConstTensor x =
+      tensor_of(places == Places::shared ? std::as_const(into.y) : values.x, shape.x());
   const Scaling scaling{given_or_none(values.scale), given_or_none(values.offset)};
   const Tensor y = tensor_of(into.y, shape.x());
   const Tensor mean = tensor_of(into.mean, shape.sets());
@@ -39,7 +45,11 @@ void run_forward(const NormShape& shape, const NormValues& values, Normalized& i
   }
 }
 
-void run_backward(const NormShape& shape, const NormValues& values, Write write, Normalized& into) {
+void run_backward(const NormShape& shape, const NormValues& values, Write write, Normalized& into,
+                  Places places = Places::apart) {
+  if (places == Places::shared) into.x_gradient = values.y_gradient;
+  const ConstTensor y_gradient = tensor_of(
+      places == Places::shared ? std::as_const(into.x_gradient) : values.y_gradient, shape.x());
   const bool has_offset = !values.offset.empty();
   const ScalingGradients scaling{
       .scale = tensor_of(into.scale_gradient, {shape.channels}),
@@ -52,7 +62,7 @@ void run_backward(const NormShape& shape, const NormValues& values, Write write,
                                 .scale = given_or_none(values.scale),
                                 .mean = mean,
                                 .variance = spread,
-                                .y_gradient = tensor_of(values.y_gradient, shape.x()),
+                                .y_gradient = y_gradient,
                                 .x_gradient = tensor_of(into.x_gradient, shape.x()),
                                 .write = write,
                                 .scaling = scaling});
@@ -61,7 +71,7 @@ void run_backward(const NormShape& shape, const NormValues& values, Write write,
                              .scale = given_or_none(values.scale),
                              .mean = shape.norm == Norm::rms ? ConstTensor{} : mean,
                              .inverse = spread,
-                             .y_gradient = tensor_of(values.y_gradient, shape.x()),
+                             .y_gradient = y_gradient,
                              .x_gradient = tensor_of(into.x_gradient, shape.x()),
                              .write = write,
                              .scaling = scaling};
@@ -254,6 +264,26 @@ TEST_CASE("norms' gradients add where asked to", "[norm]") {
       for (float& value : expected.*gradient) value += value;
       require_same_bits(got.*gradient, expected.*gradient);
     }
+  }
+}
+
+TEST_CASE("norms in place, and their gradients where what flows in lies, have the same bits",
+          "[norm]") {
+  for (const NormShape& shape : all_norm_shapes()) {
+    INFO(shape.text());
+    const NormValues values = norm_values(shape);
+    const Normalized expected = run_norm(shape, values);
+    Normalized got = expected;
+    for (std::vector<float>* const written :
+         {&got.y, &got.x_gradient, &got.scale_gradient, &got.offset_gradient}) {
+      std::ranges::fill(*written, 99.0F);
+    }
+    run_forward(shape, values, got, Places::shared);
+    run_backward(shape, values, Write::overwrite, got, Places::shared);
+    require_same_bits(got.y, expected.y);
+    require_same_bits(got.x_gradient, expected.x_gradient);
+    require_same_bits(got.scale_gradient, expected.scale_gradient);
+    if (!values.offset.empty()) require_same_bits(got.offset_gradient, expected.offset_gradient);
   }
 }
 
