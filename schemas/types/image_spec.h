@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,12 @@ struct BrightnessSpec {
 
 using AugmentSpec =
     std::variant<CropSpec, FlipSpec, RandomResizedCropSpec, CutoutSpec, BrightnessSpec>;
+
+// Whether a data set of this format is one of images, with a class each.
+constexpr bool has_images(std::string_view format) {
+  return format == "synthetic_digits" || format == "idx" || format == "cifar" ||
+         format == "image_folder";
+}
 
 // Which of the two labels of a CIFAR-100 example: of 100 or of 20 classes.
 enum class CifarLabels { fine, coarse };

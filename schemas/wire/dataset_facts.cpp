@@ -7,13 +7,18 @@ using model::unknown_size;
 
 constexpr std::int64_t digit_pixels = 28;
 constexpr std::int64_t digit_classes = 10;
+constexpr std::int64_t cifar_pixels = 32;
 
-model::Facts facts_of_images(std::int64_t pixels, std::int64_t classes) {
+model::Facts facts_of_images(const model::Sizes& image, std::int64_t classes) {
   model::Facts facts;
-  facts.fields = {{.name = "image", .shape = model::Sizes{pixels, pixels, 1}}};
+  facts.fields = {{.name = "image", .shape = image}};
   facts.label_kind = model::LabelKind::class_index;
   facts.classes = classes;
-  facts.features = pixels == unknown_size ? unknown_size : pixels * pixels;
+  facts.features = 1;
+  for (const std::int64_t size : image) {
+    const bool is_known = size != unknown_size && facts.features != unknown_size;
+    facts.features = is_known ? *facts.features * size : unknown_size;
+  }
   return facts;
 }
 
@@ -46,9 +51,13 @@ model::Facts facts_of(const DatasetSpec& spec) {
   } else if (spec.format == "csv") {
     facts = facts_of_columns();
   } else if (spec.format == "idx") {
-    facts = facts_of_images(unknown_size, unknown_size);
+    facts = facts_of_images({unknown_size, unknown_size, 1}, unknown_size);
+  } else if (spec.format == "cifar") {
+    facts = facts_of_images({cifar_pixels, cifar_pixels, 3}, unknown_size);
+  } else if (spec.format == "image_folder") {
+    facts = facts_of_images({spec.height, spec.width, spec.channels}, unknown_size);
   } else {
-    facts = facts_of_images(digit_pixels, digit_classes);
+    facts = facts_of_images({digit_pixels, digit_pixels, 1}, digit_classes);
   }
   facts.dataset = spec.name;
   return facts;

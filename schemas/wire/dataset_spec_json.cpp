@@ -1,4 +1,5 @@
 // The part "dataset" of the job spec.
+#include "schemas/wire/image_spec_json.h"
 #include "schemas/wire/job_spec_fields.h"
 
 namespace trainyard {
@@ -8,16 +9,21 @@ using nlohmann::json;
 
 constexpr std::int64_t examples_max = 1'000'000'000;
 
-enum class Format { synthetic_digits, idx, csv, libsvm };
-constexpr NameTable<Format, 4> format_names{{{Format::synthetic_digits, "synthetic_digits"},
+enum class Format { synthetic_digits, idx, cifar, image_folder, csv, libsvm };
+constexpr NameTable<Format, 6> format_names{{{Format::synthetic_digits, "synthetic_digits"},
                                              {Format::idx, "idx"},
+                                             {Format::cifar, "cifar"},
+                                             {Format::image_folder, "image_folder"},
                                              {Format::csv, "csv"},
                                              {Format::libsvm, "libsvm"}}};
+constexpr NameTable<CifarLabels, 2> cifar_label_names{
+    {{CifarLabels::fine, "fine"}, {CifarLabels::coarse, "coarse"}}};
 
 // What the name and the path tell of the format, where it is not given.
 std::optional<Format> guess_format(std::string_view name, const json& dataset) {
   if (name == "synthetic_digits") return Format::synthetic_digits;
   if (name == "mnist" || name == "fashion_mnist") return Format::idx;
+  if (name == "cifar10" || name == "cifar100") return Format::cifar;
   const auto path = dataset.find("path");
   if (path == dataset.end() || !path->is_string()) return std::nullopt;
   if (path->get_ref<const std::string&>().ends_with(".csv")) return Format::csv;
@@ -59,6 +65,49 @@ void read_label_column(Fields& fields, DatasetSpec& dataset) {
   }
 }
 
+constexpr std::int64_t image_side_max = 2048;
+
+// [height, width] of a folder's images.
+void read_size(const JsonPlace& place, DatasetSpec& dataset) {
+  if (!place.value.is_array() || place.value.size() != 2) {
+    place.fault("must be [height, width], got " + describe(place.value));
+    return;
+  }
+  const auto read_side = [&place](std::size_t index) {
+    return read_integer({place.value[index], child_pointer(place.pointer, std::to_string(index)),
+                         place.faults},
+                        {1, image_side_max})
+        .value_or(1);
+  };
+  dataset.height = read_side(0);
+  dataset.width = read_side(1);
+}
+
+void read_folder(Fields& fields, DatasetSpec& dataset) {
+  if (const auto place = fields.require("size")) read_size(*place, dataset);
+  fields.integer("channels", dataset.channels, {1, 3});
+  if (dataset.channels == 2) {
+    if (const auto place = fields.find("channels")) place->fault("must be 1 (grey) or 3, got 2");
+    dataset.channels = 3;
+  }
+  fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
+}
+
+// Of every image of the format; nothing where the files tell it.
+std::optional<std::int64_t> channels_of(const DatasetSpec& dataset) {
+  if (dataset.format == "synthetic_digits") return 1;
+  if (dataset.format == "cifar") return 3;
+  if (dataset.format == "image_folder") return dataset.channels;
+  return std::nullopt;
+}
+
+void read_image_fields(Fields& fields, DatasetSpec& dataset) {
+  if (const auto place = fields.find("normalize")) {
+    dataset.normalize = read_normalize(*place, channels_of(dataset));
+  }
+  if (const auto place = fields.find("augment")) dataset.augment = read_augment(*place);
+}
+
 void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
   dataset.format = find_name(format_names, format);
   if (format == Format::synthetic_digits) {
@@ -66,6 +115,7 @@ void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
     dataset.test_examples = 4'000;
     fields.integer("train_examples", dataset.train_examples, {1, 10'000'000});
     fields.integer("test_examples", dataset.test_examples, {1, 10'000'000});
+    read_image_fields(fields, dataset);
     return;
   }
   read_path(fields, dataset);
@@ -76,6 +126,9 @@ void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
     fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
   }
   if (format == Format::libsvm) read_libsvm(fields, dataset);
+  if (format == Format::cifar) fields.choice("labels", dataset.labels, cifar_label_names);
+  if (format == Format::image_folder) read_folder(fields, dataset);
+  if (has_images(dataset.format)) read_image_fields(fields, dataset);
 }
 
 }  // namespace
@@ -96,7 +149,8 @@ DatasetSpec read_dataset(const JsonPlace& place) {
   if (!format) {
     place.faults.push_back(
         {child_pointer(place.pointer, "format"),
-         "is required for this data set: one of synthetic_digits, idx, csv, libsvm"});
+         "is required for this data set: one of synthetic_digits, idx, cifar, image_folder, csv, "
+         "libsvm"});
     return dataset;
   }
   read_format(fields, *format, dataset);
@@ -119,6 +173,14 @@ json dataset_to_json(const DatasetSpec& dataset) {
     object["features"] = dataset.features;
     if (dataset.test_path.empty()) object["test_fraction"] = dataset.test_fraction;
   }
+  if (dataset.format == "cifar") object["labels"] = find_name(cifar_label_names, dataset.labels);
+  if (dataset.format == "image_folder") {
+    object["size"] = {dataset.height, dataset.width};
+    object["channels"] = dataset.channels;
+    object["test_fraction"] = dataset.test_fraction;
+  }
+  if (dataset.normalize) object["normalize"] = normalize_to_json(*dataset.normalize);
+  if (!dataset.augment.empty()) object["augment"] = augment_to_json(dataset.augment);
   return object;
 }
 

@@ -54,9 +54,7 @@ NodeId conv1d(LayerContext& layer) {
                          .after = padding[1],
                          .dilation = layer.integer("dilation")};
   std::vector<NodeId> inputs = inputs_of(layer);
-  const std::int64_t filters = layer.shape(inputs[1])[2];
   inputs[0] = layer.reshaped(inputs[0], {1, time, features});
-  inputs[1] = layer.reshaped(inputs[1], {1, width.kernel, features, filters});
   const NodeId row = layer.add(Conv2dOp{{.height = {}, .width = width}}, std::move(inputs));
   return layer.activated(layer.reshaped(row, layer.output_shape()));
 }

@@ -18,6 +18,8 @@ JobSpec job_of(const std::string& model, const std::string& format) {
                                              : model::Arguments{});
   spec.dataset.name = "made";
   spec.dataset.format = format;
+  spec.dataset.height = 20;
+  spec.dataset.width = 30;
   spec.ps.replicas = 1;
   spec.worker.replicas = 2;
   spec.ps.resources.memory_mb = spec.worker.resources.memory_mb = 2048;
@@ -37,6 +39,8 @@ TEST_CASE("every model that fits a format is right on it before its files are re
   const std::map<std::string, std::vector<std::string>> fitting{
       {"synthetic_digits", {"softmax_regression", "mlp"}},
       {"idx", {"softmax_regression", "mlp", "logistic_regression"}},
+      {"cifar", {"softmax_regression", "mlp"}},
+      {"image_folder", {"softmax_regression", "mlp", "logistic_regression"}},
       {"csv", {"linear_regression", "logistic_regression", "softmax_regression", "mlp"}},
       {"libsvm", {"logistic_regression", "wide_and_deep"}}};
   for (const auto& [format, models] : fitting) {

@@ -72,10 +72,22 @@ model::ZooCall RandomValues::model() {
   return call;
 }
 
+AugmentSpec RandomValues::augment() {
+  switch (integer(0, 4)) {
+    case 0: return CropSpec{.padding = integer(1, 1024)};
+    case 1: return FlipSpec{.axis = coin() ? ImageAxis::height : ImageAxis::width};
+    case 2:
+      return RandomResizedCropSpec{.scale_least = number(0.01, 0.5), .scale_most = number(0.5, 1)};
+    case 3: return CutoutSpec{.size = integer(1, 2048)};
+    default: return BrightnessSpec{.amount = number(0.001, 1)};
+  }
+}
+
 DatasetSpec RandomValues::dataset() {
   DatasetSpec dataset;
-  const std::string formats[] = {"synthetic_digits", "idx", "csv", "libsvm"};
-  dataset.format = formats[integer(0, 3)];
+  const std::string formats[] = {"synthetic_digits", "idx", "cifar",
+                                 "image_folder",     "csv", "libsvm"};
+  dataset.format = formats[integer(0, 5)];
   dataset.name = dataset.format == "synthetic_digits" ? "synthetic_digits" : word(30);
   const std::int64_t least = dataset.format == "synthetic_digits" ? 1 : 0;
   dataset.train_examples = integer(least, 10'000'000);
@@ -93,6 +105,22 @@ DatasetSpec RandomValues::dataset() {
       dataset.test_fraction = number(0.001, 0.999);
     }
   }
+  if (dataset.format == "cifar" && coin()) dataset.labels = CifarLabels::coarse;
+  if (dataset.format == "image_folder") {
+    dataset.height = integer(1, 2048);
+    dataset.width = integer(1, 2048);
+    dataset.channels = coin() ? 1 : 3;
+    dataset.test_fraction = number(0.001, 0.999);
+  }
+  if (has_images(dataset.format) && coin()) {
+    std::vector<double> means{number(-1, 1)};
+    const bool is_one = dataset.format == "synthetic_digits" || dataset.channels == 1;
+    if (!is_one && coin()) means = {number(-1, 1), number(-1, 1), number(-1, 1)};
+    dataset.normalize = NormalizeSpec{.mean = means, .stddev = {number(0.01, 10)}};
+  }
+  if (has_images(dataset.format)) {
+    for (auto count = integer(0, 3); count > 0; --count) dataset.augment.push_back(augment());
+  }
   return dataset;
 }
 
@@ -100,7 +128,9 @@ namespace {
 
 bool fit(const model::ZooCall& model, const DatasetSpec& dataset) {
   if (model.name == "linear_regression") return dataset.format == "csv";
-  if (model.name == "logistic_regression") return dataset.format != "synthetic_digits";
+  if (model.name == "logistic_regression") {
+    return dataset.format != "synthetic_digits" && dataset.format != "cifar";
+  }
   return (model.name == "wide_and_deep") == (dataset.format == "libsvm");
 }
 

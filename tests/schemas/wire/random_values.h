@@ -40,6 +40,7 @@ class RandomValues {
  private:
   std::map<std::string, std::string> labels();
   model::ZooCall model();
+  AugmentSpec augment();
   DatasetSpec dataset();
   OptimizerSpec optimizer();
   TrainingSpec training();

@@ -15,6 +15,9 @@ struct SpecCase {
 };
 
 std::vector<SpecCase> good_specs();
+// Those of data sets of images, which are among them (image_corpus.cpp).
+std::vector<SpecCase> good_images();
+std::vector<SpecCase> bad_images();
 std::vector<SpecCase> bad_specs();
 // Those of them whose models are lists of layers.
 std::vector<SpecCase> good_layers();
