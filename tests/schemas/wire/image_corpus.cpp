@@ -53,7 +53,8 @@ std::vector<SpecCase> bad_images() {
        {"/dataset/normalize/mean", "/dataset/normalize/sd", "/dataset/normalize/stddev/1"}},
       {on_cifar(R"("normalize": [0.5, 0.25])"), {"/dataset/normalize"}},
       {on_data(
-           R"("name": "iris", "path": "/d.csv", "normalize": {"mean": 0, "stddev": 1}, "augment": [])"),
+           R"("name": "iris", "path": "/d.csv", "normalize": {"mean": 0, "stddev": 1},
+              "augment": [])"),
        {"/dataset/augment", "/dataset/normalize"}},
       {on_data(R"("name": "mnist", "path": "/d", "normalize": {"mean": [], "stddev": 1})"),
        {"/dataset/normalize/mean"}},

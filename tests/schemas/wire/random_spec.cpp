@@ -182,7 +182,7 @@ TrainingSpec RandomValues::training() {
 
 RoleSpec RandomValues::role() {
   return {.replicas = integer(1, 20),
-          .resources = {integer(1, 4096), integer(1'000'000, 1'000'000'000), integer(0, 1024)},
+          .resources = {integer(1, 4096), integer(100'000'000, 1'000'000'000), integer(0, 1024)},
           .placement = coin() ? PlacementPolicy::spread : PlacementPolicy::pack};
 }
 
