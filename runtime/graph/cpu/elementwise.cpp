@@ -72,9 +72,12 @@ void run_back_on_cpu(const ClipOp& op, const BackwardCall& call) {
   clip_gradient(op.limits, call.inputs[0], call.output_gradient, x.into, x.write);
 }
 
+// The first of them may be what flows in, where that lies.
 void run_back_on_cpu(const AddOp&, const BackwardCall& call) {
   for (const GradientTarget& target : call.input_gradients) {
-    if (target.into.data != nullptr) pass_on(call.output_gradient, target.into, target.write);
+    const bool is_there = target.into.data == call.output_gradient.data;
+    if (target.into.data == nullptr || is_there) continue;
+    pass_on(call.output_gradient, target.into, target.write);
   }
 }
 

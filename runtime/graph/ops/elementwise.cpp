@@ -30,7 +30,7 @@ OpTraits traits_of(const AffineOp&) { return {.in_place = true}; }
 
 OpTraits traits_of(const ClipOp&) { return {.backward_reads_inputs = true, .in_place = true}; }
 
-OpTraits traits_of(const AddOp&) { return {}; }
+OpTraits traits_of(const AddOp&) { return {.in_place = true}; }
 
 OpTraits traits_of(const BinaryOp& op) {
   return {.backward_reads_inputs = op.op != Binary::add && op.op != Binary::sub};

@@ -29,7 +29,8 @@ void pool_rows(const RowPool& pool, std::span<const float> rows, Tensor pooled);
 void pool_rows_gradient(const RowPool& pool, ConstTensor pooled_gradient,
                         std::span<float> gradients);
 
-// sum = a + b, of one shape; and what flows back, to each of them.
+// sum = a + b, of one shape; and what flows back, to each of them. The sum may lie where a or b
+// lies.
 void add(ConstTensor a, ConstTensor b, Tensor sum);
 void pass_on(ConstTensor gradient, Tensor into, Write write);
 

@@ -22,7 +22,7 @@ TEST_CASE("gradients of losses with arguments agree with finite differences", "[
   }
 }
 
-TEST_CASE("gradients of a sum of losses agree with finite differences", "[gradient]") {
+TEST_CASE("gradients of a weighted sum of losses agree with finite differences", "[gradient]") {
   // The sum's gradient is where the backward pass starts: it goes to both.
   SmallGraph small;
   Graph& graph = small.graph;
@@ -31,7 +31,8 @@ TEST_CASE("gradients of a sum of losses agree with finite differences", "[gradie
   const NodeId classes = graph.add(SoftmaxCrossEntropyOp{}, {dense(graph, hidden, 3)});
   const NodeId number = graph.add(SquaredErrorOp{}, {dense(graph, hidden, 1)});
   const NodeId other = graph.add(HuberOp{.delta = 2}, {dense(graph, hidden, 1)});
-  small.loss = graph.add(AddOp{}, {graph.add(AddOp{}, {classes, number}), other});
+  const NodeId twice = graph.add(AffineOp{{.scale = 2, .shift = 0}}, {classes});
+  small.loss = graph.add(AddOp{}, {graph.add(AddOp{}, {twice, number}), other});
   REQUIRE(shape_in_batch(graph.nodes()[small.loss], 4) == Shape({4}));
   require_gradients_right(std::move(small), 4);
 }

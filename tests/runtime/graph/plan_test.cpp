@@ -62,6 +62,22 @@ TEST_CASE("a deep network's arena is much smaller than the sum of its values", "
   REQUIRE(plan.arena_elements <= 23 * layer_elements);
 }
 
+TEST_CASE("a sum lies where its first part lies, as the gradient of that does", "[plan]") {
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId x =
+      graph.add(ActivationOp{Nonlinearity::tanh}, {dense(graph, graph.add_features({64}), 64)});
+  const NodeId part = dense(graph, x, 64);  // which nobody needs any more once it is added
+  const NodeId sum = graph.add(AddOp{}, {part, x});
+  small.loss = graph.add(SoftmaxCrossEntropyOp{}, {sum});
+  const Plan plan =
+      make_plan(graph, {.examples = 32, .loss = small.loss, .outputs = {}}, cpu_kernels);
+
+  REQUIRE(plan.values[sum].offset == plan.values[part].offset);
+  REQUIRE(plan.gradients[sum].offset == plan.gradients[part].offset);
+  REQUIRE(plan.gradients[sum].offset != plan.gradients[x].offset);
+}
+
 TEST_CASE("gradients of a value with several users are added up, the first overwrites", "[plan]") {
   const SmallGraph small = shared_weights_graph(Nonlinearity::tanh);
   const Plan plan =
