@@ -16,6 +16,7 @@
 #include "runtime/data/data_file.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/base/log.h"
+#include "schemas/files/sha256.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -37,9 +38,12 @@ std::string boot() {
   return id;
 }
 
+// The key of a folder of images would be longer than its file.
+constexpr std::size_t files_text_max = 16 * 1024;
+
 // "" where the data cannot be told from what it may become.
 std::string key_of(const DataCache::Source& source) {
-  std::string key = source.reader + "\nboot " + boot();
+  std::string files;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   for (const std::string& path : source.files) {
@@ -47,14 +51,17 @@ std::string key_of(const DataCache::Source& source) {
     const auto file = open_data_file("dataset.path", path);  // only where it may be read
     if (!file.has_value() || ::fstat(file->get(), &found) != 0) return {};
     if (now.tv_sec - found.st_mtim.tv_sec < settled_after_seconds) return {};
-    key += "\ndevice " + std::to_string(found.st_dev) + " inode " + std::to_string(found.st_ino) +
-           " bytes " + std::to_string(found.st_size) + " time " +
-           std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) +
-           // which nobody sets by hand
-           " change " + std::to_string(found.st_ctim.tv_sec) + "." +
-           std::to_string(found.st_ctim.tv_nsec) + " " + path;
+    files += "\ndevice " + std::to_string(found.st_dev) + " inode " + std::to_string(found.st_ino) +
+             " bytes " + std::to_string(found.st_size) + " time " +
+             std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) +
+             // which nobody sets by hand
+             " change " + std::to_string(found.st_ctim.tv_sec) + "." +
+             std::to_string(found.st_ctim.tv_nsec) + " " + path;
   }
-  return key;
+  if (files.size() > files_text_max) {
+    files = "\n" + std::to_string(source.files.size()) + " files " + sha256_hex(files);
+  }
+  return source.reader + "\nboot " + boot() + files;
 }
 
 // A range of the folder's lock file, for as long as this lives. The kernel gives it back when its

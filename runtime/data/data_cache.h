@@ -30,6 +30,11 @@ class DataCache {
 
   explicit DataCache(DataCacheSpec spec = {}) : spec_(std::move(spec)) {}
 
+  // What it may hold in all; 0 where there is none.
+  [[nodiscard]] std::int64_t bytes_max() const {
+    return spec_.folder.empty() ? 0 : spec_.bytes_max;
+  }
+
   // What is kept, or else what `decode` makes, which is kept then: unless a file of it is so young
   // that it may change without its time changing, or it is larger than the whole cache. Of several
   // processes that ask at once one decodes.

@@ -44,6 +44,16 @@ std::string why_no_data(const Descriptor& file) {
   return "is not stored, the kernel makes it up (proc, sys): it cannot be data";
 }
 
+// That the operator lets jobs read there, by where what is open is in truth.
+Status check_root(const Descriptor& opened, const std::string& field, const std::string& path) {
+  const std::vector<std::string> roots = data_roots();
+  if (roots.empty()) return ok();
+  std::error_code error;
+  const auto real = std::filesystem::read_symlink(path_of(opened), error);
+  if (!error && is_below_data_root(real.string(), roots)) return ok();
+  return invalid(outside_data_roots(field, path, roots));  // and no word of what it is
+}
+
 }  // namespace
 
 Result<Descriptor> open_data_file(const std::string& field, const std::string& path) {
@@ -54,17 +64,22 @@ Result<Descriptor> open_data_file(const std::string& field, const std::string& p
   if (!file) {
     return invalid(field + ": cannot open " + path + ": " + std::generic_category().message(errno));
   }
-  const std::vector<std::string> roots = data_roots();
-  if (!roots.empty()) {
-    std::error_code error;
-    const auto real = std::filesystem::read_symlink(path_of(file), error);
-    if (error || !is_below_data_root(real.string(), roots)) {
-      return invalid(outside_data_roots(field, path, roots));  // and no word of what it is
-    }
-  }
+  TRY(check_root(file, field, path));
   const std::string obstacle = why_no_data(file);
   if (!obstacle.empty()) return invalid(field + ": " + path + " " + obstacle);
   return file;
+}
+
+Result<Descriptor> open_data_folder(const std::string& field, const std::string& path) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (!folder && (errno == ENOENT || errno == ENOTDIR)) {
+    return not_found(field + ": there is no folder " + path);
+  }
+  if (!folder) {
+    return invalid(field + ": cannot open " + path + ": " + std::generic_category().message(errno));
+  }
+  TRY(check_root(folder, field, path));
+  return folder;
 }
 
 std::string path_of(const Descriptor& file) {

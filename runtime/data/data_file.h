@@ -13,6 +13,9 @@ namespace trainyard::runtime {
 // "dataset.path".
 Result<Descriptor> open_data_file(const std::string& field, const std::string& path);
 
+// A folder, with the same rule about where it may be.
+Result<Descriptor> open_data_folder(const std::string& field, const std::string& path);
+
 // A path of the file that is open, for readers that want one; good as long as it is.
 std::string path_of(const Descriptor& file);
 

@@ -4,19 +4,21 @@
 #include "runtime/data/cifar.h"
 #include "runtime/data/csv.h"
 #include "runtime/data/idx.h"
+#include "runtime/data/image_folder.h"
 #include "runtime/data/libsvm.h"
 #include "runtime/data/synthetic_digits.h"
 
 namespace trainyard::runtime {
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
-                                              const DataCache& cache) {
+                                              const DataCache& cache, std::int64_t threads) {
   if (spec.format == "synthetic_digits") return open_synthetic_digits(spec, seed, cache);
   if (spec.format == "idx") return open_idx(spec, seed, cache);
   if (spec.format == "cifar") return open_cifar(spec, seed, cache);
+  if (spec.format == "image_folder") return open_image_folder(spec, seed, {cache, threads});
   if (spec.format == "csv") return open_csv(spec, seed, cache);
   if (spec.format == "libsvm") return open_libsvm(spec, seed, cache);
   return invalid("dataset.format: no format is called \"" + spec.format +
-                 "\" (synthetic_digits, idx, csv, libsvm)");
+                 "\" (synthetic_digits, idx, cifar, image_folder, csv, libsvm)");
 }
 
 DatasetShape shape_of(const Dataset& dataset) {

@@ -74,8 +74,10 @@ class Dataset {
 
 // Knows the shape, and no more than that needs: headers and labels of IDX, of CSV and LibSVM all.
 // `invalid` or `not_found` with a message that names the file and what is wrong with it.
+// `threads` is how many may decode files at a time.
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
-                                              const DataCache& cache = DataCache());
+                                              const DataCache& cache = DataCache(),
+                                              std::int64_t threads = 1);
 
 // What every task of a job has to know of its data, and a ps no more than that.
 struct DatasetShape {

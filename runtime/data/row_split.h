@@ -23,4 +23,8 @@ Result<SplitRows> split_rows(const DatasetSpec& spec, std::uint64_t seed, std::i
 // where a split has fewer.
 Status keep_first_rows(const DatasetSpec& spec, SplitRows& rows);
 
+// The same of files that lie in order of their classes: so many are drawn by `seed` in place of the
+// first ones, and stay in the file's order.
+Status keep_drawn_rows(const DatasetSpec& spec, std::uint64_t seed, SplitRows& rows);
+
 }  // namespace trainyard::runtime

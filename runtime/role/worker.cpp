@@ -284,6 +284,13 @@ class Training {
   std::int64_t residual_step_ = 0;  // onebit: that the residuals were left over from
 };
 
+// Which decode what is read.
+std::int64_t cpus_of(const TaskContext& context) {
+  const JobSpec& spec = context.spec;
+  const bool is_chief = context.key.role == Role::chief && spec.chief;
+  return std::max<std::int64_t>(1, (is_chief ? *spec.chief : spec.worker).resources.cpus);
+}
+
 }  // namespace
 
 Result<TaskEnd> run_worker(const Task& task) {
@@ -293,7 +300,8 @@ Result<TaskEnd> run_worker(const Task& task) {
                  again ? "its process died and was started again" : ""));
   TRY_ASSIGN(const auto dataset,
              task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed,
-                                                          DataCache(task.context.data_cache))));
+                                                          DataCache(task.context.data_cache),
+                                                          cpus_of(task.context))));
   TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, shape_of(*dataset),
                                                                     leaf_examples(spec.training))));

@@ -122,4 +122,17 @@ TEST_CASE("a damaged IDX file opens or is refused", "[damage]") {
   REQUIRE(open_all("train-labels-idx1-ubyte", labels, spec, folder) > 5);
 }
 
+TEST_CASE("a damaged CIFAR file opens or is refused", "[damage]") {
+  const TempFolder folder;
+  std::string content;
+  for (const char label : {'\0', '\x09', '\x03'}) content += label + std::string(3072, '\x7F');
+  folder.write("test_batch.bin", content);
+  DatasetSpec spec;
+  spec.format = "cifar";
+  spec.path = folder.path();
+  const int opened = open_all("data_batch_1.bin", content, spec, folder);
+  REQUIRE(opened > 20);
+  REQUIRE(opened < 380);
+}
+
 }  // namespace trainyard::runtime
