@@ -1,5 +1,7 @@
 #include "runtime/math/ops/row_function.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
@@ -10,6 +12,8 @@
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr std::int64_t piece = 256;  // of a row, where room for its exponentials is needed
 
 // to[i] = value(i), or that much more.
 template <class Value>
@@ -34,6 +38,15 @@ float largest_of(const float* row, std::int64_t columns) {
   return maximum({row, static_cast<std::size_t>(columns)});
 }
 
+// to = exp(from - shift); `to` may be from. Two loops: of one the compiler makes a branch for the
+// numbers that have no exponential, and no vectors.
+void exp_shifted(const float* from, float shift, float* to, std::int64_t count) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] - shift;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < count; ++i) to[i] = exp_float(to[i]);
+}
+
 }  // namespace
 
 void softmax(ConstTensor x, Tensor y) {
@@ -42,9 +55,7 @@ void softmax(ConstTensor x, Tensor y) {
   for_each_row(x.shape, [&](std::int64_t first) {
     const float* const from = x.data + first;
     float* const to = y.data + first;
-    const float largest = largest_of(from, columns);
-    store_row(to, columns, Write::overwrite,
-              [=](std::int64_t i) { return exp_float(from[i] - largest); });
+    exp_shifted(from, largest_of(from, columns), to, columns);
     const float inverse = 1.0F / fold_sum(columns, [=](std::int64_t i) { return to[i]; });
     store_row(to, columns, Write::overwrite, [=](std::int64_t i) { return to[i] * inverse; });
   });
@@ -83,8 +94,14 @@ void log_softmax_gradient(ConstTensor y, ConstTensor y_gradient, Tensor x_gradie
     const float* const at = y.data + first;
     const float* const upstream = y_gradient.data + first;
     const float sum = fold_sum(columns, [=](std::int64_t i) { return upstream[i]; });
-    store_row(x_gradient.data + first, columns, write,
-              [=](std::int64_t i) { return upstream[i] - exp_float(at[i]) * sum; });
+    for (std::int64_t begin = 0; begin < columns; begin += piece) {
+      const std::int64_t count = std::min(piece, columns - begin);
+      std::array<float, piece> probabilities;  // NOLINT: written before it is read
+      exp_shifted(at + begin, 0.0F, probabilities.data(), count);
+      store_row(x_gradient.data + first + begin, count, write, [&](std::int64_t i) {
+        return upstream[begin + i] - probabilities[static_cast<std::size_t>(i)] * sum;
+      });
+    }
   });
 }
 
