@@ -1,9 +1,10 @@
 // A model on its data -> a graph that ends in a loss: a walk over what schemas/model makes of it.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/model/model.h"
 #include "runtime/model/model_builder.h"
 #include "schemas/base/result.h"
 #include "schemas/model/analysis.h"
@@ -12,8 +13,9 @@ namespace trainyard::runtime {
 
 struct BuiltModel {
   ModelBuilder builder;
-  NodeId loss = 0;                // one number per example
-  std::optional<NodeId> matches;  // where accuracy is asked for: 1 per example classified rightly
+  NodeId loss = 0;  // one number per example
+  std::vector<Metric> metrics;
+  std::vector<NodeId> metric_nodes;  // one number per example; of exp_of_loss the loss itself
 };
 
 // All that the data's files tell.

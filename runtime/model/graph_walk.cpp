@@ -96,12 +96,27 @@ void GraphWalk::add_losses() {
   }
 }
 
+Op GraphWalk::metric_op(const Term& term) const {
+  if (term.op == "top_k") return TopKOp{integer_argument(term.arguments, "k")};
+  if (term.op == "mean_absolute_error") return AbsoluteErrorOp{};
+  ENSURE(term.op == "accuracy");
+  const bool is_binary = std::ranges::any_of(analysis_.losses, [&term](const Term& loss) {
+    return loss.op == "sigmoid_cross_entropy" && loss.in == term.in;
+  });
+  return is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{});
+}
+
 void GraphWalk::add_metrics() {
-  const bool is_binary = analysis_.losses.front().op == "sigmoid_cross_entropy";
-  for (const Term& metric : analysis_.metrics) {
-    ENSURE(metric.op == "accuracy");
-    built_.matches =
-        add(is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{}), {scores_of(metric)});
+  for (const Term& term : analysis_.metrics) {
+    Metric metric{.name = model::metric_name(term)};
+    NodeId node = built_.loss;
+    if (term.op == "perplexity") {
+      metric.kind = Metric::Kind::exp_of_loss;
+    } else {
+      node = add(metric_op(term), {scores_of(term)});
+    }
+    built_.metrics.push_back(std::move(metric));
+    built_.metric_nodes.push_back(node);
   }
 }
 

@@ -24,6 +24,7 @@ class GraphWalk {
   void add_losses();
   NodeId loss_of(const Term& term);
   void add_metrics();
+  [[nodiscard]] Op metric_op(const Term& term) const;
   // The value that the term reads, of this shape where it is a single number.
   NodeId scores_of(const Term& term);
   NodeId add(const Op& op, std::vector<NodeId> inputs) {

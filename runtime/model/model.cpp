@@ -1,6 +1,7 @@
 #include "runtime/model/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/graph/executor.h"
@@ -15,7 +16,8 @@ namespace {
 
 PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
   PlanRequest request{.examples = batch_size, .loss = built.loss, .outputs = {built.loss}};
-  if (built.matches) request.outputs.push_back(*built.matches);
+  request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
+                         built.metric_nodes.end());
   return request;
 }
 
@@ -32,12 +34,27 @@ Feed feed_of(const Batch& batch, RowBatch* rows, std::uint64_t seed) {
 
 }  // namespace
 
+std::map<std::string, double> means_of(std::span<const Metric> metrics, const BatchResult& sums,
+                                       const std::string& prefix) {
+  std::map<std::string, double> values;
+  if (sums.examples < 1) return values;
+  const auto examples = static_cast<double>(sums.examples);
+  const double loss = sums.loss_sum / examples;
+  values[prefix + "loss"] = loss;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool is_mean = metrics[i].kind == Metric::Kind::mean;
+    values[prefix + metrics[i].name] = is_mean ? sums.metrics[i] / examples : std::exp(loss);
+  }
+  return values;
+}
+
 struct Model::Parts {
   std::vector<model::Start> initial;
   std::uint64_t seed;
   RowLayout rows;
   NodeId loss;
-  std::optional<NodeId> matches;
+  std::vector<Metric> metrics;
+  std::vector<NodeId> metric_nodes;
   Executor executor;
 
   Parts(BuiltModel built, const ModelSetting& setting)
@@ -45,7 +62,8 @@ struct Model::Parts {
         seed(setting.seed),
         rows(std::move(built.builder.rows)),
         loss(built.loss),
-        matches(built.matches),
+        metrics(std::move(built.metrics)),
+        metric_nodes(std::move(built.metric_nodes)),
         executor(std::move(built.builder.graph), plan_request(built, setting.batch_size)) {}
 
   BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
@@ -53,8 +71,8 @@ struct Model::Parts {
     executor.forward(parameters, feed, pass, on_need);
     BatchResult result{.examples = feed.examples};
     result.loss_sum = sum_in_double(executor.value(loss).span());
-    if (matches) {
-      result.correct = static_cast<std::int64_t>(sum_in_double(executor.value(*matches).span()));
+    for (std::size_t i = 0; i < metric_nodes.size(); ++i) {
+      result.metrics[i] = sum_in_double(executor.value(metric_nodes[i]).span());
     }
     return result;
   }
@@ -76,6 +94,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 std::span<const Variable> Model::variables() const { return parts_->executor.graph().variables(); }
+
+std::span<const Metric> Model::metrics() const { return parts_->metrics; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 

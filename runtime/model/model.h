@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/core/batch_sums.h"
 #include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
@@ -21,9 +23,20 @@ namespace trainyard::runtime {
 // Sums over a batch, so that batches of unequal size add up exactly.
 struct BatchResult {
   double loss_sum = 0;
-  std::int64_t correct = 0;  // classification only
+  MetricSums metrics = {};  // of Model::metrics(), in their order
   std::int64_t examples = 0;
 };
+
+// What a model measures beside its loss.
+struct Metric {
+  std::string name;  // "accuracy", "top_5"
+  // What is reported: the mean of its sums over examples, or e to the mean loss.
+  enum class Kind { mean, exp_of_loss } kind = Kind::mean;
+};
+
+// By name, each under `prefix` and its name: "loss", the mean, and the metrics.
+std::map<std::string, double> means_of(std::span<const Metric> metrics, const BatchResult& sums,
+                                       const std::string& prefix = "");
 
 class RowBatch;
 
@@ -57,6 +70,8 @@ class Model {
   [[nodiscard]] std::span<const Variable> variables() const;
   [[nodiscard]] std::int64_t arena_elements()
       const;  // with the padding between variables, which stays zero
+
+  [[nodiscard]] std::span<const Metric> metrics() const;
 
   // The rows of its embedding table, which are not in the arena; of width 0 = it has none.
   [[nodiscard]] const RowLayout& rows() const;

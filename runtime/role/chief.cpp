@@ -33,7 +33,7 @@ CheckpointSchedule::Rules rules_of(const CheckpointSpec& spec, const JobPlan& pl
 Chief::Chief(Parts parts, const ExchangeNews& start)
     : parts_(parts),
       training_(parts.task.context.spec.training),
-      progress_({.accuracy = parts.dataset.shape().classes > 0,
+      progress_({.metrics = {parts.plan.model.metrics().begin(), parts.plan.model.metrics().end()},
                  .staleness = step_mode(parts.task.context.spec) == Mode::async,
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
                                                       : std::vector<std::string>{}},

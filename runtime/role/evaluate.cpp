@@ -31,15 +31,10 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
     }
     const BatchResult part = model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
     sum.loss_sum += part.loss_sum;
-    sum.correct += part.correct;
+    add_to(sum.metrics, part.metrics);
     sum.examples += part.examples;
   }
-  const auto examples = static_cast<double>(sum.examples);
-  MetricValues values{{"test_loss", sum.loss_sum / examples}};
-  if (dataset.shape().classes > 0) {
-    values["test_accuracy"] = static_cast<double>(sum.correct) / examples;
-  }
-  return values;
+  return means_of(model.metrics(), sum, "test_");
 }
 
 }  // namespace trainyard::runtime

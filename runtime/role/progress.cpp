@@ -15,15 +15,9 @@ void Progress::add_applied(const ExchangeNews& news) {
 std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
-  const auto examples = static_cast<double>(std::max<std::int64_t>(sums_.examples, 1));
-
-  std::map<std::string, double> values;
-  if (sums_.examples > 0) {
-    values["loss"] = sums_.loss_sum / examples;
-    if (kind_.accuracy) {
-      values["accuracy"] = static_cast<double>(sums_.correct) / examples;
-    }
-  }
+  std::map<std::string, double> values =
+      means_of(kind_.metrics,
+               {.loss_sum = sums_.loss_sum, .metrics = sums_.metrics, .examples = sums_.examples});
   values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
   values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
   stale_ += sums_.stale;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/model/model.h"
 #include "runtime/role/step_times.h"
 
 namespace trainyard::runtime {
@@ -18,7 +19,7 @@ class Progress {
 
   // What there is to report beside loss and rates.
   struct Kind {
-    bool accuracy = false;   // of a classification
+    std::vector<Metric> metrics = {};
     bool staleness = false;  // of async: mean, quantiles and counts of all updates
     // Where there are backup workers, whose contributions may come too late: all by rank.
     std::vector<std::string> trainers = {};

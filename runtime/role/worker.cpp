@@ -171,7 +171,7 @@ class Training {
                                             if (there.has_value()) there = await_state();
                                             step_.sums += {.examples = result.examples,
                                                            .loss_sum = result.loss_sum,
-                                                           .correct = result.correct};
+                                                           .metrics = result.metrics};
                                             streams = can_stream() && there.has_value() &&
                                                       std::isfinite(step_.sums.loss_sum);
                                             if (streams) step_.told = tell();

@@ -81,6 +81,9 @@ struct AnalysedTerm {
   std::string pointer = {};
 };
 
+// As it is reported: "accuracy", "top_5".
+std::string metric_name(const AnalysedTerm& metric);
+
 // Bytes of one task of a role; nothing: they follow from sizes that are not known.
 struct WorkerMemory {
   std::optional<std::int64_t> parameters;  // and state

@@ -63,6 +63,12 @@ std::vector<TermRule> make_metrics() {
 
 }  // namespace
 
+std::string metric_name(const AnalysedTerm& metric) {
+  const Value* const k = metric.op == "top_k" ? find(metric.arguments, "k") : nullptr;
+  if (k == nullptr || k->number() == nullptr) return metric.op;
+  return "top_" + std::to_string(static_cast<std::int64_t>(*k->number()));
+}
+
 std::span<const TermRule> metrics() {
   static const std::vector<TermRule> rules = make_metrics();
   return rules;

@@ -15,6 +15,8 @@ namespace {
 constexpr std::array missing_ops{"embedding", "positions", "rope", "lstm", "gru", "rnn", "sdpa"};
 constexpr std::array losses{"softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error",
                             "huber"};
+constexpr std::array metrics{"accuracy", "top_k", "mean_absolute_error", "perplexity"};
+constexpr std::size_t metrics_max = 8;       // runtime/core/batch_sums.h
 constexpr std::int64_t pool_taps_max = 225;  // a winner is one byte
 
 bool is_among(const auto& names, std::string_view name) {
@@ -129,14 +131,16 @@ class Search {
   }
 
   void check_metric(const AnalysedTerm& metric) {
-    if (metric.op != "accuracy") return note(metric.pointer, "the metric " + metric.op);
-    if (std::exchange(has_accuracy_, true)) note(metric.pointer, "a second accuracy");
+    if (!is_among(metrics, metric.op)) return note(metric.pointer, "the metric " + metric.op);
+    const std::string name = metric_name(metric);
+    if (!names_.insert(name).second) add({metric.pointer, "is a second \"" + name + "\""});
+    if (names_.size() > metrics_max) note(metric.pointer, "a ninth metric");
   }
 
   const Analysis& analysis_;
   std::vector<Fault> faults_;
   std::set<std::string> noted_;
-  bool has_accuracy_ = false;
+  std::set<std::string> names_;  // of metrics
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "schemas/types/retention.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -40,9 +41,10 @@ Ranked ranked_by(const std::string& metric, std::int64_t step,
 }
 
 Best best_of(std::string_view metric) {
-  const bool low = metric.find("loss") != std::string_view::npos ||
-                   metric.find("error") != std::string_view::npos;
-  return low ? Best::lowest : Best::highest;
+  constexpr std::array<std::string_view, 4> low{"loss", "error", "perplexity", "distance"};
+  const bool is_low = std::ranges::any_of(
+      low, [metric](std::string_view word) { return metric.find(word) != std::string_view::npos; });
+  return is_low ? Best::lowest : Best::highest;
 }
 
 Retention retention_of(const CheckpointSpec& spec) {

@@ -20,6 +20,21 @@ void note(const JsonPlace& place, std::string_view pointer, std::string message)
   place.faults.push_back({place.pointer + std::string(pointer), std::move(message)});
 }
 
+// One that is measured, so that there is a best checkpoint.
+void check_metric(const JobSpec& spec, const model::Analysis& analysis, const JsonPlace& place) {
+  std::vector<std::string> names{"loss"};
+  for (const model::AnalysedTerm& metric : analysis.metrics) names.push_back(metric_name(metric));
+  std::string known;
+  for (const std::string& name : names) {
+    if (spec.checkpoint.metric == name || spec.checkpoint.metric == "test_" + name) return;
+    known += name + ", test_" + name + ", ";
+  }
+  known.resize(known.size() - 2);
+  note(
+      place, "/checkpoint/metric",
+      "must be one that is measured: " + known + "; got " + describe(json(spec.checkpoint.metric)));
+}
+
 // What the layers are on this data set, and the memory that they need. Where something is wrong
 // with the rest of the job, nothing is said of what follows from that.
 void check_model(const JobSpec& spec, const JsonPlace& place) {
@@ -31,6 +46,9 @@ void check_model(const JobSpec& spec, const JsonPlace& place) {
   const std::vector<Fault> found = analysis.faults.empty()
                                        ? model::not_trainable_yet(spec.model, analysis, "/model")
                                        : analysis.faults;
+  const bool is_model_right = std::ranges::none_of(
+      found, [](const Fault& fault) { return is_within(fault.pointer, "/model"); });
+  if (is_model_right) check_metric(spec, analysis, place);
   for (const Fault& fault : found) {
     if (!is_rest_right && !is_within(fault.pointer, "/model")) continue;
     place.faults.push_back({place.pointer + fault.pointer, fault.message, fault.kind});
@@ -191,15 +209,6 @@ void check_resumed_step(const JobSpec& spec, const JsonPlace& place) {
            std::to_string(*spec.training.max_steps));
 }
 
-void check_metric(const JobSpec& spec, const JsonPlace& place) {
-  constexpr std::array<std::string_view, 4> metrics{"loss", "accuracy", "test_loss",
-                                                    "test_accuracy"};  // of runtime/role/chief
-  if (std::ranges::find(metrics, spec.checkpoint.metric) != metrics.end()) return;
-  note(place, "/checkpoint/metric",
-       "must be loss, accuracy, test_loss or test_accuracy, got " +
-           describe(json(spec.checkpoint.metric)));
-}
-
 // What agents may allow besides, the scheduler knows.
 void check_environment(const JobSpec& spec, const JsonPlace& place) {
   for (const auto& [name, value] : spec.env) {
@@ -240,8 +249,7 @@ constexpr Rule rules[] = {
     {check_resumed_step, {"/checkpoint/resume_from", "/training/max_steps"}},
 };
 constexpr Rule later_rules[] = {
-    {check_metric, {"/checkpoint/metric"}},
-    {check_model, {"/model", "/dataset"}},
+    {check_model, {"/model", "/dataset", "/checkpoint/metric"}},
     {check_environment},  // name by name: those that are none are not among these
 };
 

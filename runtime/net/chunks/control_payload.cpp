@@ -33,43 +33,54 @@ std::string text_of(PayloadView payload) {
 
 }  // namespace
 
+namespace {
+
+// Each is a count or an error. One that is no number says so in the metrics, as a loss does.
+bool has_possible_metrics(const BatchSums& sums) {
+  return std::ranges::none_of(sums.metrics, [](double sum) { return sum < 0; });
+}
+
+}  // namespace
+
 PayloadBytes encode_sums(const BatchSums& sums) {
   PayloadBytes payload;
   for (const std::int64_t number : {sums.examples, std::bit_cast<std::int64_t>(sums.loss_sum),
-                                    sums.correct, sums.staleness, sums.stale.largest()}) {
+                                    sums.staleness, sums.stale.largest()}) {
     append(payload, number);
   }
+  for (const double sum : sums.metrics) append(payload, std::bit_cast<std::int64_t>(sum));
   for (const std::int64_t updates : sums.stale.updates()) append(payload, updates);
   return payload;
 }
 
 Result<BatchSums> decode_sums(PayloadView payload) {
-  TRY_ASSIGN(const auto numbers, take_numbers(payload, 5));
+  TRY_ASSIGN(const auto numbers, take_numbers(payload, 4));
+  TRY_ASSIGN(const auto metrics, take_numbers(payload, metrics_max));
   StalenessCounts::Updates updates;
   TRY_ASSIGN(const auto counts, take_numbers(payload, updates.size()));
   if (!payload.empty()) return invalid("sums of another length");
   std::ranges::copy(counts, updates.begin());
-  return BatchSums{.examples = numbers[0],
-                   .loss_sum = std::bit_cast<double>(numbers[1]),
-                   .correct = numbers[2],
-                   .staleness = numbers[3],
-                   .stale = StalenessCounts(updates, numbers[4])};
+  BatchSums sums{.examples = numbers[0],
+                 .loss_sum = std::bit_cast<double>(numbers[1]),
+                 .staleness = numbers[2],
+                 .stale = StalenessCounts(updates, numbers[3])};
+  std::ranges::transform(metrics, sums.metrics.begin(),
+                         [](std::int64_t bits) { return std::bit_cast<double>(bits); });
+  return sums;
 }
 
 Status check_sums(const BatchSums& sums) {
   if (sums.examples < 1 || sums.examples > examples_max) {
     return invalid("examples must be 1 to " + std::to_string(examples_max));
   }
-  if (sums.correct < 0 || sums.correct > sums.examples) {
-    return invalid("correct must be 0 to the examples");
-  }
+  if (!has_possible_metrics(sums)) return invalid("a metric must be 0 or more");
   return ok();
 }
 
 Status check_applied_sums(const BatchSums& sums) {
   const bool is_possible = sums.examples >= 0 && sums.examples <= examples_max &&
-                           sums.correct >= 0 && sums.correct <= sums.examples &&
-                           sums.staleness >= 0 && sums.staleness <= examples_max;
+                           has_possible_metrics(sums) && sums.staleness >= 0 &&
+                           sums.staleness <= examples_max;
   return is_possible ? ok() : Status(invalid("sums that cannot be"));
 }
 

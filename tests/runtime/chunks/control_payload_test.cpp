@@ -21,7 +21,7 @@ void check_length(const PayloadBytes& whole, const Decode& decode, bool longer) 
 }  // namespace
 
 TEST_CASE("sums are read as they were written", "[control_payload]") {
-  BatchSums sums{.examples = 64, .loss_sum = 0.1, .correct = 60, .staleness = 7};
+  BatchSums sums{.examples = 64, .loss_sum = 0.1, .metrics = {60, 0.25}, .staleness = 7};
   for (const std::int64_t staleness : {0, 1, 90}) sums.stale.add(staleness);
   const PayloadBytes payload = encode_sums(sums);
   CHECK(*decode_sums(view_of(payload)) == sums);
@@ -30,20 +30,21 @@ TEST_CASE("sums are read as they were written", "[control_payload]") {
 }
 
 TEST_CASE("sums that no batch has are refused", "[control_payload]") {
-  CHECK(check_sums({.examples = 1, .correct = 1}).has_value());
+  CHECK(check_sums({.examples = 1, .metrics = {1}}).has_value());
   for (const BatchSums& sums :
        {BatchSums{.examples = 0}, BatchSums{.examples = -1}, BatchSums{.examples = INT64_MAX},
-        BatchSums{.examples = 5, .correct = 6}, BatchSums{.examples = 5, .correct = -1}}) {
+        BatchSums{.examples = 5, .metrics = {-1}},
+        BatchSums{.examples = 5, .metrics = {0, -0.5}}}) {
     CHECK_FALSE(check_sums(sums).has_value());
   }
 }
 
 TEST_CASE("sums that no updates have are refused", "[control_payload]") {
   CHECK(check_applied_sums({.examples = 0}).has_value());
-  CHECK(check_applied_sums({.examples = 5, .correct = 5, .staleness = 3}).has_value());
+  CHECK(check_applied_sums({.examples = 5, .metrics = {5}, .staleness = 3}).has_value());
   for (const BatchSums& sums :
        {BatchSums{.examples = -1}, BatchSums{.examples = INT64_MAX},
-        BatchSums{.examples = 5, .correct = 6}, BatchSums{.examples = 5, .correct = -1},
+        BatchSums{.examples = 5, .metrics = {-1}}, BatchSums{.examples = 5, .metrics = {0, -0.5}},
         BatchSums{.staleness = -1}, BatchSums{.staleness = INT64_MAX}}) {
     CHECK_FALSE(check_applied_sums(sums).has_value());
   }

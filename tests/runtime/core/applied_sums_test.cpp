@@ -6,8 +6,8 @@ namespace trainyard::runtime {
 
 TEST_CASE("sums count once they are applied, and are taken once", "[applied_sums]") {
   AppliedSums sums(2);
-  sums.tell(0, 1, {.examples = 4, .loss_sum = 2, .correct = 1});
-  sums.tell(1, 1, {.examples = 4, .loss_sum = 3, .correct = 2});
+  sums.tell(0, 1, {.examples = 4, .loss_sum = 2, .metrics = {1}});
+  sums.tell(1, 1, {.examples = 4, .loss_sum = 3, .metrics = {2}});
   CHECK_FALSE(sums.has_any());
   sums.apply(0, 1, 0);
   sums.apply(1, 1, 3);
@@ -15,7 +15,7 @@ TEST_CASE("sums count once they are applied, and are taken once", "[applied_sums
   const BatchSums taken = sums.take();
   CHECK(taken.examples == 8);
   CHECK(taken.loss_sum == 5);
-  CHECK(taken.correct == 3);
+  CHECK(taken.metrics[0] == 3);
   CHECK(taken.staleness == 3);
   CHECK(taken.stale.total() == 2);
   CHECK_FALSE(sums.has_any());

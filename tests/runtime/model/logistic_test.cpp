@@ -108,7 +108,7 @@ TEST_CASE("what is right is counted by the sign of the logit", "[model]") {
       .offsets = {0, 1, 2, 2, 4}, .columns = {0, 1, 0, 1}, .values = {1.0F, 1.0F, 1.0F, 3.0F}};
   const BatchResult result = model->evaluate(weights, batch);
   CHECK(result.examples == 4);
-  CHECK(result.correct == 3);  // the last has 2 - 3 < 0
+  CHECK(result.metrics[0] == 3);  // the last has 2 - 3 < 0
 }
 
 TEST_CASE("sparse features are refused by the models that need dense ones", "[model]") {

@@ -30,7 +30,7 @@ BatchResult evaluate(Model& model, const Dataset& data, std::span<const float> w
     REQUIRE(data.read({Split::test, indices}, batch));
     const BatchResult part = model.evaluate(weights, batch);
     total.loss_sum += part.loss_sum;
-    total.correct += part.correct;
+    add_to(total.metrics, part.metrics);
     total.examples += part.examples;
   }
   return total;
@@ -57,7 +57,7 @@ BatchResult train(const Training& training, const Dataset& data) {
 }
 
 double accuracy(const BatchResult& result) {
-  return static_cast<double>(result.correct) / static_cast<double>(result.examples);
+  return result.metrics[0] / static_cast<double>(result.examples);
 }
 
 std::unique_ptr<Dataset> open(const DatasetSpec& spec) {

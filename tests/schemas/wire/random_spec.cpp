@@ -222,10 +222,14 @@ JobSpec RandomValues::job_spec() {
       integer(0, 1000),        {integer(0, 86'400), number(1, 100), integer(0, 86'400)}};
   const std::string resume[] = {"latest", "none",
                                 "j" + word(20) + "/" + std::to_string(integer(0, 99))};
-  const std::string metric[] = {"loss", "accuracy", "test_loss", "test_accuracy"};
-  spec.checkpoint = {
-      integer(0, 1'000'000'000'000), integer(0, 1'000'000'000), integer(1, 1000), integer(0, 1000),
-      metric[integer(0, 3)],         resume[integer(0, 2)]};
+  const std::string metric[] = {"loss", "test_loss", "accuracy", "test_accuracy"};
+  const bool has_classes = std::get<model::ZooCall>(spec.model).name != "linear_regression";
+  spec.checkpoint = {integer(0, 1'000'000'000'000),
+                     integer(0, 1'000'000'000),
+                     integer(1, 1000),
+                     integer(0, 1000),
+                     metric[integer(0, has_classes ? 3 : 1)],
+                     resume[integer(0, 2)]};
   for (auto count = integer(0, 3); count > 0; --count) spec.env["TF_" + word(20)] = text(50);
   return spec;
 }

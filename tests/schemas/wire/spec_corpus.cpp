@@ -67,7 +67,7 @@ std::vector<SpecCase> bad_models_and_data() {
       {with_model(R"({"name": "mlp", "hidden": [10, 65536, 65536]})"),
        {"/roles/worker/resources/memory_mb", "/roles/ps/resources/memory_mb"},
        cannot_say},
-      {with(R"("checkpoint": {"metric": "accurracy"})"), {"/checkpoint/metric"}},
+      {with(R"("checkpoint": {"metric": "accurracy"})"), {"/checkpoint/metric"}, cannot_say},
       {with_dataset(R"({"name": "mnist", "path": "/d", "label_column": "x"})"),
        {"/dataset/label_column"}},
       {with_dataset(R"({"name": "synthetic_digits", "path": "/d"})"), {"/dataset/path"}},
