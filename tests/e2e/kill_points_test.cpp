@@ -18,6 +18,7 @@
 
 #include "tests/e2e/field_of_fire.h"
 #include "tests/environment.h"
+#include "tests/support/convnet.h"
 #include "tests/support/temp_folder.h"
 
 using namespace trainyard;
@@ -99,6 +100,15 @@ json table_job(const TempFolder& data, int workers) {
   return spec;
 }
 
+// A batch norm's averages among the parameters, and examples that are drawn by their positions.
+json convnet_job() {
+  json spec = with_micro_batches(job_of(2, 3));
+  spec["model"] = json::parse(models::convnet);
+  spec["dataset"] = json::parse(models::augmented_digits);
+  spec["training"]["max_steps"] = 40;
+  return spec;
+}
+
 // Every kind by every transport.
 std::vector<Round> all_rounds(const TempFolder& data) {
   const json micro = with_micro_batches(job_of(2, 3));
@@ -106,6 +116,7 @@ std::vector<Round> all_rounds(const TempFolder& data) {
   std::vector<Round> rounds;
   for (const char* const transport : {"shared_memory", "unix", "tcp"}) {
     rounds.push_back({"micro_batches", transport, micro});
+    rounds.push_back({"convnet", transport, convnet_job()});
     rounds.push_back({"large", transport, large_job()});
     rounds.push_back({"onebit", transport, with(micro, "wire", "onebit")});
     rounds.push_back({"all_reduce", transport, all_reduce_job()});
@@ -128,9 +139,9 @@ std::vector<Round> all_rounds(const TempFolder& data) {
 bool is_for_every_run(const Round& round) {
   const std::set<std::string> most{"micro_batches_by_tcp", "large_by_unix", "onebit_by_tcp",
                                    "async_by_shared_memory", "all_reduce_by_shared_memory"};
-  const std::set<std::string> others{"backup_by_tcp", "table_by_shared_memory",
-                                     "async_table_by_tcp", "bounded_staleness_by_unix",
-                                     "backup_table_by_unix"};
+  const std::set<std::string> others{"convnet_by_unix",           "backup_by_tcp",
+                                     "table_by_shared_memory",    "async_table_by_tcp",
+                                     "bounded_staleness_by_unix", "backup_table_by_unix"};
   return most.contains(round.name) || (!is_sanitized && others.contains(round.name));
 }
 

@@ -1,0 +1,86 @@
+// Jobs on convolutional networks: one spec, one model, with batch norm's averages, dropout and
+// augmented images, whoever computes them.
+#include <catch2/catch.hpp>
+
+#include "schemas/wire/job_spec_json.h"
+#include "tests/runtime/role/job_runs.h"
+#include "tests/support/convnet.h"
+
+namespace trainyard::runtime::test {
+namespace {
+
+JobSpec convnet_job(std::int64_t workers, std::int64_t ps, const std::string& more = "") {
+  const auto parsed = parse_job_spec(R"({"model": )" + models::convnet + R"(, "dataset": )" +
+                                     models::augmented_digits + R"(,
+          "training": {"global_batch_size": 32, "micro_batch_size": 8, "max_steps": 24,
+                       "optimizer": {"name": "momentum", "learning_rate": 0.01,
+                                     "weight_decay": 0.001, "decay": "matrices"})" +
+                                     more + R"(},
+          "checkpoint": {"every_steps": 10, "metric": "test_top_3"}})");
+  if (const auto* const faults = std::get_if<std::vector<Fault>>(&parsed)) {
+    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
+  }
+  REQUIRE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.worker.replicas = workers;
+  spec.ps.replicas = ps;
+  if (ps == 0) spec.training.strategy = workers == 1 ? Strategy::local : Strategy::all_reduce;
+  return spec;
+}
+
+std::vector<float> weights_of(const JobSpec& spec) {
+  Job job(spec);
+  run(job);
+  return job.final_weights();
+}
+
+}  // namespace
+
+TEST_CASE("a convolutional network is the same for any number of workers and ps", "[job]") {
+  const std::vector<float> weights = weights_of(convnet_job(1, 0));
+  for (const auto& [workers, ps] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {2, 1}, {3, 1}, {4, 1}, {3, 2}, {4, 2}, {2, 0}, {3, 0}}) {
+    INFO(workers << " workers, " << ps << " ps");
+    CHECK(weights_of(convnet_job(workers, ps)) == weights);
+  }
+}
+
+TEST_CASE("a convolutional network goes on from its checkpoint on other tasks to the same model",
+          "[job]") {
+  const std::vector<float> weights = weights_of(convnet_job(2, 1));
+  JobSpec first_half = convnet_job(2, 2);
+  first_half.training.max_steps = 12;
+  Job first(first_half);
+  run(first);
+  Job rest(convnet_job(3, 1), first.newest_checkpoint());
+  run(rest);
+  CHECK(rest.final_weights() == weights);
+}
+
+TEST_CASE("averages of a batch norm travel whole where gradients are rounded", "[job]") {
+  for (const char* const wire : {"bfloat16", "onebit"}) {
+    INFO(wire);
+    const std::string more = std::string(R"(, "wire": ")") + wire + '"';
+    const std::vector<float> weights = weights_of(convnet_job(2, 1, more));
+    CHECK(weights_of(convnet_job(2, 2, more)) == weights);
+    CHECK(weights != weights_of(convnet_job(2, 1)));
+  }
+}
+
+TEST_CASE("the metrics of a model are reported, of training and of the test split", "[job]") {
+  Job job(convnet_job(2, 1));
+  run(job);
+  const auto last = last_of<MetricEvent>(job, "worker/0").values;
+  for (const char* const name : {"test_loss", "test_accuracy", "test_top_3"}) {
+    INFO(name);
+    REQUIRE(last.contains(name));
+  }
+  CHECK(last.at("test_top_3") >= last.at("test_accuracy"));
+  bool is_in_training = false;
+  for (const MetricEvent& each : all_of<MetricEvent>(job, "worker/0")) {
+    if (each.values.contains("top_3")) is_in_training = true;
+  }
+  CHECK(is_in_training);
+}
+
+}  // namespace trainyard::runtime::test
