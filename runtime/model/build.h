@@ -13,7 +13,8 @@ namespace trainyard::runtime {
 
 struct BuiltModel {
   ModelBuilder builder;
-  NodeId loss = 0;  // one number per example
+  std::vector<std::string> node_layers;  // by node: whose it is, "conv2d_0 (conv2d)", "the loss"
+  NodeId loss = 0;                       // one number per example
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;  // one number per example; of exp_of_loss the loss itself
 };

@@ -19,10 +19,18 @@ UpdateRule update_of(const model::Variable& variable) {
 
 BuiltModel GraphWalk::run() {
   add_variables();
+  name_nodes("a variable");
   add_layers();
   add_losses();
+  name_nodes("the loss");
   add_metrics();
+  name_nodes("a metric");
   return std::move(built_);
+}
+
+// All nodes that have no name yet.
+void GraphWalk::name_nodes(const std::string& name) {
+  built_.node_layers.resize(built_.builder.graph.nodes().size(), name);
 }
 
 // In the order of the arena, which is not that of the layers where there is state.
@@ -64,6 +72,7 @@ void GraphWalk::add_layers() {
     const NodeId node = builder->build(context);
     ENSURE(built_.builder.graph.nodes()[node].shape == shape_of(*layer.shape));
     nodes_.push_back(node);
+    name_nodes(layer.name + " (" + layer.op + ")");
   }
 }
 

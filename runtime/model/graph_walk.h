@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "runtime/model/build.h"
@@ -19,6 +20,7 @@ class GraphWalk {
  private:
   using Term = model::AnalysedTerm;
 
+  void name_nodes(const std::string& name);
   void add_variables();
   void add_layers();
   void add_losses();

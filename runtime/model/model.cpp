@@ -7,6 +7,7 @@
 #include "runtime/graph/executor.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/build.h"
+#include "runtime/model/feed.h"
 #include "runtime/model/initial_values.h"
 #include "runtime/model/row_batch.h"
 #include "schemas/base/check.h"
@@ -19,17 +20,6 @@ PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
   request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
                          built.metric_nodes.end());
   return request;
-}
-
-Feed feed_of(const Batch& batch, RowBatch* rows, std::uint64_t seed) {
-  return {.examples = batch.examples,
-          .features = batch.features,
-          .labels = batch.labels,
-          .targets = batch.targets,
-          .sparse = batch.sparse.view(),
-          .rows = rows == nullptr ? RowFeed{} : rows->feed(),
-          .seed = seed,
-          .first_position = batch.first_position};
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "runtime/core/sampler.h"
 #include "runtime/core/schedule.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/prefetch.h"
+#include "runtime/model/culprit.h"
 #include "runtime/role/chief.h"
 #include "runtime/role/final_part.h"
 #include "runtime/role/finite_check.h"
@@ -129,7 +131,7 @@ class Training {
       TRY_ASSIGN(const bool done, node_sums_.add_up(nodes_[i], {place, row_parts[i]}, leaf));
       if (!done) return false;
     }
-    TRY(check_loss(task_, step_.number, step_.sums.loss_sum));
+    TRY(check_loss(task_, step_.number, step_.sums.loss_sum, [this] { return step_.why_lost; }));
     if (!step_.told) TRY(tell());
     TRY_ASSIGN(const bool pushed, push_rows(std::move(row_parts)));
     if (!pushed) return false;
@@ -189,8 +191,28 @@ class Training {
     if (!there.has_value() && task_.stop.stop_requested()) return false;
     TRY(task_.cause.of(Reason::peer_lost, std::move(there)));
     if (step_.told) TRY(*step_.told);
+    // No gradient of such a step leaves, so its parameters are still there.
+    if (!std::isfinite(step_.sums.loss_sum) && step_.why_lost.empty()) {
+      step_.why_lost = why_lost(batch, rows);
+    }
     if (rows != nullptr && rows_->sums_here()) sum.rows = rows->gradients();
     return true;
+  }
+
+  // What the words about a loss that is no number go on with.
+  std::string why_lost(const Batch& batch, RowBatch* rows) {
+    const JobSpec& spec = task_.context.spec;
+    const std::string first = first_not_finite({.model = spec.model,
+                                                .data = dataset_.shape(),
+                                                .seed = spec.training.seed,
+                                                .parameters = exchange_.parameters(),
+                                                .batch = batch,
+                                                .rows = rows});
+    const double rate = learning_rate_at(spec.training.optimizer, step_.number, plan_.max_steps);
+    std::ostringstream text;
+    if (!first.empty()) text << ": " << first;
+    text << "; the learning rate is " << rate;
+    return text.str();
   }
 
   // Of a table the rows' gradients have to be there first.
@@ -276,6 +298,7 @@ class Training {
   struct Step {
     std::int64_t number = 0;
     BatchSums sums = {};
+    std::string why_lost = {};  // of the first leaf whose loss is no number
     bool is_last_leaf = false;
     std::optional<Status> told = {};  // by tell(), once it was called
   };

@@ -329,7 +329,11 @@ TEST_CASE("a loss that is no number ends the job before it is saved", "[job]") {
   Job job(spec);
   job.start();
   CHECK(job.wait_all() == Codes{{"worker/0", 1}});
-  CHECK(last_of<FailureEvent>(job, "worker/0").reason == "NAN_LOSS");
+  const auto failure = last_of<FailureEvent>(job, "worker/0");
+  CHECK(failure.reason == "NAN_LOSS");
+  CHECK_THAT(failure.message, Catch::Contains("is not a finite number: ") &&
+                                  Catch::Contains("dense_") &&
+                                  Catch::Contains("the learning rate is 1000"));
   CHECK(all_of<ManifestEvent>(job, "worker/0").empty());
 }
 
