@@ -82,7 +82,7 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
   target_sources(gloo_test PRIVATE tests/bench/chunk_gang.cpp)
   add_executable(trainyard-bench ${bench_sources})
   trainyard_compile_together(trainyard-bench)
-  foreach(name conv_bench gemm_bench pushpull_bench schedule_bench submit_bench train_bench two_hosts_bench)
+  foreach(name compute_bench conv_bench gemm_bench pushpull_bench schedule_bench submit_bench train_bench two_hosts_bench)
     set_source_files_properties(tests/bench/${name}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
   trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role runtime/net/chunks scheduler/loop schemas/wire

@@ -25,9 +25,11 @@ using BenchFunction = std::vector<BenchResult> (*)();
 
 std::vector<BenchResult> bench_gemm();
 std::vector<BenchResult> bench_conv();
+std::vector<BenchResult> bench_compute();
 std::vector<BenchResult> bench_ps_pushpull();
 std::vector<BenchResult> bench_train_mlp();
 std::vector<BenchResult> bench_train_big_mlp();
+std::vector<BenchResult> bench_train_cnn();
 std::vector<BenchResult> bench_all_reduce();
 std::vector<BenchResult> bench_embedding();
 std::vector<BenchResult> bench_placement();

@@ -22,13 +22,15 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 12> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 14> benches{
     {{"gemm", bench_gemm},
      {"conv", bench_conv},
+     {"compute", bench_compute},
      {"ps_pushpull", bench_ps_pushpull},
      {"all_reduce", bench_all_reduce},
      {"train_mlp", bench_train_mlp},
      {"train_big_mlp", bench_train_big_mlp},
+     {"train_cnn", bench_train_cnn},
      {"embedding", bench_embedding},
      {"placement", bench_placement},
      {"submit", bench_submit},

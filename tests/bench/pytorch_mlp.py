@@ -31,14 +31,17 @@ def build(sizes, activation):
 def train(rank, workers, place, batch, activation, sizes, answers):
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model = build(sizes, activation)
+    data = torch.rand(BATCHES * batch, sizes[0])
+    labels = torch.randint(0, sizes[-1], (BATCHES * batch,))
+    train_model(build(sizes, activation), data, labels, rank, workers, place, batch, answers)
+
+
+def train_model(model, data, labels, rank, workers, place, batch, answers):
     if workers > 1:
         dist.init_process_group("gloo", init_method=f"tcp://{place}", rank=rank,
                                 world_size=workers)
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    data = torch.rand(BATCHES * batch, sizes[0])
-    labels = torch.randint(0, sizes[-1], (BATCHES * batch,))
 
     def step(number):
         begin = number % BATCHES * batch

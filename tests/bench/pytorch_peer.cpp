@@ -2,10 +2,12 @@
 
 #include <sys/wait.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include "schemas/base/check.h"
 #include "schemas/wire/spec_names.h"
@@ -41,15 +43,18 @@ const char* script_of(PytorchMode mode) {
   return "";
 }
 
-// The number that a command prints.
-double answer_of(const std::string& command) {
+// The line that a command prints.
+std::string line_of(const std::string& command) {
   FILE* const output = ::popen((command + " 2>/dev/null").c_str(), "r");
   ENSURE(output != nullptr);
-  double rate = 0;
-  const bool is_number = std::fscanf(output, "%lf", &rate) == 1;
-  ENSURE(::pclose(output) == 0 && is_number);
-  return rate;
+  std::array<char, 256> line{};
+  const bool is_line = std::fgets(line.data(), line.size(), output) != nullptr;
+  ENSURE(::pclose(output) == 0 && is_line);
+  return line.data();
 }
+
+// The number that a command prints.
+double answer_of(const std::string& command) { return std::stod(line_of(command)); }
 
 std::string words_of(const PeerMlp& model, std::int64_t batch_size) {
   std::string words =
@@ -87,6 +92,25 @@ std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const P
   const double examples = answer_of(command_of(0));
   for (FILE* const other : others) ENSURE(::pclose(other) == 0);
   return examples / static_cast<double>(processes * batch_size);
+}
+
+std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchImages& peer) {
+  if (!has_pytorch()) return std::nullopt;
+  std::istringstream words(line_of(python_with("pytorch_images.py") + " gradient " + peer.network +
+                                   " " + std::to_string(peer.batch_size)));
+  PytorchGradient answer;
+  std::string layout;
+  std::string core;
+  words >> answer.steps_per_cpu_second >> layout >> core;
+  ENSURE(!words.fail());
+  answer.setup = layout + ", " + (core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core);
+  return answer;
+}
+
+std::optional<double> pytorch_ddp_examples_per_second(const PytorchImages& peer) {
+  if (!has_pytorch()) return std::nullopt;
+  return answer_of(python_with("pytorch_images.py") + " ddp " + peer.network + " " +
+                   std::to_string(peer.batch_size));
 }
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {

@@ -31,6 +31,19 @@ std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMl
 std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const PeerMlp& model,
                                                   std::int64_t batch_size, int processes);
 
+// An image model of the zoo, whose layers pytorch_images.py has.
+struct PytorchImages {
+  std::string network;
+  std::int64_t batch_size = 0;
+};
+struct PytorchGradient {
+  double steps_per_cpu_second = 0;  // forward and backward, one thread
+  std::string setup;                // the layout of images, and whose matrix products
+};
+std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchImages& peer);
+// Examples per second of both processes.
+std::optional<double> pytorch_ddp_examples_per_second(const PytorchImages& peer);
+
 // The sparse peer, one process.
 struct PytorchEmbedding {
   std::int64_t rows = 0;

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "schemas/base/check.h"
 #include "schemas/wire/job_spec_json.h"
@@ -18,11 +20,18 @@ namespace fs = std::filesystem;
 
 constexpr int kRuns = 7;
 
+// PyTorch training the same, in one way: examples per second, nothing where there is no PyTorch.
+struct Peer {
+  std::string name;
+  std::function<std::optional<double>()> examples_per_second;
+};
+
 struct Workload {
   std::string name;
-  PeerMlp model;
+  model::Written model;
   std::int64_t batch_size = 0;
   std::int64_t batches = 0;  // of all workers together
+  std::vector<Peer> peers;
 };
 
 struct Setting {
@@ -40,7 +49,7 @@ JobSpec job_of(const Workload& workload, const Setting& setting) {
     "dataset": {"name": "synthetic_digits", "train_examples": 5000, "test_examples": 100}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
-  spec.model = workload.model.written();
+  spec.model = workload.model;
   spec.mode = setting.mode;
   spec.training.strategy = setting.strategy;
   spec.training.batch_size = workload.batch_size;
@@ -66,12 +75,7 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
 
-  constexpr std::array peers{PytorchMode::one_process, PytorchMode::ddp_of_two,
-                             PytorchMode::rpc_sync, PytorchMode::rpc_async};
-  constexpr std::array peer_names{"PyTorch, one process", "PyTorch DDP, two processes",
-                                  "PyTorch RPC, 1 ps 2 workers sync",
-                                  "PyTorch RPC, 1 ps 2 workers async"};
-  std::array<Samples, peers.size()> peer_examples;
+  std::vector<Samples> peer_examples(workload.peers.size());
   std::vector<Samples> steps(settings.size());
   std::vector<Samples> examples(settings.size());
   std::vector<Samples> longest_parts(settings.size());
@@ -89,10 +93,9 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
       examples[which].cpu_seconds += cpu_seconds_children() - cpu;
       examples[which].units += static_cast<double>(workload.batches * workload.batch_size);
     }
-    for (std::size_t which = 0; which < peers.size(); ++which) {
-      const auto rate =
-          pytorch_examples_per_second(peers.at(which), workload.model, workload.batch_size);
-      if (rate) peer_examples.at(which).add(*rate);
+    for (std::size_t which = 0; which < workload.peers.size(); ++which) {
+      const auto rate = workload.peers[which].examples_per_second();
+      if (rate) peer_examples[which].add(*rate);
     }
   }
 
@@ -115,25 +118,51 @@ std::vector<BenchResult> bench_training(const Workload& workload) {
     longest_part.unit = "of a step";
     results.push_back(longest_part);
   }
-  for (std::size_t which = 0; which < peers.size(); ++which) {
-    if (peer_examples.at(which).values.empty()) continue;
-    BenchResult result = summary_of(peer_examples.at(which));
+  for (std::size_t which = 0; which < workload.peers.size(); ++which) {
+    if (peer_examples[which].values.empty()) continue;
+    BenchResult result = summary_of(peer_examples[which]);
     result.bench = workload.name;
-    result.case_name = peer_names.at(which);
+    result.case_name = workload.peers[which].name;
     result.unit = "examples/s";
     results.push_back(result);
   }
   return results;
 }
 
+Workload mlp_workload(std::string name, const PeerMlp& model, std::int64_t batch_size,
+                      std::int64_t batches) {
+  constexpr std::array modes{
+      std::pair{PytorchMode::one_process, "PyTorch, one process"},
+      std::pair{PytorchMode::ddp_of_two, "PyTorch DDP, two processes"},
+      std::pair{PytorchMode::rpc_sync, "PyTorch RPC, 1 ps 2 workers sync"},
+      std::pair{PytorchMode::rpc_async, "PyTorch RPC, 1 ps 2 workers async"}};
+  Workload workload{std::move(name), model.written(), batch_size, batches, {}};
+  for (const auto& [mode, peer] : modes) {
+    workload.peers.push_back({peer, [mode = mode, model, batch_size] {
+                                return pytorch_examples_per_second(mode, model, batch_size);
+                              }});
+  }
+  return workload;
+}
+
 }  // namespace
 
 std::vector<BenchResult> bench_train_mlp() {
-  return bench_training({"train_mlp", {{100}, "sigmoid"}, 100, 4000});
+  return bench_training(mlp_workload("train_mlp", {{100}, "sigmoid"}, 100, 4000));
 }
 
 std::vector<BenchResult> bench_train_big_mlp() {
-  return bench_training({"train_big_mlp", {{2048, 2048}, "relu"}, 128, 80});
+  return bench_training(mlp_workload("train_big_mlp", {{2048, 2048}, "relu"}, 128, 80));
+}
+
+std::vector<BenchResult> bench_train_cnn() {
+  const PytorchImages peer{"lenet5", 64};
+  return bench_training(
+      {"train_cnn",
+       models::zoo(peer.network),
+       peer.batch_size,
+       800,
+       {{"PyTorch DDP, two processes", [peer] { return pytorch_ddp_examples_per_second(peer); }}}});
 }
 
 }  // namespace trainyard::bench
