@@ -1,12 +1,21 @@
 // Range reduction by exact operations, then a Taylor series that is long enough for a double.
 #include "runtime/core/portable_math.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr std::array<double, 14> make_inverses() {
+  std::array<double, 14> inverses{};
+  for (std::size_t i = 1; i < inverses.size(); ++i) inverses[i] = 1.0 / static_cast<double>(i);
+  return inverses;
+}
+constexpr std::array<double, 14> inverses = make_inverses();
 
 // |x| <= pi / 4: the next term is below 1e-17.
 double cos_series(double x) {
@@ -42,6 +51,30 @@ double portable_log(double x) {
   double sum = 0.0;
   for (int n = 23; n >= 1; n -= 2) sum = sum * square + 1.0 / n;
   return exponent * std::numbers::ln2 + 2.0 * s * sum;
+}
+
+// x = n ln 2 + r with |r| <= 0.3466, e^x = 2^n e^r. Of ln 2 the high part has so few bits that its
+// product with n is exact.
+double portable_exp(double x) {
+  constexpr double lowest = -708.0;
+  constexpr double highest = 709.78;
+  constexpr double ln2_high = 0x1.62e42fefap-1;
+  constexpr double ln2_low = 0x1.cf79abc9e3b39p-40;
+  if (x < lowest) return 0.0;
+  if (x > highest) return std::numeric_limits<double>::infinity();
+  if (std::isnan(x)) return x;
+  const double n = std::floor(x * std::numbers::log2e + 0.5);
+  const double r = (x - n * ln2_high) - n * ln2_low;
+  // The series to r^13 / 13!: the next term is below 1e-17.
+  double sum = 1.0;
+  for (int i = 13; i >= 1; --i) sum = 1.0 + sum * r * inverses[static_cast<std::size_t>(i)];
+  // In two steps: 2^1024 alone would be infinite.
+  const auto exponent = static_cast<std::int64_t>(n);
+  const auto power = [](std::int64_t of) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(of + 1023) << 52);
+  };
+  const std::int64_t half = exponent / 2;
+  return sum * power(half) * power(exponent - half);
 }
 
 double cos_of_turns(double turns) {

@@ -10,6 +10,9 @@ namespace trainyard::runtime {
 // Natural logarithm of a positive, normal number; infinity and NaN stay what they are.
 double portable_log(double x);
 
+// e^x: 0 below -708, where the numbers stop to be normal, and infinity above 709.7.
+double portable_exp(double x);
+
 // cos(2 pi turns), for |turns| up to 2^50.
 double cos_of_turns(double turns);
 

@@ -10,8 +10,10 @@
 #include "runtime/graph/cpu/metric.h"
 #include "runtime/graph/cpu/norm.h"
 #include "runtime/graph/cpu/product.h"
+#include "runtime/graph/cpu/recurrent.h"
 #include "runtime/graph/cpu/reduce.h"
 #include "runtime/graph/cpu/row.h"
+#include "runtime/graph/cpu/sequence_loss.h"
 #include "runtime/graph/cpu/source.h"
 #include "runtime/graph/kernels.h"
 

@@ -25,6 +25,7 @@ Tensor Executor::tensor(const Place& place, const Shape& shape) {
 void Executor::bind(std::span<const float> parameters, const Feed& feed) {
   ENSURE(feed.examples >= 1 && feed.examples <= examples_max_);
   ENSURE(std::ssize(parameters) == graph_.arena_elements());
+  ENSURE(feed.lengths.empty() || std::ssize(feed.lengths) == feed.examples);
   const auto nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
     const Shape shape = shape_in_batch(nodes[id], feed.examples);
@@ -36,6 +37,9 @@ void Executor::bind(std::span<const float> parameters, const Feed& feed) {
     } else if (std::holds_alternative<SparseFeaturesOp>(nodes[id].op)) {
       ENSURE(feed.sparse.rows() == feed.examples);
       values_[id] = {nullptr, shape};  // read from the feed
+    } else if (std::holds_alternative<IdsOp>(nodes[id].op)) {
+      ENSURE(std::ssize(feed.ids) == shape.elements());
+      values_[id] = {nullptr, shape};  // as these
     } else {
       values_[id] = tensor(plan_.values[id], shape);
     }

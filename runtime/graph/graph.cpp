@@ -21,6 +21,11 @@ NodeId Graph::add_sparse_features(std::int64_t columns) {
   return nodes_.size() - 1;
 }
 
+NodeId Graph::add_ids(std::int64_t time) {
+  nodes_.push_back({.op = IdsOp{}, .inputs = {}, .shape = {time}, .extent = Extent::per_example});
+  return nodes_.size() - 1;
+}
+
 NodeId Graph::add_variable(std::string name, const Shape& shape, UpdateRule update,
                            double momentum) {
   const auto sizes = shape.sizes();

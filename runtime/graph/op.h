@@ -16,8 +16,10 @@
 #include "runtime/graph/ops/norm.h"
 #include "runtime/graph/ops/op_traits.h"
 #include "runtime/graph/ops/product.h"
+#include "runtime/graph/ops/recurrent.h"
 #include "runtime/graph/ops/reduce.h"
 #include "runtime/graph/ops/row.h"
+#include "runtime/graph/ops/sequence_loss.h"
 #include "runtime/graph/ops/source.h"
 #include "runtime/math/tensor.h"
 
@@ -25,7 +27,7 @@ namespace trainyard::runtime {
 
 using Op = std::variant<
     // source
-    FeaturesOp, SparseFeaturesOp, VariableOp,
+    FeaturesOp, SparseFeaturesOp, IdsOp, VariableOp,
     // dense
     MatMulOp, SparseMatMulOp, RowPoolOp,
     // elementwise
@@ -44,10 +46,14 @@ using Op = std::variant<
     BatchNormOp, LayerNormOp, RmsNormOp, GroupNormOp,
     // dropout
     DropoutOp,
+    // recurrent
+    EmbeddingOp, LstmOp, GruOp, RnnOp,
     // loss
     SoftmaxCrossEntropyOp, SigmoidCrossEntropyOp, SquaredErrorOp, HuberOp,
     // metric
-    MatchLabelsOp, MatchBinaryLabelsOp, TopKOp, AbsoluteErrorOp>;
+    MatchLabelsOp, MatchBinaryLabelsOp, TopKOp, AbsoluteErrorOp,
+    // sequence loss, and its metrics
+    TokenCrossEntropyOp, CtcOp, EditDistanceOp, MatchSequenceOp>;
 
 OpTraits traits(const Op& op);
 

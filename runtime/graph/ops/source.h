@@ -17,6 +17,9 @@ struct FeaturesOp {};
 // read it.
 struct SparseFeaturesOp {};
 
+// The batch's ids, [time] of an example: whole numbers, hence no tensor; only EmbeddingOp reads it.
+struct IdsOp {};
+
 // Parameters or state, as they are.
 struct VariableOp {
   std::size_t index;
@@ -24,10 +27,12 @@ struct VariableOp {
 
 OpTraits traits_of(const FeaturesOp& op);
 OpTraits traits_of(const SparseFeaturesOp& op);
+OpTraits traits_of(const IdsOp& op);
 OpTraits traits_of(const VariableOp& op);
 
 Shape shape_of(const FeaturesOp& op, std::span<const Shape> inputs);
 Shape shape_of(const SparseFeaturesOp& op, std::span<const Shape> inputs);
+Shape shape_of(const IdsOp& op, std::span<const Shape> inputs);
 Shape shape_of(const VariableOp& op, std::span<const Shape> inputs);
 
 }  // namespace trainyard::runtime

@@ -32,30 +32,51 @@ class Multiplier {
   explicit Multiplier(const Product& product) : product_(product) {}
 
   void run() {
+    for_each_block([this] {
+      if (product_.packed_right == nullptr) pack_right(right_.data());
+      for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
+        rows_ = {row, std::min(row + rows_block, product_.rows)};
+        const bool is_packed = columns_.begin > 0 && product_.rows <= rows_block;
+        if (!is_packed) pack_left();
+        multiply_block();
+      }
+    });
+  }
+
+  void pack_whole_right(float* packed) {
+    for_each_block([&] { pack_right(packed + offset_in_whole()); });
+  }
+
+ private:
+  // visit() for each block of the right side, depth_ and columns_.
+  template <class Visit>
+  void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
     for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
       depth_ = {at, std::min(at + depth_block, product_.depth)};
       for (std::int64_t column = 0; column < product_.columns; column += columns_block) {
         columns_ = {column, std::min(column + columns_block, product_.columns)};
-        pack_right();
-        for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
-          rows_ = {row, std::min(row + rows_block, product_.rows)};
-          const bool is_packed = column > 0 && product_.rows <= rows_block;
-          if (!is_packed) pack_left();
-          multiply_block();
-        }
+        visit();
       }
     }
   }
 
- private:
+  // Of this block in a right side that is packed as a whole: block after block, of which all but
+  // the last of a depth are as wide as they can be.
+  [[nodiscard]] std::int64_t offset_in_whole() const {
+    return depth_.begin * round_up(product_.columns) + columns_.begin * depth_.count();
+  }
+  static std::int64_t round_up(std::int64_t columns) {
+    return (columns + Tile::columns - 1) / Tile::columns * Tile::columns;
+  }
+
   [[nodiscard]] bool packs_left() const {
     return product_.left.column_stride != 1 || product_.columns > columns_for_packing;
   }
 
   // Rows that lie as they are to be read are read to their end before the next: a panel after
   // another would touch a new page at each step.
-  void pack_right() {
+  void pack_right(float* to) const {
     const Operand& right = product_.right;
     std::int64_t column = columns_.begin;
     if (right.column_stride == 1) {
@@ -63,7 +84,7 @@ class Multiplier {
       pack_rows({.from = right.data + depth_.begin * right.row_stride + columns_.begin,
                  .along = right.row_stride,
                  .depth = depth_.count()},
-                whole, Tile::columns, right_.data());
+                whole, Tile::columns, to);
       column += whole * Tile::columns;
     }
     for (; column < columns_.end; column += Tile::columns) {
@@ -73,7 +94,7 @@ class Multiplier {
           .along = right.row_stride,
           .count = std::min(Tile::columns, columns_.end - column),
           .depth = depth_.count()};
-      pack(strip, Tile::width_of(strip.count), right_panel(column));
+      pack(strip, Tile::width_of(strip.count), to + panel_offset(column));
     }
   }
 
@@ -105,8 +126,10 @@ class Multiplier {
   }
 
   void multiply_block() {
+    const float* const block =
+        product_.packed_right == nullptr ? right_.data() : product_.packed_right + offset_in_whole();
     for (std::int64_t column = columns_.begin; column < columns_.end; column += Tile::columns) {
-      const float* const right = right_panel(column);
+      const float* const right = block + panel_offset(column);
       for (std::int64_t row = rows_.begin; row < rows_.end; row += Tile::rows) {
         Tile::multiply(left_panel(row), right, depth_.count(), target_at(row, column));
       }
@@ -129,9 +152,9 @@ class Multiplier {
     return target;
   }
 
-  // Where the panel of the columns from `column` on lies: all before it are whole.
-  [[nodiscard]] float* right_panel(std::int64_t column) {
-    return right_.data() + (column - columns_.begin) * depth_.count();
+  // Where the panel of the columns from `column` on lies in its block: all before it are whole.
+  [[nodiscard]] std::int64_t panel_offset(std::int64_t column) const {
+    return (column - columns_.begin) * depth_.count();
   }
   [[nodiscard]] float* packed_left(std::int64_t row) {
     return left_.data() + (row - rows_.begin) * depth_.count();
@@ -178,6 +201,19 @@ void gemm(const Product& product, GemmKernel kernel) {
   switch (kernel) {
     case GemmKernel::avx2: return Multiplier<Avx2Tile>(product).run();
     case GemmKernel::avx512: return Multiplier<Avx512Tile>(product).run();
+  }
+}
+
+std::int64_t packed_right_elements(std::int64_t depth, std::int64_t columns) {
+  static_assert(Avx512Tile::columns % Avx2Tile::columns == 0);
+  constexpr std::int64_t widest = Avx512Tile::columns;
+  return depth * ((columns + widest - 1) / widest * widest) + pack_slack;
+}
+
+void pack_right(const Product& product, float* packed, GemmKernel kernel) {
+  switch (kernel) {
+    case GemmKernel::avx2: return Multiplier<Avx2Tile>(product).pack_whole_right(packed);
+    case GemmKernel::avx512: return Multiplier<Avx512Tile>(product).pack_whole_right(packed);
   }
 }
 

@@ -34,6 +34,8 @@ struct Product {
   const float* bias = nullptr;  // [columns], added to each row; only with Write::overwrite
   float* out = nullptr;         // [rows, columns], row-major without gaps; overlaps no operand
   Write write = Write::overwrite;
+  // What pack_right has left of `right`, with the same kernel: for products that share it.
+  const float* packed_right = nullptr;
 };
 
 // Which instructions do the work: the bits are the same.
@@ -42,5 +44,10 @@ bool is_available(GemmKernel kernel);  // on this processor
 GemmKernel best_kernel();
 
 void gemm(const Product& product, GemmKernel kernel = best_kernel());
+
+// Room for the right side of this size as gemm reads it, in floats at a cache line's border.
+std::int64_t packed_right_elements(std::int64_t depth, std::int64_t columns);
+// Packs product.right once for many products; of the others of its fields depth and columns count.
+void pack_right(const Product& product, float* packed, GemmKernel kernel = best_kernel());
 
 }  // namespace trainyard::runtime
