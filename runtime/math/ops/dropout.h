@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/math/tensor.h"
 
@@ -19,6 +20,9 @@ struct Dropout {
   double rate = 0;                   // in [0, 1)
   std::uint64_t first_position = 0;  // of the batch's first example
 };
+
+// What elements `first`, `first` + 1, .. of the endless line of elements are multiplied by.
+void dropout_factors(const Dropout& dropout, std::uint64_t first, std::span<float> factors);
 
 // x [examples, ..]; y may be x.
 void drop_out(const Dropout& dropout, ConstTensor x, Tensor y);

@@ -46,6 +46,19 @@ TEST_CASE("dropout keeps what the generator says, at every position", "[dropout]
   }
 }
 
+TEST_CASE("factors of a part are those of the whole", "[dropout]") {
+  const Dropout dropout{3, 2, 0.4, 100};
+  const std::vector<float> ones(500, 1.0F);
+  const std::vector<float> whole = dropped(dropout, ones, {1, 500});
+  for (const std::size_t first : {0U, 1U, 30U, 255U}) {
+    for (const std::size_t count : {0U, 1U, 5U, 32U, 100U}) {
+      std::vector<float> factors(count);
+      dropout_factors(dropout, 100 * 500 + first, factors);
+      require_same_bits(factors, std::span(whole).subspan(first, count));
+    }
+  }
+}
+
 TEST_CASE("what is dropped does not depend on how the line of examples is divided", "[dropout]") {
   constexpr std::int64_t elements = 77;
   constexpr std::int64_t examples = 13;

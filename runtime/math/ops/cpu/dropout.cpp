@@ -48,34 +48,50 @@ std::uint64_t threshold_of(double rate) {
   return static_cast<std::uint64_t>(std::ceil(rate * 0x1p32));
 }
 
-template <Write write>
-void drop(const Dropout& dropout, ConstTensor from, Tensor to) {
-  ENSURE(from.shape == to.shape && dropout.rate >= 0 && dropout.rate < 1);
-  const auto elements = static_cast<std::uint64_t>(from.elements());
-  if (elements == 0) return;
-  const std::uint64_t each = elements / static_cast<std::uint64_t>(from.shape[0]);
+// Calls visit(at, count, factors) for some of the elements `first`, `first` + 1, .. at a time.
+template <class Visit>
+void for_factors(const Dropout& dropout, std::uint64_t first, std::uint64_t elements, Visit visit) {
+  ENSURE(dropout.rate >= 0 && dropout.rate < 1);
   const PhiloxStream stream{.stream = static_cast<std::uint32_t>(RngStream::dropout),
                             .substream = dropout.layer,
                             .seed = dropout.seed};
   const std::uint64_t threshold = threshold_of(dropout.rate);
   const auto factor = static_cast<float>(1.0 / (1.0 - dropout.rate));
-  const std::uint64_t first = dropout.first_position * each;  // of the endless line of elements
   Factors factors{};
   for (std::uint64_t at = 0; at < elements;) {
     const std::uint64_t number = first + at;
     draw_factors(stream, number / 4, threshold, factor, factors);
-    const std::uint64_t skipped = number % 4;  // a batch may begin within a block
+    const std::uint64_t skipped = number % 4;  // the first may lie within a block
     const std::uint64_t count = std::min(elements - at, 4 * blocks_at_once - skipped);
-#pragma GCC ivdep
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const float value = factors[skipped + i] * from.data[at + i];
-      to.data[at + i] = write == Write::add ? to.data[at + i] + value : value;
-    }
+    visit(at, count, factors.data() + skipped);
     at += count;
   }
 }
 
+template <Write write>
+void drop(const Dropout& dropout, ConstTensor from, Tensor to) {
+  ENSURE(from.shape == to.shape);
+  const auto elements = static_cast<std::uint64_t>(from.elements());
+  if (elements == 0) return;
+  const std::uint64_t each = elements / static_cast<std::uint64_t>(from.shape[0]);
+  for_factors(dropout, dropout.first_position * each, elements,
+              [&](std::uint64_t at, std::uint64_t count, const float* factors) {
+#pragma GCC ivdep
+                for (std::uint64_t i = 0; i < count; ++i) {
+                  const float value = factors[i] * from.data[at + i];
+                  to.data[at + i] = write == Write::add ? to.data[at + i] + value : value;
+                }
+              });
+}
+
 }  // namespace
+
+void dropout_factors(const Dropout& dropout, std::uint64_t first, std::span<float> factors) {
+  for_factors(dropout, first, factors.size(),
+              [&](std::uint64_t at, std::uint64_t count, const float* drawn) {
+                std::copy_n(drawn, count, factors.data() + at);
+              });
+}
 
 void drop_out(const Dropout& dropout, ConstTensor x, Tensor y) {
   drop<Write::overwrite>(dropout, x, y);

@@ -138,14 +138,15 @@ class Multiplier {
 
   [[nodiscard]] Target target_at(std::int64_t row, std::int64_t column) const {
     const bool is_first = depth_.begin == 0;
-    float* const to = product_.out + row * product_.columns + column;
+    const std::int64_t stride = product_.out_stride == 0 ? product_.columns : product_.out_stride;
+    float* const to = product_.out + row * stride + column;
     Target target{.data = to,
-                  .stride = product_.columns,
+                  .stride = stride,
                   .rows = std::min(Tile::rows, product_.rows - row),
                   .columns = std::min(Tile::columns, columns_.end - column)};
     if (!is_first || product_.write == Write::add) {
       target.base = to;
-      target.base_stride = product_.columns;
+      target.base_stride = stride;
     } else if (product_.bias != nullptr) {
       target.base = product_.bias + column;
     }

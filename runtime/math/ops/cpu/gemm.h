@@ -32,10 +32,11 @@ struct Product {
   Operand left;                 // [rows, depth]
   Operand right;                // [depth, columns]
   const float* bias = nullptr;  // [columns], added to each row; only with Write::overwrite
-  float* out = nullptr;         // [rows, columns], row-major without gaps; overlaps no operand
+  float* out = nullptr;         // [rows, columns], row-major; overlaps no operand
   Write write = Write::overwrite;
   // What pack_right has left of `right`, with the same kernel: for products that share it.
   const float* packed_right = nullptr;
+  std::int64_t out_stride = 0;  // from a row to the next; 0: without gaps
 };
 
 // Which instructions do the work: the bits are the same.

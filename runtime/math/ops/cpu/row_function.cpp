@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 #include "runtime/math/ops/reduction.h"
@@ -36,15 +37,6 @@ void for_each_row(const Shape& shape, Row row) {
 
 float largest_of(const float* row, std::int64_t columns) {
   return maximum({row, static_cast<std::size_t>(columns)});
-}
-
-// to = exp(from - shift); `to` may be from. Two loops: of one the compiler makes a branch for the
-// numbers that have no exponential, and no vectors.
-void exp_shifted(const float* from, float shift, float* to, std::int64_t count) {
-#pragma GCC ivdep
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] - shift;
-#pragma GCC ivdep
-  for (std::int64_t i = 0; i < count; ++i) to[i] = exp_float(to[i]);
 }
 
 }  // namespace
