@@ -1,6 +1,7 @@
 // The CPU's table: each op is a call of runtime/math/ops, its family's in runtime/graph/cpu.
 #include <variant>
 
+#include "runtime/graph/cpu/attention.h"
 #include "runtime/graph/cpu/dense.h"
 #include "runtime/graph/cpu/dropout.h"
 #include "runtime/graph/cpu/elementwise.h"

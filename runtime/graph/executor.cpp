@@ -14,7 +14,8 @@ Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kerne
       kernels_(kernels),
       plan_(make_plan(graph_, request, kernels)),
       arena_(static_cast<std::size_t>(plan_.arena_elements)),
-      values_(graph_.nodes().size()) {}
+      values_(graph_.nodes().size()),
+      values_again_(graph_.nodes().size()) {}
 
 Tensor Executor::tensor(const Place& place, const Shape& shape) {
   if (place.elements == 0) return {};
@@ -42,6 +43,7 @@ void Executor::bind(std::span<const float> parameters, const Feed& feed) {
       values_[id] = {nullptr, shape};  // as these
     } else {
       values_[id] = tensor(plan_.values[id], shape);
+      values_again_[id] = tensor(plan_.values_again[id], shape);
     }
   }
 }
@@ -50,6 +52,37 @@ std::span<const ConstTensor> Executor::gather_inputs(const Node& node) {
   inputs_.clear();
   for (const NodeId input : node.inputs) inputs_.push_back(values_[input]);
   return inputs_;
+}
+
+std::span<const ConstTensor> Executor::gather_inputs_again(const Node& node) {
+  inputs_.clear();
+  for (const NodeId input : node.inputs) {
+    const bool is_again = runs_again(input) && are_recomputed_together(node, graph_.nodes()[input]);
+    inputs_.push_back(is_again ? values_again_[input] : values_[input]);
+  }
+  return inputs_;
+}
+
+void Executor::run_forward(NodeId id, const Feed& feed, Pass pass) {
+  const Node& node = graph_.nodes()[id];
+  kernels_.forward(node.op, {.inputs = gather_inputs(node),
+                             .output = tensor(plan_.values[id], values_[id].shape),
+                             .saved = room(plan_.saved[id]),
+                             .scratch = room(plan_.scratch),
+                             .feed = feed,
+                             .pass = pass});
+}
+
+// What is drawn is drawn by its place, and state is written by backward steps alone: the same bytes
+// as the first time.
+void Executor::run_again(NodeId id, const Feed& feed) {
+  const Node& node = graph_.nodes()[id];
+  kernels_.forward(node.op, {.inputs = gather_inputs_again(node),
+                             .output = tensor(plan_.values_again[id], values_[id].shape),
+                             .saved = room(plan_.saved_again[id]),
+                             .scratch = room(plan_.scratch),
+                             .feed = feed,
+                             .pass = Pass::train});
 }
 
 void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass pass,
@@ -61,12 +94,7 @@ void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass
       const auto* const variable = std::get_if<VariableOp>(&nodes[input].op);
       if (on_need && variable != nullptr) on_need(variable->index);
     }
-    kernels_.forward(nodes[id].op, {.inputs = gather_inputs(nodes[id]),
-                                    .output = tensor(plan_.values[id], values_[id].shape),
-                                    .saved = room(plan_.saved[id]),
-                                    .scratch = room(plan_.scratch),
-                                    .feed = feed,
-                                    .pass = pass});
+    run_forward(id, feed, pass);
   }
 }
 
@@ -104,6 +132,7 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {
+    for (const NodeId id : step.again) run_again(id, feed);
     const bool is_split = may == Parameters::stay && !step.final_variables.empty() &&
                           traits(graph_.nodes()[step.node].op).has_gradients_apart;
     run_backward(step, feed, gradients, is_split ? Inputs::variables : Inputs::all);
@@ -128,13 +157,14 @@ void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::spa
   const auto is_asked = [](const GradientTarget& target) { return target.into.data != nullptr; };
   if (which == Inputs::others && std::ranges::none_of(targets_, is_asked)) return;
   kernels_.backward(
-      node.op, {.inputs = gather_inputs(node),
-                .output = values_[step.node],
-                .saved = room(plan_.saved[step.node]),
-                .scratch = room(plan_.scratch),
-                .output_gradient = tensor(plan_.gradients[step.node], values_[step.node].shape),
-                .input_gradients = targets_,
-                .feed = feed});
+      node.op,
+      {.inputs = gather_inputs_again(node),
+       .output = runs_again(step.node) ? values_again_[step.node] : values_[step.node],
+       .saved = room(runs_again(step.node) ? plan_.saved_again[step.node] : plan_.saved[step.node]),
+       .scratch = room(plan_.scratch),
+       .output_gradient = tensor(plan_.gradients[step.node], values_[step.node].shape),
+       .input_gradients = targets_,
+       .feed = feed});
 }
 
 }  // namespace trainyard::runtime

@@ -42,7 +42,12 @@ class Executor {
   void bind(std::span<const float> parameters, const Feed& feed);
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   [[nodiscard]] Tensor room(const Place& place) { return tensor(place, {place.elements}); }
+  void run_forward(NodeId id, const Feed& feed, Pass pass);
+  void run_again(NodeId id, const Feed& feed);
   std::span<const ConstTensor> gather_inputs(const Node& node);
+  // As they are in the backward pass, where some were computed again.
+  std::span<const ConstTensor> gather_inputs_again(const Node& node);
+  [[nodiscard]] bool runs_again(NodeId id) const { return plan_.values_again[id].elements > 0; }
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
   enum class Inputs { all, variables, others };
   void clear_what_nobody_computes(std::span<float> gradients) const;
@@ -55,8 +60,9 @@ class Executor {
   const Kernels& kernels_;
   Plan plan_;
   AlignedBuffer arena_;
-  std::vector<ConstTensor> values_;  // by node, of the newest batch
-  std::vector<ConstTensor> inputs_;  // of the call being made: kept for their memory
+  std::vector<ConstTensor> values_;        // by node, of the newest batch
+  std::vector<ConstTensor> values_again_;  // by node that runs forward twice
+  std::vector<ConstTensor> inputs_;        // of the call being made: kept for their memory
   std::vector<GradientTarget> targets_;
 };
 

@@ -9,6 +9,10 @@
 
 namespace trainyard::runtime {
 
+bool are_recomputed_together(const Node& a, const Node& b) {
+  return a.recompute_block && a.recompute_block == b.recompute_block;
+}
+
 NodeId Graph::add_features(const Shape& example) {
   nodes_.push_back(
       {.op = FeaturesOp{}, .inputs = {}, .shape = example, .extent = Extent::per_example});
@@ -50,9 +54,10 @@ NodeId Graph::add_variable(std::string name, const Shape& shape, UpdateRule upda
   return nodes_.size() - 1;
 }
 
-NodeId Graph::add(const Op& op, std::vector<NodeId> inputs) {
+NodeId Graph::add(const Op& op, std::vector<NodeId> inputs,
+                  std::optional<std::size_t> recompute_block) {
   std::vector<Shape> shapes;
-  Node node{.op = op, .inputs = std::move(inputs), .shape = {}};
+  Node node{.op = op, .inputs = std::move(inputs), .shape = {}, .recompute_block = recompute_block};
   for (const NodeId input : node.inputs) {
     ENSURE(input < nodes_.size());
     shapes.push_back(nodes_[input].shape);

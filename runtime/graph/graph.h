@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,13 @@ struct Node {
   Shape shape;  // of one example where the extent is per_example
   Extent extent = Extent::fixed;
   bool needs_gradient = false;  // a variable is upstream, or it is one
+  // Values of one block are forgotten once the forward pass is beyond it, and computed again for
+  // the backward pass: all but those that others read then.
+  std::optional<std::size_t> recompute_block = {};
 };
+
+// Whether they are of one block.
+bool are_recomputed_together(const Node& a, const Node& b);
 
 class Graph {
  public:
@@ -36,7 +43,8 @@ class Graph {
   // blocks on.
   NodeId add_variable(std::string name, const Shape& shape,
                       UpdateRule update = UpdateRule::optimizer, double momentum = 0);
-  NodeId add(const Op& op, std::vector<NodeId> inputs);
+  NodeId add(const Op& op, std::vector<NodeId> inputs,
+             std::optional<std::size_t> recompute_block = {});
 
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   [[nodiscard]] std::span<const Variable> variables() const { return variables_; }

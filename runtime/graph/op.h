@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "runtime/graph/ops/attention.h"
 #include "runtime/graph/ops/dense.h"
 #include "runtime/graph/ops/dropout.h"
 #include "runtime/graph/ops/elementwise.h"
@@ -44,6 +45,8 @@ using Op = std::variant<
     Conv2dOp, DepthwiseConv2dOp, MaxPool2dOp, AvgPool2dOp, GlobalAvgPoolOp,
     // norm
     BatchNormOp, LayerNormOp, RmsNormOp, GroupNormOp,
+    // attention
+    SdpaOp, PositionsOp, RopeOp,
     // dropout
     DropoutOp,
     // recurrent

@@ -12,7 +12,8 @@
 
 namespace trainyard::runtime {
 
-// The time of a step: node i runs forward at i, and backward at 2 * nodes - 1 - i.
+// The time of a step: node i runs forward at i. The backward pass begins at the number of nodes; in
+// it each node that runs backward, or forward again, has a time of its own.
 struct Lifetime {
   std::int64_t first = 0;
   std::int64_t last = 0;  // included
@@ -29,6 +30,7 @@ struct Place {
 // One node's turn in the backward pass.
 struct BackwardStep {
   NodeId node = 0;
+  std::vector<NodeId> again;  // those that run forward once more before it, in this order
   // For each input: how it receives its gradient, if it does.
   std::vector<std::optional<Write>> inputs;
   // Those whose gradients nobody adds to after this step; of frozen ones, those that nobody reads
@@ -42,6 +44,10 @@ struct Plan {
   std::vector<Place> values;
   std::vector<Place> gradients;
   std::vector<Place> saved;
+  // Of a node that runs forward twice, what is there from the second time on. Backward steps of its
+  // block read this, all others the first.
+  std::vector<Place> values_again;
+  std::vector<Place> saved_again;
   Place scratch;  // one for all ops: each alone has it while it runs
   std::int64_t arena_elements = 0;
   std::vector<std::size_t> final_at_once;  // frozen variables that no backward step reads

@@ -12,7 +12,7 @@ namespace trainyard::model {
 namespace {
 
 // What is not there yet; all other ops are (runtime/model/layers has a builder for each).
-constexpr std::array missing_ops{"embedding", "positions", "rope", "lstm", "gru", "rnn", "sdpa"};
+constexpr std::array missing_ops{"embedding", "lstm", "gru", "rnn"};
 constexpr std::array losses{"softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error",
                             "huber"};
 constexpr std::array metrics{"accuracy", "top_k", "mean_absolute_error", "perplexity"};
@@ -64,7 +64,6 @@ class Search {
 
   void check_layer(const AnalysedLayer& layer) {
     if (is_among(missing_ops, layer.op)) return note(layer.pointer, layer.op);
-    if (layer.recompute_block) note(layer.pointer, "\"recompute\"");
     for (const std::size_t index : layer.variables) check_variable(layer, index);
     if (layer.op == "dense") check_dense(layer);
     if (layer.op == "max_pool2d" && product_of(layer.arguments, "size") > pool_taps_max) {

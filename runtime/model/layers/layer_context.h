@@ -39,6 +39,7 @@ class LayerContext {
       : model_(model), layer_(layer), in_(std::move(in)) {}
 
   [[nodiscard]] const model::AnalysedLayer& layer() const { return layer_; }
+  [[nodiscard]] const model::Analysis& analysis() const { return model_.analysis; }
   [[nodiscard]] const std::vector<NodeId>& in() const { return in_; }
   [[nodiscard]] NodeId x() const { return in_.front(); }
   [[nodiscard]] const Node& node(NodeId id) const { return graph().nodes()[id]; }
@@ -68,7 +69,7 @@ class LayerContext {
   }
 
   NodeId add(const Op& op, std::vector<NodeId> inputs) {
-    return graph().add(op, std::move(inputs));
+    return graph().add(op, std::move(inputs), layer_.recompute_block);
   }
   NodeId add(const Op& op) { return add(op, in_); }
   // The node itself where it has the shape.

@@ -27,7 +27,7 @@ inline bool in_place_pair(const Graph& graph, NodeId earlier, NodeId later) {
 struct Owned {
   Place place;
   NodeId node;
-  enum class Kind { value, gradient, saved } kind;
+  enum class Kind { value, gradient, saved, value_again, saved_again } kind;
 };
 
 inline std::vector<Owned> all_places(const Plan& plan) {
@@ -36,6 +36,8 @@ inline std::vector<Owned> all_places(const Plan& plan) {
     places.push_back({plan.values[id], id, Owned::Kind::value});
     places.push_back({plan.gradients[id], id, Owned::Kind::gradient});
     places.push_back({plan.saved[id], id, Owned::Kind::saved});
+    places.push_back({plan.values_again[id], id, Owned::Kind::value_again});
+    places.push_back({plan.saved_again[id], id, Owned::Kind::saved_again});
   }
   std::erase_if(places, [](const Owned& owned) { return owned.place.elements == 0; });
   return places;
