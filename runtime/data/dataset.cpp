@@ -7,6 +7,7 @@
 #include "runtime/data/image_folder.h"
 #include "runtime/data/libsvm.h"
 #include "runtime/data/synthetic_digits.h"
+#include "runtime/data/text.h"
 
 namespace trainyard::runtime {
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
@@ -17,8 +18,10 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
   if (spec.format == "image_folder") return open_image_folder(spec, seed, {cache, threads});
   if (spec.format == "csv") return open_csv(spec, seed, cache);
   if (spec.format == "libsvm") return open_libsvm(spec, seed, cache);
+  if (spec.format == "text") return open_text(spec, seed, cache);
   return invalid("dataset.format: no format is called \"" + spec.format +
-                 "\" (synthetic_digits, idx, cifar, image_folder, csv, libsvm)");
+                 "\" (synthetic_digits, idx, cifar, image_folder, csv, libsvm, text, tokens, "
+                 "sequences, image_lines, synthetic_lines)");
 }
 
 DatasetShape shape_of(const Dataset& dataset) {

@@ -16,21 +16,35 @@ namespace trainyard::runtime {
 
 enum class Split { train, test };
 
-// How a data set gives its features: every one, or those that are there.
-enum class FeatureLayout { dense, sparse };
+// How a data set gives what an example has.
+enum class FeatureLayout {
+  dense,     // every feature
+  sparse,    // those that are there
+  sequence,  // {time, numbers of a time step}, with as many steps as the example's length says
+  ids,       // {time}: whole numbers below `vocabulary`, as many as the example's length says
+};
+
+enum class LabelLayout {
+  one,      // a class or a real target
+  symbols,  // any number of symbols (a text)
+  tokens,   // an id for each of the example's
+};
 
 struct DataShape {
   std::vector<std::int64_t> example;  // an image's is {height, width, channels}
   std::int64_t features = 0;          // product of `example`
-  std::int64_t classes = 0;           // 0 = regression: one real target
+  std::int64_t classes = 0;           // labels `one`: 0 = regression, one real target
   FeatureLayout layout = FeatureLayout::dense;
+  LabelLayout labels = LabelLayout::one;
+  std::int64_t vocabulary = 0;  // layout ids
+  std::int64_t symbols = 0;     // labels symbols: how many, with the blank, which is 0
   bool operator==(const DataShape&) const = default;
 };
 
-// A batch in memory of its own. Dense features are row-major [examples x features]; sparse ones are
-// in `sparse`, a row for each example; the other of the two is empty. Classification labels are
-// class numbers 0 .. classes - 1 in `labels`, regression targets are in `targets`; the other of the
-// two is empty.
+// A batch in memory of its own. What its shape does not have is empty: features (dense, sequence)
+// are row-major [examples x features], sparse ones are in `sparse`, a row for each example, ids
+// [examples x time]. Classification labels are class numbers 0 .. classes - 1 in `labels`,
+// regression targets are in `targets`, of one number an example both.
 struct Batch {
   std::int64_t examples = 0;
   // Of the first example in the endless line of training examples (runtime/core/sampler.h); the
@@ -41,6 +55,13 @@ struct Batch {
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
   SparseRows sparse{};
+  // Layouts sequence and ids: 1 .. time, one an example. Beyond it features and ids are 0.
+  std::vector<std::int32_t> lengths{};
+  std::vector<std::int32_t> ids{};
+  std::vector<std::int32_t> token_labels{};  // [examples x time]: the id that follows each
+  // Of example i those from symbol_offsets[i] to symbol_offsets[i + 1], each 1 .. symbols - 1.
+  std::vector<std::int32_t> symbols{};
+  std::vector<std::int32_t> symbol_offsets{};
 };
 
 // Which examples are read: of the split those of these indices, in this order. Training examples

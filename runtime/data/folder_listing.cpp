@@ -45,8 +45,12 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+Result<std::vector<std::string>> list_files(const std::string& field, const std::string& path) {
+  return list_folder(field, path, EntryKind::file);
+}
+
 Result<FolderListing> list_classes(const std::string& field, const std::string& path,
-                                   bool (*is_wanted)(std::string_view name)) {
+                                   const WantedFiles& wanted) {
   FolderListing listing;
   TRY_ASSIGN(listing.classes, list_folder(field, path, EntryKind::folder));
   if (listing.classes.empty()) {
@@ -59,8 +63,11 @@ Result<FolderListing> list_classes(const std::string& field, const std::string& 
   for (std::size_t label = 0; label < listing.classes.size(); ++label) {
     const std::string folder = path + "/" + listing.classes[label];
     TRY_ASSIGN(std::vector<std::string> names, list_folder(field, folder, EntryKind::file));
-    std::erase_if(names, [is_wanted](const std::string& name) { return !is_wanted(name); });
-    if (names.empty()) return invalid(field + ": the folder " + folder + " has no image files");
+    std::erase_if(names, [&wanted](const std::string& name) { return !wanted.is_wanted(name); });
+    if (names.empty()) {
+      return invalid(field + ": the folder " + folder + " has no " + std::string(wanted.kind) +
+                     " files");
+    }
     if (names.size() > files_max - listing.files.size()) {
       return invalid(field + ": " + path + " has more than " + std::to_string(files_max) +
                      " files");

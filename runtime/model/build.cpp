@@ -15,6 +15,24 @@ model::Sizes sizes_of(const DataShape& data) {
   return data.example;
 }
 
+model::Field field_of(const DataShape& data) {
+  switch (data.layout) {
+    case FeatureLayout::sparse:
+      return {.name = "features",
+              .shape = model::Sizes{data.features},
+              .kind = model::ElementKind::sparse};
+    case FeatureLayout::ids:
+      return {.name = "tokens",
+              .shape = data.example,
+              .kind = model::ElementKind::id,
+              .ids = data.vocabulary};
+    case FeatureLayout::sequence: return {.name = "features", .shape = data.example};
+    case FeatureLayout::dense: break;
+  }
+  const model::Sizes sizes = sizes_of(data);
+  return {.name = sizes.size() == 3 ? "image" : "features", .shape = sizes};
+}
+
 Error to_error(const std::vector<Fault>& faults) {
   std::string text;
   for (const Fault& fault : faults) {
@@ -27,19 +45,24 @@ Error to_error(const std::vector<Fault>& faults) {
 }  // namespace
 
 model::Facts facts_of(const DataShape& data) {
-  model::Facts facts{.dataset = "data"};
-  if (data.layout == FeatureLayout::sparse) {
-    facts.fields = {{.name = "features",
-                     .shape = model::Sizes{data.features},
-                     .kind = model::ElementKind::sparse}};
-  } else {
-    const model::Sizes sizes = sizes_of(data);
-    facts.fields = {{.name = sizes.size() == 3 ? "image" : "features", .shape = sizes}};
+  model::Facts facts{.dataset = "data", .fields = {field_of(data)}};
+  switch (data.labels) {
+    case LabelLayout::one:
+      facts.label_kind =
+          data.classes > 0 ? model::LabelKind::class_index : model::LabelKind::number;
+      if (data.classes > 0) facts.classes = data.classes;
+      break;
+    case LabelLayout::symbols:
+      facts.label_kind = model::LabelKind::symbols;
+      facts.symbols = data.symbols;
+      break;
+    case LabelLayout::tokens: facts.label_kind = model::LabelKind::tokens; break;
   }
-  const bool has_classes = data.classes > 0;
-  facts.label_kind = has_classes ? model::LabelKind::class_index : model::LabelKind::number;
-  if (has_classes) facts.classes = data.classes;
-  facts.features = data.features;
+  if (data.layout == FeatureLayout::ids) {
+    facts.vocabulary = data.vocabulary;
+  } else {
+    facts.features = data.features;
+  }
   return facts;
 }
 

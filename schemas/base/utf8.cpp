@@ -1,5 +1,6 @@
 #include "schemas/base/utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace trainyard {
@@ -42,6 +43,40 @@ bool is_valid_utf8(std::string_view text) {
     at += length;
   }
   return true;
+}
+
+char32_t next_character(std::string_view text, std::size_t& at) {
+  const auto byte = [&] { return static_cast<unsigned char>(text[at++]); };
+  const auto continuation = [&] { return static_cast<char32_t>(byte() & 0x3FU); };
+  const unsigned first = byte();
+  if (first < 0x80) return first;
+  char32_t character = first & (first < 0xE0 ? 0x1FU : first < 0xF0 ? 0x0FU : 0x07U);
+  for (unsigned rest = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3; rest > 0; --rest) {
+    character = (character << 6U) | continuation();
+  }
+  return character;
+}
+
+std::int64_t count_characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char byte) { return !is_continuation(byte); });
+}
+
+void append_utf8(char32_t character, std::string& text) {
+  const auto append = [&text](char32_t byte) { text += static_cast<char>(byte); };
+  const auto append_rest = [&](unsigned shift) { append(0x80U | ((character >> shift) & 0x3FU)); };
+  if (character < 0x80) return append(character);
+  if (character < 0x800) {
+    append(0xC0U | (character >> 6U));
+    return append_rest(0);
+  }
+  if (character < 0x10000) {
+    append(0xE0U | (character >> 12U));
+  } else {
+    append(0xF0U | (character >> 18U));
+    append_rest(12);
+  }
+  append_rest(6);
+  append_rest(0);
 }
 
 std::string to_valid_utf8(std::string_view text) {

@@ -52,10 +52,15 @@ struct BrightnessSpec {
 using AugmentSpec =
     std::variant<CropSpec, FlipSpec, RandomResizedCropSpec, CutoutSpec, BrightnessSpec>;
 
-// Whether a data set of this format is one of images, with a class each.
+// Whether a data set of this format is one of images, with a class or a text each.
 constexpr bool has_images(std::string_view format) {
   return format == "synthetic_digits" || format == "idx" || format == "cifar" ||
-         format == "image_folder";
+         format == "image_folder" || format == "image_lines" || format == "synthetic_lines";
+}
+
+// Whether a data set of this format needs no files.
+constexpr bool is_synthetic(std::string_view format) {
+  return format == "synthetic_digits" || format == "synthetic_lines";
 }
 
 // Which of the two labels of a CIFAR-100 example: of 100 or of 20 classes.

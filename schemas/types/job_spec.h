@@ -12,6 +12,7 @@
 #include "schemas/types/image_spec.h"
 #include "schemas/types/partition.h"
 #include "schemas/types/resources.h"
+#include "schemas/types/sequence_spec.h"
 
 namespace trainyard {
 
@@ -25,30 +26,36 @@ enum class Wire {
 };
 enum class PlacementPolicy { spread, pack };
 struct DatasetSpec {
-  std::string name;  // synthetic_digits, or any name the user gives a file data set
-  // synthetic_digits, idx, cifar, image_folder, csv, libsvm
+  // synthetic_digits, synthetic_lines, or any name the user gives a file data set
+  std::string name;
+  // synthetic_digits, idx, cifar, image_folder, csv, libsvm, text, tokens, sequences, image_lines,
+  // synthetic_lines
   std::string format;
-  // idx, cifar: folder of the files; image_folder: of the classes' folders; csv: the file; libsvm:
-  // the training file. On every agent's host
+  // idx, cifar: folder of the files; image_folder: of the classes' folders; csv, sequences,
+  // image_lines: the file; libsvm: the training file; text: a CSV file or the classes' folders;
+  // tokens: a file, or those of a folder that match a pattern. On every agent's host
   std::string path;
   std::int64_t train_examples =
-      0;  // synthetic_digits: 1 or more; files: 0 = all, else the first so many
+      0;  // synthetic_...: 1 or more; files: 0 = all, else the first so many
   std::int64_t test_examples = 0;
-  std::string
-      label_column;  // csv: header name or 0-based position from the left; "" = the last column
-  // csv, libsvm without test_path, image_folder without folders train and test: the share of
-  // examples, drawn by seed, that is the test split
+  // csv, text: header name or 0-based position from the left; sequences: position; "" = the last
+  std::string label_column;
+  // The share of examples, drawn by seed, that is the test split: of csv, sequences, image_lines,
+  // libsvm without test_path, image_folder and text without folders train and test; of tokens it is
+  // the end
   double test_fraction = 0.2;
-  std::string test_path{};                 // libsvm: the test file; "" = a share of path's examples
-  std::int64_t features = 0;               // libsvm: 0 = as many as the largest index of both files
+  std::string test_path{};  // libsvm: the test file; "" = a share of path's examples
+  // libsvm: 0 = as many as the largest index of both files; sequences: numbers of a time step
+  std::int64_t features = 0;
   CifarLabels labels = CifarLabels::fine;  // cifar
-  // image_folder: what every image is made to be
+  // image_folder, image_lines: what every image is made to be
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t channels = 3;
   // Images: nothing = bytes are divided by 255
   std::optional<NormalizeSpec> normalize{};
   std::vector<AugmentSpec> augment{};  // images for training, one after the other
+  SequenceSpec sequence{};             // text, tokens, sequences, image_lines
   bool operator==(const DatasetSpec&) const = default;
 };
 

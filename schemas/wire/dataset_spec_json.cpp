@@ -1,6 +1,7 @@
 // The part "dataset" of the job spec.
 #include "schemas/wire/image_spec_json.h"
 #include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/sequence_spec_json.h"
 
 namespace trainyard {
 namespace {
@@ -8,34 +9,45 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t examples_max = 1'000'000'000;
+constexpr std::int64_t drawn_examples_max = 10'000'000;
 
-enum class Format { synthetic_digits, idx, cifar, image_folder, csv, libsvm };
-constexpr NameTable<Format, 6> format_names{{{Format::synthetic_digits, "synthetic_digits"},
-                                             {Format::idx, "idx"},
-                                             {Format::cifar, "cifar"},
-                                             {Format::image_folder, "image_folder"},
-                                             {Format::csv, "csv"},
-                                             {Format::libsvm, "libsvm"}}};
+enum class Format {
+  synthetic_digits,
+  idx,
+  cifar,
+  image_folder,
+  csv,
+  libsvm,
+  text,
+  tokens,
+  sequences,
+  image_lines,
+  synthetic_lines
+};
+constexpr NameTable<Format, 11> format_names{{{Format::synthetic_digits, "synthetic_digits"},
+                                              {Format::idx, "idx"},
+                                              {Format::cifar, "cifar"},
+                                              {Format::image_folder, "image_folder"},
+                                              {Format::csv, "csv"},
+                                              {Format::libsvm, "libsvm"},
+                                              {Format::text, "text"},
+                                              {Format::tokens, "tokens"},
+                                              {Format::sequences, "sequences"},
+                                              {Format::image_lines, "image_lines"},
+                                              {Format::synthetic_lines, "synthetic_lines"}}};
 constexpr NameTable<CifarLabels, 2> cifar_label_names{
     {{CifarLabels::fine, "fine"}, {CifarLabels::coarse, "coarse"}}};
 
 // What the name and the path tell of the format, where it is not given.
 std::optional<Format> guess_format(std::string_view name, const json& dataset) {
   if (name == "synthetic_digits") return Format::synthetic_digits;
+  if (name == "synthetic_lines") return Format::synthetic_lines;
   if (name == "mnist" || name == "fashion_mnist") return Format::idx;
   if (name == "cifar10" || name == "cifar100") return Format::cifar;
   const auto path = dataset.find("path");
   if (path == dataset.end() || !path->is_string()) return std::nullopt;
   if (path->get_ref<const std::string&>().ends_with(".csv")) return Format::csv;
   return std::nullopt;
-}
-
-std::string read_absolute_path(const JsonPlace& place, std::size_t least) {
-  const auto text = read_text(place, printable_rule(least, 4096));
-  if (!text) return "";
-  if (text->empty() || text->starts_with('/')) return *text;
-  place.fault("must be an absolute path on every agent's host, got " + describe(place.value));
-  return "";
 }
 
 void read_path(Fields& fields, DatasetSpec& dataset) {
@@ -52,22 +64,9 @@ void read_libsvm(Fields& fields, DatasetSpec& dataset) {
   }
 }
 
-// The header's name of the column, or its position from the left.
-void read_label_column(Fields& fields, DatasetSpec& dataset) {
-  const auto place = fields.find("label_column");
-  if (!place) return;
-  if (place->value.is_number()) {
-    if (const auto position = read_integer(*place, {0, 1'000'000})) {
-      dataset.label_column = std::to_string(*position);
-    }
-  } else if (auto name = read_text(*place, printable_rule(0, 255))) {
-    dataset.label_column = *std::move(name);
-  }
-}
-
 constexpr std::int64_t image_side_max = 2048;
 
-// [height, width] of a folder's images.
+// [height, width] of images in files.
 void read_size(const JsonPlace& place, DatasetSpec& dataset) {
   if (!place.value.is_array() || place.value.size() != 2) {
     place.fault("must be [height, width], got " + describe(place.value));
@@ -83,21 +82,20 @@ void read_size(const JsonPlace& place, DatasetSpec& dataset) {
   dataset.width = read_side(1);
 }
 
-void read_folder(Fields& fields, DatasetSpec& dataset) {
+void read_image_shape(Fields& fields, DatasetSpec& dataset) {
   if (const auto place = fields.require("size")) read_size(*place, dataset);
   fields.integer("channels", dataset.channels, {1, 3});
   if (dataset.channels == 2) {
     if (const auto place = fields.find("channels")) place->fault("must be 1 (grey) or 3, got 2");
     dataset.channels = 3;
   }
-  fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
 }
 
 // Of every image of the format; nothing where the files tell it.
 std::optional<std::int64_t> channels_of(const DatasetSpec& dataset) {
-  if (dataset.format == "synthetic_digits") return 1;
+  if (is_synthetic(dataset.format)) return 1;
   if (dataset.format == "cifar") return 3;
-  if (dataset.format == "image_folder") return dataset.channels;
+  if (dataset.format == "image_folder" || dataset.format == "image_lines") return dataset.channels;
   return std::nullopt;
 }
 
@@ -108,27 +106,52 @@ void read_image_fields(Fields& fields, DatasetSpec& dataset) {
   if (const auto place = fields.find("augment")) dataset.augment = read_augment(*place);
 }
 
+void read_own_fields(Fields& fields, Format format, DatasetSpec& dataset) {
+  switch (format) {
+    case Format::synthetic_digits:
+    case Format::synthetic_lines:
+    case Format::idx: return;
+    case Format::cifar: return fields.choice("labels", dataset.labels, cifar_label_names);
+    case Format::image_folder:
+      read_image_shape(fields, dataset);
+      return fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
+    case Format::csv:
+      read_column(fields, "label_column", dataset.label_column);
+      return fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
+    case Format::libsvm: return read_libsvm(fields, dataset);
+    case Format::text: return read_text_fields(fields, dataset);
+    case Format::tokens: return read_tokens_fields(fields, dataset);
+    case Format::sequences: return read_sequences_fields(fields, dataset);
+    case Format::image_lines:
+      dataset.channels = 1;
+      read_image_shape(fields, dataset);
+      return read_lines_fields(fields, dataset);
+  }
+}
+
 void read_format(Fields& fields, Format format, DatasetSpec& dataset) {
   dataset.format = find_name(format_names, format);
-  if (format == Format::synthetic_digits) {
+  const bool is_drawn = is_synthetic(dataset.format);
+  if (is_drawn) {
     dataset.train_examples = 20'000;
     dataset.test_examples = 4'000;
-    fields.integer("train_examples", dataset.train_examples, {1, 10'000'000});
-    fields.integer("test_examples", dataset.test_examples, {1, 10'000'000});
-    read_image_fields(fields, dataset);
-    return;
+  } else {
+    read_path(fields, dataset);
   }
-  read_path(fields, dataset);
-  fields.integer("train_examples", dataset.train_examples, {0, examples_max});
-  fields.integer("test_examples", dataset.test_examples, {0, examples_max});
-  if (format == Format::csv) {
-    read_label_column(fields, dataset);
-    fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
-  }
-  if (format == Format::libsvm) read_libsvm(fields, dataset);
-  if (format == Format::cifar) fields.choice("labels", dataset.labels, cifar_label_names);
-  if (format == Format::image_folder) read_folder(fields, dataset);
+  const IntegerRange examples =
+      is_drawn ? IntegerRange{1, drawn_examples_max} : IntegerRange{0, examples_max};
+  fields.integer("train_examples", dataset.train_examples, examples);
+  fields.integer("test_examples", dataset.test_examples, examples);
+  read_own_fields(fields, format, dataset);
   if (has_images(dataset.format)) read_image_fields(fields, dataset);
+}
+
+std::string format_list() {
+  std::string names;
+  for (const auto& [format, name] : format_names) {
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -147,10 +170,8 @@ DatasetSpec read_dataset(const JsonPlace& place) {
     if (place.faults.size() > faults_before) return dataset;
   }
   if (!format) {
-    place.faults.push_back(
-        {child_pointer(place.pointer, "format"),
-         "is required for this data set: one of synthetic_digits, idx, cifar, image_folder, csv, "
-         "libsvm"});
+    place.faults.push_back({child_pointer(place.pointer, "format"),
+                            "is required for this data set: one of " + format_list()});
     return dataset;
   }
   read_format(fields, *format, dataset);
@@ -163,7 +184,7 @@ json dataset_to_json(const DatasetSpec& dataset) {
                  {"format", dataset.format},
                  {"train_examples", dataset.train_examples},
                  {"test_examples", dataset.test_examples}};
-  if (dataset.format != "synthetic_digits") object["path"] = dataset.path;
+  if (!is_synthetic(dataset.format)) object["path"] = dataset.path;
   if (dataset.format == "csv") {
     object["label_column"] = dataset.label_column;
     object["test_fraction"] = dataset.test_fraction;
@@ -174,11 +195,12 @@ json dataset_to_json(const DatasetSpec& dataset) {
     if (dataset.test_path.empty()) object["test_fraction"] = dataset.test_fraction;
   }
   if (dataset.format == "cifar") object["labels"] = find_name(cifar_label_names, dataset.labels);
-  if (dataset.format == "image_folder") {
+  if (dataset.format == "image_folder" || dataset.format == "image_lines") {
     object["size"] = {dataset.height, dataset.width};
     object["channels"] = dataset.channels;
-    object["test_fraction"] = dataset.test_fraction;
   }
+  if (dataset.format == "image_folder") object["test_fraction"] = dataset.test_fraction;
+  add_sequence_fields(dataset, object);
   if (dataset.normalize) object["normalize"] = normalize_to_json(*dataset.normalize);
   if (!dataset.augment.empty()) object["augment"] = augment_to_json(dataset.augment);
   return object;

@@ -35,3 +35,16 @@ TEST_CASE("every text cut at any byte becomes valid", "[base]") {
     CHECK(is_valid_utf8(to_valid_utf8(text.substr(0, length))));
   }
 }
+
+TEST_CASE("characters are read from UTF-8 and written to it", "[utf8]") {
+  const std::string text = "a\xC3\xA9\xE7\xB7\x9A\xF0\x9F\x9A\x82";
+  CHECK(count_characters(text) == 4);
+  std::vector<char32_t> characters;
+  std::string written;
+  for (std::size_t at = 0; at < text.size();) {
+    characters.push_back(next_character(text, at));
+    append_utf8(characters.back(), written);
+  }
+  CHECK(characters == std::vector<char32_t>{'a', 0xE9, 0x7DDA, 0x1F682});
+  CHECK(written == text);
+}
