@@ -79,7 +79,6 @@ class Planner {
   // The value of `input` that `reader` reads when it runs backward, or forward again.
   Place& value_for(NodeId reader, NodeId input);
   void set_lifetimes();
-  void set_lifetimes_again(NodeId id);
   void make_value_blocks();
   void make_blocks_again();
   void make_gradient_blocks();
@@ -221,7 +220,10 @@ void Planner::set_lifetimes() {
           id == request_.loss ? std::ssize(nodes_) : backward_time_[gradient_from_[id].front()];
       plan_.gradients[id] = {.elements = elements, .lifetime = {first, backward_time_[id]}};
     }
-    set_lifetimes_again(id);
+    if (runs_again_[id]) {
+      plan_.values_again[id] = {.elements = elements,
+                                .lifetime = {again_time_[id], again_time_[id]}};
+    }
     if (runs_backward && op.backward_reads_output) {
       live_until(value_for(id, id), backward_time_[id]);
     }
@@ -239,13 +241,6 @@ void Planner::set_lifetimes() {
     }
   }
   for (const NodeId output : request_.outputs) live_until(plan_.values[output], end_);
-}
-
-// Of its value: as the first, from the second time on.
-void Planner::set_lifetimes_again(NodeId id) {
-  if (!runs_again_[id]) return;
-  plan_.values_again[id] = {.elements = plan_.values[id].elements,
-                            .lifetime = {again_time_[id], again_time_[id]}};
 }
 
 std::size_t Planner::new_block(Place& place) {
