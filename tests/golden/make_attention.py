@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes attention.json beside it: PyTorch's numbers for attention and for positions that are learned
-or rotated.
+"""Makes attention.json beside it: PyTorch's numbers for attention and for positions that are
+learned or rotated.
 
 Run by hand (Debian: python3-torch), as make_golden.py. Sequences are [examples, time, features].
 """
