@@ -4,6 +4,7 @@ import {useState} from 'preact/hooks';
 
 import {ApiError, AwayError, wordsOf} from '../../api/client';
 import type {DryRun, ModelAnalysis} from '../../api/types';
+import {lineOf, linesOf} from '../../format/json_lines';
 import {plural} from '../../format/numbers';
 import {sentence} from '../../format/words';
 import {Icon} from '../../parts/icons';
@@ -120,12 +121,21 @@ function Good({run}: {run: DryRun}): JSX.Element {
 // Puts the reader into the field that a fault is about, or into the one around it.
 function focusField(pointer: string): void {
   for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
-    const field = document.querySelector(`[data-pointer="${CSS.escape(at)}"]`);
+    const place = `[data-pointer="${CSS.escape(at)}"]`;
+    const field = document.querySelector(`.field${place}`) ?? document.querySelector(place);
     const input = field?.querySelector<HTMLElement>('input, select, textarea');
     if (!input) continue;
     const folded = input.closest('details');
     if (folded) folded.open = true;
     input.focus();
+    if (input instanceof HTMLTextAreaElement) selectLine(input, pointer.slice(at.length));
     return input.scrollIntoView({block: 'center'});
   }
+}
+
+function selectLine(input: HTMLTextAreaElement, pointer: string): void {
+  const before = input.value.split('\n').slice(0, lineOf(linesOf(input.value), pointer));
+  const last = before.pop() ?? '';
+  const start = before.reduce((sum, {length}) => sum + length + 1, 0);
+  input.setSelectionRange(start, start + last.length);
 }

@@ -5,11 +5,12 @@ import {fits, namesAllowed, resolve, type Schema} from './json_schema';
 export type FieldKind =
   | {kind: 'group'; schema: Schema; short: ShortForm | null} // an object
   | {kind: 'map'} // names that the user gives
-  | {kind: 'choice'; values: string[]}
+  | {kind: 'choice'; values: string[]; empty?: string} // what is said where none is chosen
   | {kind: 'word or parts'; words: string[]; parts: Schema} // a word for all of them, or each
   | {kind: 'number'; schema: Schema; isWhole: boolean}
   | {kind: 'flag'}
-  | {kind: 'numbers'} // a list of them
+  | {kind: 'numbers'; isOneAlone: boolean} // a list of them; one may stand without a list
+  | {kind: 'json'} // what no other kind can hold
   | {kind: 'text'; offers: string[]};
 
 // "mlp" for {"name": "mlp"}, 2 for {"replicas": 2}: the property that stands for the whole.
@@ -24,23 +25,38 @@ export function kindOf(given: Schema, root: Schema): FieldKind {
   if (schema.enum) return {kind: 'choice', values: schema.enum.map(String)};
   const types = [schema.type ?? []].flat().filter((type) => type !== 'null');
   if (schema.properties) return {kind: 'group', schema, short: null};
-  if (types.includes('object')) return {kind: 'map'};
+  if (types.includes('object')) return {kind: isOfTexts(schema) ? 'map' : 'json'};
   if (types.includes('integer')) return {kind: 'number', schema, isWhole: true};
   if (types.includes('number')) return {kind: 'number', schema, isWhole: false};
   if (types.includes('boolean')) return {kind: 'flag'};
-  if (types.includes('array')) return {kind: 'numbers'};
+  if (types.includes('array')) {
+    return isOfNumbers(schema) ? {kind: 'numbers', isOneAlone: false} : {kind: 'json'};
+  }
   return {kind: 'text', offers: []};
 }
 
 function kindOfAlternatives(alternatives: Schema[]): FieldKind {
   const whole = alternatives.find((one) => one.properties);
-  if (!whole) return {kind: 'text', offers: []};
+  if (!whole) {
+    const isList = alternatives.some((one) => one.type === 'array' && isOfNumbers(one));
+    return isList ? {kind: 'numbers', isOneAlone: true} : {kind: 'text', offers: []};
+  }
   const offers = alternatives
     .flatMap((one) => (one.properties ? [] : (one.enum ?? [])))
     .map(String);
   const property = ['replicas', 'name'].find((name) => whole.properties?.[name]);
   if (!property) return {kind: 'word or parts', words: offers, parts: whole};
   return {kind: 'group', schema: whole, short: {property, offers}};
+}
+
+function isOfNumbers({items}: Schema): boolean {
+  return items?.type === 'integer' || items?.type === 'number';
+}
+
+// Has the object members of any name, which are texts?
+function isOfTexts({patternProperties, additionalProperties}: Schema): boolean {
+  const kinds = [...Object.values(patternProperties ?? {}), additionalProperties];
+  return kinds.some((one) => isObject(one) && (one as Schema).type === 'string');
 }
 
 // A short form written out, so that more can be added to it.

@@ -76,7 +76,8 @@ function Input({kind, ...props}: InputProps & {kind: FieldKind}): JSX.Element {
           onChange={(event) => write(event.currentTarget.value || undefined)}
         >
           <option value="">
-            {schema.default === undefined ? 'default' : `${schema.default} (default)`}
+            {kind.empty ??
+              (schema.default === undefined ? 'default' : `${schema.default} (default)`)}
           </option>
           {kind.values.map((one) => (
             <option key={one} value={one}>
@@ -100,12 +101,14 @@ function Input({kind, ...props}: InputProps & {kind: FieldKind}): JSX.Element {
           {...common}
           type="number"
           step={kind.isWhole ? 1 : 'any'}
+          min={schema.minimum}
+          max={schema.maximum}
           value={numberText(value)}
           onInput={(event) => write(numberOf(event.currentTarget.value))}
         />
       );
     case 'numbers':
-      return <NumbersInput {...props} />;
+      return <NumbersInput {...props} isOneAlone={kind.isOneAlone} />;
     default: {
       const offers = kind.kind === 'text' ? kind.offers : [];
       return (
@@ -131,10 +134,12 @@ function Input({kind, ...props}: InputProps & {kind: FieldKind}): JSX.Element {
 }
 
 // "100, 50": kept as it is typed, so that a comma can be.
-function NumbersInput({id, value, invalid, describedBy, schema, write}: InputProps): JSX.Element {
-  const written = Array.isArray(value) ? value.join(', ') : '';
+function NumbersInput(props: InputProps & {isOneAlone: boolean}): JSX.Element {
+  const {id, value, invalid, describedBy, schema, write, isOneAlone} = props;
+  const written = Array.isArray(value) ? value.join(', ') : numberText(value);
   const [typed, setTyped] = useState(written);
-  const same = JSON.stringify(numbersOf(typed) ?? []) === JSON.stringify(value ?? []);
+  const listed = typeof value === 'number' ? [value] : (value ?? []);
+  const same = JSON.stringify(numbersOf(typed) ?? []) === JSON.stringify(listed);
   return (
     <input
       id={id}
@@ -146,7 +151,8 @@ function NumbersInput({id, value, invalid, describedBy, schema, write}: InputPro
       value={same ? typed : written}
       onInput={(event) => {
         setTyped(event.currentTarget.value);
-        write(numbersOf(event.currentTarget.value));
+        const numbers = numbersOf(event.currentTarget.value);
+        write(isOneAlone && numbers?.length === 1 ? numbers[0] : numbers);
       }}
     />
   );

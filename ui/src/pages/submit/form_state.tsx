@@ -1,11 +1,13 @@
 // What every field of the form needs to know, and how a fault looks.
 import {type ComponentChildren, createContext} from 'preact';
 
+import type {ZooModel} from '../../api/types';
 import type {Json, JsonObject} from '../../format/json';
 import type {Schema} from './json_schema';
 
 export interface FormState {
   root: Schema;
+  models: readonly ZooModel[];
   spec: JsonObject;
   faults: Map<string, string[]>; // by JSON pointer
   set(path: string[], value: Json | undefined): void;
@@ -13,6 +15,7 @@ export interface FormState {
 
 export const Form = createContext<FormState>({
   root: {},
+  models: [],
   spec: {},
   faults: new Map(),
   set: () => {},

@@ -20,9 +20,12 @@ export const SECTIONS: Section[] = [
 
 // Properties that most people set, "*" for any name. The others are folded.
 const ESSENTIAL = [
-  'model/hidden',
-  'model/activation',
   'dataset/path',
+  'dataset/size',
+  'dataset/channels',
+  'dataset/labels',
+  'dataset/augment',
+  'dataset/normalize/*',
   'dataset/train_examples',
   'dataset/test_examples',
   'training/strategy',

@@ -4,13 +4,15 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 
 import {ApiError, get, post, wasAborted, wordsOf} from '../../api/client';
 import {usePoll} from '../../api/poll';
+import type {ZooModel} from '../../api/types';
 import {isObject, type Json, type JsonObject, toText} from '../../format/json';
 import {Icon} from '../../parts/icons';
+import {parseFault} from '../../parts/json_area';
 import {Failed, Loading, tell} from '../../parts/notices';
 import {goTo, linkTo, route} from '../../route';
 import {CheckPanel, type Check} from './check_panel';
 import {SpecForm} from './form';
-import {JsonEditor, parseFault} from './json_editor';
+import {JsonEditor} from './json_editor';
 import type {Schema} from './json_schema';
 import {inOrder, withValue} from './spec_edits';
 import {templates} from './templates';
@@ -21,9 +23,16 @@ export function SubmitPage(): JSX.Element {
   const from = route.value.query.get('from') ?? '';
   const {data, error, refresh} = usePoll(
     async (signal) => {
-      const schema = (await get('/v1/schemas/job', {signal})) as Schema;
-      const copied = from === '' ? null : await get('/v1/jobs/{id}', {path: {id: from}, signal});
-      return {schema, spec: (copied?.spec ?? templates[0]?.spec ?? {}) as JsonObject};
+      const [schema, models, copied] = await Promise.all([
+        get('/v1/schemas/job', {signal}) as Promise<Schema>,
+        get('/v1/models', {signal}),
+        from === '' ? null : get('/v1/jobs/{id}', {path: {id: from}, signal}),
+      ]);
+      return {
+        schema,
+        models: models.items,
+        spec: (copied?.spec ?? templates[0]?.spec ?? {}) as JsonObject,
+      };
     },
     {everyMs: 0, key: from},
   );
@@ -34,7 +43,12 @@ export function SubmitPage(): JSX.Element {
       {error ? (
         <Failed what="The form cannot be made" error={error} retry={refresh} />
       ) : data ? (
-        <Editor schema={data.schema} start={data.spec} isCopy={from !== ''} />
+        <Editor
+          schema={data.schema}
+          models={data.models}
+          start={data.spec}
+          isCopy={from !== ''}
+        />
       ) : (
         <Loading what="the form" />
       )}
@@ -42,8 +56,15 @@ export function SubmitPage(): JSX.Element {
   );
 }
 
-function Editor(props: {schema: Schema; start: JsonObject; isCopy: boolean}): JSX.Element {
-  const {schema} = props;
+interface EditorProps {
+  schema: Schema;
+  models: readonly ZooModel[];
+  start: JsonObject;
+  isCopy: boolean;
+}
+
+function Editor(props: EditorProps): JSX.Element {
+  const {schema, models} = props;
   const [text, setText] = useState(() => toText(props.start));
   const [isBusy, setBusy] = useState(false);
   const {spec, fault} = useSpec(text, props.start);
@@ -52,8 +73,11 @@ function Editor(props: {schema: Schema; start: JsonObject; isCopy: boolean}): JS
   const order = Object.keys(schema.properties ?? {});
   const set = (path: string[], value: Json | undefined) =>
     setText(toText(inOrder(withValue(spec, path, value), order)));
-  const submit = async (event: Event) => {
+  const submit = async (event: JSX.TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
+    // What is typed there is in no spec yet.
+    const half = event.currentTarget.querySelector<HTMLElement>('textarea:invalid');
+    if (half) return half.focus();
     setBusy(true);
     try {
       const job = await post('/v1/jobs', {body: text, headers: {'Idempotency-Key': keyOf(text)}});
@@ -71,10 +95,10 @@ function Editor(props: {schema: Schema; start: JsonObject; isCopy: boolean}): JS
       {!props.isCopy && <Templates text={text} onPick={(picked) => setText(toText(picked))} />}
       <div class="submit-sides">
         <fieldset class="form-side" disabled={fault !== null} aria-label="Form">
-          <SpecForm state={{root: schema, spec, faults, set}} />
+          <SpecForm state={{root: schema, models, spec, faults, set}} />
         </fieldset>
         <div class="json-side">
-          <JsonEditor text={text} fault={fault} onText={setText} />
+          <JsonEditor text={text} fault={fault} faults={faults} onText={setText} />
           <CheckPanel check={check} />
           <div class="submit-buttons">
             <button type="button" onClick={checkNow} disabled={fault !== null}>
