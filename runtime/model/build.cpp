@@ -72,7 +72,9 @@ Result<BuiltModel> build_graph(const model::Written& written, const DataShape& d
   if (!analysis.faults.empty()) return to_error(analysis.faults);
   const std::vector<Fault> not_yet = model::not_trainable_yet(written, analysis, "/model");
   if (!not_yet.empty()) return to_error(not_yet);
-  return GraphWalk(analysis).run();
+  BuiltModel built = GraphWalk(analysis).run();
+  built.step_flops = analysis.forward_flops.value_or(0) + analysis.backward_flops.value_or(0);
+  return built;
 }
 
 }  // namespace trainyard::runtime

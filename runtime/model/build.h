@@ -1,6 +1,8 @@
 // A model on its data -> a graph that ends in a loss: a walk over what schemas/model makes of it.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/data/dataset.h"
@@ -17,6 +19,7 @@ struct BuiltModel {
   NodeId loss = 0;                       // one number per example
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;  // one number per example; of exp_of_loss the loss itself
+  std::int64_t step_flops = 0;  // of one example, forward and backward; 0 = beyond counting
 };
 
 // All that the data's files tell.

@@ -42,6 +42,7 @@ struct Model::Parts {
   std::vector<model::Start> initial;
   std::uint64_t seed;
   RowLayout rows;
+  std::int64_t step_flops;
   NodeId loss;
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;
@@ -51,6 +52,7 @@ struct Model::Parts {
       : initial(std::move(built.builder.initial)),
         seed(setting.seed),
         rows(std::move(built.builder.rows)),
+        step_flops(built.step_flops),
         loss(built.loss),
         metrics(std::move(built.metrics)),
         metric_nodes(std::move(built.metric_nodes)),
@@ -86,6 +88,8 @@ Model::~Model() = default;
 std::span<const Variable> Model::variables() const { return parts_->executor.graph().variables(); }
 
 std::span<const Metric> Model::metrics() const { return parts_->metrics; }
+
+std::int64_t Model::step_flops() const { return parts_->step_flops; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 

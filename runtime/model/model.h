@@ -73,6 +73,10 @@ class Model {
 
   [[nodiscard]] std::span<const Metric> metrics() const;
 
+  // What products cost in a step, for each example: forward and backward, a multiplication and an
+  // addition being two. 0 = not known.
+  [[nodiscard]] std::int64_t step_flops() const;
+
   // The rows of its embedding table, which are not in the arena; of width 0 = it has none.
   [[nodiscard]] const RowLayout& rows() const;
 

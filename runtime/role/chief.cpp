@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/schedule.h"
+#include "runtime/math/ops/cpu/fma_peak.h"
 #include "runtime/role/checkpoint_files.h"
 #include "runtime/role/holders.h"
 #include "schemas/base/clock.h"
@@ -36,7 +37,9 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
       progress_({.metrics = {parts.plan.model.metrics().begin(), parts.plan.model.metrics().end()},
                  .staleness = step_mode(parts.task.context.spec) == Mode::async,
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
-                                                      : std::vector<std::string>{}},
+                                                      : std::vector<std::string>{},
+                 .example_flops = static_cast<double>(parts.plan.model.step_flops()),
+                 .core_flops = measure_fma_peak()},
                 start.version),
       version_(start.version),
       reported_(start.version),

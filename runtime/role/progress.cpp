@@ -38,6 +38,7 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["push_seconds"] = mean(times_.push);
     values["wait_seconds"] = mean(times_.wait);
     values["pull_seconds"] = mean(times_.pull);
+    add_rate(values);
   }
 
   if (!kind_.trainers.empty()) add_dropped(values);
@@ -63,6 +64,15 @@ void Progress::add_staleness(std::map<std::string, double>& values, std::int64_t
     const std::string name(staleness_ranges[i].name);
     values[std::string(staleness_metric_prefix) + name] = static_cast<double>(count);
   }
+}
+
+// Of the time that the gradients took; what else a step waits for is in other metrics.
+void Progress::add_rate(std::map<std::string, double>& values) const {
+  const double seconds = times_.compute.count();
+  const double flops = kind_.example_flops * static_cast<double>(own_examples_);
+  if (flops <= 0 || seconds <= 0) return;
+  values["compute_gflops"] = flops / seconds * 1e-9;
+  if (kind_.core_flops > 0) values["compute_peak_fraction"] = flops / seconds / kind_.core_flops;
 }
 
 // In all, and of each task that has any.

@@ -23,6 +23,9 @@ class Progress {
     bool staleness = false;  // of async: mean, quantiles and counts of all updates
     // Where there are backup workers, whose contributions may come too late: all by rank.
     std::vector<std::string> trainers = {};
+    // Where both are known, how much of what the processor can do the steps of this task reach.
+    double example_flops = 0;  // of products, forward and backward
+    double core_flops = 0;     // each second, of one core at most
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
@@ -36,9 +39,10 @@ class Progress {
   void set_dropped(std::vector<std::int64_t> dropped) {
     if (!dropped.empty()) dropped_ = std::move(dropped);
   }
-  // Of a step of this task.
-  void add_own_step(const StepTimes& times) {
+  // Of a step of this task, with so many examples of its own.
+  void add_own_step(const StepTimes& times, std::int64_t examples) {
     times_ += times;
+    own_examples_ += examples;
     ++own_steps_;
   }
 
@@ -47,6 +51,7 @@ class Progress {
 
  private:
   void add_staleness(std::map<std::string, double>& values, std::int64_t updates) const;
+  void add_rate(std::map<std::string, double>& values) const;
   void add_dropped(std::map<std::string, double>& values) const;
 
   Kind kind_;
@@ -56,6 +61,7 @@ class Progress {
   Traffic traffic_;                    // of this worker's own steps
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_
+  std::int64_t own_examples_ = 0;
   std::int64_t version_;
   Clock::time_point since_ = Clock::now();
 };

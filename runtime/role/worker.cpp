@@ -107,7 +107,8 @@ class Training {
       batches.skip_to(next.step);  // others may have made steps without this worker's gradient
       TRY_ASSIGN(const bool done, step(next.step, batches));
       if (!done) return false;
-      if (chief_ != nullptr) chief_->progress().add_own_step(std::exchange(times_, {}));
+      if (chief_ != nullptr)
+        chief_->progress().add_own_step(std::exchange(times_, {}), step_.sums.examples);
       TRY_ASSIGN(const auto following, next_step());
       if (!following) return false;
       next = *following;

@@ -1,11 +1,10 @@
 // Convolutions forward, and their gradients, for the shapes of small and large networks, beside
 // what the processor's multipliers can do in the same run.
-#include <immintrin.h>
-
 #include <functional>
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/ops/cpu/conv.h"
+#include "runtime/math/ops/cpu/fma_peak.h"
 #include "tests/bench/bench.h"
 
 namespace trainyard::bench {
@@ -22,40 +21,6 @@ AlignedBuffer ramp(std::int64_t elements) {
     buffer.data()[i] = static_cast<float>(i % 101) * 0.01F;
   }
   return buffer;
-}
-
-// Twelve chains of fused multiply-adds that never leave the registers, so many vectors at a time as
-// hide how long one takes. Returns the operations that were done.
-constexpr int peak_chains = 12;
-constexpr int peak_steps = 100'000;
-float peak_sum = 0;  // where the results go, so that they are needed
-
-double peak_avx2() {
-  __m256 sum[peak_chains];
-  for (__m256& one : sum) one = _mm256_set1_ps(peak_sum);
-  const __m256 factor = _mm256_set1_ps(0.999F);
-  for (int step = 0; step < peak_steps; ++step) {
-#pragma GCC unroll 12
-    for (int i = 0; i < peak_chains; ++i) sum[i] = _mm256_fmadd_ps(sum[i], factor, factor);
-  }
-  for (const __m256 one : sum) peak_sum += one[0];
-  return 2.0 * 8 * peak_chains * peak_steps;
-}
-
-[[gnu::target("avx512f,avx512vl")]] double peak_avx512() {
-  __m512 sum[peak_chains];
-  for (__m512& one : sum) one = _mm512_set1_ps(peak_sum);
-  const __m512 factor = _mm512_set1_ps(0.999F);
-  for (int step = 0; step < peak_steps; ++step) {
-#pragma GCC unroll 12
-    for (int i = 0; i < peak_chains; ++i) sum[i] = _mm512_fmadd_ps(sum[i], factor, factor);
-  }
-  for (const __m512 one : sum) peak_sum += one[0];
-  return 2.0 * 16 * peak_chains * peak_steps;
-}
-
-double run_peak(GemmKernel kernel) {
-  return kernel == GemmKernel::avx512 ? peak_avx512() : peak_avx2();
 }
 
 struct ConvCase {
@@ -147,7 +112,7 @@ std::vector<BenchResult> bench_case(const ConvCase& of, GemmKernel kernel) {
   const std::string by = kernel == GemmKernel::avx512 ? "AVX-512" : "AVX2";
   Samples forward, x_gradient, kernel_gradient, peaks;
   for (int i = 0; i < conv_runs; ++i) {
-    peaks.add(rate_of(run_peak(kernel), [&] { run_peak(kernel); }));
+    peaks.add(rate_of(run_fma_chains(kernel), [&] { run_fma_chains(kernel); }));
     forward.add(rate_of(run.work(), [&] { run.forward(); }));
     x_gradient.add(rate_of(run.work(), [&] { run.x_gradient(); }));
     kernel_gradient.add(rate_of(run.work(), [&] { run.kernel_gradient(); }));

@@ -182,3 +182,26 @@ test('tasks have a cell and a row each; hosts show who has which slot, and who w
   await sees(page.locator('.queue'), 'Nothing waits');
   await close();
 });
+
+test('the overview says what a step costs, and what its gradients reach', async () => {
+  const {status, spec} = await yard.get(`/v1/jobs/${done.id}`);
+  const {
+    compute_gflops: rate,
+    compute_peak_fraction: share,
+    compute_seconds: took,
+  } = status.metrics;
+  // 784 × 10 weights: forward, and backward for the weights alone.
+  const flops = 2 * 2 * 7840 * spec.training.batch_size;
+  assert.ok(Math.abs((rate * 1e9 * took) / flops - 1) < 1e-6, `${rate} GFLOP/s, ${took} s`);
+  assert.ok(share > 0 && share < 1.5, `${share}`);
+
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${done.id}`);
+  const panel = page.getByRole('region', {name: 'Cost of a step'});
+  const figure = (name) => panel.locator(`[data-figure="${name}"]`);
+  await sees(figure('forward, of one example'), '15.7 kFLOP');
+  await sees(figure('backward, of one example'), '15.7 kFLOP');
+  await sees(figure('a worker’s step, 100 examples'), '3.14 MFLOP');
+  await sees(figure('gradients reach'), /[\d.]+ GFLOP\/s/);
+  await sees(figure('of a core’s peak'), /[\d.]+ % of [\d.]+ GFLOP\/s/);
+  await close();
+});

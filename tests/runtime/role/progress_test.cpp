@@ -18,8 +18,8 @@ StepTimes times_of(double unit) {
 
 TEST_CASE("the parts of a step are means of the interval's steps", "[progress]") {
   Progress progress({}, 0);
-  progress.add_own_step(times_of(1));
-  progress.add_own_step(times_of(3));
+  progress.add_own_step(times_of(1), 4);
+  progress.add_own_step(times_of(3), 4);
 
   const auto values = progress.take(2);
   CHECK(values.at("input_seconds") == Approx(2));
@@ -28,9 +28,33 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
   CHECK(values.at("wait_seconds") == Approx(8));
   CHECK(values.at("pull_seconds") == Approx(10));
 
-  progress.add_own_step(times_of(5));  // the next interval begins at nothing
+  progress.add_own_step(times_of(5), 4);  // the next interval begins at nothing
   CHECK(progress.take(3).at("compute_seconds") == Approx(10));
   CHECK_FALSE(progress.take(4).contains("compute_seconds"));
+}
+
+TEST_CASE("the rate of products is that of this task's own examples in the time of gradients alone",
+          "[progress]") {
+  Progress progress({.example_flops = 3e9, .core_flops = 40e9}, 0);
+  ExchangeNews news;
+  news.sums.examples = 1000;  // of all workers
+  progress.add_applied(news);
+  progress.add_own_step(times_of(1), 10);  // 2 s
+  progress.add_own_step(times_of(2), 20);  // 4 s
+
+  auto values = progress.take(2);
+  CHECK(values.at("compute_gflops") == Approx(15));
+  CHECK(values.at("compute_peak_fraction") == Approx(0.375));
+
+  progress.add_own_step(times_of(1), 20);
+  CHECK(progress.take(3).at("compute_gflops") == Approx(30));
+  CHECK_FALSE(progress.take(4).contains("compute_gflops"));
+}
+
+TEST_CASE("where a model's products are not counted, no rate is told", "[progress]") {
+  Progress progress({.core_flops = 40e9}, 0);
+  progress.add_own_step(times_of(1), 10);
+  CHECK_FALSE(progress.take(1).contains("compute_gflops"));
 }
 
 TEST_CASE("how many lookups the ps have summed is told of each push, where there were any",
@@ -40,7 +64,7 @@ TEST_CASE("how many lookups the ps have summed is told of each push, where there
     ExchangeNews news;
     news.traffic = {.sent = 100, .received = 40, .pooled = pooled};
     progress.add_applied(news);
-    progress.add_own_step(times_of(1));
+    progress.add_own_step(times_of(1), 4);
   };
   add(2);
   add(1);

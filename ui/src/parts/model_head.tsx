@@ -16,6 +16,7 @@ export function ModelHead({model}: {model: ModelAnalysis}): JSX.Element {
       )}
       {state !== 0 && <Figure name="state">{known(state, formatCount)}</Figure>}
       <Figure name="forward, of one example">{known(model.forward_flops, formatFlops)}</Figure>
+      <Figure name="backward">{known(model.backward_flops, formatFlops)}</Figure>
       <Memory role="worker" parts={memory.worker} />
       {memory.ps['total'] !== 0 && <Memory role="ps" parts={memory.ps} />}
     </dl>

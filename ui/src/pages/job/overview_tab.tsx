@@ -8,6 +8,7 @@ import {formatBytes, plural} from '../../format/numbers';
 import {Empty} from '../../parts/notices';
 import {Icon} from '../../parts/icons';
 import {linkTo} from '../../route';
+import {CostPanel} from './cost_panel';
 import {LogLine} from './log_line';
 import type {LiveJob} from './live_job';
 import {PartitionPanel} from './partition_panel';
@@ -47,6 +48,7 @@ export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element
       <div class="overview-side">
         <Roles job={job} />
         <PartitionPanel job={job} />
+        <CostPanel job={job} />
         <Timeline job={job} events={live.events.value} />
       </div>
     </div>
