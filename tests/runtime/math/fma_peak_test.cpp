@@ -1,8 +1,9 @@
 #include "runtime/math/ops/cpu/fma_peak.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <vector>
+#include <cstdint>
 
 #include "runtime/math/aligned_buffer.h"
 
