@@ -31,17 +31,17 @@ struct Feed {
   std::span<const float> targets;
   SparseView sparse{};
   RowFeed rows{};
-  std::uint64_t seed = 0;            // of what is drawn in training
-  std::uint64_t first_position = 0;  // of the first example in the endless line of examples
+  std::uint64_t seed = 0;               // of what is drawn in training
+  std::uint64_t first_position = 0;     // of the first example in the endless line of examples
   std::span<const std::int32_t> ids{};  // [examples, time]; 0 where padded
   // How long each example is, from 0 to the data set's time; empty: all are full. They are of the
   // axis [time] of ids, or of features [time, features].
   std::span<const std::int32_t> lengths{};
   std::span<const std::int32_t> token_labels{};  // [examples, time]; not read beyond the length
-  // Texts, one after another: places in the alphabet, the blank not counted. Example e's is from
-  // symbol_offsets[e] to symbol_offsets[e + 1].
+  // Texts, one after another: places in the alphabet, from 1. Example e's is from symbol_offsets[e]
+  // to symbol_offsets[e + 1].
   std::span<const std::int32_t> symbols{};
-  std::span<const std::int64_t> symbol_offsets{};  // [examples + 1]
+  std::span<const std::int32_t> symbol_offsets{};  // [examples + 1]
 };
 
 // Room that an op needs on this device, in elements.

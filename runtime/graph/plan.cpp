@@ -31,8 +31,7 @@ bool overlap(const Lifetime& a, const Lifetime& b) {
 bool has_place(const Node& node) {
   return !std::holds_alternative<FeaturesOp>(node.op) &&
          !std::holds_alternative<SparseFeaturesOp>(node.op) &&
-         !std::holds_alternative<IdsOp>(node.op) &&
-         !std::holds_alternative<VariableOp>(node.op);
+         !std::holds_alternative<IdsOp>(node.op) && !std::holds_alternative<VariableOp>(node.op);
 }
 
 class Planner {

@@ -68,7 +68,11 @@ model::Facts facts_of(const DataShape& data) {
 
 Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data) {
   if (data.features < 1) return invalid("dataset: examples have no features");
-  const model::Analysis analysis = model::analyse(written, facts_of(data), {});
+  return build_graph(written, facts_of(data));
+}
+
+Result<BuiltModel> build_graph(const model::Written& written, const model::Facts& facts) {
+  const model::Analysis analysis = model::analyse(written, facts, {});
   if (!analysis.faults.empty()) return to_error(analysis.faults);
   const std::vector<Fault> not_yet = model::not_trainable_yet(written, analysis, "/model");
   if (!not_yet.empty()) return to_error(not_yet);

@@ -28,5 +28,7 @@ model::Facts facts_of(const DataShape& data);
 // `invalid`, with each place in the spec, where the model is wrong, does not fit the data, or has a
 // layer that is not there yet.
 Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data);
+// The same of a data set that is known by its facts alone.
+Result<BuiltModel> build_graph(const model::Written& written, const model::Facts& facts);
 
 }  // namespace trainyard::runtime

@@ -18,7 +18,12 @@ inline Feed feed_of(const Batch& batch, RowBatch* rows, std::uint64_t seed) {
           .sparse = batch.sparse.view(),
           .rows = rows == nullptr ? RowFeed{} : rows->feed(),
           .seed = seed,
-          .first_position = batch.first_position};
+          .first_position = batch.first_position,
+          .ids = batch.ids,
+          .lengths = batch.lengths,
+          .token_labels = batch.token_labels,
+          .symbols = batch.symbols,
+          .symbol_offsets = batch.symbol_offsets};
 }
 
 }  // namespace trainyard::runtime

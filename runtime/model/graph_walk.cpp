@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/model/layers/builders.h"
+#include "runtime/model/layers/time_axis.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -82,11 +83,31 @@ NodeId GraphWalk::scores_of(const Term& term) {
   return add(ReshapeOp{{1}}, {scores});
 }
 
+bool GraphWalk::has_lengths(const Term& term) const {
+  return follows_data_time(analysis_, term.in.front());
+}
+
+NodeId GraphWalk::cross_entropy_of(const Term& term, NodeId scores) {
+  const double smoothing = number_argument(term.arguments, "label_smoothing");
+  if (built_.builder.graph.nodes()[scores].shape.rank() == 1) {
+    return add(SoftmaxCrossEntropyOp{smoothing}, {scores});
+  }
+  return add(TokenCrossEntropyOp{.label_smoothing = smoothing, .has_lengths = has_lengths(term)},
+             {scores});
+}
+
+NodeId GraphWalk::ctc_of(const Term& term, NodeId scores) {
+  return add(CtcOp{.blank = integer_argument(term.arguments, "blank"),
+                   .divides_by_label = text_argument(term.arguments, "per") == "label",
+                   .skips_impossible = text_argument(term.arguments, "impossible") == "skip",
+                   .has_lengths = has_lengths(term)},
+             {scores});
+}
+
 NodeId GraphWalk::loss_of(const Term& term) {
   const NodeId scores = scores_of(term);
-  if (term.op == "softmax_cross_entropy") {
-    return add(SoftmaxCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
-  }
+  if (term.op == "softmax_cross_entropy") return cross_entropy_of(term, scores);
+  if (term.op == "ctc") return ctc_of(term, scores);
   if (term.op == "sigmoid_cross_entropy") {
     return add(SigmoidCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
   }
@@ -108,6 +129,18 @@ void GraphWalk::add_losses() {
 Op GraphWalk::metric_op(const Term& term) const {
   if (term.op == "top_k") return TopKOp{integer_argument(term.arguments, "k")};
   if (term.op == "mean_absolute_error") return AbsoluteErrorOp{};
+  if (term.op == "edit_distance" || term.op == "sequence_accuracy") {
+    // The blank is that of the CTC that reads the same scores.
+    const auto same = std::ranges::find_if(analysis_.losses, [&term](const Term& each) {
+      return each.op == "ctc" && each.in.front() == term.in.front();
+    });
+    ENSURE(same != analysis_.losses.end());
+    const std::int64_t blank = integer_argument(same->arguments, "blank");
+    if (term.op == "edit_distance") {
+      return EditDistanceOp{.blank = blank, .has_lengths = has_lengths(term)};
+    }
+    return MatchSequenceOp{.blank = blank, .has_lengths = has_lengths(term)};
+  }
   ENSURE(term.op == "accuracy");
   const bool is_binary = std::ranges::any_of(analysis_.losses, [&term](const Term& loss) {
     return loss.op == "sigmoid_cross_entropy" && loss.in == term.in;

@@ -25,10 +25,13 @@ class GraphWalk {
   void add_layers();
   void add_losses();
   NodeId loss_of(const Term& term);
+  NodeId cross_entropy_of(const Term& term, NodeId scores);
+  NodeId ctc_of(const Term& term, NodeId scores);
   void add_metrics();
   [[nodiscard]] Op metric_op(const Term& term) const;
   // The value that the term reads, of this shape where it is a single number.
   NodeId scores_of(const Term& term);
+  [[nodiscard]] bool has_lengths(const Term& term) const;
   NodeId add(const Op& op, std::vector<NodeId> inputs) {
     return built_.builder.graph.add(op, std::move(inputs));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -11,11 +12,11 @@
 namespace trainyard::model {
 namespace {
 
-// What is not there yet; all other ops are (runtime/model/layers has a builder for each).
-constexpr std::array missing_ops{"embedding", "lstm", "gru", "rnn"};
+// All ops are there (runtime/model/layers has a builder for each), of the others these.
 constexpr std::array losses{"softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error",
-                            "huber"};
-constexpr std::array metrics{"accuracy", "top_k", "mean_absolute_error", "perplexity"};
+                            "huber", "ctc"};
+constexpr std::array metrics{"accuracy",   "top_k",         "mean_absolute_error",
+                             "perplexity", "edit_distance", "sequence_accuracy"};
 constexpr std::size_t metrics_max = 8;       // runtime/core/batch_sums.h
 constexpr std::int64_t pool_taps_max = 225;  // a winner is one byte
 
@@ -63,15 +64,28 @@ class Search {
   }
 
   void check_layer(const AnalysedLayer& layer) {
-    if (is_among(missing_ops, layer.op)) return note(layer.pointer, layer.op);
     for (const std::size_t index : layer.variables) check_variable(layer, index);
     if (layer.op == "dense") check_dense(layer);
     if (layer.op == "max_pool2d" && product_of(layer.arguments, "size") > pool_taps_max) {
       note(layer.pointer, "max_pool2d with a window of more than 225 pixels");
     }
+    if (layer.op == "embedding" && text_of(layer.arguments, "storage") != "arena") {
+      note(layer.pointer, "embedding with a \"storage\" other than \"arena\"");
+    }
+    if (layer.op == "embedding") check_ids(layer);
     if (layer.op == "embedding_bag" && text_of(layer.arguments, "storage") != "rows") {
       note(layer.pointer, "embedding_bag with a \"storage\" other than \"rows\"");
     }
+  }
+
+  // A batch has one list of ids for an example.
+  void check_ids(const AnalysedLayer& layer) {
+    const MaybeShape& ids = analysis_.layers[layer.in.front()].shape;
+    if (ids && ids->size() != 1) note(layer.pointer, "an embedding of ids other than [time]");
+    if (ids_.value_or(layer.in.front()) != layer.in.front()) {
+      note(layer.pointer, "an embedding of a second field of ids");
+    }
+    ids_ = layer.in.front();
   }
 
   void check_variable(const AnalysedLayer& layer, std::size_t index) {
@@ -126,20 +140,36 @@ class Search {
   void check_loss(const AnalysedTerm& loss) {
     if (!is_among(losses, loss.op)) return note(loss.pointer, "the loss " + loss.op);
     const MaybeShape& scores = analysis_.layers[loss.in.front()].shape;
-    if (scores && scores->size() > 1) note(loss.pointer, "a loss for each token");
+    if (loss.op == "ctc" || !scores) return;
+    if (scores->size() > 1) note(loss.pointer, "a loss for each token");
   }
 
   void check_metric(const AnalysedTerm& metric) {
     if (!is_among(metrics, metric.op)) return note(metric.pointer, "the metric " + metric.op);
+    if (metric.op == "accuracy" || metric.op == "top_k") {
+      const MaybeShape& scores = analysis_.layers[metric.in.front()].shape;
+      if (scores && scores->size() > 1) note(metric.pointer, metric.op + " for each token");
+    }
+    const bool is_of_ctc = metric.op == "edit_distance" || metric.op == "sequence_accuracy";
+    if (is_of_ctc && !is_read_by_ctc(metric.in.front())) {
+      note(metric.pointer, metric.op + " of a layer that no ctc reads");
+    }
     const std::string name = metric_name(metric);
     if (!names_.insert(name).second) add({metric.pointer, "is a second \"" + name + "\""});
     if (names_.size() > metrics_max) note(metric.pointer, "a ninth metric");
   }
 
+  [[nodiscard]] bool is_read_by_ctc(std::size_t layer) const {
+    return std::ranges::any_of(analysis_.losses, [layer](const AnalysedTerm& loss) {
+      return loss.op == "ctc" && loss.in.front() == layer;
+    });
+  }
+
   const Analysis& analysis_;
   std::vector<Fault> faults_;
   std::set<std::string> noted_;
-  std::set<std::string> names_;  // of metrics
+  std::set<std::string> names_;     // of metrics
+  std::optional<std::size_t> ids_;  // which the embeddings read
 };
 
 }  // namespace

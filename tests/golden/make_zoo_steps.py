@@ -173,4 +173,5 @@ def main():
     (HERE / "zoo_steps.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

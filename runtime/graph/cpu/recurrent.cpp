@@ -8,10 +8,8 @@ namespace trainyard::runtime {
 namespace {
 
 Needs recurrent_needs(const Recurrence& kind, std::span<const Shape> inputs) {
-  const RecurrentSizes sizes{.examples = inputs[0][0],
-                             .time = inputs[0][1],
-                             .in = inputs[0][2],
-                             .units = inputs[2][0]};
+  const RecurrentSizes sizes{
+      .examples = inputs[0][0], .time = inputs[0][1], .in = inputs[0][2], .units = inputs[2][0]};
   return {.saved = elements_for(recurrence_saved_bytes(kind.cell, sizes)),
           .scratch = elements_for(recurrence_scratch_bytes(kind.cell, sizes))};
 }

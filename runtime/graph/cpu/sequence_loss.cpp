@@ -73,12 +73,11 @@ void run_on_cpu(const MatchSequenceOp& op, const ForwardCall& call) {
 void run_back_on_cpu(const TokenCrossEntropyOp& op, const BackwardCall& call) {
   const Shape& shape = call.inputs[0].shape;
   const GradientTarget& logits = call.input_gradients[0];
-  token_cross_entropy_gradient(labels_of(op, call.feed),
-                               {.probabilities = {call.saved.data, shape},
-                                .losses_gradient = call.output_gradient,
-                                .token_gradients = call.scratch,
-                                .logits_gradient = logits.into,
-                                .write = logits.write});
+  token_cross_entropy_gradient(labels_of(op, call.feed), {.probabilities = {call.saved.data, shape},
+                                                          .losses_gradient = call.output_gradient,
+                                                          .token_gradients = call.scratch,
+                                                          .logits_gradient = logits.into,
+                                                          .write = logits.write});
 }
 
 void run_back_on_cpu(const CtcOp&, const BackwardCall& call) {

@@ -14,9 +14,9 @@ namespace trainyard::runtime {
 struct CtcBatch {
   ConstTensor scores;                     // [examples, time, classes], without softmax
   std::span<const std::int32_t> lengths;  // [examples]; none: all examples are full
-  // Places in the alphabet, from 0: the classes without the blank, in their order.
+  // Places in the alphabet, from 1: the classes without the blank, in their order.
   std::span<const std::int32_t> symbols;
-  std::span<const std::int64_t> offsets;  // [examples + 1]: example e has from offsets[e] on
+  std::span<const std::int32_t> offsets;  // [examples + 1]: example e has from offsets[e] on
   std::int64_t blank = 0;                 // which of the classes it is
 };
 

@@ -9,7 +9,7 @@ std::vector<LayerBuilder> all_builders() {
   std::vector<LayerBuilder> all;
   for (const auto& family :
        {elementwise_builders(), dense_builders(), image_builders(), layout_builders(),
-        norm_builders(), attention_builders(), row_builders()}) {
+        norm_builders(), attention_builders(), recurrent_builders(), row_builders()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

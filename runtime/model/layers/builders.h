@@ -29,6 +29,7 @@ std::vector<LayerBuilder> image_builders();
 std::vector<LayerBuilder> layout_builders();
 std::vector<LayerBuilder> norm_builders();
 std::vector<LayerBuilder> attention_builders();
+std::vector<LayerBuilder> recurrent_builders();
 std::vector<LayerBuilder> row_builders();
 
 }  // namespace trainyard::runtime

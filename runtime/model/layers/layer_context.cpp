@@ -1,6 +1,7 @@
 #include "runtime/model/layers/layer_context.h"
 
 #include "runtime/model/layers/builders.h"
+#include "runtime/model/layers/time_axis.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -78,6 +79,10 @@ const model::Variable& LayerContext::analysed_variable(std::string_view name) co
   const std::size_t* const index = find_variable(model_.analysis, layer_, name);
   ENSURE(index != nullptr);
   return model_.analysis.variables[*index];
+}
+
+bool LayerContext::x_has_lengths() const {
+  return follows_data_time(model_.analysis, layer_.in.front());
 }
 
 // Features are the batch's own memory, which has any shape of as many numbers.

@@ -52,6 +52,9 @@ class LayerContext {
   [[nodiscard]] const model::Variable& analysed_variable(std::string_view name) const;
   [[nodiscard]] NodeId tied() const { return model_.variables.at(*layer_.tied_to); }
 
+  // x's time is the data set's, whose lengths are x's then.
+  [[nodiscard]] bool x_has_lengths() const;
+
   [[nodiscard]] const std::string& text(std::string_view name) const {
     return text_argument(layer_.arguments, name);
   }

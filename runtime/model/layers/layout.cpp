@@ -23,6 +23,11 @@ NodeId input(LayerContext& layer) {
   if (layer.layer().kind == model::ElementKind::sparse) {
     return layer.graph().add_sparse_features((*layer.layer().shape)[0]);
   }
+  if (layer.layer().kind == model::ElementKind::id) {
+    const Shape shape = layer.output_shape();
+    ENSURE(shape.rank() == 1);
+    return layer.graph().add_ids(shape[0]);
+  }
   return layer.graph().add_features(layer.output_shape());
 }
 

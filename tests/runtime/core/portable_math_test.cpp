@@ -24,6 +24,25 @@ TEST_CASE("the portable logarithm passes infinity and NaN on", "[portable_math]"
   REQUIRE(std::isinf(portable_log(std::numeric_limits<double>::infinity())));
 }
 
+TEST_CASE("the portable exponential agrees with the C library's", "[portable_math]") {
+  for (double x = -708.0; x < 709.7; x += 0.0937) {
+    INFO(x);
+    REQUIRE(portable_exp(x) == Approx(std::exp(x)).epsilon(1e-15));
+  }
+  REQUIRE(portable_exp(0.0) == 1.0);
+  REQUIRE(portable_exp(-1e-300) == 1.0);
+  REQUIRE(portable_exp(709.75) == Approx(std::exp(709.75)).epsilon(1e-15));
+}
+
+TEST_CASE("the portable exponential ends at 0 and infinity, and passes NaN on", "[portable_math]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  REQUIRE(portable_exp(-709.0) == 0.0);
+  REQUIRE(portable_exp(-infinity) == 0.0);
+  REQUIRE(portable_exp(710.0) == infinity);
+  REQUIRE(portable_exp(infinity) == infinity);
+  REQUIRE(std::isnan(portable_exp(std::numeric_limits<double>::quiet_NaN())));
+}
+
 TEST_CASE("the portable cosine agrees with the C library's", "[portable_math]") {
   for (int i = -5000; i <= 5000; ++i) {
     const double turns = i / 1237.0;

@@ -18,6 +18,11 @@ struct OwnedFeed {
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
   SparseRows sparse{};
+  std::vector<std::int32_t> ids{};
+  std::vector<std::int32_t> lengths{};
+  std::vector<std::int32_t> token_labels{};
+  std::vector<std::int32_t> symbols{};
+  std::vector<std::int32_t> symbol_offsets{};
 
   [[nodiscard]] Feed feed(std::int64_t examples) const {
     return {.examples = examples,
@@ -26,7 +31,12 @@ struct OwnedFeed {
             .targets = targets,
             .sparse = sparse.view(),
             .seed = 5,
-            .first_position = 11};
+            .first_position = 11,
+            .ids = ids,
+            .lengths = lengths,
+            .token_labels = token_labels,
+            .symbols = symbols,
+            .symbol_offsets = symbol_offsets};
   }
 };
 
@@ -84,17 +94,15 @@ inline double difference_of(Executor& executor, NodeId loss, std::span<float> pa
 // Central differences: the error is of the order step^2 and rounding / step. Padding has no
 // influence: 0 on both sides. Frozen variables have a gradient of 0; state has none that
 // differences know.
-inline void require_gradients_right(SmallGraph small, std::int64_t examples) {
+inline void require_gradients_right(SmallGraph small, std::int64_t examples,
+                                    const OwnedFeed& owned) {
   const NodeId loss = small.loss;
-  const auto features = small.graph.nodes()[0].shape.elements();
-  const bool binary = std::holds_alternative<SigmoidCrossEntropyOp>(small.graph.nodes()[loss].op);
   auto parameters = random_values(static_cast<std::size_t>(small.graph.arena_elements()), 3);
   for (const Variable& variable : small.graph.variables()) {
     std::fill_n(parameters.begin() + variable.offset + variable.elements,
                 round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
   }
   Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
-  const OwnedFeed owned = random_feed(examples, features, binary ? 2 : 3);
   const Feed feed = owned.feed(examples);
   std::vector<float> gradients(parameters.size(), 99.0F);
   executor.forward(parameters, feed, Pass::train);
@@ -114,6 +122,15 @@ inline void require_gradients_right(SmallGraph small, std::int64_t examples) {
       REQUIRE(static_cast<double>(gradients[at]) == Approx(expected).epsilon(0.01).margin(0.01));
     }
   }
+}
+
+// On features that are drawn.
+inline void require_gradients_right(SmallGraph small, std::int64_t examples) {
+  const auto features = small.graph.nodes()[0].shape.elements();
+  const bool binary =
+      std::holds_alternative<SigmoidCrossEntropyOp>(small.graph.nodes()[small.loss].op);
+  const OwnedFeed owned = random_feed(examples, features, binary ? 2 : 3);
+  require_gradients_right(std::move(small), examples, owned);
 }
 
 }  // namespace trainyard::runtime

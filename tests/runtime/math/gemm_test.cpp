@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <vector>
+
+#include "runtime/math/aligned_buffer.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -52,6 +55,20 @@ Operand operand(const std::vector<float>& values, std::int64_t rows, std::int64_
   return {values.data(), 1, rows};
 }
 
+// The same with a right side that was packed before.
+void check_packed(Product product, GemmKernel kernel, std::span<const float> before,
+                  std::span<const float> expected) {
+  AlignedBuffer packed(
+      static_cast<std::size_t>(packed_right_elements(product.depth, product.columns)));
+  pack_right(product, packed.data(), kernel);
+  std::vector<float> out(before.begin(), before.end());
+  product.out = out.data();
+  product.right = {};  // it is not read again
+  product.packed_right = packed.data();
+  gemm(product, kernel);
+  CHECK(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)) == 0);
+}
+
 void check(const Shapes& shapes, Layout left, Layout right, Write write, bool with_bias) {
   INFO(shapes.rows << " x " << shapes.columns << " x " << shapes.depth << " left "
                    << static_cast<int>(left) << " right " << static_cast<int>(right) << " write "
@@ -84,6 +101,7 @@ void check(const Shapes& shapes, Layout left, Layout right, Write write, bool wi
     gemm(product, kernel);
     INFO("kernel " << static_cast<int>(kernel));
     CHECK(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)) == 0);
+    check_packed(product, kernel, before, expected);
   }
 }
 

@@ -80,8 +80,8 @@ class Trellis {
     return log_total_;
   }
 
-  // After run_forward: scale * (softmax - occupancy) of all steps, a symbol's summed over its places
-  // from the first to the last.
+  // After run_forward: scale * (softmax - occupancy) of all steps, a symbol's summed over its
+  // places from the first to the last.
   void write_gradient(double scale, float* gradient) {
     std::span<double> beta = room_.beta.first(index(places_));
     std::span<double> next = room_.beta_next.first(index(places_));
@@ -131,9 +131,7 @@ class Trellis {
   [[nodiscard]] std::int64_t first(std::int64_t t) const {
     return std::max<std::int64_t>(0, places_ - 2 * (example_.time - t));
   }
-  [[nodiscard]] std::int64_t last(std::int64_t t) const {
-    return std::min(places_ - 1, 2 * t + 1);
-  }
+  [[nodiscard]] std::int64_t last(std::int64_t t) const { return std::min(places_ - 1, 2 * t + 1); }
   // A blank may be left out between symbols that differ.
   [[nodiscard]] bool skips_to(std::int64_t s) const {
     return s % 2 == 1 && s >= 3 && room_.at[index(s)] != room_.at[index(s - 2)];

@@ -17,7 +17,7 @@ struct CtcExample {
   // The class of a symbol of the text.
   [[nodiscard]] std::int32_t class_of(std::size_t place) const {
     const std::int32_t symbol = symbols[place];
-    return symbol < blank ? symbol : symbol + 1;
+    return symbol <= blank ? symbol - 1 : symbol;
   }
 };
 
@@ -29,15 +29,15 @@ void for_each_example(const CtcBatch& batch, Visit visit) {
   ENSURE(batch.lengths.empty() || std::ssize(batch.lengths) == shape[0]);
   for (std::int64_t i = 0; i < shape[0]; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t begin = batch.offsets[at];
-    visit(CtcExample{.number = i,
-                     .scores = batch.scores.data + i * shape[1] * shape[2],
-                     .time = batch.lengths.empty() ? shape[1] : batch.lengths[at],
-                     .classes = shape[2],
-                     .blank = batch.blank,
-                     .symbols = batch.symbols.subspan(
-                         static_cast<std::size_t>(begin),
-                         static_cast<std::size_t>(batch.offsets[at + 1] - begin))});
+    const std::int32_t begin = batch.offsets[at];
+    visit(CtcExample{
+        .number = i,
+        .scores = batch.scores.data + i * shape[1] * shape[2],
+        .time = batch.lengths.empty() ? shape[1] : batch.lengths[at],
+        .classes = shape[2],
+        .blank = batch.blank,
+        .symbols = batch.symbols.subspan(static_cast<std::size_t>(begin),
+                                         static_cast<std::size_t>(batch.offsets[at + 1] - begin))});
   }
 }
 

@@ -126,8 +126,9 @@ class Multiplier {
   }
 
   void multiply_block() {
-    const float* const block =
-        product_.packed_right == nullptr ? right_.data() : product_.packed_right + offset_in_whole();
+    const float* const block = product_.packed_right == nullptr
+                                   ? right_.data()
+                                   : product_.packed_right + offset_in_whole();
     for (std::int64_t column = columns_.begin; column < columns_.end; column += Tile::columns) {
       const float* const right = block + panel_offset(column);
       for (std::int64_t row = rows_.begin; row < rows_.end; row += Tile::rows) {

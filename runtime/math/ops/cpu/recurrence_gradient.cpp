@@ -14,11 +14,11 @@ namespace trainyard::runtime {
 namespace {
 
 struct BackwardRoom {
-  float* gates = nullptr;     // [examples, time, gates], gradients, as the next
-  float* products = nullptr;  // the same memory but for a gru
-  float* h_before = nullptr;  // [examples, time, units]
-  float* product = nullptr;   // [examples, units]
-  float* carry = nullptr;     // [examples, units]
+  float* gates = nullptr;       // [examples, time, gates], gradients, as the next
+  float* products = nullptr;    // the same memory but for a gru
+  float* h_before = nullptr;    // [examples, time, units]
+  float* product = nullptr;     // [examples, units]
+  float* carry = nullptr;       // [examples, units]
   float* h_gradient = nullptr;  // [units]
   float* zeros = nullptr;       // [units]
   float* bias = nullptr;        // [gates]
@@ -151,8 +151,8 @@ class Backward {
       }
     }
     if (const auto& to = call_.x_gradient; to.into.data != nullptr) {
-      matmul_x_gradient(gates, call_.parameters.kernel,
-                        {to.into.data, {room_.steps, sizes_.in}}, to.write);
+      matmul_x_gradient(gates, call_.parameters.kernel, {to.into.data, {room_.steps, sizes_.in}},
+                        to.write);
     }
   }
 

@@ -10,14 +10,14 @@ namespace trainyard::runtime {
 // Each is a row of `units` numbers, gates and products of gates * units. What a cell does not have
 // is null.
 struct CellStep {
-  float* gates = nullptr;              // in: x W + b; out: what came through the sigmoids and tanhs
-  const float* product = nullptr;      // h U of the step before
-  const float* h_before = nullptr;     // zeros at the first step, as c_before
-  float* h = nullptr;                  // out
-  const float* c_before = nullptr;     // lstm
-  float* c = nullptr;                  // lstm, out
-  float* c_tanh = nullptr;             // lstm, out
-  float* candidate = nullptr;          // gru, out: h Un + recurrent bias
+  float* gates = nullptr;           // in: x W + b; out: what came through the sigmoids and tanhs
+  const float* product = nullptr;   // h U of the step before
+  const float* h_before = nullptr;  // zeros at the first step, as c_before
+  float* h = nullptr;               // out
+  const float* c_before = nullptr;  // lstm
+  float* c = nullptr;               // lstm, out
+  float* c_tanh = nullptr;          // lstm, out
+  float* candidate = nullptr;       // gru, out: h Un + recurrent bias
   const float* recurrent_bias = nullptr;  // gru; null: none
 };
 

@@ -11,7 +11,7 @@
 namespace trainyard::runtime {
 
 struct Room {
-  std::int64_t steps;   // of all examples
+  std::int64_t steps;  // of all examples
   std::int64_t units;
   std::int64_t gates;   // gates * units
   std::int64_t states;  // examples * units
@@ -77,7 +77,9 @@ class Walk {
   [[nodiscard]] std::int64_t before(std::int64_t t) const {
     return order_ == TimeOrder::forward ? t - 1 : t + 1;
   }
-  [[nodiscard]] bool has_before(std::int64_t t) const { return before(t) >= 0 && before(t) < time_; }
+  [[nodiscard]] bool has_before(std::int64_t t) const {
+    return before(t) >= 0 && before(t) < time_;
+  }
   [[nodiscard]] bool is_last(std::int64_t example, std::int64_t t) const {
     return order_ == TimeOrder::forward ? t == length(example) - 1 : t == 0;
   }

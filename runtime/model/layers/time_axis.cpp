@@ -1,0 +1,36 @@
+#include "runtime/model/layers/time_axis.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace trainyard::runtime {
+namespace {
+
+// Ops that make of a sequence's steps as many steps, each of the same or of those before and after.
+constexpr std::array keeps_steps{
+    "dense",      "embedding", "positions", "rope",       "sdpa",     "dropout",     "relu",
+    "leaky_relu", "elu",       "gelu",      "gelu_tanh",  "silu",     "sigmoid",     "tanh",
+    "softplus",   "exp",       "log",       "log1p",      "sqrt",     "square",      "abs",
+    "affine",     "clip",      "softmax",   "layer_norm", "rms_norm", "log_softmax", "l2_normalize",
+    "add",        "sub",       "mul",       "div",        "max",      "min",         "lstm",
+    "gru",        "rnn",       "conv1d"};
+
+}  // namespace
+
+bool follows_data_time(const model::Analysis& analysis, std::size_t layer) {
+  const model::AnalysedLayer* at = &analysis.layers[layer];
+  while (at->op != "input") {
+    const bool keeps =
+        std::ranges::find(keeps_steps, std::string_view(at->op)) != keeps_steps.end();
+    const model::MaybeShape& from = analysis.layers[at->in.front()].shape;
+    // A convolution may leave steps out, a recurrence all but the last.
+    if (!keeps || !at->shape || !from || at->shape->size() < 2) return false;
+    if (at->shape->front() != from->front()) return false;
+    at = &analysis.layers[at->in.front()];
+  }
+  if (!at->shape) return false;
+  return at->kind == model::ElementKind::id ? at->shape->size() == 1 : at->shape->size() == 2;
+}
+
+}  // namespace trainyard::runtime
