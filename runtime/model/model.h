@@ -80,10 +80,6 @@ class Model {
   // The rows of its embedding table, which are not in the arena; of width 0 = it has none.
   [[nodiscard]] const RowLayout& rows() const;
 
-  // Whether a BatchResult's `correct` and `edits` mean something.
-  [[nodiscard]] bool counts_matches() const;
-  [[nodiscard]] bool counts_edits() const;
-
   // The same bytes on every host for one seed.
   void initialize(std::uint64_t seed, std::span<float> parameters) const;
 

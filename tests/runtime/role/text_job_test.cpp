@@ -1,0 +1,64 @@
+// Jobs on texts: embeddings and recurrences that stop where a text ends, whoever computes them.
+#include <catch2/catch.hpp>
+
+#include "schemas/wire/job_spec_json.h"
+#include "tests/runtime/role/job_runs.h"
+#include "tests/support/temp_folder.h"
+
+namespace trainyard::runtime::test {
+namespace {
+
+// Reviews of a few words; "good" ones and "bad" ones differ by a word or two.
+void write_reviews(const TempFolder& folder) {
+  std::string csv = "text,label\n";
+  const std::vector<std::string> things{"film", "book", "song", "play", "dish"};
+  for (int i = 0; i < 200; ++i) {
+    const bool is_good = i % 2 == 0;
+    csv += "the " + things[static_cast<std::size_t>(i % 5)];
+    for (int more = 0; more < i % 7; ++more) csv += " and so on";
+    csv += is_good ? " was good,yes\n" : " was bad,no\n";
+  }
+  folder.write("reviews.csv", csv);
+}
+
+JobSpec text_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps) {
+  const std::string path = folder.path("reviews.csv");
+  const auto parsed = parse_job_spec(
+      R"({"model": {"name": "lstm_classifier", "embedding_size": 8, "units": 6, "embedding_dropout": 0.1},
+          "dataset": {"name": "reviews", "format": "text", "path": ")" + path + R"(",
+                      "text_column": "text", "label_column": "label", "length": 16,
+                      "tokenizer": {"name": "words", "vocabulary": 100}},
+          "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
+                       "optimizer": {"name": "adam", "learning_rate": 0.02}}})");
+  if (const auto* const faults = std::get_if<std::vector<Fault>>(&parsed)) {
+    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
+  }
+  REQUIRE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.worker.replicas = workers;
+  spec.ps.replicas = ps;
+  if (ps == 0) spec.training.strategy = workers == 1 ? Strategy::local : Strategy::all_reduce;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("a recurrent network learns to tell texts apart, the same for any number of processes",
+          "[job]") {
+  const TempFolder folder;
+  write_reviews(folder);
+  Job alone(text_job(folder, 1, 0));
+  run(alone);
+  const auto last = last_of<MetricEvent>(alone, "worker/0").values;
+  REQUIRE(last.contains("test_accuracy"));
+  CHECK(last.at("test_accuracy") >= 0.9);
+  for (const auto& [workers, ps] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 1}, {3, 2}, {3, 0}}) {
+    INFO(workers << " workers, " << ps << " ps");
+    Job shared(text_job(folder, workers, ps));
+    run(shared);
+    CHECK(shared.final_weights() == alone.final_weights());
+  }
+}
+
+}  // namespace trainyard::runtime::test
