@@ -82,6 +82,10 @@ Result<Descriptor> open_data_folder(const std::string& field, const std::string&
   return folder;
 }
 
+Error bad_data(const std::string& path, const std::string& what) {
+  return invalid("dataset: " + path + ": " + what);
+}
+
 std::string path_of(const Descriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.get());
 }

@@ -16,6 +16,9 @@ Result<Descriptor> open_data_file(const std::string& field, const std::string& p
 // A folder, with the same rule about where it may be.
 Result<Descriptor> open_data_folder(const std::string& field, const std::string& path);
 
+// `invalid` of what a file of the data set has in it: "dataset: PATH: what".
+Error bad_data(const std::string& path, const std::string& what);
+
 // A path of the file that is open, for readers that want one; good as long as it is.
 std::string path_of(const Descriptor& file);
 

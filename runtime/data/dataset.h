@@ -95,10 +95,13 @@ class Dataset {
 
 // Knows the shape, and no more than that needs: headers and labels of IDX, of CSV and LibSVM all.
 // `invalid` or `not_found` with a message that names the file and what is wrong with it.
-// `threads` is how many may decode files at a time.
+// `threads` is how many may decode files at a time. `label_steps` is how many time steps the scores
+// of the model have that labels of symbols must fit into; 0: that is not known, and they are not
+// held against it.
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
                                               const DataCache& cache = DataCache(),
-                                              std::int64_t threads = 1);
+                                              std::int64_t threads = 1,
+                                              std::int64_t label_steps = 0);
 
 // What every task of a job has to know of its data, and a ps no more than that.
 struct DatasetShape {
@@ -113,6 +116,6 @@ enum class ExampleCount { needed, unneeded };
 // The same without reading what can be known without: of a LibSVM file whose `features` the spec
 // tells nothing is read where `count` is not needed; train_examples is 0 then.
 Result<DatasetShape> read_shape(const DatasetSpec& spec, std::uint64_t seed, ExampleCount count,
-                                const DataCache& cache = DataCache());
+                                const DataCache& cache = DataCache(), std::int64_t label_steps = 0);
 
 }  // namespace trainyard::runtime

@@ -5,15 +5,11 @@
 #include <memory>
 
 #include "runtime/data/dataset.h"
+#include "runtime/data/file_images.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 
 namespace trainyard::runtime {
-
-struct FolderAccess {
-  DataCache cache = DataCache();
-  std::int64_t threads = 1;  // that decode
-};
 
 // spec.path is a folder with train/<class>/<image> and test/<class>/<image>, or where it has no
 // folder train, with <class>/<image>, of which a share is the test. Classes are the folders' names
@@ -24,6 +20,6 @@ struct FolderAccess {
 // To open it lists the folders. Decoded images are kept where all of a split are few enough;
 // otherwise an image is decoded each time it is read, and what is wrong with it is said then.
 Result<std::unique_ptr<Dataset>> open_image_folder(const DatasetSpec& spec, std::uint64_t seed,
-                                                   const FolderAccess& access = {});
+                                                   const FileAccess& access = {});
 
 }  // namespace trainyard::runtime

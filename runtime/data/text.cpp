@@ -16,7 +16,7 @@ namespace {
 bool is_text_name(std::string_view name) { return name.ends_with(".txt"); }
 
 // Numbers: rows for training, classes, vocabulary. Arrays: offsets, ids, labels, targets.
-Result<DecodedData> decode(const DatasetSpec& spec, LabelledTexts texts) {
+Result<DecodedData> decode_texts(const DatasetSpec& spec, LabelledTexts texts) {
   const auto train = texts.texts.begin() + texts.train;
   TRY_ASSIGN(const auto tokenizer,
              make_tokenizer(spec.sequence.tokenizer,
@@ -36,7 +36,7 @@ Result<DecodedData> decode(const DatasetSpec& spec, LabelledTexts texts) {
                       std::move(ids), std::move(texts.labels), std::move(texts.targets));
 }
 
-bool is_sound(const DecodedData& data, std::int64_t length) {
+bool is_sound_text(const DecodedData& data, std::int64_t length) {
   if (data.numbers.size() != 3 || data.arrays.size() != 4) return false;
   const auto offsets = array_of<std::int64_t>(data, 0);
   const auto ids = array_of<std::int32_t>(data, 1);
@@ -96,11 +96,11 @@ Result<std::unique_ptr<Dataset>> open_text(const DatasetSpec& spec, std::uint64_
   const auto read = [&]() -> Result<DecodedData> {
     TRY_ASSIGN(LabelledTexts texts,
                folders ? read_folder_texts(spec, *folders) : read_csv_texts(spec, seed));
-    return decode(spec, std::move(texts));
+    return decode_texts(spec, std::move(texts));
   };
   const std::int64_t length = spec.sequence.length;
   TRY_ASSIGN(const DecodedData data, cache.get(source, read, [length](const DecodedData& found) {
-    return is_sound(found, length);
+    return is_sound_text(found, length);
   }));
   DataShape shape{.example = {length},
                   .features = length,

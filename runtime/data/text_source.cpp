@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/data/csv_text.h"
+#include "runtime/data/data_file.h"
 #include "runtime/data/labels.h"
 #include "runtime/data/row_split.h"
 #include "runtime/data/text_file.h"
@@ -16,108 +17,106 @@ namespace {
 
 constexpr std::int64_t folder_file_bytes_max = std::int64_t{64} << 20;
 
-using Cells = std::vector<std::string>;
-
-Error bad_file(const std::string& path, const std::string& what) {
-  return invalid("dataset: " + path + ": " + what);
-}
+using TextCells = std::vector<std::string>;
 
 std::string not_utf8(std::int64_t line) {
   return "line " + std::to_string(line) + " is not UTF-8, which all tokenizers but \"bytes\" need";
 }
 
-struct Column {
+struct TextColumn {
   std::size_t index = 0;
   bool is_named = false;  // in the first line, which is a header then
 };
 
 // `otherwise` is the column where the spec names none.
-Result<Column> find_column(const DatasetSpec& spec, const std::string& field,
-                           const std::string& wanted, const Cells& first, std::size_t otherwise) {
-  if (wanted.empty()) return Column{.index = otherwise};
+Result<TextColumn> find_column(const DatasetSpec& spec, const std::string& field,
+                               const std::string& wanted, const TextCells& first,
+                               std::size_t otherwise) {
+  if (wanted.empty()) return TextColumn{.index = otherwise};
   if (const std::optional<std::int64_t> position = parse_whole_number(wanted)) {
-    if (*position < std::ssize(first)) return Column{.index = static_cast<std::size_t>(*position)};
-    return bad_file(spec.path, "dataset." + field + " is " + wanted + ", but there are " +
+    if (*position < std::ssize(first))
+      return TextColumn{.index = static_cast<std::size_t>(*position)};
+    return bad_data(spec.path, "dataset." + field + " is " + wanted + ", but there are " +
                                    std::to_string(first.size()) + " columns, counted from 0");
   }
   const auto found = std::ranges::find(first, wanted);
   if (found == first.end()) {
-    return bad_file(spec.path,
+    return bad_data(spec.path,
                     "dataset." + field + ": the first line names no column \"" + wanted + "\"");
   }
-  return Column{.index = static_cast<std::size_t>(found - first.begin()), .is_named = true};
+  return TextColumn{.index = static_cast<std::size_t>(found - first.begin()), .is_named = true};
 }
 
-struct Columns {
+struct TextColumns {
   std::size_t count = 0;
   std::size_t text = 0;
   std::size_t label = 0;
   bool has_header = false;
 };
 
-Result<Columns> find_columns(const DatasetSpec& spec, const Cells& first) {
-  TRY_ASSIGN(const Column text,
+Result<TextColumns> find_text_columns(const DatasetSpec& spec, const TextCells& first) {
+  TRY_ASSIGN(const TextColumn text,
              find_column(spec, "text_column", spec.sequence.text_column, first, 0));
-  TRY_ASSIGN(const Column label,
+  TRY_ASSIGN(const TextColumn label,
              find_column(spec, "label_column", spec.label_column, first, first.size() - 1));
   if (text.index == label.index) {
-    return bad_file(spec.path, "the text's column and the label's are the same, column " +
+    return bad_data(spec.path, "the text's column and the label's are the same, column " +
                                    std::to_string(text.index) + " (counted from 0)");
   }
-  return Columns{.count = first.size(),
-                 .text = text.index,
-                 .label = label.index,
-                 .has_header = text.is_named || label.is_named};
+  return TextColumns{.count = first.size(),
+                     .text = text.index,
+                     .label = label.index,
+                     .has_header = text.is_named || label.is_named};
 }
 
-struct Rows {
+struct TextRows {
   std::vector<std::string> texts;
   std::vector<LabelCell> labels;
 };
 
-Status append_row(const DatasetSpec& spec, const Columns& columns, std::int64_t line, Cells& cells,
-                  Rows& rows) {
+Status append_text(const DatasetSpec& spec, const TextColumns& columns, std::int64_t line,
+                   TextCells& cells, TextRows& rows) {
   const std::string where = "line " + std::to_string(line);
   if (cells.size() != columns.count) {
-    return bad_file(spec.path, where + " has " + std::to_string(cells.size()) +
+    return bad_data(spec.path, where + " has " + std::to_string(cells.size()) +
                                    " cells, the first has " + std::to_string(columns.count));
   }
-  if (cells[columns.label].empty()) return bad_file(spec.path, where + " has an empty label");
+  if (cells[columns.label].empty()) return bad_data(spec.path, where + " has an empty label");
   std::string& text = cells[columns.text];
   if (needs_utf8(spec.sequence.tokenizer.name) && !is_valid_utf8(text)) {
-    return bad_file(spec.path, not_utf8(line));
+    return bad_data(spec.path, not_utf8(line));
   }
   rows.texts.push_back(std::move(text));
   rows.labels.push_back({std::move(cells[columns.label]), line});
   return ok();
 }
 
-Result<Rows> read_rows(const DatasetSpec& spec) {
+Result<TextRows> read_text_rows(const DatasetSpec& spec) {
   TRY_ASSIGN(const std::string content, read_text_file("dataset.path", spec.path));
   CsvText csv(content);
-  Cells cells;
-  Columns columns;
-  Rows rows;
+  TextCells cells;
+  TextColumns columns;
+  TextRows rows;
   for (bool first = true;; first = false) {
     auto more = csv.next(cells);
-    if (!more) return bad_file(spec.path, more.error().message);
+    if (!more) return bad_data(spec.path, more.error().message);
     if (!*more) break;
     if (first) {
-      TRY_ASSIGN(columns, find_columns(spec, cells));
+      TRY_ASSIGN(columns, find_text_columns(spec, cells));
       if (columns.has_header) continue;
     }
-    TRY(append_row(spec, columns, csv.line(), cells, rows));
+    TRY(append_text(spec, columns, csv.line(), cells, rows));
   }
-  if (rows.texts.empty()) return bad_file(spec.path, "has no rows");
+  if (rows.texts.empty()) return bad_data(spec.path, "has no rows");
   return rows;
 }
 
 }  // namespace
 
 Result<LabelledTexts> read_csv_texts(const DatasetSpec& spec, std::uint64_t seed) {
-  TRY_ASSIGN(Rows rows, read_rows(spec));
+  TRY_ASSIGN(TextRows rows, read_text_rows(spec));
   auto labels = read_labels(rows.labels);
-  if (!labels) return bad_file(spec.path, labels.error().message);
+  if (!labels) return bad_data(spec.path, labels.error().message);
   TRY_ASSIGN(SplitRows split, split_rows(spec, seed, std::ssize(rows.texts)));
   TRY(keep_first_rows(spec, split));
   LabelledTexts all{.texts = {},
@@ -149,12 +148,12 @@ Result<LabelledTexts> read_folder_texts(const DatasetSpec& spec, const ClassFold
                  read_text_file("dataset.path", file.path, folder_file_bytes_max));
       bytes += std::ssize(content);
       if (bytes > text_file_bytes_max) {
-        return bad_file(spec.path, "its texts have more than " +
+        return bad_data(spec.path, "its texts have more than " +
                                        std::to_string(text_file_bytes_max) + " bytes in all");
       }
       if (needs_utf8(spec.sequence.tokenizer.name)) {
         const std::int64_t line = line_not_utf8(content);
-        if (line > 0) return bad_file(file.path, not_utf8(line));
+        if (line > 0) return bad_data(file.path, not_utf8(line));
         content.erase(0, content.size() - without_byte_order_mark(content).size());
       }
       all.texts.push_back(std::move(content));

@@ -1,7 +1,8 @@
 #include "runtime/data/tokenizer.h"
 
-#include <algorithm>
+#include <utility>
 
+#include "runtime/data/bpe.h"
 #include "runtime/data/words.h"
 
 namespace trainyard::runtime {
@@ -27,7 +28,8 @@ Result<std::unique_ptr<Tokenizer>> make_tokenizer(const TokenizerSpec& spec,
     case TokenizerName::bytes: return std::unique_ptr<Tokenizer>(std::make_unique<ByteTokenizer>());
     case TokenizerName::bpe: break;
   }
-  return invalid("dataset.tokenizer: bpe is not in this version yet");
+  TRY_ASSIGN(BpeTables tables, read_bpe_tables(spec.path));
+  return std::unique_ptr<Tokenizer>(std::make_unique<BpeTokenizer>(std::move(tables)));
 }
 
 }  // namespace trainyard::runtime

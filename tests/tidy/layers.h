@@ -50,7 +50,8 @@ inline constexpr std::array layers{
     Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
-    Layer{"runtime/data", "schemas/base schemas/types schemas/files runtime/core runtime/math",
+    Layer{"runtime/data",
+          "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "jpeg png posix zlib"},
     Layer{"runtime/model",
           "schemas/base schemas/model schemas/types runtime/core runtime/math runtime/graph "

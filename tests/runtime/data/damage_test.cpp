@@ -28,9 +28,26 @@ std::string damaged(std::string content, std::uint64_t seed) {
   return content;
 }
 
+void require_all_below(const std::vector<std::int32_t>& numbers, std::int64_t end) {
+  for (const std::int32_t number : numbers) REQUIRE((number >= 0 && number < end));
+}
+
 void require_whole(const Batch& batch, const DataShape& shape) {
-  for (const std::int32_t label : batch.labels) REQUIRE((label >= 0 && label < shape.classes));
-  if (shape.layout == FeatureLayout::dense) {
+  require_all_below(batch.labels, shape.classes);
+  require_all_below(batch.ids, shape.vocabulary);
+  require_all_below(batch.token_labels, shape.vocabulary);
+  require_all_below(batch.symbols, shape.symbols);
+  if (shape.layout == FeatureLayout::ids) {
+    REQUIRE(std::ssize(batch.ids) == batch.examples * shape.features);
+  }
+  if (shape.layout == FeatureLayout::ids || shape.layout == FeatureLayout::sequence) {
+    REQUIRE(std::ssize(batch.lengths) == batch.examples);
+    for (const std::int32_t length : batch.lengths) {
+      REQUIRE((length >= 1 && length <= shape.example.front()));
+    }
+  }
+  if (shape.layout == FeatureLayout::ids) return;
+  if (shape.layout != FeatureLayout::sparse) {
     REQUIRE(std::ssize(batch.features) == batch.examples * shape.features);
     return;
   }
@@ -61,7 +78,11 @@ int open_all(const std::string& name, const std::string& content, DatasetSpec sp
     std::vector<std::int64_t> indices(static_cast<std::size_t>((*data)->size(Split::train)));
     std::iota(indices.begin(), indices.end(), 0);
     Batch batch;
-    REQUIRE((*data)->read({Split::train, indices}, batch));
+    if (const Status status = (*data)->read({Split::train, indices}, batch); !status) {
+      REQUIRE_FALSE(status.error().message.empty());
+      --opened;
+      continue;
+    }
     require_whole(batch, (*data)->shape());
   }
   return opened;
@@ -132,6 +153,87 @@ TEST_CASE("a damaged CIFAR file opens or is refused", "[damage]") {
   spec.path = folder.path();
   const int opened = open_all("data_batch_1.bin", content, spec, folder);
   REQUIRE(opened > 20);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged file of texts opens or is refused", "[damage]") {
+  const TempFolder folder;
+  std::string text = "text,label\r\n";
+  for (int i = 0; i < 30; ++i) {
+    text += "\"Größe, " + std::to_string(i) + "\" ," + (i % 3 == 0 ? "x" : "y") + "\n";
+  }
+  DatasetSpec spec;
+  spec.format = "text";
+  spec.path = folder.path() + "/mails.csv";
+  spec.label_column = "label";
+  spec.sequence = {.text_column = "text", .length = 8};
+  const int opened = open_all("mails.csv", text, spec, folder);
+  REQUIRE(opened > 20);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged token file opens or is refused", "[damage]") {
+  const TempFolder folder;
+  std::string content;
+  for (int i = 0; i < 200; ++i) content += {static_cast<char>(i), '\0'};
+  DatasetSpec spec;
+  spec.format = "tokens";
+  spec.path = folder.path() + "/t.bin";
+  spec.sequence = {.length = 8, .storage = TokenStorage::u16, .vocabulary = 200};
+  const int opened = open_all("t.bin", content, spec, folder);
+  REQUIRE(opened > 20);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged tokenizer.json is one still or is refused", "[damage]") {
+  const TempFolder folder;
+  folder.write("t.txt", "the dog doesn't mind; the banana there doesn't, these bananas");
+  DatasetSpec spec;
+  spec.format = "tokens";
+  spec.path = folder.path() + "/t.txt";
+  spec.sequence = {
+      .tokenizer = {.name = TokenizerName::bpe, .path = folder.path() + "/tokenizer.json"},
+      .length = 4};
+  const int opened =
+      open_all("tokenizer.json", content_of("tests/golden/bpe/tokenizer.json"), spec, folder);
+  REQUIRE(opened > 0);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged file of series opens or is refused", "[damage]") {
+  const TempFolder folder;
+  const bool is_json = GENERATE(false, true);
+  std::string text;
+  for (int i = 0; i < 30; ++i) {
+    const std::string label = i % 3 == 0 ? "x" : "y";
+    const std::string number = std::to_string(i);
+    text += is_json ? R"({"features": [[)" + number + R"(, -1.5e-1]], "label": ")" + label + "\"}\n"
+                    : number + ",-1.5e-1," + number + ",2," + label + "\n";
+  }
+  DatasetSpec spec;
+  spec.format = "sequences";
+  spec.path = folder.path() + (is_json ? "/s.jsonl" : "/s.csv");
+  spec.features = 2;
+  const int opened = open_all(is_json ? "s.jsonl" : "s.csv", text, spec, folder);
+  REQUIRE(opened > 2);
+  REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged list of lines opens or is refused", "[damage]") {
+  const TempFolder folder;
+  for (int i = 0; i < 10; ++i) folder.write(std::to_string(i) + ".pgm", "P5\n1 1\n255\nx");
+  std::string text = "file,text\n";
+  for (int i = 0; i < 30; ++i)
+    text += std::to_string(i % 10) + ".pgm,ab" + std::to_string(i) + "\n";
+  DatasetSpec spec;
+  spec.format = "image_lines";
+  spec.path = folder.path() + "/l.csv";
+  spec.height = 2;
+  spec.width = 2;
+  spec.channels = 1;
+  spec.sequence.alphabet = "0123456789abé";
+  const int opened = open_all("l.csv", text, spec, folder);
+  REQUIRE(opened > 8);
   REQUIRE(opened < 380);
 }
 

@@ -186,7 +186,7 @@ TEST_CASE("decoded folders are kept for the host, however many files they have",
   }
   const DatasetSpec spec = folder_spec(folder);
   const TempFolder cache;
-  const FolderAccess access{DataCache({cache.path(), 1 << 20}), 2};
+  const FileAccess access{DataCache({cache.path(), 1 << 20}), 2};
   const auto first = open_image_folder(spec, 3, access);
   REQUIRE(first);
   const Batch batch = read_all(**first, Split::train);

@@ -25,7 +25,7 @@ DatasetSpec text_spec(std::string path) {
   return spec;
 }
 
-std::string error_of(const DatasetSpec& spec) {
+std::string text_error(const DatasetSpec& spec) {
   const auto data = open_text(spec, 1);
   return data ? "" : data.error().message;
 }
@@ -140,7 +140,7 @@ TEST_CASE("texts in folders have the folder's class", "[text]") {
 TEST_CASE("what is wrong with texts is said with file and line, and never the text", "[text]") {
   const TempFolder folder;
   const auto error = [&folder](const std::string& content) {
-    return error_of(text_spec(folder.write("t.csv", content)));
+    return text_error(text_spec(folder.write("t.csv", content)));
   };
   CHECK_THAT(error("text,label\na,x\nb\xFFsecret,y\n"),
              Contains("t.csv") && Contains("line 3 is not UTF-8") && !Contains("secret"));
@@ -153,20 +153,20 @@ TEST_CASE("what is wrong with texts is said with file and line, and never the te
   DatasetSpec spec = text_spec(folder.write("t.csv", "a,x\nb,y\n"));
   spec.sequence.text_column = "0";
   spec.label_column = "0";
-  CHECK_THAT(error_of(spec), Contains("are the same"));
+  CHECK_THAT(text_error(spec), Contains("are the same"));
   spec.label_column = "2";
-  CHECK_THAT(error_of(spec), Contains("dataset.label_column is 2"));
+  CHECK_THAT(text_error(spec), Contains("dataset.label_column is 2"));
 
   folder.write("set/ham/1.txt", "a");
   folder.write("set/spam/2.txt", "fine\nb\xC3");
   DatasetSpec bytes = text_spec(folder.path("set"));
   bytes.test_fraction = 0.5;
-  CHECK_THAT(error_of(bytes), Contains("2.txt") && Contains("line 2 is not UTF-8"));
+  CHECK_THAT(text_error(bytes), Contains("2.txt") && Contains("line 2 is not UTF-8"));
   bytes.sequence.tokenizer.name = TokenizerName::bytes;
-  CHECK(error_of(bytes).empty());
+  CHECK(text_error(bytes).empty());
   std::filesystem::remove(folder.path("set/spam/2.txt"));
-  CHECK_THAT(error_of(text_spec(folder.path("set"))), Contains("spam has no .txt files"));
-  CHECK_THAT(error_of(text_spec(folder.path("none"))), Contains("there is no file"));
+  CHECK_THAT(text_error(text_spec(folder.path("set"))), Contains("spam has no .txt files"));
+  CHECK_THAT(text_error(text_spec(folder.path("none"))), Contains("there is no file"));
 }
 
 TEST_CASE("texts that are kept decoded are those of the same seed and tokens", "[text]") {

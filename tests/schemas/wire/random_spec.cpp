@@ -83,16 +83,55 @@ AugmentSpec RandomValues::augment() {
   }
 }
 
+TokenizerSpec RandomValues::tokenizer(bool is_of_examples) {
+  TokenizerSpec tokenizer{.name = coin() ? TokenizerName::bytes : TokenizerName::bpe};
+  if (is_of_examples && coin()) tokenizer.name = TokenizerName::words;
+  if (tokenizer.name == TokenizerName::words) tokenizer.vocabulary = integer(3, 16'777'216);
+  if (tokenizer.name == TokenizerName::bpe) tokenizer.path = "/" + printable(60);
+  return tokenizer;
+}
+
+// Fields of texts, tokens, series and lines of text.
+void RandomValues::add_sequence(DatasetSpec& dataset) {
+  SequenceSpec& sequence = dataset.sequence;
+  const std::string& format = dataset.format;
+  if (format == "text") {
+    sequence.text_column = printable(20);
+    dataset.label_column = printable(20);
+    sequence.tokenizer = tokenizer(true);
+    sequence.length = integer(1, 65'536);
+    if (coin()) sequence.buckets = {sequence.length};
+  } else if (format == "tokens") {
+    sequence.tokenizer.name = TokenizerName::bytes;
+    sequence.length = integer(1, 65'536);
+    const TokenStorage storages[] = {TokenStorage::text, TokenStorage::u16, TokenStorage::u32};
+    sequence.storage = storages[integer(0, 2)];
+    if (sequence.storage == TokenStorage::text) sequence.tokenizer = tokenizer(false);
+    if (sequence.storage != TokenStorage::text) sequence.vocabulary = integer(1, 16'777'216);
+  } else if (format == "sequences") {
+    dataset.features = integer(1, 20);
+    sequence.length = integer(0, 20);
+    if (coin()) dataset.label_column = std::to_string(integer(0, 1'000'000));
+  } else if (format == "image_lines") {
+    sequence.alphabet = coin() ? "0123456789" : "aé 線🚂";
+    if (coin()) sequence.impossible = ImpossibleLabels::skip;
+  } else {
+    return;
+  }
+  dataset.test_fraction = number(0.001, 0.999);
+}
+
 DatasetSpec RandomValues::dataset() {
   DatasetSpec dataset;
-  const std::string formats[] = {"synthetic_digits", "idx", "cifar",
-                                 "image_folder",     "csv", "libsvm"};
-  dataset.format = formats[integer(0, 5)];
-  dataset.name = dataset.format == "synthetic_digits" ? "synthetic_digits" : word(30);
-  const std::int64_t least = dataset.format == "synthetic_digits" ? 1 : 0;
-  dataset.train_examples = integer(least, 10'000'000);
-  dataset.test_examples = integer(least, 10'000'000);
-  if (dataset.format != "synthetic_digits") dataset.path = "/" + printable(60);
+  const std::string formats[] = {
+      "synthetic_digits", "idx",       "cifar",       "image_folder",   "csv", "libsvm", "text",
+      "tokens",           "sequences", "image_lines", "synthetic_lines"};
+  dataset.format = formats[integer(0, 10)];
+  const bool is_drawn = is_synthetic(dataset.format);
+  dataset.name = is_drawn ? dataset.format : word(30);
+  dataset.train_examples = integer(is_drawn ? 1 : 0, 10'000'000);
+  dataset.test_examples = integer(is_drawn ? 1 : 0, 10'000'000);
+  if (!is_drawn) dataset.path = "/" + printable(60);
   if (dataset.format == "csv") {
     dataset.label_column = printable(20);
     dataset.test_fraction = number(0.001, 0.999);
@@ -106,27 +145,30 @@ DatasetSpec RandomValues::dataset() {
     }
   }
   if (dataset.format == "cifar" && coin()) dataset.labels = CifarLabels::coarse;
-  if (dataset.format == "image_folder") {
+  if (dataset.format == "image_folder" || dataset.format == "image_lines") {
     dataset.height = integer(1, 2048);
     dataset.width = integer(1, 2048);
     dataset.channels = coin() ? 1 : 3;
     dataset.test_fraction = number(0.001, 0.999);
   }
-  if (has_images(dataset.format) && coin()) {
+  add_sequence(dataset);
+  if (!has_images(dataset.format)) return dataset;
+  if (coin()) {
     std::vector<double> means{number(-1, 1)};
-    const bool is_one = dataset.format == "synthetic_digits" || dataset.channels == 1;
+    const bool is_one = is_drawn || dataset.channels == 1;
     if (!is_one && coin()) means = {number(-1, 1), number(-1, 1), number(-1, 1)};
     dataset.normalize = NormalizeSpec{.mean = means, .stddev = {number(0.01, 10)}};
   }
-  if (has_images(dataset.format)) {
-    for (auto count = integer(0, 3); count > 0; --count) dataset.augment.push_back(augment());
-  }
+  for (auto count = integer(0, 3); count > 0; --count) dataset.augment.push_back(augment());
   return dataset;
 }
 
 namespace {
 
 bool fit(const model::ZooCall& model, const DatasetSpec& dataset) {
+  const std::string& format = dataset.format;
+  // Their models are not among those that are drawn.
+  if (format == "text" || format == "tokens" || format.ends_with("_lines")) return false;
   if (model.name == "linear_regression") return dataset.format == "csv";
   if (model.name == "logistic_regression") {
     return dataset.format != "synthetic_digits" && dataset.format != "cifar";

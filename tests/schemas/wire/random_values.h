@@ -28,6 +28,7 @@ class RandomValues {
 
   // Only what a user can ask for, in the form that parsing gives it.
   JobSpec job_spec();
+  DatasetSpec dataset();
   ArtifactFile artifact();
   Partition partition();
   RunEvent run_event();
@@ -41,7 +42,8 @@ class RandomValues {
   std::map<std::string, std::string> labels();
   model::ZooCall model();
   AugmentSpec augment();
-  DatasetSpec dataset();
+  void add_sequence(DatasetSpec& dataset);
+  TokenizerSpec tokenizer(bool is_of_examples);
   OptimizerSpec optimizer();
   TrainingSpec training();
   RoleSpec role();

@@ -18,6 +18,10 @@ std::vector<SpecCase> good_specs();
 // Those of data sets of images, which are among them (image_corpus.cpp).
 std::vector<SpecCase> good_images();
 std::vector<SpecCase> bad_images();
+// Those of data sets of sequences (sequence_corpus.cpp). The bad ones are among the others; of the
+// good ones nothing is wrong, but models of them may not be there yet.
+std::vector<SpecCase> good_sequences();
+std::vector<SpecCase> bad_sequences();
 std::vector<SpecCase> bad_specs();
 // Those of them whose models are lists of layers.
 std::vector<SpecCase> good_layers();
