@@ -1,6 +1,7 @@
 // The role ps: builds its share, serves it, writes its shards.
 #include "runtime/role/serve.h"
 #include "schemas/base/log.h"
+#include "schemas/wire/job_model.h"
 
 namespace trainyard::runtime {
 
@@ -10,8 +11,9 @@ Result<TaskEnd> run_ps(const Task& task) {
   const JobSpec& spec = context.spec;
   const auto examples = spec.training.epochs ? ExampleCount::needed : ExampleCount::unneeded;
   TRY_ASSIGN(const DatasetShape data,
-             task.cause.of(Reason::bad_data, read_shape(spec.dataset, spec.training.seed, examples,
-                                                        DataCache(context.data_cache))));
+             task.cause.of(Reason::bad_data,
+                           read_shape(spec.dataset, spec.training.seed, examples,
+                                      DataCache(context.data_cache), label_steps_of(spec))));
   TRY_ASSIGN(const JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, data, 1)));
   const auto index = static_cast<std::size_t>(context.key.index);
   TRY_ASSIGN(const auto served, open_share(task, plan, index));

@@ -23,6 +23,7 @@
 #include "runtime/role/step_rows.h"
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
+#include "schemas/wire/job_model.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -322,10 +323,11 @@ Result<TaskEnd> run_worker(const Task& task) {
   const bool again = task.context.tasks_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
                  again ? "its process died and was started again" : ""));
-  TRY_ASSIGN(const auto dataset,
-             task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed,
-                                                          DataCache(task.context.data_cache),
-                                                          cpus_of(task.context))));
+  TRY_ASSIGN(
+      const auto dataset,
+      task.cause.of(Reason::bad_data, open_dataset(spec.dataset, spec.training.seed,
+                                                   DataCache(task.context.data_cache),
+                                                   cpus_of(task.context), label_steps_of(spec))));
   TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, shape_of(*dataset),
                                                                     leaf_examples(spec.training))));

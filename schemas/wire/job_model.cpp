@@ -1,5 +1,7 @@
 #include "schemas/wire/job_model.h"
 
+#include <algorithm>
+
 #include "schemas/wire/dataset_facts.h"
 
 namespace trainyard {
@@ -39,6 +41,16 @@ model::Analysis analyse_job(const JobSpec& spec) {
   }
   setting.ps_memory_mb = spec.ps.resources.memory_mb;
   return model::analyse(spec.model, facts_of(spec.dataset), setting);
+}
+
+std::int64_t label_steps_of(const JobSpec& spec) {
+  const model::Analysis analysis = model::analyse(spec.model, facts_of(spec.dataset), {});
+  for (const model::AnalysedTerm& loss : analysis.losses) {
+    if (loss.op != "ctc" || loss.in.empty()) continue;
+    const model::MaybeShape& scores = analysis.layers[loss.in.front()].shape;
+    if (scores && !scores->empty()) return std::max<std::int64_t>(scores->front(), 0);
+  }
+  return 0;
 }
 
 }  // namespace trainyard

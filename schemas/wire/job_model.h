@@ -2,6 +2,8 @@
 // a dry run shows, and what is refused before a task starts.
 #pragma once
 
+#include <cstdint>
+
 #include "schemas/model/analysis.h"
 #include "schemas/types/job_spec.h"
 
@@ -10,5 +12,9 @@ namespace trainyard {
 // Layers with shapes, costs, and the memory of a worker and of a ps. Its faults are the spec's,
 // with pointers into it ("/roles/worker/resources/memory_mb").
 model::Analysis analyse_job(const JobSpec& spec);
+
+// How many scores a CTC loss has for a text, one after another: what a label has to fit into. 0:
+// there is no such loss, or its length is not known before the files are read.
+std::int64_t label_steps_of(const JobSpec& spec);
 
 }  // namespace trainyard

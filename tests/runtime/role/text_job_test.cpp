@@ -25,7 +25,8 @@ JobSpec text_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps
   const std::string path = folder.path("reviews.csv");
   const auto parsed = parse_job_spec(
       R"({"model": {"name": "lstm_classifier", "embedding_size": 8, "units": 6, "embedding_dropout": 0.1},
-          "dataset": {"name": "reviews", "format": "text", "path": ")" + path + R"(",
+          "dataset": {"name": "reviews", "format": "text", "path": ")" +
+      path + R"(",
                       "text_column": "text", "label_column": "label", "length": 16,
                       "tokenizer": {"name": "words", "vocabulary": 100}},
           "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
