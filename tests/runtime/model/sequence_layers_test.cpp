@@ -81,7 +81,7 @@ TEST_CASE("CTC and its metrics train where they read one value", "[model]") {
   model::Model twice = both;
   twice.metrics.push_back({.op = "edit_distance"});
   CHECK(refusals(twice, symbols()) ==
-        std::vector<std::string>{"a second edit_distance is not in this version yet"});
+        std::vector<std::string>{"is a second \"edit_distance\""});
 
   model::Model other = both;
   other.layers.front().name = "below";

@@ -24,7 +24,8 @@ void write_reviews(const TempFolder& folder) {
 JobSpec text_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps) {
   const std::string path = folder.path("reviews.csv");
   const auto parsed = parse_job_spec(
-      R"({"model": {"name": "lstm_classifier", "embedding_size": 8, "units": 6, "embedding_dropout": 0.1},
+      R"({"model": {"name": "lstm_classifier", "embedding_size": 8, "units": 6,
+                    "embedding_dropout": 0.1},
           "dataset": {"name": "reviews", "format": "text", "path": ")" +
       path + R"(",
                       "text_column": "text", "label_column": "label", "length": 16,
