@@ -28,7 +28,7 @@ JobSpec text_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps
                     "embedding_dropout": 0.1},
           "dataset": {"name": "reviews", "format": "text", "path": ")" +
       path + R"(",
-                      "text_column": "text", "label_column": "label", "length": 16,
+                      "text_column": "text", "label_column": "label", "length": 24,
                       "tokenizer": {"name": "words", "vocabulary": 100}},
           "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
                        "optimizer": {"name": "adam", "learning_rate": 0.02}}})");
