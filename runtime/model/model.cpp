@@ -55,7 +55,7 @@ struct Model::Parts {
         step_flops(built.step_flops),
         loss(built.loss),
         metrics(std::move(built.metrics)),
-        metric_nodes(std::move(built.metric_nodes)),
+        metric_nodes(built.metric_nodes),  // the plan keeps these values
         executor(std::move(built.builder.graph), plan_request(built, setting.batch_size)) {}
 
   BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,

@@ -8,12 +8,12 @@
 namespace trainyard::runtime {
 namespace {
 
-struct Room {
+struct DecodeRoom {
   std::span<std::int32_t> decoded;    // [time]
   std::span<std::int32_t> distances;  // [time + 1]
 };
 
-Room cut(Scratch& memory, std::int64_t time) {
+DecodeRoom cut_decode_room(Scratch& memory, std::int64_t time) {
   return {.decoded = memory.take<std::int32_t>(time),
           .distances = memory.take<std::int32_t>(time + 1)};
 }
@@ -50,7 +50,7 @@ void for_each_decoded(const CtcBatch& batch, Tensor to, std::span<std::byte> scr
                       Number number) {
   ENSURE(to.elements() == batch.scores.shape[0]);
   Scratch memory(scratch);
-  const Room room = cut(memory, batch.scores.shape[1]);
+  const DecodeRoom room = cut_decode_room(memory, batch.scores.shape[1]);
   for_each_example(batch, [&](const CtcExample& example) {
     to.data[example.number] = number(example, decode(example, room.decoded), room.distances);
   });
@@ -60,7 +60,7 @@ void for_each_decoded(const CtcBatch& batch, Tensor to, std::span<std::byte> scr
 
 std::size_t ctc_decode_scratch_bytes(std::int64_t time) {
   Scratch counts;
-  cut(counts, time);
+  cut_decode_room(counts, time);
   return counts.used_bytes();
 }
 

@@ -9,12 +9,12 @@
 namespace trainyard::runtime {
 namespace {
 
-struct Keys {
+struct EmbeddingKeys {
   std::span<std::uint64_t> keys;
   std::span<std::uint64_t> spare;
 };
 
-Keys cut(Scratch& scratch, std::int64_t ids) {
+EmbeddingKeys cut_keys(Scratch& scratch, std::int64_t ids) {
   return {.keys = scratch.take<std::uint64_t>(ids), .spare = scratch.take<std::uint64_t>(ids)};
 }
 
@@ -34,7 +34,7 @@ void embed(ConstTensor table, std::span<const std::int32_t> ids, Tensor y) {
 
 std::size_t embed_gradient_bytes(std::int64_t ids) {
   Scratch scratch;
-  cut(scratch, ids);
+  cut_keys(scratch, ids);
   return scratch.used_bytes();
 }
 
@@ -44,7 +44,7 @@ void embed_gradient(std::span<const std::int32_t> ids, ConstTensor y_gradient,
   ENSURE(y_gradient.elements() == std::ssize(ids) * size);
   if (write == Write::overwrite) std::ranges::fill(table_gradient.span(), 0.0F);
   Scratch memory(scratch);
-  const Keys cuts = cut(memory, std::ssize(ids));
+  const EmbeddingKeys cuts = cut_keys(memory, std::ssize(ids));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     cuts.keys[i] = id_key(ids[i], static_cast<std::uint32_t>(i));
   }
