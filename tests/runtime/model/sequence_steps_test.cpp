@@ -41,7 +41,7 @@ model::Facts facts_of_lines() {
 struct StepFeed {
   StepFeed() {
     for (std::int32_t i = 0; i < text_examples * text_time; ++i) {
-      ids.push_back((11 * i * i + 5 * i) % text_vocabulary);
+      ids.push_back(static_cast<std::int32_t>((11 * i * i + 5 * i) % text_vocabulary));
     }
     for (std::int32_t i = 0; i < text_examples; ++i) labels.push_back((7 * i + 3) % 10);
     for (std::uint64_t i = 0; i < text_examples * line_pixels; ++i) {
