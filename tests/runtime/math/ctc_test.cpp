@@ -96,7 +96,8 @@ std::vector<float> decoded(const Batch& batch, Compute compute) {
 
 TEST_CASE("CTC's losses are PyTorch's in double to the last digits of a float, as its gradients",
           "[ctc][golden]") {
-  for (const auto& reference : load_golden("sequences.json")["ctc"]) {
+  const auto golden = load_golden("sequences.json")["ctc"];
+  for (const auto& reference : golden) {
     const Batch batch{
         .shape = {std::ssize(reference["texts"]), reference["time"], reference["classes"]},
         .scores = reference["scores"],

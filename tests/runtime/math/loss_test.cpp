@@ -160,7 +160,8 @@ TEST_CASE("losses of smoothed labels and their gradients are PyTorch's", "[loss]
 }
 
 TEST_CASE("Huber's loss and its gradient are PyTorch's", "[loss][golden]") {
-  for (const auto& reference : load_golden("losses.json")["huber"]) {
+  const auto golden = load_golden("losses.json")["huber"];
+  for (const auto& reference : golden) {
     const std::vector<float> predictions = reference["predictions"];
     const std::vector<float> targets = reference["targets"];
     const std::vector<float> upstream = reference["upstream"];

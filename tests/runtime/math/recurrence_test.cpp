@@ -237,7 +237,8 @@ Case alone(const Case& whole, std::int64_t example, std::int64_t time) {
 
 TEST_CASE("recurrent networks and their gradients are PyTorch's, in both directions, with lengths",
           "[recurrence][golden]") {
-  for (const auto& reference : load_golden("sequences.json")["recurrences"]) {
+  const auto golden = load_golden("sequences.json")["recurrences"];
+  for (const auto& reference : golden) {
     INFO(reference["cell"] << " " << reference["order"] << " " << reference["output"]);
     const Case test = case_of(reference);
     Run run(test);

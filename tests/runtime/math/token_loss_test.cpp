@@ -6,7 +6,8 @@
 namespace trainyard::runtime::token_loss_tests {
 
 TEST_CASE("sums of tokens' cross entropies and their gradients are PyTorch's", "[loss][golden]") {
-  for (const auto& reference : load_golden("sequences.json")["tokens"]) {
+  const auto golden = load_golden("sequences.json")["tokens"];
+  for (const auto& reference : golden) {
     const std::vector<std::int32_t> lengths = reference["lengths"];
     const std::vector<std::int32_t> labels = reference["labels"];
     const std::vector<float> logits = reference["logits"];
