@@ -28,7 +28,8 @@ double operations_of(int lanes) { return 2.0 * lanes * chains * steps; }
   return operations_of(8);
 }
 
-[[gnu::target("avx512f,avx512vl"), gnu::no_sanitize("address")]] double run_avx512(volatile float& reader) {
+[[gnu::target("avx512f,avx512vl"), gnu::no_sanitize("address")]]
+double run_avx512(volatile float& reader) {
   __m512 sum[chains];
   for (__m512& one : sum) one = _mm512_set1_ps(reader);
   const __m512 factor = _mm512_set1_ps(0.999F);
