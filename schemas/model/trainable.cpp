@@ -64,6 +64,7 @@ class Search {
   }
 
   void check_layer(const AnalysedLayer& layer) {
+    check_kinds(layer);
     for (const std::size_t index : layer.variables) check_variable(layer, index);
     if (layer.op == "dense") check_dense(layer);
     if (layer.op == "max_pool2d" && product_of(layer.arguments, "size") > pool_taps_max) {
@@ -75,6 +76,14 @@ class Search {
     if (layer.op == "embedding") check_ids(layer);
     if (layer.op == "embedding_bag" && text_of(layer.arguments, "storage") != "rows") {
       note(layer.pointer, "embedding_bag with a \"storage\" other than \"rows\"");
+    }
+  }
+
+  // Ids are no tensor of the graph: an embedding reads them as they lie in the batch.
+  void check_kinds(const AnalysedLayer& layer) {
+    for (const std::size_t input : layer.in) {
+      if (analysis_.layers[input].kind != ElementKind::id || layer.op == "embedding") continue;
+      note(layer.pointer, layer.op + " of ids");
     }
   }
 
