@@ -2,7 +2,6 @@
 // augmented images, whoever computes them.
 #include <catch2/catch.hpp>
 
-#include "schemas/wire/job_spec_json.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/convnet.h"
 
@@ -17,15 +16,7 @@ JobSpec convnet_job(std::int64_t workers, std::int64_t ps, const std::string& mo
                                      "weight_decay": 0.001, "decay": "matrices"})" +
                                      more + R"(},
           "checkpoint": {"every_steps": 10, "metric": "test_top_3"}})");
-  if (const auto* const faults = std::get_if<std::vector<Fault>>(&parsed)) {
-    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
-  }
-  REQUIRE(std::holds_alternative<JobSpec>(parsed));
-  JobSpec spec = std::get<JobSpec>(parsed);
-  spec.worker.replicas = workers;
-  spec.ps.replicas = ps;
-  if (ps == 0) spec.training.strategy = workers == 1 ? Strategy::local : Strategy::all_reduce;
-  return spec;
+  return with_tasks(parsed, workers, ps);
 }
 
 std::vector<float> weights_of(const JobSpec& spec) {

@@ -9,12 +9,26 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/wire/job_spec_json.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/job.h"
 
 namespace trainyard::runtime::test {
 
 using Codes = std::map<std::string, int>;
+
+// What was parsed, which has to be right, for so many tasks; without ps all-reduce or local.
+inline JobSpec with_tasks(const ParsedJobSpec& parsed, std::int64_t workers, std::int64_t ps) {
+  if (const auto* const faults = std::get_if<std::vector<Fault>>(&parsed)) {
+    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
+  }
+  REQUIRE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.worker.replicas = workers;
+  spec.ps.replicas = ps;
+  if (ps == 0) spec.training.strategy = workers == 1 ? Strategy::local : Strategy::all_reduce;
+  return spec;
+}
 
 inline bool all_completed(const Codes& codes) {
   return std::ranges::all_of(codes, [](const auto& code) { return code.second == 0; });

@@ -1,7 +1,6 @@
 // Jobs on texts: embeddings and recurrences that stop where a text ends, whoever computes them.
 #include <catch2/catch.hpp>
 
-#include "schemas/wire/job_spec_json.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/temp_folder.h"
 
@@ -32,15 +31,7 @@ JobSpec text_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps
                       "tokenizer": {"name": "words", "vocabulary": 100}},
           "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
                        "optimizer": {"name": "adam", "learning_rate": 0.02}}})");
-  if (const auto* const faults = std::get_if<std::vector<Fault>>(&parsed)) {
-    for (const Fault& fault : *faults) UNSCOPED_INFO(fault.pointer << " " << fault.message);
-  }
-  REQUIRE(std::holds_alternative<JobSpec>(parsed));
-  JobSpec spec = std::get<JobSpec>(parsed);
-  spec.worker.replicas = workers;
-  spec.ps.replicas = ps;
-  if (ps == 0) spec.training.strategy = workers == 1 ? Strategy::local : Strategy::all_reduce;
-  return spec;
+  return with_tasks(parsed, workers, ps);
 }
 
 }  // namespace
