@@ -290,7 +290,7 @@ TEST_CASE("a worker of another gang gives up with what it was told") {
 TEST_CASE("chunks are cut where blocks are, and together are all of the arena") {
   const auto [elements, holders, most] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>(
       {{1, 1, 1024}, {1024, 1, 1024}, {1025, 1, 1024}, {100'000, 3, 4096}, {16, 3, 1024}}));
-  const std::int64_t state = GENERATE(no_state, 0, 1024, 7168);
+  const std::int64_t state = GENERATE(as<std::int64_t>{}, no_state, 0, 1024, 7168);
   const auto chunks = cut_chunks(plan_shares(elements, holders), most, state);
   std::int64_t at = 0;
   for (const ArenaChunk& chunk : chunks) {
