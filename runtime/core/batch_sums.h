@@ -18,8 +18,20 @@ inline void add_to(MetricSums& sums, const MetricSums& more) {
   for (std::size_t i = 0; i < metrics_max; ++i) sums[i] += more[i];
 }
 
+// What a loss is the mean of. Tokens: how many count differs from gradient to gradient, so each
+// says it.
+enum class MeanOver { examples, tokens };
+
+// Of a sum of gradients with the denominator, what makes it the mean. Of nothing: nothing.
+inline float mean_factor(std::int64_t denominator) {
+  return denominator == 0 ? 0.0F : 1.0F / static_cast<float>(denominator);
+}
+
 struct BatchSums {
-  std::int64_t examples = 0;  // the gradient's weight in the mean
+  std::int64_t examples = 0;
+  // What the sums of losses and gradients are divided by to be the mean: the examples, or of a loss
+  // for each token the tokens that count.
+  std::int64_t denominator = 0;
   double loss_sum = 0;
   MetricSums metrics = {};
   std::int64_t staleness = 0;  // async: updates between a push's base version and itself
@@ -27,6 +39,7 @@ struct BatchSums {
 
   BatchSums& operator+=(const BatchSums& more) {
     examples += more.examples;
+    denominator += more.denominator;
     loss_sum += more.loss_sum;
     add_to(metrics, more.metrics);
     staleness += more.staleness;

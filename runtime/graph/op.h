@@ -56,7 +56,7 @@ using Op = std::variant<
     // metric
     MatchLabelsOp, MatchBinaryLabelsOp, TopKOp, AbsoluteErrorOp,
     // sequence loss, and its metrics
-    TokenCrossEntropyOp, CtcOp, EditDistanceOp, MatchSequenceOp>;
+    TokenCrossEntropyOp, MatchTokensOp, CtcOp, EditDistanceOp, MatchSequenceOp>;
 
 OpTraits traits(const Op& op);
 

@@ -15,11 +15,12 @@ namespace trainyard::runtime {
 
 struct BuiltModel {
   ModelBuilder builder;
-  std::vector<std::string> node_layers;  // by node: whose it is, "conv2d_0 (conv2d)", "the loss"
-  NodeId loss = 0;                       // one number per example
+  std::vector<std::string> node_layers;     // by node: whose it is, "conv2d_0 (conv2d)", "the loss"
+  NodeId loss = 0;                          // one number per example
+  MeanOver mean_over = MeanOver::examples;  // of the loss
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;  // one number per example; of exp_of_loss the loss itself
-  std::int64_t step_flops = 0;  // of one example, forward and backward; 0 = beyond counting
+  std::int64_t step_flops = 0;       // of one example, forward and backward; 0 = beyond counting
 };
 
 // All that the data's files tell.

@@ -16,6 +16,10 @@ UpdateRule update_of(const model::Variable& variable) {
   return variable.is_frozen ? UpdateRule::none : UpdateRule::optimizer;
 }
 
+bool is_per_token(const model::AnalysedTerm& loss) {
+  return loss.op == "softmax_cross_entropy" && text_argument(loss.arguments, "per") == "token";
+}
+
 }  // namespace
 
 BuiltModel GraphWalk::run() {
@@ -87,13 +91,16 @@ bool GraphWalk::has_lengths(const Term& term) const {
   return follows_data_time(analysis_, term.in.front());
 }
 
+bool GraphWalk::is_of_tokens(const Term& term) const {
+  return term.op == "accuracy" && analysis_.layers[term.in.front()].shape->size() > 1;
+}
+
 NodeId GraphWalk::cross_entropy_of(const Term& term, NodeId scores) {
   const double smoothing = number_argument(term.arguments, "label_smoothing");
   if (built_.builder.graph.nodes()[scores].shape.rank() == 1) {
     return add(SoftmaxCrossEntropyOp{smoothing}, {scores});
   }
-  return add(TokenCrossEntropyOp{.label_smoothing = smoothing, .has_lengths = has_lengths(term)},
-             {scores});
+  return add(TokenCrossEntropyOp{smoothing}, {scores});
 }
 
 NodeId GraphWalk::ctc_of(const Term& term, NodeId scores) {
@@ -120,6 +127,7 @@ void GraphWalk::add_losses() {
   bool is_first = true;
   for (const Term& term : analysis_.losses) {
     NodeId loss = loss_of(term);
+    if (is_per_token(term)) built_.mean_over = MeanOver::tokens;
     const double weight = number_argument(term.arguments, "weight");
     if (weight != 1) loss = add(AffineOp{{.scale = static_cast<float>(weight)}}, {loss});
     built_.loss = std::exchange(is_first, false) ? loss : add(AddOp{}, {built_.loss, loss});
@@ -142,6 +150,7 @@ Op GraphWalk::metric_op(const Term& term) const {
     return MatchSequenceOp{.blank = blank, .has_lengths = has_lengths(term)};
   }
   ENSURE(term.op == "accuracy");
+  if (is_of_tokens(term)) return MatchTokensOp{};
   const bool is_binary = std::ranges::any_of(analysis_.losses, [&term](const Term& loss) {
     return loss.op == "sigmoid_cross_entropy" && loss.in == term.in;
   });
@@ -155,6 +164,7 @@ void GraphWalk::add_metrics() {
     if (term.op == "perplexity") {
       metric.kind = Metric::Kind::exp_of_loss;
     } else {
+      if (is_of_tokens(term)) metric.kind = Metric::Kind::mean_as_loss;
       node = add(metric_op(term), {scores_of(term)});
     }
     built_.metrics.push_back(std::move(metric));

@@ -31,6 +31,8 @@ class GraphWalk {
   [[nodiscard]] Op metric_op(const Term& term) const;
   // The value that the term reads, of this shape where it is a single number.
   NodeId scores_of(const Term& term);
+  // A metric of each token.
+  [[nodiscard]] bool is_of_tokens(const Term& term) const;
   [[nodiscard]] bool has_lengths(const Term& term) const;
   NodeId add(const Op& op, std::vector<NodeId> inputs) {
     return built_.builder.graph.add(op, std::move(inputs));

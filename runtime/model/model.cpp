@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "runtime/graph/executor.h"
@@ -22,18 +23,29 @@ PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
   return request;
 }
 
+std::int64_t tokens_that_count(const Feed& feed) {
+  return std::accumulate(feed.lengths.begin(), feed.lengths.end(), std::int64_t{0});
+}
+
 }  // namespace
 
 std::map<std::string, double> means_of(std::span<const Metric> metrics, const BatchResult& sums,
                                        const std::string& prefix) {
   std::map<std::string, double> values;
-  if (sums.examples < 1) return values;
-  const auto examples = static_cast<double>(sums.examples);
-  const double loss = sums.loss_sum / examples;
+  if (sums.examples < 1 || sums.denominator < 1) return values;
+  const auto denominator = static_cast<double>(sums.denominator);
+  const double loss = sums.loss_sum / denominator;
   values[prefix + "loss"] = loss;
+  const auto value_of = [&](Metric::Kind kind, double sum) {
+    switch (kind) {
+      case Metric::Kind::mean: return sum / static_cast<double>(sums.examples);
+      case Metric::Kind::mean_as_loss: return sum / denominator;
+      case Metric::Kind::exp_of_loss: break;
+    }
+    return std::exp(loss);
+  };
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const bool is_mean = metrics[i].kind == Metric::Kind::mean;
-    values[prefix + metrics[i].name] = is_mean ? sums.metrics[i] / examples : std::exp(loss);
+    values[prefix + metrics[i].name] = value_of(metrics[i].kind, sums.metrics[i]);
   }
   return values;
 }
@@ -44,6 +56,7 @@ struct Model::Parts {
   RowLayout rows;
   std::int64_t step_flops;
   NodeId loss;
+  MeanOver mean_over;
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;
   Executor executor;
@@ -54,6 +67,7 @@ struct Model::Parts {
         rows(std::move(built.builder.rows)),
         step_flops(built.step_flops),
         loss(built.loss),
+        mean_over(built.mean_over),
         metrics(std::move(built.metrics)),
         metric_nodes(built.metric_nodes),  // the plan keeps these values
         executor(std::move(built.builder.graph), plan_request(built, setting.batch_size)) {}
@@ -61,7 +75,8 @@ struct Model::Parts {
   BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                       const std::function<void(std::size_t)>& on_need = {}) {
     executor.forward(parameters, feed, pass, on_need);
-    BatchResult result{.examples = feed.examples};
+    BatchResult result{.examples = feed.examples, .denominator = feed.examples};
+    if (mean_over == MeanOver::tokens) result.denominator = tokens_that_count(feed);
     result.loss_sum = sum_in_double(executor.value(loss).span());
     for (std::size_t i = 0; i < metric_nodes.size(); ++i) {
       result.metrics[i] = sum_in_double(executor.value(metric_nodes[i]).span());
@@ -86,6 +101,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 std::span<const Variable> Model::variables() const { return parts_->executor.graph().variables(); }
+
+MeanOver Model::mean_over() const { return parts_->mean_over; }
 
 std::span<const Metric> Model::metrics() const { return parts_->metrics; }
 

@@ -25,13 +25,23 @@ struct BatchResult {
   double loss_sum = 0;
   MetricSums metrics = {};  // of Model::metrics(), in their order
   std::int64_t examples = 0;
+  std::int64_t denominator = 0;  // as in BatchSums
+
+  BatchResult& operator+=(const BatchResult& more) {
+    loss_sum += more.loss_sum;
+    add_to(metrics, more.metrics);
+    examples += more.examples;
+    denominator += more.denominator;
+    return *this;
+  }
 };
 
 // What a model measures beside its loss.
 struct Metric {
   std::string name;  // "accuracy", "top_5"
-  // What is reported: the mean of its sums over examples, or e to the mean loss.
-  enum class Kind { mean, exp_of_loss } kind = Kind::mean;
+  // What is reported: the mean of its sums over examples, or over what the loss is the mean of; or
+  // e to the mean loss.
+  enum class Kind { mean, mean_as_loss, exp_of_loss } kind = Kind::mean;
 };
 
 // By name, each under `prefix` and its name: "loss", the mean, and the metrics.
@@ -71,6 +81,7 @@ class Model {
   [[nodiscard]] std::int64_t arena_elements()
       const;  // with the padding between variables, which stays zero
 
+  [[nodiscard]] MeanOver mean_over() const;  // its loss
   [[nodiscard]] std::span<const Metric> metrics() const;
 
   // What products cost in a step, for each example: forward and backward, a multiplication and an

@@ -29,10 +29,7 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
       if (!read.has_value() && task.stop.stop_requested()) return MetricValues();
       TRY(task.cause.of(Reason::peer_lost, std::move(read)));
     }
-    const BatchResult part = model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
-    sum.loss_sum += part.loss_sum;
-    add_to(sum.metrics, part.metrics);
-    sum.examples += part.examples;
+    sum += model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
   }
   return means_of(model.metrics(), sum, "test_");
 }

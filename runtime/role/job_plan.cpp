@@ -147,7 +147,8 @@ std::uint64_t JobPlan::hash() const {
   const auto add = [&text](std::int64_t number) { text += std::to_string(number) + ","; };
   for (const std::int64_t number :
        {static_cast<std::int64_t>(mode), static_cast<std::int64_t>(push),
-        static_cast<std::int64_t>(pull), ranks, leaves, max_steps}) {
+        static_cast<std::int64_t>(pull), ranks, leaves, max_steps,
+        static_cast<std::int64_t>(mean_over)}) {
     add(number);
   }
   for (const ArenaChunk& chunk : chunks()) {
@@ -166,6 +167,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),
                .update = {},
+               .mean_over = {},
                .state_begin = no_state,
                .slot_names = {},
                .mode = step_mode(spec),
@@ -177,6 +179,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .max_steps = step_count(spec, data.train_examples),
                .push = spec.training.wire.push,
                .pull = spec.training.wire.pull};
+  plan.mean_over = plan.model.mean_over();
   plan.update = ArenaUpdate(plan.model.variables(), spec.training.optimizer.decay);
   plan.state_begin = state_begin_of(plan.model.variables());
   plan.shares = partition_arena(spec.training.partitioning, plan.model.variables(),

@@ -27,7 +27,8 @@ struct JobPlan {
   Model model;
   std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
-  ArenaUpdate update;                   // which elements of the arena it is for
+  ArenaUpdate update;  // which elements of the arena it is for
+  MeanOver mean_over = MeanOver::examples;
   std::int64_t state_begin = no_state;  // of the arena, as state_begin_of() has it
   std::vector<std::string> slot_names;
   Mode mode = Mode::sync;
@@ -47,7 +48,8 @@ struct JobPlan {
   // The leaves of the reduction tree whose gradients a rank computes, and the nodes that it sends.
   [[nodiscard]] Leaves leaves_of_rank(std::int64_t rank) const;
   [[nodiscard]] std::vector<Leaves> nodes_of_rank(std::int64_t rank) const;
-  // What the sum of a step is multiplied by to be the mean of its examples.
+  // What the sum of a step is multiplied by to be the mean of its examples: of gradients that are
+  // to be the mean of tokens each step says it.
   [[nodiscard]] float gradient_scale() const;
   // Of all that tasks have to agree on to understand each other's bytes.
   [[nodiscard]] std::uint64_t hash() const;

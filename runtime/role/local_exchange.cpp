@@ -46,9 +46,13 @@ void LocalExchange::settle(std::int64_t from) {
       all_finite(gradient_.span().subspan(index_of(std::min(elements, rules_.state_begin))));
   if (!is_finite_) return;
   ++version_;
-  const UpdateStep step{.learning_rate = rules_.learning_rate_at(version_),
-                        .number = version_,
-                        .gradient_scale = rules_.gradient_scale};
+  UpdateStep step{.learning_rate = rules_.learning_rate_at(version_),
+                  .number = version_,
+                  .gradient_scale = rules_.gradient_scale,
+                  .average_scale = rules_.gradient_scale};
+  if (rules_.mean_over == MeanOver::tokens) {
+    step.gradient_scale = mean_factor(step_sums_.denominator);
+  }
   std::vector<std::span<float>> slots(slots_.size());
   for (std::size_t begin = 0; begin < weights_.size(); begin += block) {
     const std::size_t count = std::min(block, weights_.size() - begin);

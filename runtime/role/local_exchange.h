@@ -23,7 +23,8 @@ class LocalExchange final : public StepExchange {
     ArenaUpdate update = {};
     std::int64_t state_begin = no_state;  // of the arena
     std::int64_t max_steps = 1;
-    float gradient_scale = 1;
+    MeanOver mean_over = MeanOver::examples;
+    float gradient_scale = 1;  // to be the mean of examples
     std::function<double(std::int64_t version)> learning_rate_at;
   };
   struct Start {

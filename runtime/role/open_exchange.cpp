@@ -30,6 +30,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                                                            .update = plan.update,
                                                            .state_begin = plan.state_begin,
                                                            .max_steps = plan.max_steps,
+                                                           .mean_over = plan.mean_over,
                                                            .gradient_scale = plan.gradient_scale(),
                                                            .learning_rate_at = rate},
                                       LocalExchange::Start{.version = share.version,

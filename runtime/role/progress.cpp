@@ -16,8 +16,10 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
   std::map<std::string, double> values =
-      means_of(kind_.metrics,
-               {.loss_sum = sums_.loss_sum, .metrics = sums_.metrics, .examples = sums_.examples});
+      means_of(kind_.metrics, {.loss_sum = sums_.loss_sum,
+                               .metrics = sums_.metrics,
+                               .examples = sums_.examples,
+                               .denominator = sums_.denominator});
   values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
   values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
   stale_ += sums_.stale;

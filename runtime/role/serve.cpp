@@ -38,6 +38,7 @@ ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index, std::int64
                           .exact_from = plan.max_steps,
                           .optimizer = plan.optimizer,
                           .update = plan.update,
+                          .mean_over = plan.mean_over,
                           .nodes = {},
                           .leaves = plan.mode == Mode::sync ? plan.leaves : 1,
                           .mode = plan.mode,

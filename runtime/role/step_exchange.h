@@ -49,7 +49,7 @@ class StepExchange {
   virtual void settle(std::int64_t from) = 0;
   // False: onebit or state, and a number that was to be settled is none; it was not sent.
   [[nodiscard]] virtual bool is_finite() const { return true; }
-  // Of the step that has begun, before it is done.
+  // Of the step that has begun, before anything of it is settled.
   virtual void tell_sums(std::int64_t step, const BatchSums& sums) = 0;
 
   // Since the last call.

@@ -174,6 +174,7 @@ class Training {
                                           [&](const BatchResult& result) {
                                             if (there.has_value()) there = await_state();
                                             step_.sums += {.examples = result.examples,
+                                                           .denominator = result.denominator,
                                                            .loss_sum = result.loss_sum,
                                                            .metrics = result.metrics};
                                             streams = can_stream() && there.has_value() &&

@@ -8,6 +8,24 @@ namespace {
 
 constexpr std::size_t scores_rank = 4;
 
+// A label is beside each token of the example.
+void has_scores_of_each_token(TermScribe& term) {
+  const Sizes& scores = term.shape(0);
+  if (scores.size() > 2) {
+    return term.fault("in", "softmax_cross_entropy: " + term.input_name(0) + " gives " +
+                                to_text(scores) +
+                                ", and a label for each token needs [time, classes]");
+  }
+  for (const Field& field : term.facts().fields) {
+    if (field.kind != ElementKind::id || !field.shape || field.shape->size() != 1) continue;
+    if (may_be_equal(field.shape->front(), scores.front())) continue;
+    term.fault("in", "softmax_cross_entropy: " + term.input_name(0) + " gives scores for " +
+                         with_commas(scores.front()) + " tokens, and an example of " +
+                         quoted(term.facts().dataset) + " has " +
+                         with_commas(field.shape->front()));
+  }
+}
+
 // Scores [classes], or [.., classes] with a label for each token.
 void softmax_cross_entropy(TermScribe& term) {
   const bool per_token = term.given().text("per") == "token";
@@ -31,6 +49,7 @@ void softmax_cross_entropy(TermScribe& term) {
   }
   if (!term.has_labels({LabelKind::tokens}, "tokens")) return;
   term.has_as_many(0, term.facts().vocabulary, "tokens in its vocabulary");
+  if (term.facts().label_kind == LabelKind::tokens) has_scores_of_each_token(term);
 }
 
 // A score [1] or [] of the second of two classes.

@@ -46,6 +46,7 @@ class Search {
     for (const AnalysedLayer& layer : analysis_.layers) check_layer(layer);
     check_that_all_is_trained();
     for (const AnalysedTerm& loss : analysis_.losses) check_loss(loss);
+    check_what_losses_are_the_mean_of();
     for (const AnalysedTerm& metric : analysis_.metrics) check_metric(metric);
     return std::move(faults_);
   }
@@ -148,16 +149,32 @@ class Search {
 
   void check_loss(const AnalysedTerm& loss) {
     if (!is_among(losses, loss.op)) return note(loss.pointer, "the loss " + loss.op);
-    const MaybeShape& scores = analysis_.layers[loss.in.front()].shape;
-    if (loss.op == "ctc" || !scores) return;
-    if (scores->size() > 1) note(loss.pointer, "a loss for each token");
+    if (!is_per_token(loss)) return;
+    const bool has_rows = std::ranges::any_of(analysis_.variables, [](const Variable& variable) {
+      return variable.role == VariableRole::row_table;
+    });
+    if (has_rows) note(loss.pointer, "a loss for each token beside a table of rows");
+  }
+
+  // A step's gradient is one sum, divided by one number.
+  void check_what_losses_are_the_mean_of() {
+    const auto of_tokens = std::ranges::count_if(analysis_.losses, is_per_token);
+    if (of_tokens == 0 || of_tokens == std::ssize(analysis_.losses)) return;
+    note(analysis_.losses.front().pointer, "a loss for each token beside one for each example");
+  }
+
+  static bool is_per_token(const AnalysedTerm& loss) {
+    return loss.op == "softmax_cross_entropy" && text_of(loss.arguments, "per") == "token";
   }
 
   void check_metric(const AnalysedTerm& metric) {
     if (!is_among(metrics, metric.op)) return note(metric.pointer, "the metric " + metric.op);
-    if (metric.op == "accuracy" || metric.op == "top_k") {
-      const MaybeShape& scores = analysis_.layers[metric.in.front()].shape;
-      if (scores && scores->size() > 1) note(metric.pointer, metric.op + " for each token");
+    if (metric.op == "accuracy" || metric.op == "top_k") check_metric_of_scores(metric);
+    const bool is_of_examples = std::ranges::none_of(analysis_.losses, is_per_token);
+    if (metric.op == "perplexity" && is_of_examples && reads_tokens(metric)) {
+      add({metric.pointer,
+           "perplexity of a loss for each example says nothing of tokens: let the "
+           "loss have \"per\": \"token\""});
     }
     const bool is_of_ctc = metric.op == "edit_distance" || metric.op == "sequence_accuracy";
     if (is_of_ctc && !is_read_by_ctc(metric.in.front())) {
@@ -166,6 +183,20 @@ class Search {
     const std::string name = metric_name(metric);
     if (!names_.insert(name).second) add({metric.pointer, "is a second \"" + name + "\""});
     if (names_.size() > metrics_max) note(metric.pointer, "a ninth metric");
+  }
+
+  [[nodiscard]] bool reads_tokens(const AnalysedTerm& term) const {
+    const MaybeShape& scores = analysis_.layers[term.in.front()].shape;
+    return scores && scores->size() > 1;
+  }
+
+  void check_metric_of_scores(const AnalysedTerm& metric) {
+    if (!reads_tokens(metric)) return;
+    if (metric.op == "top_k") return note(metric.pointer, "top_k for each token");
+    const bool has_loss = std::ranges::any_of(analysis_.losses, [&metric](const auto& loss) {
+      return is_per_token(loss) && loss.in == metric.in;
+    });
+    if (!has_loss) note(metric.pointer, "accuracy of tokens that no loss for each token reads");
   }
 
   [[nodiscard]] bool is_read_by_ctc(std::size_t layer) const {

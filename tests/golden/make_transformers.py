@@ -2,7 +2,7 @@
 """Makes transformers.json beside it: a training step of small transformers by PyTorch, in float64.
 
 Run by hand (Debian: python3-torch), as make_golden.py. Models are in the model language and read
-features [time, size]; all parameters, losses and gradients are in the file, kernels as [in, out].
+features [time, size], or ids [time] whose labels are those of tokens; all parameters, losses and gradients are in the file, kernels as [in, out].
 """
 import json
 import math
@@ -14,6 +14,7 @@ from torch.nn import functional
 HERE = pathlib.Path(__file__).parent
 BATCH, TIME, SIZE, CLASSES = 3, 6, 5, 4
 WIDTH, HEADS, MLP, DEPTH = 8, 2, 16, 2
+VOCABULARY = 11
 
 
 class Net:
@@ -81,6 +82,17 @@ def rotary(net, x):
     return net.dense(net.rms_norm(x).reshape(BATCH, -1), CLASSES)
 
 
+def gpt(net, ids):
+    table = net.variable(VOCABULARY, WIDTH)
+    x = table[ids] + net.variable(TIME, WIDTH)
+    for _ in range(DEPTH):
+        q, k, v = net.dense(net.layer_norm(x), 3 * WIDTH).split(WIDTH, dim=2)
+        x = net.dense(attend(q, k, v, causal=True), WIDTH) + x
+        y = functional.gelu(net.dense(net.layer_norm(x), 4 * WIDTH), approximate="tanh")
+        x = net.dense(y, WIDTH) + x
+    return net.layer_norm(x) @ table.T
+
+
 def stack(attending, thinking, ends, first):
     return {"define": {"d": WIDTH, "heads": HEADS, "mlp": MLP},
             "layers": [{"op": "reshape", "shape": [TIME, SIZE]}, {"op": "dense", "units": "$d"},
@@ -94,6 +106,20 @@ def stack(attending, thinking, ends, first):
 def thinking(norm, activation):
     return [norm, {"op": "dense", "units": "$mlp", "activation": activation},
             {"op": "dense", "units": "$d"}]
+
+
+def gpt_model():
+    attending = ["layer_norm", {"op": "attention", "heads": "$heads", "causal": True}]
+    return {"define": {"d": WIDTH, "heads": HEADS, "mlp": 4 * WIDTH},
+            "layers": [{"op": "embedding", "name": "wte", "size": "$d"},
+                       {"op": "positions", "name": "wpe"},
+                       {"repeat": DEPTH, "name": "h",
+                        "layers": [{"residual": attending},
+                                   {"residual": thinking("layer_norm", "gelu_tanh")}]},
+                       "layer_norm",
+                       {"op": "dense", "units": "vocabulary", "bias": False, "tie": "wte"}],
+            "loss": {"op": "softmax_cross_entropy", "per": "token"},
+            "metrics": ["perplexity", "accuracy"]}
 
 
 def rotated_attention():
@@ -132,11 +158,29 @@ def step(model, run):
             "gradients": [numbers(values.grad) for values in net.variables]}
 
 
+def token_step():
+    """Of gpt: losses are sums over the tokens of an example, and the last tokens of one are padding."""
+    net = Net()
+    ids = torch.randint(0, VOCABULARY, (BATCH, TIME))
+    labels = torch.randint(0, VOCABULARY, (BATCH, TIME))
+    lengths = [TIME, TIME - 2, TIME]
+    scores = gpt(net, ids)
+    losses = torch.stack([functional.cross_entropy(scores[i, :n], labels[i, :n], reduction="sum")
+                          for i, n in enumerate(lengths)])
+    right = [int((scores[i, :n].argmax(1) == labels[i, :n]).sum()) for i, n in enumerate(lengths)]
+    losses.sum().backward()
+    return {"model": gpt_model(), "example": [TIME], "vocabulary": VOCABULARY, "ids": ids.flatten().tolist(),
+            "labels": labels.flatten().tolist(), "lengths": lengths, "losses": numbers(losses),
+            "right": right, "variables": [numbers(values) for values in net.variables],
+            "gradients": [numbers(values.grad) for values in net.variables]}
+
+
 def main():
     torch.manual_seed(17)
     torch.set_default_dtype(torch.float64)
     lines = [json.dumps(step(*case), separators=(",", ":")) for case in CASES]
     (HERE / "transformers.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    (HERE / "gpt.json").write_text(json.dumps(token_step(), separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

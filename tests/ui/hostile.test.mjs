@@ -36,6 +36,8 @@ test('a hostile name, label, path and log line are harmless on every page', asyn
   const running = await yard.submit(many);
   await yard.untilState(running.id, 'running');
   const queued = await yard.submit(many);
+  // The agent writes to it until the task has ended, which is after the job has succeeded.
+  await (await fetch(`${yard.url}/v1/jobs/${job.id}/logs?task=worker/0&follow=true`)).text();
   const log = path.join(yard.stateFolder, 'logs', job.id, '1', 'worker-0.log');
   appendFileSync(log, `${HOSTILE} plain\n`);
   appendFileSync(

@@ -11,10 +11,10 @@ std::span<const std::int32_t> lengths_of(bool has_lengths, const Feed& feed) {
   return has_lengths ? feed.lengths : std::span<const std::int32_t>{};
 }
 
-TokenLabels labels_of(const TokenCrossEntropyOp& op, const Feed& feed) {
+TokenLabels labels_of(const Feed& feed, double smoothing = 0) {
   return {.labels = feed.token_labels,
-          .lengths = lengths_of(op.has_lengths, feed),
-          .smoothing = static_cast<float>(op.label_smoothing)};
+          .lengths = feed.lengths,
+          .smoothing = static_cast<float>(smoothing)};
 }
 
 template <class Kind>
@@ -36,6 +36,9 @@ Needs decode_needs(std::span<const Shape> inputs) {
 Needs cpu_needs(const TokenCrossEntropyOp&, std::span<const Shape> inputs, const Shape&) {
   return {.saved = inputs[0].elements(), .scratch = inputs[0][1]};
 }
+Needs cpu_needs(const MatchTokensOp&, std::span<const Shape> inputs, const Shape&) {
+  return {.scratch = inputs[0][1]};
+}
 // The gradient is made beside the loss, from the same sums, and kept.
 Needs cpu_needs(const CtcOp&, std::span<const Shape> inputs, const Shape&) {
   return {.saved = inputs[0].elements(),
@@ -50,8 +53,12 @@ Needs cpu_needs(const MatchSequenceOp&, std::span<const Shape> inputs, const Sha
 
 void run_on_cpu(const TokenCrossEntropyOp& op, const ForwardCall& call) {
   const Tensor probabilities{call.saved.data, call.inputs[0].shape};
-  token_cross_entropy(call.inputs[0], labels_of(op, call.feed), call.output, probabilities,
-                      call.scratch);
+  token_cross_entropy(call.inputs[0], labels_of(call.feed, op.label_smoothing), call.output,
+                      probabilities, call.scratch);
+}
+
+void run_on_cpu(const MatchTokensOp&, const ForwardCall& call) {
+  match_tokens(call.inputs[0], labels_of(call.feed), call.output, call.scratch);
 }
 
 void run_on_cpu(const CtcOp& op, const ForwardCall& call) {
@@ -73,11 +80,12 @@ void run_on_cpu(const MatchSequenceOp& op, const ForwardCall& call) {
 void run_back_on_cpu(const TokenCrossEntropyOp& op, const BackwardCall& call) {
   const Shape& shape = call.inputs[0].shape;
   const GradientTarget& logits = call.input_gradients[0];
-  token_cross_entropy_gradient(labels_of(op, call.feed), {.probabilities = {call.saved.data, shape},
-                                                          .losses_gradient = call.output_gradient,
-                                                          .token_gradients = call.scratch,
-                                                          .logits_gradient = logits.into,
-                                                          .write = logits.write});
+  token_cross_entropy_gradient(labels_of(call.feed, op.label_smoothing),
+                               {.probabilities = {call.saved.data, shape},
+                                .losses_gradient = call.output_gradient,
+                                .token_gradients = call.scratch,
+                                .logits_gradient = logits.into,
+                                .write = logits.write});
 }
 
 void run_back_on_cpu(const CtcOp&, const BackwardCall& call) {

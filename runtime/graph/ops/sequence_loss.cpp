@@ -14,12 +14,17 @@ Shape number_of_scores(std::span<const Shape> inputs, std::int64_t blank) {
 }  // namespace
 
 OpTraits traits_of(const TokenCrossEntropyOp&) { return {}; }
+OpTraits traits_of(const MatchTokensOp&) { return {.has_gradient = false}; }
 OpTraits traits_of(const CtcOp&) { return {}; }
 OpTraits traits_of(const EditDistanceOp&) { return {.has_gradient = false}; }
 OpTraits traits_of(const MatchSequenceOp&) { return {.has_gradient = false}; }
 
 Shape shape_of(const TokenCrossEntropyOp& op, std::span<const Shape> inputs) {
   ENSURE(op.label_smoothing >= 0 && op.label_smoothing < 1);
+  return number_of_scores(inputs, 0);
+}
+
+Shape shape_of(const MatchTokensOp&, std::span<const Shape> inputs) {
   return number_of_scores(inputs, 0);
 }
 

@@ -9,14 +9,17 @@
 
 namespace trainyard::runtime {
 
-// In all of them: has_lengths = the scores' time is the data set's, and the feed's lengths say how
-// many steps of an example count. Else all do.
-
-// Logits [time, classes], token labels -> the sum of the tokens' softmax cross entropies.
+// Logits [time, classes], token labels -> the sum of the softmax cross entropies of the tokens
+// within the example's length.
 struct TokenCrossEntropyOp {
   double label_smoothing = 0;  // in [0, 1)
-  bool has_lengths = false;
 };
+
+// The same logits -> how many of these tokens are classified rightly.
+struct MatchTokensOp {};
+
+// Below, has_lengths = the scores' time is the data set's, and the feed's lengths say how many
+// steps of an example count. Else all do.
 
 // Scores [time, classes], symbols -> CTC's loss. Classes are those of the alphabet, with the blank
 // put in among them.
@@ -40,11 +43,13 @@ struct MatchSequenceOp {
 };
 
 OpTraits traits_of(const TokenCrossEntropyOp& op);
+OpTraits traits_of(const MatchTokensOp& op);
 OpTraits traits_of(const CtcOp& op);
 OpTraits traits_of(const EditDistanceOp& op);
 OpTraits traits_of(const MatchSequenceOp& op);
 
 Shape shape_of(const TokenCrossEntropyOp& op, std::span<const Shape> inputs);
+Shape shape_of(const MatchTokensOp& op, std::span<const Shape> inputs);
 Shape shape_of(const CtcOp& op, std::span<const Shape> inputs);
 Shape shape_of(const EditDistanceOp& op, std::span<const Shape> inputs);
 Shape shape_of(const MatchSequenceOp& op, std::span<const Shape> inputs);

@@ -30,4 +30,9 @@ struct TokenGradient {
 };
 void token_cross_entropy_gradient(const TokenLabels& labels, const TokenGradient& call);
 
+// matches [examples] = of how many of those tokens the largest logit is the label's, as
+// match_labels (loss.h) has it. `token_matches` is scratch [time].
+void match_tokens(ConstTensor logits, const TokenLabels& labels, Tensor matches,
+                  Tensor token_matches);
+
 }  // namespace trainyard::runtime

@@ -73,7 +73,7 @@ void ArenaUpdate::apply_run(const Run& run, const OptimizerConfig& optimizer,
                             const UpdateStep& step, const UpdatedElements& elements) {
   switch (run.rule) {
     case UpdateRule::running_average:
-      return move_averages(run.momentum, step.gradient_scale, elements);
+      return move_averages(run.momentum, step.average_scale, elements);
     case UpdateRule::none: return keep(elements);
     case UpdateRule::optimizer: break;
   }

@@ -17,6 +17,7 @@ struct UpdateStep {
   double learning_rate = 0;
   std::int64_t number = 1;   // counts from 1
   float gradient_scale = 1;  // the mean's factor
+  float average_scale = 1;   // of what stands there for running averages: of examples always
 };
 
 // Of elements of the arena that lie one after another, all of one length; `out` may be `weights`

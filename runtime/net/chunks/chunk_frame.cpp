@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-constexpr std::uint32_t mark = 0x31635954;  // "TYc1"
+constexpr std::uint32_t mark = 0x32635954;  // "TYc2"
 
 struct Laid {
   std::uint32_t mark = 0;
@@ -21,6 +21,7 @@ struct Laid {
   std::uint32_t bytes = 0;
   std::int64_t step = 0;
   std::int64_t snapshot = 0;
+  std::int64_t denominator = 0;
 };
 static_assert(sizeof(Laid) == frame_header_bytes);
 
@@ -52,7 +53,8 @@ FrameHeaderBytes encode_header(const FrameHeader& header) {
                   .chunk = header.chunk,
                   .bytes = header.bytes,
                   .step = header.step,
-                  .snapshot = header.snapshot};
+                  .snapshot = header.snapshot,
+                  .denominator = header.denominator};
   return std::bit_cast<FrameHeaderBytes>(laid);
 }
 
@@ -60,13 +62,15 @@ Result<FrameHeader> decode_header(std::span<const std::byte, frame_header_bytes>
   Laid laid;
   std::memcpy(&laid, bytes.data(), sizeof laid);
   const bool is_ours = laid.mark == mark && is_kind(laid.kind) && laid.flag <= 1 && laid.zero == 0;
-  if (!is_ours || laid.step < 0 || laid.snapshot < 0) return invalid("this is no frame");
+  if (!is_ours || laid.step < 0 || laid.snapshot < 0 || laid.denominator < 0)
+    return invalid("this is no frame");
   return FrameHeader{.kind = static_cast<FrameKind>(laid.kind),
                      .flag = laid.flag != 0,
                      .chunk = laid.chunk,
                      .bytes = laid.bytes,
                      .step = laid.step,
-                     .snapshot = laid.snapshot};
+                     .snapshot = laid.snapshot,
+                     .denominator = laid.denominator};
 }
 
 std::string chunk_socket_name(const std::string& token, std::size_t ps, int port) {

@@ -1,4 +1,4 @@
-// Frames between a worker and a ps: a header of 32 bytes, little-endian, and its payload. A
+// Frames between a worker and a ps: a header of 40 bytes, little-endian, and its payload. A
 // connection begins with the worker's hello and the ps' welcome; nothing else is taken before.
 #pragma once
 
@@ -56,10 +56,11 @@ struct FrameHeader {
   std::uint32_t bytes = 0;  // of the payload
   std::int64_t step = 0;
   std::int64_t snapshot = 0;
+  std::int64_t denominator = 0;  // of a gradient: as in BatchSums
   bool operator==(const FrameHeader&) const = default;
 };
 
-constexpr std::size_t frame_header_bytes = 32;
+constexpr std::size_t frame_header_bytes = 40;
 using FrameHeaderBytes = std::array<std::byte, frame_header_bytes>;
 
 FrameHeaderBytes encode_header(const FrameHeader& header);

@@ -32,7 +32,9 @@ std::vector<std::int64_t> order_of_step(const StoreRules& rules) {
 ChunkGradients::ChunkGradients(StoreLayoutPtr layout)
     : layout_(std::move(layout)),
       order_(order_of_step(layout_->rules())),
-      lent_(index_of(layout_->ranks()), std::vector<SharedArenasPtr>(index_of(layout_->chunks()))) {
+      lent_(index_of(layout_->ranks()), std::vector<SharedArenasPtr>(index_of(layout_->chunks()))),
+      denominators_(index_of(layout_->ranks()),
+                    std::vector<std::int64_t>(index_of(layout_->chunks()))) {
   const StoreRules& rules = layout_->rules();
   for (std::int64_t rank = 0; rank < layout_->ranks(); ++rank) {
     if (rules.mode == Mode::async) {
@@ -55,8 +57,17 @@ std::span<std::byte> ChunkGradients::place(std::int64_t rank, std::int64_t chunk
   return bytes.subspan(index_of(begin), layout_->gradient_bytes_of(rank, chunk));
 }
 
-void ChunkGradients::came(std::int64_t rank, std::int64_t chunk, SharedArenasPtr memory) {
-  lent_.at(index_of(rank)).at(index_of(chunk)) = std::move(memory);
+void ChunkGradients::came(const Came& gradient, SharedArenasPtr memory) {
+  const std::size_t chunk = index_of(gradient.chunk);
+  lent_.at(index_of(gradient.rank)).at(chunk) = std::move(memory);
+  denominators_[index_of(gradient.rank)][chunk] = gradient.denominator;
+}
+
+std::int64_t ChunkGradients::denominator_of(std::int64_t chunk,
+                                            std::span<const std::int64_t> ranks) const {
+  std::int64_t sum = 0;
+  for (const std::int64_t rank : ranks) sum += denominators_.at(index_of(rank)).at(index_of(chunk));
+  return sum;
 }
 
 Payload ChunkGradients::payload_of(std::int64_t rank, std::int64_t chunk) {

@@ -40,9 +40,13 @@ void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::s
   std::vector<std::span<float>> slots(slots_.size());
   const StoreRules& rules = layout_->rules();
   const std::int64_t in_arena = layout_->range_of(what.chunk).begin;
-  const UpdateStep step{.learning_rate = scale.learning_rate,
-                        .number = what.version,
-                        .gradient_scale = scale.gradient_scale};
+  UpdateStep step{.learning_rate = scale.learning_rate,
+                  .number = what.version,
+                  .gradient_scale = scale.gradient_scale,
+                  .average_scale = scale.gradient_scale};
+  if (rules.mean_over == MeanOver::tokens) {
+    step.gradient_scale = mean_factor(gradients_.denominator_of(what.chunk, what.ranks));
+  }
   TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
   const std::span<const float> before = weights_.newest(what.chunk);
   const std::size_t offset = index_of(layout_->place_of(what.chunk).begin);

@@ -38,7 +38,7 @@ class ChunkStore {
 
   struct UpdateScale {
     double learning_rate = 0;
-    float gradient_scale = 1;
+    float gradient_scale = 1;  // to be the mean of examples
   };
   // Of gradients that have come. Bits depend on the order of nodes in the tree alone.
   void update(const UpdateChunk& what, const UpdateScale& scale);

@@ -10,7 +10,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t examples_max = std::int64_t{1} << 40;
 constexpr std::size_t sha256_digits = 64;
 
 void append(PayloadBytes& payload, std::int64_t number) {
@@ -31,10 +30,6 @@ std::string text_of(PayloadView payload) {
   return {reinterpret_cast<const char*>(payload.data()), payload.size()};
 }
 
-}  // namespace
-
-namespace {
-
 // Each is a count or an error. One that is no number says so in the metrics, as a loss does.
 bool has_possible_metrics(const BatchSums& sums) {
   return std::ranges::none_of(sums.metrics, [](double sum) { return sum < 0; });
@@ -44,8 +39,9 @@ bool has_possible_metrics(const BatchSums& sums) {
 
 PayloadBytes encode_sums(const BatchSums& sums) {
   PayloadBytes payload;
-  for (const std::int64_t number : {sums.examples, std::bit_cast<std::int64_t>(sums.loss_sum),
-                                    sums.staleness, sums.stale.largest()}) {
+  for (const std::int64_t number :
+       {sums.examples, sums.denominator, std::bit_cast<std::int64_t>(sums.loss_sum), sums.staleness,
+        sums.stale.largest()}) {
     append(payload, number);
   }
   for (const double sum : sums.metrics) append(payload, std::bit_cast<std::int64_t>(sum));
@@ -54,33 +50,40 @@ PayloadBytes encode_sums(const BatchSums& sums) {
 }
 
 Result<BatchSums> decode_sums(PayloadView payload) {
-  TRY_ASSIGN(const auto numbers, take_numbers(payload, 4));
+  TRY_ASSIGN(const auto numbers, take_numbers(payload, 5));
   TRY_ASSIGN(const auto metrics, take_numbers(payload, metrics_max));
   StalenessCounts::Updates updates;
   TRY_ASSIGN(const auto counts, take_numbers(payload, updates.size()));
   if (!payload.empty()) return invalid("sums of another length");
   std::ranges::copy(counts, updates.begin());
   BatchSums sums{.examples = numbers[0],
-                 .loss_sum = std::bit_cast<double>(numbers[1]),
-                 .staleness = numbers[2],
-                 .stale = StalenessCounts(updates, numbers[3])};
+                 .denominator = numbers[1],
+                 .loss_sum = std::bit_cast<double>(numbers[2]),
+                 .staleness = numbers[3],
+                 .stale = StalenessCounts(updates, numbers[4])};
   std::ranges::transform(metrics, sums.metrics.begin(),
                          [](std::int64_t bits) { return std::bit_cast<double>(bits); });
   return sums;
+}
+
+Status check_denominator(std::int64_t denominator) {
+  if (denominator >= 0 && denominator <= examples_max) return ok();
+  return invalid("a denominator must be 0 to " + std::to_string(examples_max));
 }
 
 Status check_sums(const BatchSums& sums) {
   if (sums.examples < 1 || sums.examples > examples_max) {
     return invalid("examples must be 1 to " + std::to_string(examples_max));
   }
+  TRY(check_denominator(sums.denominator));
   if (!has_possible_metrics(sums)) return invalid("a metric must be 0 or more");
   return ok();
 }
 
 Status check_applied_sums(const BatchSums& sums) {
-  const bool is_possible = sums.examples >= 0 && sums.examples <= examples_max &&
-                           has_possible_metrics(sums) && sums.staleness >= 0 &&
-                           sums.staleness <= examples_max;
+  const auto is_count = [](std::int64_t number) { return number >= 0 && number <= examples_max; };
+  const bool is_possible = is_count(sums.examples) && is_count(sums.denominator) &&
+                           is_count(sums.staleness) && has_possible_metrics(sums);
   return is_possible ? ok() : Status(invalid("sums that cannot be"));
 }
 

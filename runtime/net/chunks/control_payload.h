@@ -18,8 +18,13 @@ namespace trainyard::runtime {
 using PayloadBytes = std::string;
 using PayloadView = std::span<const std::byte>;
 
+// Most that a frame may say of examples, or of tokens.
+constexpr std::int64_t examples_max = std::int64_t{1} << 40;
+
 PayloadBytes encode_sums(const BatchSums& sums);
 Result<BatchSums> decode_sums(PayloadView payload);
+// As in BatchSums, of one gradient.
+Status check_denominator(std::int64_t denominator);
 // Of one gradient, as a worker tells them.
 Status check_sums(const BatchSums& sums);
 // Of what was applied since ps 0 said so last.

@@ -80,7 +80,13 @@ void LinkExchange::perform(const std::vector<ExchangeEffect>& effects) {
 void LinkExchange::say_sums(std::int64_t step, const BatchSums& sums) {
   FrameStream::Outgoing& said = sums_[index_of(step % 2)];
   said = small_frame({.kind = FrameKind::sums, .step = step}, encode_sums(sums));
+  denominators_[index_of(step % 2)] = sums.denominator;
   small_.add(0, said);
+}
+
+std::int64_t LinkExchange::denominator_of(std::int64_t step) const {
+  const std::size_t place = index_of(step % 2);
+  return sums_[place].header.step == step ? denominators_[place] : 0;
 }
 
 // The connection before may have lost them.

@@ -55,6 +55,8 @@ class LinkExchange {
   // To ps 0: the sums of a step's batch, again by each new connection.
   void say_sums(std::int64_t step, const BatchSums& sums);
   void say_sums_again();
+  // What they said of the step; 0: nothing yet.
+  [[nodiscard]] std::int64_t denominator_of(std::int64_t step) const;
 
   // Sync: as Exchange::ask_snapshot().
   std::int64_t ask_snapshot();
@@ -85,9 +87,10 @@ class LinkExchange {
   const GiveUpHandler give_up_;
   const std::unique_ptr<Exchange> plain_;  // this or the next
   const std::unique_ptr<BackupExchange> backup_;
-  WorkerExchange& core_;                       // whichever there is
-  std::vector<std::int64_t> left_out_;         // by rank
-  std::array<FrameStream::Outgoing, 2> sums_;  // by step modulo 2
+  WorkerExchange& core_;                           // whichever there is
+  std::vector<std::int64_t> left_out_;             // by rank
+  std::array<FrameStream::Outgoing, 2> sums_;      // by step modulo 2
+  std::array<std::int64_t, 2> denominators_ = {};  // likewise
   std::optional<NextStep> next_;
 };
 

@@ -61,7 +61,8 @@ FrameStream::Outgoing LinkFrames::gradient(const LinkConnection& connection,
   return {.header = {.kind = FrameKind::gradient,
                      .chunk = arenas_.number_in_share(next.chunk),
                      .step = next.step,
-                     .snapshot = next.snapshot},
+                     .snapshot = next.snapshot,
+                     .denominator = state_.exchange.denominator_of(next.step)},
           .pieces = std::move(pieces),
           .owner = nullptr};
 }

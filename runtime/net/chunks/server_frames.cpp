@@ -121,7 +121,8 @@ Status ServerFrames::take_gradient(const ServerConnection& connection, const Fra
   if (parts_.core.would_take(rank, header.step, header.chunk)) {
     const bool is_there = connection.arenas || connection.comes_in_place;
     if (!is_there) return invalid("a gradient that was not next when it began to come");
-    parts_.store.gradients().came(rank, header.chunk, connection.arenas);
+    TRY(check_denominator(header.denominator));
+    parts_.store.gradients().came({rank, header.chunk, header.denominator}, connection.arenas);
   }
   return perform(GradientCame{rank, header.step, header.chunk, header.snapshot});
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
+#include "runtime/core/batch_sums.h"
 #include "runtime/core/chunk_plan.h"
 #include "runtime/core/reduction_tree.h"
 #include "runtime/math/optim/arena_update.h"
@@ -31,6 +32,7 @@ struct StoreRules {
   std::int64_t exact_from = std::numeric_limits<std::int64_t>::max();
   OptimizerConfig optimizer;
   ArenaUpdate update = {};  // which elements it is for
+  MeanOver mean_over = MeanOver::examples;
   // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together they
   // are the whole tree of `leaves`. Async: each rank's own are.
   std::vector<std::vector<Leaves>> nodes;

@@ -70,7 +70,7 @@ class WorkerLink {
   void settle(std::int64_t from);
   // False: onebit or state, and a number that was to be settled is none; it was not sent.
   [[nodiscard]] bool is_finite() const { return is_finite_; }
-  // Of the step that began last, before its last elements are settled.
+  // Of the step that began last, before any of it is settled.
   void tell_sums(std::int64_t step, const BatchSums& sums);
   // Of the step that has begun: as Exchange::marked().
   [[nodiscard]] std::int64_t marked_snapshot() const;

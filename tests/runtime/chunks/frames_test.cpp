@@ -72,7 +72,8 @@ TEST_CASE("a header is read as it was written") {
                            .chunk = 77,
                            .bytes = 1 << 20,
                            .step = std::int64_t{1} << 60,
-                           .snapshot = 3};
+                           .snapshot = 3,
+                           .denominator = std::int64_t{1} << 33};
   const FrameHeaderBytes bytes = encode_header(header);
   const auto read = decode_header(bytes);
   REQUIRE(read.has_value());
@@ -97,6 +98,7 @@ TEST_CASE("what is no header is refused") {
   CHECK_FALSE(with(6, 1));
   CHECK_FALSE(with(23, 0x80));  // a step below 0
   CHECK_FALSE(with(31, 0x80));  // a snapshot below 0
+  CHECK_FALSE(with(39, 0x80));  // a denominator below 0
 }
 
 TEST_CASE("a hello that is too short is none") {

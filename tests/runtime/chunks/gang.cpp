@@ -182,6 +182,10 @@ GangState first_state(const GangScene& scene) {
   return state;
 }
 
+std::int64_t denominator_of(std::int64_t leaf, std::int64_t step) {
+  return step == 3 ? 0 : 1 + (leaf * 5 + step * 3) % 7;
+}
+
 ChunkStore::UpdateScale step_at(const GangScene& scene) {
   auto leaves = scene.mode == Mode::sync ? scene.leaves : 1;
   if (scene.aggregate > 0) leaves = scene.aggregate;
@@ -235,6 +239,13 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
     const std::vector<float> weights(link.parameters().begin(), link.parameters().end());
     std::vector<std::vector<float>> sums;
     for (const Leaves node : nodes) sums.push_back(node_gradient(scene, node, next->step, weights));
+    BatchSums told{.examples = 1};
+    for (const Leaves node : nodes) {
+      for (std::int64_t leaf = node.begin; leaf < node.end; ++leaf) {
+        told.denominator += denominator_of(leaf, next->step);
+      }
+    }
+    link.tell_sums(next->step, told);
     link.set_residual_scale(residual_scale_at(next->step));
     // What is not settled yet is not there yet.
     const auto make = [&](std::int64_t from, std::int64_t end) {
@@ -301,10 +312,18 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
     }
     const std::vector<float> sum = sum_of({0, std::ssize(leaves)}, leaves);
     const ChunkStore::UpdateScale how = step_at(scene);
+    float scale = how.gradient_scale;
+    if (scene.mean_over == MeanOver::tokens) {
+      std::int64_t denominator = 0;
+      for (const std::int64_t leaf : scene.aggregate > 0 ? made_by.at(step) : all) {
+        denominator += denominator_of(leaf, step);
+      }
+      scale = denominator == 0 ? 0.0F : 1.0F / static_cast<float>(denominator);
+    }
     const std::vector<float> before = weights;
     const std::vector<std::vector<float>> slots_before = slots;
-    apply_update({.kind = scene.optimizer}, how.learning_rate, step, how.gradient_scale, sum,
-                 weights, weights, views);
+    apply_update({.kind = scene.optimizer}, how.learning_rate, step, scale, sum, weights, weights,
+                 views);
     const auto undo = [](const Variable& variable, const std::vector<float>& from, auto& to) {
       std::copy_n(from.begin() + variable.offset, variable.elements, to.begin() + variable.offset);
     };

@@ -41,6 +41,7 @@ struct GangScene {
   std::size_t averages = 0;
   // Sync with backup workers: so many ranks make a step, each with one leaf. 0: all do.
   std::int64_t aggregate = 0;
+  MeanOver mean_over = MeanOver::examples;
 };
 // By step, which ranks made it.
 using StepRanks = std::map<std::int64_t, std::vector<std::int64_t>>;
@@ -66,6 +67,8 @@ float leaf_gradient(std::int64_t leaf, std::int64_t step, std::int64_t element, 
 // Zero in gaps.
 std::vector<float> node_gradient(const GangScene& scene, Leaves node, std::int64_t step,
                                  std::span<const float> weights);
+// Tokens: how many count in a leaf; none in some steps.
+std::int64_t denominator_of(std::int64_t leaf, std::int64_t step);
 ChunkStore::UpdateScale step_at(const GangScene& scene);
 float residual_scale_at(std::int64_t step);
 

@@ -64,6 +64,7 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                             .state_begin = runtime::state_begin_of(variables_of(scene)),
                             .optimizer = {.kind = scene.optimizer},
                             .update = ArenaUpdate(variables_of(scene), DecayedVariables::all),
+                            .mean_over = scene.mean_over,
                             .nodes = nodes_of(scene),
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
                             .mode = scene.mode,

@@ -34,6 +34,26 @@ TEST_CASE("workers end with what one thread makes, whatever the wire and however
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
 }
 
+TEST_CASE("gradients are the mean of as many tokens as their senders say, however they travel") {
+  const auto push = GENERATE(Wire::float32, Wire::bfloat16);
+  const auto [ranks, servers] =
+      GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 1}, {3, 2}}));
+  const auto [local, shares] = GENERATE(table<bool, bool>({{false, false}, {true, true}}));
+  const GangScene scene = with_arena_of({.ranks = ranks,
+                                         .servers = servers,
+                                         .leaves = 5,
+                                         .push = push,
+                                         .local = local,
+                                         .shares = shares,
+                                         .variables = {5000, 700, 900},
+                                         .averages = 1,
+                                         .mean_over = MeanOver::tokens});
+  CAPTURE(local, shares, static_cast<int>(push), ranks, servers);
+  const Servers gang(scene);
+  const auto wanted = expected(scene, scene.max_steps);
+  for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
+}
+
 TEST_CASE("of one chunk alone, and with more parameter servers than chunks") {
   const GangScene scene{.ranks = 2,
                         .servers = 3,
@@ -60,7 +80,9 @@ TEST_CASE("a worker that reads a ps' weights where they lie goes beside one that
 
 TEST_CASE("connections that are cut anywhere change no bit") {
   const auto seed = GENERATE(range(1, 9));
-  const GangScene scene{.ranks = 2, .servers = 2, .leaves = 4, .max_steps = 12};
+  const auto mean_over = GENERATE(MeanOver::examples, MeanOver::tokens);
+  const GangScene scene{
+      .ranks = 2, .servers = 2, .leaves = 4, .max_steps = 12, .mean_over = mean_over};
   const Servers gang(scene);
   std::vector<std::unique_ptr<Shears>> shears;
   std::vector<std::string> addresses;

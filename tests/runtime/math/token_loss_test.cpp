@@ -55,4 +55,21 @@ TEST_CASE("without lengths every token counts", "[loss]") {
   REQUIRE(losses_with({3, 2})[1] < losses_with({})[1]);
 }
 
+TEST_CASE("of tokens as many match as have their label's logit before all others", "[loss]") {
+  const Shape shape{2, 3, 4};
+  const std::vector<float> logits{0, 5, 1, 2, 3, 3, 1, 0, -1, -2, -3, -1,
+                                  4, 5, 6, 7, 1, 1, 1, 1, 0,  9,  0,  0};
+  const std::vector<std::int32_t> labels{1, 1, 0, 3, 0, 1};
+  std::vector<float> scratch(3);
+  const auto matches_with = [&](const std::vector<std::int32_t>& lengths) {
+    std::vector<float> matches(2);
+    match_tokens(tensor_of(logits, shape), {.labels = labels, .lengths = lengths},
+                 tensor_of(matches, {2}), tensor_of(scratch, {3}));
+    return matches;
+  };
+  CHECK(matches_with({}) == std::vector<float>{2, 3});
+  CHECK(matches_with({1, 2}) == std::vector<float>{1, 2});
+  CHECK(matches_with({2, 1}) == std::vector<float>{1, 1});
+}
+
 }  // namespace trainyard::runtime::token_loss_tests

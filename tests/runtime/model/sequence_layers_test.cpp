@@ -80,8 +80,7 @@ TEST_CASE("CTC and its metrics train where they read one value", "[model]") {
 
   model::Model twice = both;
   twice.metrics.push_back({.op = "edit_distance"});
-  CHECK(refusals(twice, symbols()) ==
-        std::vector<std::string>{"is a second \"edit_distance\""});
+  CHECK(refusals(twice, symbols()) == std::vector<std::string>{"is a second \"edit_distance\""});
 
   model::Model other = both;
   other.layers.front().name = "below";
@@ -91,7 +90,7 @@ TEST_CASE("CTC and its metrics train where they read one value", "[model]") {
                                  "this version yet"});
 }
 
-TEST_CASE("an embedding on the ps, and a loss for each token, are refused for now", "[model]") {
+TEST_CASE("an embedding on the ps is refused for now", "[model]") {
   const model::Facts ids = facts(model::ElementKind::id);
   const model::Layer table = layer("embedding", {{"size", 4}, {"storage", "rows"}});
   model::Model rows{
@@ -102,16 +101,58 @@ TEST_CASE("an embedding on the ps, and a loss for each token, are refused for no
             "embedding with a \"storage\" other than \"arena\" is not in this version yet"});
   rows.layers.front() = layer("embedding", {{"size", 4}});
   CHECK(refusals(rows, ids).empty());
+}
 
-  model::Facts tokens = ids;
+TEST_CASE("a loss for each token is the mean over tokens, where all losses are", "[model]") {
+  model::Facts tokens = facts(model::ElementKind::id);
   tokens.label_kind = model::LabelKind::tokens;
   tokens.classes = {};
   tokens.vocabulary = 30;
-  const model::Model next{
+  const model::Term of_tokens{.op = "softmax_cross_entropy", .arguments = {{"per", "token"}}};
+  model::Model next{
       .layers = {layer("embedding", {{"size", 4}}), all_steps, layer("dense", {{"units", 30}})},
-      .losses = {{.op = "softmax_cross_entropy", .arguments = {{"per", "token"}}}}};
+      .losses = {of_tokens},
+      .metrics = {{.op = "perplexity"}, {.op = "accuracy"}}};
+  CHECK(refusals(next, tokens).empty());
+  const auto built = build_graph(model::Written(next), tokens);
+  REQUIRE(built);
+  CHECK(built->mean_over == MeanOver::tokens);
+  CHECK(built->metrics[1].kind == Metric::Kind::mean_as_loss);
+
+  model::Model both = next;
+  both.metrics.clear();
+  both.losses.push_back({.op = "softmax_cross_entropy"});
+  CHECK(refusals(both, tokens) ==
+        std::vector<std::string>{
+            "a loss for each token beside one for each example is not in this version yet"});
+
+  model::Model of_examples = next;
+  of_examples.losses = {{.op = "softmax_cross_entropy"}};
+  CHECK(refusals(of_examples, tokens) ==
+        std::vector<std::string>{
+            "perplexity of a loss for each example says nothing of tokens: let the loss have "
+            "\"per\": \"token\"",
+            "accuracy of tokens that no loss for each token reads is not in this version yet"});
+  of_examples.metrics.clear();
+  CHECK(refusals(of_examples, tokens).empty());
+
+  next.metrics = {{.op = "top_k", .arguments = {{"k", 3}}}};
   CHECK(refusals(next, tokens) ==
-        std::vector<std::string>{"a loss for each token is not in this version yet"});
+        std::vector<std::string>{"top_k for each token is not in this version yet"});
+}
+
+TEST_CASE("a loss for each token needs scores for each token of the data", "[model]") {
+  model::Facts tokens = facts(model::ElementKind::id);
+  tokens.label_kind = model::LabelKind::tokens;
+  tokens.classes = {};
+  tokens.vocabulary = 30;
+  const model::Model halved{
+      .layers = {layer("embedding", {{"size", 4}}),
+                 layer("conv1d", {{"filters", 30}, {"kernel", 3}, {"stride", 2}})},
+      .losses = {{.op = "softmax_cross_entropy", .arguments = {{"per", "token"}}}}};
+  const model::Analysis analysis = model::analyse(model::Written(halved), tokens, {});
+  REQUIRE(analysis.faults.size() == 1);
+  CHECK(analysis.faults.front().message.find("tokens, and an example of") != std::string::npos);
 }
 
 }  // namespace trainyard::runtime::sequence_layers_tests

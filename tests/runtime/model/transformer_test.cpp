@@ -2,6 +2,7 @@
 // (tests/golden/make_transformers.py), and the same bytes where blocks are computed again.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <numeric>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/aligned_buffer.h"
@@ -94,6 +95,30 @@ void check_that_recompute_changes_nothing(const nlohmann::json& text, const std:
                     kept.gradients.size() * sizeof(float)) == 0);
 }
 
+// Losses and all gradients are those of the reference.
+BatchResult step_as_in(const nlohmann::json& reference, const DataShape& shape,
+                       const Batch& batch) {
+  Model model = built(reference["model"], shape, batch.examples);
+  const auto variables = model.variables();
+  REQUIRE(variables.size() == reference["variables"].size());
+  AlignedBuffer parameters(static_cast<std::size_t>(model.arena_elements()));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto values = reference["variables"][i].get<std::vector<float>>();
+    REQUIRE(std::ssize(values) == variables[i].elements);
+    std::ranges::copy(values, range_of(variables[i], parameters.span()).begin());
+  }
+  AlignedBuffer gradients(parameters.size());
+  const BatchResult result = model.gradient(parameters.span(), batch, gradients.span());
+  double loss = 0;
+  for (const double one : reference["losses"]) loss += one;
+  CHECK(result.loss_sum == Approx(loss).epsilon(1e-6));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    INFO(variables[i].name);
+    check_numbers(range_of(variables[i], gradients.span()), reference["gradients"][i]);
+  }
+  return result;
+}
+
 }  // namespace
 
 TEST_CASE("a step of a transformer is PyTorch's", "[model][golden]") {
@@ -102,29 +127,35 @@ TEST_CASE("a step of a transformer is PyTorch's", "[model][golden]") {
     const std::vector<std::int64_t> example = reference["example"];
     const DataShape shape{
         .example = example, .features = example[0] * example[1], .classes = reference["classes"]};
-    Batch batch{.examples = std::ssize(reference["losses"]),
-                .features = reference["x"],
-                .labels = reference["labels"],
-                .targets = {}};
-    Model model = built(reference["model"], shape, batch.examples);
-    const auto variables = model.variables();
-    REQUIRE(variables.size() == reference["variables"].size());
-    AlignedBuffer parameters(static_cast<std::size_t>(model.arena_elements()));
-    for (std::size_t i = 0; i < variables.size(); ++i) {
-      const auto values = reference["variables"][i].get<std::vector<float>>();
-      REQUIRE(std::ssize(values) == variables[i].elements);
-      std::ranges::copy(values, range_of(variables[i], parameters.span()).begin());
-    }
-    AlignedBuffer gradients(parameters.size());
-    const BatchResult result = model.gradient(parameters.span(), batch, gradients.span());
-    double loss = 0;
-    for (const double one : reference["losses"]) loss += one;
-    CHECK(result.loss_sum == Approx(loss).epsilon(1e-6));
-    for (std::size_t i = 0; i < variables.size(); ++i) {
-      INFO(variables[i].name);
-      check_numbers(range_of(variables[i], gradients.span()), reference["gradients"][i]);
-    }
+    const Batch batch{.examples = std::ssize(reference["losses"]),
+                      .features = reference["x"],
+                      .labels = reference["labels"],
+                      .targets = {}};
+    const BatchResult result = step_as_in(reference, shape, batch);
+    CHECK(result.denominator == batch.examples);
   }
+}
+
+TEST_CASE("a step of gpt is PyTorch's, and of tokens as many count as an example has",
+          "[model][golden]") {
+  const auto reference = load_golden("gpt.json");
+  const std::int64_t time = reference["example"][0];
+  const DataShape shape{.example = {time},
+                        .features = time,
+                        .layout = FeatureLayout::ids,
+                        .labels = LabelLayout::tokens,
+                        .vocabulary = reference["vocabulary"]};
+  const Batch batch{.examples = std::ssize(reference["losses"]),
+                    .features = {},
+                    .labels = {},
+                    .targets = {},
+                    .lengths = reference["lengths"],
+                    .ids = reference["ids"],
+                    .token_labels = reference["labels"]};
+  const BatchResult result = step_as_in(reference, shape, batch);
+  CHECK(result.denominator == std::reduce(batch.lengths.begin(), batch.lengths.end()));
+  const std::vector<std::int64_t> right = reference["right"];
+  CHECK(result.metrics[1] == static_cast<double>(std::reduce(right.begin(), right.end())));
 }
 
 TEST_CASE("a model's bytes are the same, whether blocks are kept or computed again", "[model]") {

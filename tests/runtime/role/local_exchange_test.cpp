@@ -24,7 +24,7 @@ float value_of(std::int64_t step, std::int64_t element) {
   return std::sin(static_cast<float>(step * 7919 + element));
 }
 
-LocalExchange exchange_of_four_steps() {
+LocalExchange exchange_of_four_steps(MeanOver mean_over = MeanOver::examples) {
   AlignedBuffer weights(index_of(arena_elements));
   for (std::int64_t i = 0; i < arena_elements; ++i) weights.span()[index_of(i)] = value_of(0, i);
   std::vector<AlignedBuffer> slots;
@@ -33,6 +33,7 @@ LocalExchange exchange_of_four_steps() {
            .update = ArenaUpdate(variables, DecayedVariables::all),
            .state_begin = state_begin,
            .max_steps = 4,
+           .mean_over = mean_over,
            .gradient_scale = scale,
            .learning_rate_at = [](std::int64_t) { return 0.5; }},
           {.version = 0, .weights = std::move(weights), .slots = std::move(slots)},
@@ -50,15 +51,19 @@ void write_gradient(LocalExchange& exchange, std::int64_t step) {
 
 TEST_CASE("a local step moves averages, keeps what is frozen, and optimizes the rest",
           "[local_exchange]") {
-  LocalExchange exchange = exchange_of_four_steps();
+  const auto mean_over = GENERATE(MeanOver::examples, MeanOver::tokens);
+  LocalExchange exchange = exchange_of_four_steps(mean_over);
   std::vector<float> wanted(exchange.parameters().begin(), exchange.parameters().end());
   std::vector<float> velocity(wanted.size());
   for (std::int64_t step = 1; step <= 4; ++step) {
     REQUIRE(exchange.next()->step == step);
     write_gradient(exchange, step);
+    const std::int64_t tokens = step == 2 ? 0 : 3 * step;
+    exchange.tell_sums(step, {.examples = 8, .denominator = tokens});
     exchange.settle(5008);
     exchange.settle(0);
     CHECK(exchange.is_finite());
+    const float own = tokens == 0 ? 0.0F : 1.0F / static_cast<float>(tokens);
     for (const Variable& variable : variables) {
       for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
         const std::size_t at = index_of(i);
@@ -66,7 +71,8 @@ TEST_CASE("a local step moves averages, keeps what is frozen, and optimizes the 
         if (variable.update == UpdateRule::running_average)
           wanted[at] += 0.1F * (mean - wanted[at]);
         if (variable.update != UpdateRule::optimizer) continue;
-        velocity[at] = 0.9F * velocity[at] + mean;
+        const bool is_of_tokens = mean_over == MeanOver::tokens;
+        velocity[at] = 0.9F * velocity[at] + (is_of_tokens ? value_of(step, i) * own : mean);
         wanted[at] -= 0.5F * velocity[at];
       }
     }

@@ -1,9 +1,11 @@
 // Jobs with attention: what is dropped within it, and what is computed again, depends on no number
 // of processes.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "schemas/wire/model_json.h"
 #include "tests/runtime/role/job_runs.h"
+#include "tests/support/temp_folder.h"
 
 namespace trainyard::runtime::test {
 
@@ -47,6 +49,50 @@ TEST_CASE(
   CHECK(final_weights_of(true, 0, 1) == weights);
   CHECK(final_weights_of(true, 2, 3) == weights);
   CHECK(final_weights_of(true, 0, 2) == weights);
+}
+
+namespace {
+
+// Words that follow one another by a rule, so that a letter's next can be learned.
+void write_text(const TempFolder& folder) {
+  const std::vector<std::string> words{"train ", "yard ", "steam ", "rail ", "engine "};
+  std::string text;
+  for (std::size_t i = 0; i < 3000; ++i) text += words[(i * i + i / 7) % words.size()];
+  folder.write("train.txt", text);
+}
+
+JobSpec gpt_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps) {
+  const auto parsed = parse_job_spec(
+      R"({"model": {"name": "gpt", "width": 16, "heads": 2, "depth": 2, "dropout": 0.1},
+          "dataset": {"name": "words", "format": "tokens", "path": ")" +
+      folder.path("train.txt") + R"(", "test_fraction": 0.1,
+                      "length": 24, "tokenizer": {"name": "bytes"}},
+          "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
+                       "optimizer": {"name": "adamw", "learning_rate": 0.01, "decay": "matrices",
+                                     "weight_decay": 0.01}}})");
+  return with_tasks(parsed, workers, ps);
+}
+
+}  // namespace
+
+TEST_CASE("a gpt learns what follows, the same for any number of processes",
+          "[job][transformer_job]") {
+  const TempFolder folder;
+  write_text(folder);
+  Job alone(gpt_job(folder, 1, 0));
+  run(alone);
+  const auto last = last_of<MetricEvent>(alone, "worker/0").values;
+  REQUIRE(last.contains("test_perplexity"));
+  CHECK(last.at("test_perplexity") == Approx(std::exp(last.at("test_loss"))));
+  CHECK(last.at("test_loss") < 2.5);  // of 5.5 at first: a mean over tokens, not over examples
+  for (const auto& [workers, ps] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {2, 1}, {3, 2}, {4, 2}, {3, 0}}) {
+    INFO(workers << " workers, " << ps << " ps");
+    Job shared(gpt_job(folder, workers, ps));
+    run(shared);
+    CHECK(shared.final_weights() == alone.final_weights());
+    CHECK(last_of<MetricEvent>(shared, "worker/0").values.at("test_loss") == last.at("test_loss"));
+  }
 }
 
 }  // namespace trainyard::runtime::test

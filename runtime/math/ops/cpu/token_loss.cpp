@@ -63,4 +63,14 @@ void token_cross_entropy_gradient(const TokenLabels& labels, const TokenGradient
   });
 }
 
+void match_tokens(ConstTensor logits, const TokenLabels& labels, Tensor matches,
+                  Tensor token_matches) {
+  ENSURE(matches.elements() == logits.shape[0] && token_matches.elements() >= logits.shape[1]);
+  for_each_example(logits.shape, labels, [&](const Tokens& tokens) {
+    const Tensor each{token_matches.data, {tokens.count}};
+    match_labels({logits.data + tokens.first, tokens.shape}, tokens.labels, each);
+    matches.data[tokens.example] = static_cast<float>(sum_in_double(each.span()));
+  });
+}
+
 }  // namespace trainyard::runtime
