@@ -1,12 +1,14 @@
-// What a worker computes for a step, the gradient of a batch, for image models of the zoo: one core
+// What a worker computes for a step, the gradient of a batch, for each family of models: one core
 // of ours beside one thread of PyTorch. By CPU time, as the machine may have other work; without an
 // optimizer on either side.
+#include <functional>
+
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
 #include "schemas/base/check.h"
+#include "schemas/wire/model_json.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/pytorch_peer.h"
-#include "tests/support/models.h"
 
 namespace trainyard::bench {
 namespace {
@@ -15,32 +17,77 @@ using namespace trainyard::runtime;  // NOLINT: this file is about it
 
 constexpr int compute_runs = 7;
 constexpr double seconds_per_run = 1.5;
-constexpr std::int64_t batch_size = 64;
-constexpr std::int64_t classes = 10;
 
 struct ComputeCase {
-  std::string network;
-  std::vector<std::int64_t> image;
-  model::Arguments arguments = {};
+  PytorchNetwork peer;
+  std::string model;  // in the model language
+  DataShape data;
 };
 
-Batch batch_for(const DataShape& shape) {
-  Batch batch{.examples = batch_size, .features = {}, .labels = {}, .targets = {}};
-  for (std::int64_t i = 0; i < batch_size * shape.features; ++i) {
+DataShape images(std::vector<std::int64_t> image) {
+  return {.example = image, .features = image[0] * image[1] * image[2], .classes = 10};
+}
+
+std::vector<ComputeCase> compute_cases() {
+  constexpr const char* rows_lstm = R"({
+      "layers": [{"op": "reshape", "shape": [28, 28]}, {"op": "lstm", "units": 128},
+                 {"op": "dense", "units": "classes"}], "loss": "softmax_cross_entropy"})";
+  DataShape lines = images({32, 128, 1});
+  lines.classes = 0;
+  lines.labels = LabelLayout::symbols;
+  lines.symbols = 11;
+  const DataShape tokens{.example = {128},
+                         .features = 128,
+                         .layout = FeatureLayout::ids,
+                         .labels = LabelLayout::tokens,
+                         .vocabulary = 96};
+  return {{{"lenet5", 64}, R"("lenet5")", images({28, 28, 1})},
+          {{"cifar_cnn", 64}, R"("cifar_cnn")", images({32, 32, 3})},
+          {{"resnet18", 64}, R"({"name": "resnet18", "stem": "cifar"})", images({32, 32, 3})},
+          {{"lstm", 64}, rows_lstm, images({28, 28, 1})},
+          {{"crnn", 32}, R"("crnn")", lines},
+          {{"gpt", 16}, R"({"name": "gpt", "dropout": 0})", tokens}};
+}
+
+std::int32_t drawn(std::int64_t i, std::int64_t below) {
+  return static_cast<std::int32_t>((7919 * i + 13 * (i / 7)) % below);
+}
+
+Batch batch_for(const DataShape& shape, std::int64_t examples) {
+  constexpr int text = 4;  // symbols
+  Batch batch{.examples = examples, .features = {}, .labels = {}, .targets = {}};
+  const std::int64_t numbers = examples * shape.features;
+  if (shape.layout == FeatureLayout::ids) {
+    batch.lengths.assign(static_cast<std::size_t>(examples),
+                         static_cast<std::int32_t>(shape.example[0]));
+    for (std::int64_t i = 0; i < numbers; ++i) {
+      batch.ids.push_back(drawn(i, shape.vocabulary));
+      batch.token_labels.push_back(drawn(i + 1, shape.vocabulary));
+    }
+    return batch;
+  }
+  for (std::int64_t i = 0; i < numbers; ++i) {
     batch.features.push_back(static_cast<float>(i * 7919 % 1009) / 1009);
   }
-  for (std::int32_t i = 0; i < batch_size; ++i) batch.labels.push_back((7 * i + 3) % classes);
+  if (shape.labels == LabelLayout::symbols) batch.symbol_offsets.push_back(0);
+  for (std::int64_t i = 0; i < examples; ++i) {
+    if (shape.labels == LabelLayout::one) {
+      batch.labels.push_back(drawn(i, shape.classes));
+      continue;
+    }
+    for (int symbol = 0; symbol < text; ++symbol) {
+      batch.symbols.push_back(1 + drawn(i * text + symbol, shape.symbols - 1));
+    }
+    batch.symbol_offsets.push_back(static_cast<std::int32_t>(batch.symbols.size()));
+  }
   return batch;
 }
 
 class GradientRun {
  public:
   explicit GradientRun(const ComputeCase& of)
-      : shape_{.example = of.image,
-               .features = of.image[0] * of.image[1] * of.image[2],
-               .classes = classes},
-        model_(built(of, shape_)),
-        batch_(batch_for(shape_)),
+      : model_(built(of)),
+        batch_(batch_for(of.data, of.peer.batch_size)),
         parameters_(static_cast<std::size_t>(model_.arena_elements())),
         gradients_(static_cast<std::size_t>(model_.arena_elements())) {
     model_.initialize(1, parameters_.span());
@@ -58,16 +105,17 @@ class GradientRun {
   }
 
  private:
-  static Model built(const ComputeCase& of, const DataShape& shape) {
-    auto model = Model::build(models::zoo(of.network, of.arguments), shape,
-                              {.batch_size = batch_size, .seed = 1});
+  static Model built(const ComputeCase& of) {
+    std::vector<Fault> faults;
+    const auto written = model::parse_model(nlohmann::json::parse(of.model), "/model", faults);
+    ENSURE(faults.empty());
+    auto model = Model::build(*written, of.data, {.batch_size = of.peer.batch_size, .seed = 1});
     ENSURE(model.has_value());
     return std::move(*model);
   }
 
   void step() { model_.gradient(parameters_.span(), batch_, gradients_.span()); }
 
-  DataShape shape_;
   Model model_;
   Batch batch_;
   AlignedBuffer parameters_;
@@ -80,7 +128,7 @@ std::vector<BenchResult> bench_network(const ComputeCase& of) {
   std::string setup;
   for (int i = 0; i < compute_runs; ++i) {
     ours.add(run.steps_per_cpu_second());
-    const auto peer = pytorch_gradient_rate({of.network, batch_size});
+    const auto peer = pytorch_gradient_rate(of.peer);
     if (!peer) continue;
     setup = peer->setup;
     peers.add(peer->steps_per_cpu_second);
@@ -91,7 +139,7 @@ std::vector<BenchResult> bench_network(const ComputeCase& of) {
     if (samples.values.empty()) return;
     BenchResult result = summary_of(samples);
     result.bench = "compute";
-    result.case_name = of.network + name;
+    result.case_name = of.peer.network + name;
     result.unit = unit;
     results.push_back(std::move(result));
   };
@@ -104,11 +152,8 @@ std::vector<BenchResult> bench_network(const ComputeCase& of) {
 }  // namespace
 
 std::vector<BenchResult> bench_compute() {
-  const std::vector<ComputeCase> cases{{"lenet5", {28, 28, 1}},
-                                       {"cifar_cnn", {32, 32, 3}},
-                                       {"resnet18", {32, 32, 3}, {{"stem", "cifar"}}}};
   std::vector<BenchResult> results;
-  for (const ComputeCase& one : cases) {
+  for (const ComputeCase& one : compute_cases()) {
     for (BenchResult& result : bench_network(one)) results.push_back(std::move(result));
   }
   return results;

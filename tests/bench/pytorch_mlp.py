@@ -36,7 +36,7 @@ def train(rank, workers, place, batch, activation, sizes, answers):
     train_model(build(sizes, activation), data, labels, rank, workers, place, batch, answers)
 
 
-def train_model(model, data, labels, rank, workers, place, batch, answers):
+def train_model(model, data, labels, rank, workers, place, batch, answers, loss=torch.nn.functional.cross_entropy):
     if workers > 1:
         dist.init_process_group("gloo", init_method=f"tcp://{place}", rank=rank,
                                 world_size=workers)
@@ -47,7 +47,7 @@ def train_model(model, data, labels, rank, workers, place, batch, answers):
         begin = number % BATCHES * batch
         optimizer.zero_grad()
         output = model(data[begin:begin + batch])
-        torch.nn.functional.cross_entropy(output, labels[begin:begin + batch]).backward()
+        loss(output, labels[begin:begin + batch]).backward()
         optimizer.step()
 
     # Every process takes equally many steps: a number that the time of the first few gives.

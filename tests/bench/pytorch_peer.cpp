@@ -2,10 +2,12 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -63,6 +65,13 @@ std::string words_of(const PeerMlp& model, std::int64_t batch_size) {
   return words + " " + std::to_string(classes);
 }
 
+std::string command_for(const std::string& what, const PytorchNetwork& peer) {
+  const std::array sequences{"lstm", "crnn", "gpt"};
+  const bool is_sequence = std::ranges::find(sequences, peer.network) != sequences.end();
+  return python_with(is_sequence ? "pytorch_sequences.py" : "pytorch_images.py") + " " + what +
+         " " + peer.network + " " + std::to_string(peer.batch_size);
+}
+
 }  // namespace
 
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMlp& model,
@@ -94,23 +103,23 @@ std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const P
   return examples / static_cast<double>(processes * batch_size);
 }
 
-std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchImages& peer) {
+std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer) {
   if (!has_pytorch()) return std::nullopt;
-  std::istringstream words(line_of(python_with("pytorch_images.py") + " gradient " + peer.network +
-                                   " " + std::to_string(peer.batch_size)));
+  std::istringstream words(line_of(command_for("gradient", peer)));
   PytorchGradient answer;
-  std::string layout;
-  std::string core;
-  words >> answer.steps_per_cpu_second >> layout >> core;
+  words >> answer.steps_per_cpu_second;
   ENSURE(!words.fail());
-  answer.setup = layout + ", " + (core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core);
+  std::vector<std::string> setup(std::istream_iterator<std::string>(words), {});
+  ENSURE(!setup.empty());
+  const std::string core = setup.back();
+  answer.setup = core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core;
+  if (setup.size() > 1) answer.setup = setup.front() + ", " + answer.setup;
   return answer;
 }
 
-std::optional<double> pytorch_ddp_examples_per_second(const PytorchImages& peer) {
+std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer) {
   if (!has_pytorch()) return std::nullopt;
-  return answer_of(python_with("pytorch_images.py") + " ddp " + peer.network + " " +
-                   std::to_string(peer.batch_size));
+  return answer_of(command_for("ddp", peer));
 }
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {

@@ -31,18 +31,18 @@ std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMl
 std::optional<double> pytorch_steps_between_hosts(const TwoHosts& hosts, const PeerMlp& model,
                                                   std::int64_t batch_size, int processes);
 
-// An image model of the zoo, whose layers pytorch_images.py has.
-struct PytorchImages {
+// A network whose layers pytorch_images.py or pytorch_sequences.py has.
+struct PytorchNetwork {
   std::string network;
   std::int64_t batch_size = 0;
 };
 struct PytorchGradient {
   double steps_per_cpu_second = 0;  // forward and backward, one thread
-  std::string setup;                // the layout of images, and whose matrix products
+  std::string setup;                // whose matrix products, and of images the layout
 };
-std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchImages& peer);
+std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer);
 // Examples per second of both processes.
-std::optional<double> pytorch_ddp_examples_per_second(const PytorchImages& peer);
+std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer);
 
 // The sparse peer, one process.
 struct PytorchEmbedding {

@@ -156,7 +156,7 @@ std::vector<BenchResult> bench_train_big_mlp() {
 }
 
 std::vector<BenchResult> bench_train_cnn() {
-  const PytorchImages peer{"lenet5", 64};
+  const PytorchNetwork peer{"lenet5", 64};
   return bench_training(
       {"train_cnn",
        models::zoo(peer.network),
