@@ -24,6 +24,8 @@ std::vector<std::int64_t> first_ranks(std::int64_t count) {
 
 ParameterServer::ParameterServer(const Rules& rules, const Start& start)
     : rules_(rules), start_(start.version), owed_(rules.ranks, rules.chunks) {
+  const bool is_whole_step = rules.mode == Mode::sync && !rules.has_backups();
+  ENSURE(rules.clipping == Rules::Clipping::none || is_whole_step);
   const std::size_t ranks = index_of(rules.ranks);
   std::vector<std::int64_t> taken = start.rank_steps;
   if (rules.mode == Mode::sync) taken.assign(ranks, start.version);
@@ -63,6 +65,9 @@ void ParameterServer::take(const WorkerJoined& event, Effects& effects) {
     is_first = false;
   }
   effects.push_back(welcome);
+  // The process or the connection that knew it may be gone.
+  const bool shares_norm = rules_.clipping == Rules::Clipping::together && measured_version_ > 0;
+  if (event.rank == 0 && shares_norm) effects.push_back(ShareMeasured{measured_version_});
 }
 
 void ParameterServer::take(const WorkerLeft& event, Effects& /*effects*/) {
@@ -91,8 +96,11 @@ void ParameterServer::take(const GradientCame& event, Effects& effects) {
 
   if (rules_.has_backups()) return update_if_named_are_in(event.chunk, effects);
   if (rules_.mode == Mode::sync) {
-    if (++chunk.came == rules_.ranks) update(event.chunk, first_ranks(rules_.ranks), effects);
-    return;
+    if (++chunk.came < rules_.ranks) return;
+    const bool clips = rules_.clipping != Rules::Clipping::none;
+    auto ranks = first_ranks(rules_.ranks);
+    return clips ? measure(event.chunk, std::move(ranks), effects)
+                 : update(event.chunk, std::move(ranks), effects);
   }
   update(event.chunk, {event.rank}, effects);
   if (event.snapshot == 0) return;
@@ -147,6 +155,14 @@ void ParameterServer::take(const StepNamed& event, Effects& effects) {
   }
 }
 
+void ParameterServer::take(const NormKnown& event, Effects& effects) {
+  if (event.rank != 0 || rules_.clipping != Rules::Clipping::together) {
+    effects.push_back(RefuseWorker{event.rank, "it has no norm to tell"});
+    return;
+  }
+  if (awaits_norm(event.version)) update_measured(effects);
+}
+
 std::optional<ParameterServer::ChunkToSend> ParameterServer::next_to_send(std::int64_t rank) {
   const auto owed = owed_.take_next(rank);
   if (!owed) return std::nullopt;
@@ -188,6 +204,10 @@ bool ParameterServer::would_take(const ResidualCame& residual) const {
   if (residual.chunk < 0 || residual.chunk >= rules_.chunks) return false;
   const ChunkSnapshot& snapshot = chunks_[index_of(residual.chunk)].snapshot;
   return snapshot.copy().snapshot == residual.snapshot && snapshot.awaits_residual(residual.rank);
+}
+
+bool ParameterServer::awaits_norm(std::int64_t version) const {
+  return chunks_measured_ == rules_.chunks && measured_version_ == version;
 }
 
 std::optional<std::string> ParameterServer::fault_of(const GradientCame& event) const {
@@ -258,6 +278,26 @@ std::optional<std::string> ParameterServer::fault_of(const StepNamed& event) con
 
 std::int64_t ParameterServer::next_step(const Chunk& chunk, std::int64_t rank) const {
   return rules_.mode == Mode::sync ? chunk.version + 1 : chunk.taken[index_of(rank)] + 1;
+}
+
+void ParameterServer::measure(std::int64_t index, std::vector<std::int64_t> ranks,
+                              Effects& effects) {
+  Chunk& chunk = chunks_[index_of(index)];
+  chunk.measured = ranks;
+  // Who sends a gradient of this version has the one before, and so has each ps made it.
+  if (chunks_measured_ == 0) measured_version_ = 0;
+  effects.push_back(MeasureChunk{index, chunk.version + 1, std::move(ranks)});
+  if (++chunks_measured_ < rules_.chunks) return;
+  measured_version_ = chunk.version + 1;
+  if (rules_.clipping == Rules::Clipping::alone) return update_measured(effects);
+  effects.push_back(ShareMeasured{measured_version_});
+}
+
+void ParameterServer::update_measured(Effects& effects) {
+  chunks_measured_ = 0;
+  for (std::int64_t index = 0; index < rules_.chunks; ++index) {
+    update(index, std::exchange(chunks_[index_of(index)].measured, {}), effects);
+  }
 }
 
 void ParameterServer::update_if_named_are_in(std::int64_t index, Effects& effects) {

@@ -13,6 +13,9 @@
 // step s (StepNames). Those of other ranks are dropped. A worker may be late by any number of
 // steps: where the version that it asks for is gone, it is sent the newest.
 //
+// Sync where gradients are clipped by their norm: no chunk is updated before the sum of all of them
+// is there, and, with several servers, before the chief has said what they measure together.
+//
 // A gradient asks for the parameters that it, and in sync those of all others, have made. So a
 // worker that is not sure what has arrived sends again: what was taken is dropped, and answered.
 #pragma once
@@ -41,6 +44,8 @@ class ParameterServer {
     bool has_residuals = false;
     // Sync with backup workers: so many named ranks make a step. 0: all do, and nobody is named.
     std::int64_t aggregate = 0;
+    // Sync: whether updates wait for the norm of the whole gradient, all of which is here or not.
+    enum class Clipping { none, alone, together } clipping = Clipping::none;
     [[nodiscard]] bool has_backups() const { return aggregate > 0; }
   };
   struct Start {
@@ -79,13 +84,16 @@ class ParameterServer {
   [[nodiscard]] bool would_take(std::int64_t rank, std::int64_t step, std::int64_t chunk) const;
   // The same of a residual.
   [[nodiscard]] bool would_take(const ResidualCame& residual) const;
+  // Whether the norm of the gradient that makes this version is waited for.
+  [[nodiscard]] bool awaits_norm(std::int64_t version) const;
 
  private:
   struct Chunk {
     std::int64_t version = 0;
-    std::vector<std::int64_t> taken;  // by rank: the newest step whose gradient has come
-    std::int64_t came = 0;            // sync: gradients of the next version
-    std::int64_t marked = 0;          // the newest snapshot that has begun here
+    std::vector<std::int64_t> taken;          // by rank: the newest step whose gradient has come
+    std::int64_t came = 0;                    // sync: gradients of the next version
+    std::vector<std::int64_t> measured = {};  // whose sum waits for the norm
+    std::int64_t marked = 0;                  // the newest snapshot that has begun here
     ChunkSnapshot snapshot;
     [[nodiscard]] ChunkSnapshot::Copy copy() const {
       return {.snapshot = marked, .version = version, .rank_steps = taken};
@@ -105,11 +113,14 @@ class ParameterServer {
   void take(const RankEnded& event, Effects& effects);
   void take(const ParametersAsked& event, Effects& effects);
   void take(const StepNamed& event, Effects& effects);
+  void take(const NormKnown& event, Effects& effects);
 
   [[nodiscard]] std::optional<std::string> fault_of(const GradientCame& event) const;
   [[nodiscard]] std::optional<std::string> fault_of(const ParametersAsked& event) const;
   [[nodiscard]] std::optional<std::string> fault_of(const StepNamed& event) const;
   [[nodiscard]] std::int64_t next_step(const Chunk& chunk, std::int64_t rank) const;
+  void measure(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
+  void update_measured(Effects& effects);
   void update_if_named_are_in(std::int64_t index, Effects& effects);
   void update(std::int64_t index, std::vector<std::int64_t> ranks, Effects& effects);
   void mark(std::int64_t index, std::int64_t snapshot, Effects& effects);
@@ -122,6 +133,9 @@ class ParameterServer {
   std::vector<Worker> workers_;
   OwedChunks owed_;
   NamedStep named_;  // with backup workers: the newest
+  // The chunks whose sums wait for the norm, and the newest version that was measured wholly.
+  std::int64_t chunks_measured_ = 0;
+  std::int64_t measured_version_ = 0;
 };
 
 }  // namespace trainyard::runtime

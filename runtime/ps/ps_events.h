@@ -30,6 +30,19 @@ struct UpdateChunk {
   std::int64_t staleness = 0;
   bool operator==(const UpdateChunk&) const = default;
 };
+// Where gradients are clipped by their norm, ahead of UpdateChunk, which has the same ranks: their
+// sum is all there. The first of a version begins it anew.
+struct MeasureChunk {
+  std::int64_t chunk = 0;
+  std::int64_t version = 0;  // that the sum will make
+  std::vector<std::int64_t> ranks;
+  bool operator==(const MeasureChunk&) const = default;
+};
+// All chunks of the share are measured: the chief is told, perhaps again.
+struct ShareMeasured {
+  std::int64_t version = 0;
+  bool operator==(const ShareMeasured&) const = default;
+};
 // Weights and slots as they are now are the chunk's copy for the snapshot: they are copied before
 // the next update of the chunk.
 struct CopyChunk {
@@ -51,7 +64,8 @@ struct RefuseWorker {
   std::string why;
   bool operator==(const RefuseWorker&) const = default;
 };
-using PsEffect = std::variant<WelcomeWorker, UpdateChunk, CopyChunk, SaveCopy, RefuseWorker>;
+using PsEffect = std::variant<WelcomeWorker, UpdateChunk, MeasureChunk, ShareMeasured, CopyChunk,
+                              SaveCopy, RefuseWorker>;
 
 // A worker has a connection, whose token and plan are right. An older one of its is closed.
 struct WorkerJoined {
@@ -95,7 +109,12 @@ struct StepNamed {
   std::int64_t rank = 0;
   NamedStep named;
 };
+// The chief says what all shares of the gradient that makes this version measure.
+struct NormKnown {
+  std::int64_t rank = 0;
+  std::int64_t version = 0;
+};
 using PsEvent = std::variant<WorkerJoined, WorkerLeft, GradientCame, ResidualCame, RankEnded,
-                             ParametersAsked, StepNamed>;
+                             ParametersAsked, StepNamed, NormKnown>;
 
 }  // namespace trainyard::runtime

@@ -2,6 +2,8 @@
 #include "runtime/role/job_plan.h"
 
 #include <algorithm>
+#include <bit>
+#include <set>
 #include <utility>
 
 #include "runtime/core/partition.h"
@@ -137,6 +139,14 @@ std::vector<Leaves> JobPlan::nodes_of_rank(std::int64_t rank) const {
   return sent_nodes(push, owned, leaves);
 }
 
+ParameterServer::Rules::Clipping JobPlan::clipping() const {
+  using Clipping = ParameterServer::Rules::Clipping;
+  if (clip_norm == 0 || mode == Mode::async) return Clipping::none;
+  std::set<std::int64_t> holders;
+  for (const ArenaChunk& chunk : chunks()) holders.insert(chunk.holder);
+  return holders.size() == 1 ? Clipping::alone : Clipping::together;
+}
+
 float JobPlan::gradient_scale() const {
   const std::int64_t gradients = mode == Mode::async ? 1 : has_backups() ? aggregate : leaves;
   return 1.0F / static_cast<float>(leaf_examples * gradients);
@@ -157,6 +167,7 @@ std::uint64_t JobPlan::hash() const {
   }
   add(model.arena_elements());
   if (state_begin != no_state) add(state_begin);
+  if (clip_norm > 0) add(std::bit_cast<std::int64_t>(clip_norm));
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 
@@ -168,6 +179,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .optimizer = config_of(spec.training.optimizer),
                .update = {},
                .mean_over = {},
+               .clip_norm = spec.training.optimizer.clip_norm,
                .state_begin = no_state,
                .slot_names = {},
                .mode = step_mode(spec),

@@ -18,6 +18,7 @@
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/rows/row_table.h"
 #include "runtime/model/model.h"
+#include "runtime/ps/parameter_server.h"
 #include "runtime/role/failure_cause.h"
 #include "schemas/types/task_context.h"
 
@@ -29,6 +30,7 @@ struct JobPlan {
   OptimizerConfig optimizer;
   ArenaUpdate update;  // which elements of the arena it is for
   MeanOver mean_over = MeanOver::examples;
+  double clip_norm = 0;                 // of the mean gradient, at most; 0: any
   std::int64_t state_begin = no_state;  // of the arena, as state_begin_of() has it
   std::vector<std::string> slot_names;
   Mode mode = Mode::sync;
@@ -43,6 +45,8 @@ struct JobPlan {
   // Leaves whose encoding has a residual; 0 where none has.
   [[nodiscard]] std::int64_t residual_leaves() const { return push == Wire::onebit ? leaves : 0; }
   [[nodiscard]] bool has_backups() const { return aggregate < ranks; }
+  // Sync: by those who hold parameters. Async each push is clipped by who sends it.
+  [[nodiscard]] ParameterServer::Rules::Clipping clipping() const;
   // The pieces in which the arena travels.
   [[nodiscard]] std::vector<ArenaChunk> chunks() const;
   // The leaves of the reduction tree whose gradients a rank computes, and the nodes that it sends.

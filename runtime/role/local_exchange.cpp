@@ -53,6 +53,11 @@ void LocalExchange::settle(std::int64_t from) {
   if (rules_.mean_over == MeanOver::tokens) {
     step.gradient_scale = mean_factor(step_sums_.denominator);
   }
+  if (rules_.clip_norm > 0) {
+    ExactSum squares;
+    rules_.update.add_squares(0, gradient_.span(), squares);
+    step.gradient_scale *= clip_factor(squares.value(), step.gradient_scale, rules_.clip_norm);
+  }
   std::vector<std::span<float>> slots(slots_.size());
   for (std::size_t begin = 0; begin < weights_.size(); begin += block) {
     const std::size_t count = std::min(block, weights_.size() - begin);

@@ -24,6 +24,7 @@ class LocalExchange final : public StepExchange {
     std::int64_t state_begin = no_state;  // of the arena
     std::int64_t max_steps = 1;
     MeanOver mean_over = MeanOver::examples;
+    double clip_norm = 0;      // of the mean gradient, at most; 0: any
     float gradient_scale = 1;  // to be the mean of examples
     std::function<double(std::int64_t version)> learning_rate_at;
   };

@@ -31,6 +31,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                                                            .state_begin = plan.state_begin,
                                                            .max_steps = plan.max_steps,
                                                            .mean_over = plan.mean_over,
+                                                           .clip_norm = plan.clip_norm,
                                                            .gradient_scale = plan.gradient_scale(),
                                                            .learning_rate_at = rate},
                                       LocalExchange::Start{.version = share.version,
@@ -75,6 +76,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,
                .backups = backups,
+               .clips = plan.clipping() != ParameterServer::Rules::Clipping::none,
                .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds),
                .stop = task.stop})));
   return std::unique_ptr<StepExchange>(std::make_unique<RemoteExchange>(

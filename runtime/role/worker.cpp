@@ -137,6 +137,7 @@ class Training {
     if (!step_.told) TRY(tell());
     TRY_ASSIGN(const bool pushed, push_rows(std::move(row_parts)));
     if (!pushed) return false;
+    if (clips_pushes()) clip_push();
     settle(0);
     TRY(check_gradient(task_, step_.number, exchange_.is_finite()));
     const Seconds elsewhere =
@@ -218,8 +219,25 @@ class Training {
     return text.str();
   }
 
-  // Of a table the rows' gradients have to be there first.
-  [[nodiscard]] bool can_stream() const { return step_.is_last_leaf && !rows_; }
+  // Of a table the rows' gradients have to be there first, and a norm is that of the whole
+  // gradient.
+  [[nodiscard]] bool can_stream() const { return step_.is_last_leaf && !rows_ && !clips_pushes(); }
+
+  [[nodiscard]] bool clips_pushes() const {
+    return plan_.mode == Mode::async && plan_.clip_norm > 0;
+  }
+
+  // Async: a push is an update of its own. Averages stay as they are.
+  void clip_push() {
+    const std::span<float> gradient = exchange_.gradient();
+    ExactSum squares;
+    plan_.update.add_squares(0, gradient, squares);
+    const float scale = plan_.mean_over == MeanOver::tokens ? mean_factor(step_.sums.denominator)
+                                                            : plan_.gradient_scale();
+    const float factor = clip_factor(squares.value(), scale, plan_.clip_norm);
+    const auto end = std::min<std::int64_t>(std::ssize(gradient), plan_.state_begin);
+    for (float& value : gradient.first(static_cast<std::size_t>(end))) value *= factor;
+  }
 
   // Those of the batch. False when asked to stop.
   Result<bool> read_rows(const Batch& batch) {

@@ -89,6 +89,7 @@ struct OptimizerSpec {
   double epsilon = 1e-8;      // adagrad, adadelta, rmsprop, adam, adamw: inside as PyTorch has it
   double weight_decay = 0.0;  // adamw: decoupled; the others: added to the gradient
   DecayedVariables decay = DecayedVariables::all;
+  double clip_norm = 0.0;  // most that the norm of a step's mean gradient may be; 0: any
   ScheduleSpec schedule;
   bool operator==(const OptimizerSpec&) const = default;
 };

@@ -40,7 +40,8 @@ json schedule_to_json(const ScheduleSpec& schedule) {
   return object;
 }
 
-// `decay` only where it is not "all", so that specs and hashes of before there was a choice stay.
+// `decay` and `clip_norm` only where they say something, so that specs and hashes of before there
+// was a choice stay.
 json optimizer_to_json(const OptimizerSpec& optimizer) {
   const OptimizerName name = optimizer.name;
   json object = {{"name", find_name(optimizer_names, name)},
@@ -50,6 +51,7 @@ json optimizer_to_json(const OptimizerSpec& optimizer) {
   if (optimizer.decay != DecayedVariables::all) {
     object["decay"] = find_name(decayed_variables_names, optimizer.decay);
   }
+  if (optimizer.clip_norm > 0) object["clip_norm"] = optimizer.clip_norm;
   if (uses_momentum(name)) object["momentum"] = optimizer.momentum;
   if (uses_rho(name)) object["rho"] = optimizer.rho;
   if (uses_betas(name)) object["beta1"] = optimizer.beta1;

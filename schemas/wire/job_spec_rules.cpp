@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view clip_norm = "/training/optimizer/clip_norm";
+
 void note(const JsonPlace& place, std::string_view pointer, std::string message) {
   place.faults.push_back({place.pointer + std::string(pointer), std::move(message)});
 }
@@ -35,6 +37,19 @@ void check_metric(const JobSpec& spec, const model::Analysis& analysis, const Js
       "must be one that is measured: " + known + "; got " + describe(json(spec.checkpoint.metric)));
 }
 
+// Rows of a table have no gradient that is all in one place.
+void check_clipped_variables(const JobSpec& spec, const model::Analysis& analysis,
+                             const JsonPlace& place) {
+  const bool has_rows =
+      std::ranges::any_of(analysis.variables, [](const model::Variable& variable) {
+        return variable.role == model::VariableRole::row_table;
+      });
+  if (spec.training.optimizer.clip_norm == 0 || !has_rows) return;
+  place.faults.push_back({place.pointer + std::string(clip_norm),
+                          "clip_norm with a table of rows in the model is not in this version yet",
+                          FaultKind::not_yet});
+}
+
 // What the layers are on this data set, and the memory that they need. Where something is wrong
 // with the rest of the job, nothing is said of what follows from that.
 void check_model(const JobSpec& spec, const JsonPlace& place) {
@@ -49,6 +64,7 @@ void check_model(const JobSpec& spec, const JsonPlace& place) {
   const bool is_model_right = std::ranges::none_of(
       found, [](const Fault& fault) { return is_within(fault.pointer, "/model"); });
   if (is_model_right) check_metric(spec, analysis, place);
+  if (is_model_right) check_clipped_variables(spec, analysis, place);
   for (const Fault& fault : found) {
     if (!is_rest_right && !is_within(fault.pointer, "/model")) continue;
     place.faults.push_back({place.pointer + fault.pointer, fault.message, fault.kind});
@@ -118,6 +134,17 @@ void check_backup_workers(const JobSpec& spec, const JsonPlace& place) {
   if (training.wire.push == Wire::onebit) {
     fault("with wire onebit, where what a gradient leaves out is counted on to come with the next");
   }
+}
+
+// The norm is that of one whole gradient.
+void check_clip_norm(const JobSpec& spec, const JsonPlace& place) {
+  const TrainingSpec& training = spec.training;
+  if (training.optimizer.clip_norm == 0 || spec.mode == Mode::async) return;
+  if (training.replicas_to_aggregate >= training_replicas(spec)) return;
+  place.faults.push_back({place.pointer + std::string(clip_norm),
+                          "clip_norm where fewer gradients than there are workers make a step is "
+                          "not in this version yet",
+                          FaultKind::not_yet});
 }
 
 // A bound of staleness in sync mode would say nothing, nor would a factor.
@@ -241,6 +268,7 @@ constexpr Rule rules[] = {
     {check_mode, {strategy, "/mode"}},
     {check_aggregate, {aggregate, workers, chiefs}},
     {check_backup_workers, {aggregate, workers, chiefs, "/mode", strategy, global_batch, wire}},
+    {check_clip_norm, {clip_norm, aggregate, workers, chiefs, "/mode"}},
     {check_staleness, {"/mode", "/training/max_staleness", "/training/staleness_scaling"}},
     {check_wire, {wire, strategy}},
     {check_micro_batches, {"/mode", global_batch, micro_batch}},

@@ -68,6 +68,7 @@ OptimizerSpec read_optimizer(const JsonPlace& place) {
   fields.number("learning_rate", optimizer.learning_rate, {1e-12, 1000});
   fields.number("weight_decay", optimizer.weight_decay, {0, 10});
   fields.choice("decay", optimizer.decay, decayed_variables_names);
+  fields.number("clip_norm", optimizer.clip_norm, {0, 1e9});
   if (uses_momentum(name)) fields.number("momentum", optimizer.momentum, below_one);
   if (uses_rho(name)) fields.number("rho", optimizer.rho, below_one);
   if (uses_betas(name)) fields.number("beta1", optimizer.beta1, below_one);

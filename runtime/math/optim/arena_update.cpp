@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "schemas/base/check.h"
@@ -11,6 +12,20 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::size_t slots_max = 2;
+constexpr std::int64_t line = 16;  // variables begin at such borders, and so do chunks
+
+// Of a line, pair by pair: in double each square is exact, and the order is fixed.
+double squares_of(std::span<const float> values) {
+  std::array<double, line> lanes{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    lanes[i] = value * value;
+  }
+  for (std::size_t width = line / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
 
 // Plain IEEE operations, as those of the optimizers: vectorised and scalar parts agree.
 void move_averages(float momentum, float scale, const UpdatedElements& elements) {
@@ -30,7 +45,15 @@ void keep(const UpdatedElements& elements) {
 
 }  // namespace
 
+float clip_factor(double squares, float scale, double clip_norm) {
+  constexpr double epsilon = 1e-6;  // PyTorch's
+  const double norm = std::sqrt(squares) * static_cast<double>(scale);
+  if (norm <= clip_norm) return 1;
+  return static_cast<float>(clip_norm / (norm + epsilon));
+}
+
 ArenaUpdate::ArenaUpdate(std::span<const Variable> variables, DecayedVariables decayed) {
+  if (!variables.empty()) optimized_.clear();
   for (const Variable& variable : variables) {
     const bool is_optimized = variable.update == UpdateRule::optimizer;
     const bool is_average = variable.update == UpdateRule::running_average;
@@ -41,6 +64,9 @@ ArenaUpdate::ArenaUpdate(std::span<const Variable> variables, DecayedVariables d
                   .decays = !is_optimized || decayed == DecayedVariables::all || is_matrix,
                   .momentum = is_average ? static_cast<float>(variable.momentum) : 0.0F};
     ENSURE(runs_.back().begin <= run.begin);
+    if (is_optimized) {
+      optimized_.push_back({variable.offset, variable.offset + variable.elements});
+    }
     if (run.begin == 0) runs_.clear();
     if (runs_.empty() || !runs_.back().is_as(run)) runs_.push_back(run);
   }
@@ -66,6 +92,21 @@ void ArenaUpdate::apply(const OptimizerConfig& optimizer, const UpdateStep& step
                .weights = elements.weights.subspan(at, count),
                .out = elements.out.subspan(at, count),
                .slots = std::span(slots).first(elements.slots.size())});
+  }
+}
+
+void ArenaUpdate::add_squares(std::int64_t begin, std::span<const float> gradient,
+                              ExactSum& squares) const {
+  ENSURE(begin % line == 0);
+  const std::int64_t end = begin + std::ssize(gradient);
+  const auto ends_before = [begin](const Optimized& each) { return each.end <= begin; };
+  for (auto each = std::ranges::partition_point(optimized_, ends_before);
+       each != optimized_.end() && each->begin < end; ++each) {
+    const std::int64_t last = std::min(end, each->end);
+    for (std::int64_t at = std::max(begin, each->begin); at < last; at += line) {
+      const auto count = index_of(std::min(line, last - at));
+      squares.add(squares_of(gradient.subspan(index_of(at - begin), count)));
+    }
   }
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "runtime/core/exact_sum.h"
 #include "runtime/core/variable.h"
 #include "runtime/math/optim/optimizer.h"
 #include "schemas/types/job_spec.h"
@@ -19,6 +21,11 @@ struct UpdateStep {
   float gradient_scale = 1;  // the mean's factor
   float average_scale = 1;   // of what stands there for running averages: of examples always
 };
+
+// What a gradient is multiplied by so that the norm of its mean is `clip_norm` at most (R. Pascanu
+// et al., On the difficulty of training recurrent neural networks, 2013), as PyTorch's
+// clip_grad_norm_ does. `squares` are those of the sum that `scale` makes the mean.
+float clip_factor(double squares, float scale, double clip_norm);
 
 // Of elements of the arena that lie one after another, all of one length; `out` may be `weights`
 // itself.
@@ -41,6 +48,11 @@ class ArenaUpdate {
   void apply(const OptimizerConfig& optimizer, const UpdateStep& step, std::int64_t begin,
              const UpdatedElements& elements) const;
 
+  // Adds the squares of those elements that the optimizer updates, of a gradient from `begin` of
+  // the arena on, a cache line's border. Exact in the sum of lines of 16 elements: a result never
+  // depends on how the arena is cut between lines.
+  void add_squares(std::int64_t begin, std::span<const float> gradient, ExactSum& squares) const;
+
  private:
   // Up to the next one's.
   struct Run {
@@ -55,6 +67,13 @@ class ArenaUpdate {
   static void apply_run(const Run& run, const OptimizerConfig& optimizer, const UpdateStep& step,
                         const UpdatedElements& elements);
 
+  // What the optimizer updates, without padding, in which a lossy wire may have left numbers.
+  struct Optimized {
+    std::int64_t begin = 0;
+    std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  };
+
+  std::vector<Optimized> optimized_ = {Optimized{}};  // ascending
   std::vector<Run> runs_ = {Run{}};  // ascending, the first from 0; neighbours differ
 };
 

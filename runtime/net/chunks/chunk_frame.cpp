@@ -34,8 +34,8 @@ bool is_kind(std::uint8_t kind) {
   const auto between = [kind](FrameKind first, FrameKind last) {
     return kind >= static_cast<std::uint8_t>(first) && kind <= static_cast<std::uint8_t>(last);
   };
-  return between(FrameKind::hello, FrameKind::named) ||
-         between(FrameKind::welcome, FrameKind::late);
+  return between(FrameKind::hello, FrameKind::total_squares) ||
+         between(FrameKind::welcome, FrameKind::squares);
 }
 
 std::string socket_name(const std::string& what, const std::string& token, std::size_t ps,

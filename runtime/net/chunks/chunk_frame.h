@@ -33,6 +33,8 @@ enum class FrameKind : std::uint8_t {
   // With backup workers. Both sides say `named`: ps 0 to workers, and they to the other ps.
   whole,  // to ps 0: of the step; snapshot: wanted; flag: no step after it
   named,  // of the step; snapshot: the newest; payload: as encode_ranks() has it
+  // The chief, where gradients are clipped by their norm: of all shares of the step's.
+  total_squares,  // of the step; payload: a double
   // ps to worker
   welcome = 32,    // step: the version; snapshot; payload: Greeting
                    // flag: gradients and parameters go by the memory that came with the hello
@@ -46,7 +48,8 @@ enum class FrameKind : std::uint8_t {
   refused,         // payload: why, in words
   residual_taken,  // of the chunk, for the snapshot
   restored_residual,  // of the chunk; payload: float32, part by part; none: it is zero
-  late  // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
+  late,    // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
+  squares  // to the chief: of this share of the step's gradient; payload: ExactSum
 };
 
 struct FrameHeader {

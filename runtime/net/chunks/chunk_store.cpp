@@ -24,6 +24,18 @@ ChunkStore::ChunkStore(Rules rules, const AlignedBuffer& weights,
   }
 }
 
+void ChunkStore::measure(const MeasureChunk& what) {
+  if (measured_ != what.version) squares_ = {};
+  measured_ = what.version;
+  alignas(64) std::array<float, TreeSum::stretch> room;
+  TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
+  const auto& [begin, end] = layout_->range_of(what.chunk);
+  for (std::int64_t at = begin; at < end; at += TreeSum::stretch) {
+    const auto length = index_of(std::min<std::int64_t>(TreeSum::stretch, end - at));
+    layout_->rules().update.add_squares(at, sum.next(std::span(room).first(length)), squares_);
+  }
+}
+
 void ChunkStore::update(const UpdateChunk& what, const UpdateScale& scale) {
   auto next = weights_.begin(what, gradients_.memory_of(what.ranks.front(), what.chunk));
   apply(what, scale, next->master.span());
@@ -46,6 +58,10 @@ void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::s
                   .average_scale = scale.gradient_scale};
   if (rules.mean_over == MeanOver::tokens) {
     step.gradient_scale = mean_factor(gradients_.denominator_of(what.chunk, what.ranks));
+  }
+  if (rules.clip_norm > 0) {
+    const double squares = all_squares_ ? *all_squares_ : squares_.value();
+    step.gradient_scale *= clip_factor(squares, step.gradient_scale, rules.clip_norm);
   }
   TreeSum sum = gradients_.sum_of(what.chunk, what.ranks);
   const std::span<const float> before = weights_.newest(what.chunk);

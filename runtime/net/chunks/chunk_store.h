@@ -40,6 +40,12 @@ class ChunkStore {
     double learning_rate = 0;
     float gradient_scale = 1;  // to be the mean of examples
   };
+  // With clip_norm: adds the squares of the sum of gradients that have come.
+  void measure(const MeasureChunk& what);
+  // Of all chunks, once they are measured.
+  [[nodiscard]] const ExactSum& squares() const { return squares_; }
+  // Of all shares of the gradient; without it this one has all of it.
+  void know_squares(double squares) { all_squares_ = squares; }
   // Of gradients that have come. Bits depend on the order of nodes in the tree alone.
   void update(const UpdateChunk& what, const UpdateScale& scale);
 
@@ -57,6 +63,9 @@ class ChunkStore {
   void apply(const UpdateChunk& what, const UpdateScale& scale, std::span<float> next);
 
   StoreLayoutPtr layout_;
+  std::int64_t measured_ = 0;  // the version that squares_ are of
+  ExactSum squares_;
+  std::optional<double> all_squares_;
   std::vector<AlignedBuffer> slots_;
   ChunkWeights weights_;
   ChunkGradients gradients_;

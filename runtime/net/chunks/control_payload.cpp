@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "schemas/base/index.h"
@@ -85,6 +86,29 @@ Status check_applied_sums(const BatchSums& sums) {
   const bool is_possible = is_count(sums.examples) && is_count(sums.denominator) &&
                            is_count(sums.staleness) && has_possible_metrics(sums);
   return is_possible ? ok() : Status(invalid("sums that cannot be"));
+}
+
+PayloadBytes encode_squares(const ExactSum& squares) {
+  return {reinterpret_cast<const char*>(squares.words_of().data()), sizeof(ExactSum::Words)};
+}
+
+Result<ExactSum> decode_squares(PayloadView payload) {
+  ExactSum::Words words;
+  if (payload.size() != sizeof words) return invalid("a sum of squares is longer");
+  std::memcpy(words.data(), payload.data(), sizeof words);
+  return ExactSum(words);
+}
+
+PayloadBytes encode_total_squares(double squares) {
+  return {reinterpret_cast<const char*>(&squares), sizeof squares};
+}
+
+Result<double> decode_total_squares(PayloadView payload) {
+  double squares = 0;
+  if (payload.size() != sizeof squares) return invalid("a norm is one number");
+  std::memcpy(&squares, payload.data(), sizeof squares);
+  if (squares < 0 || std::isinf(squares)) return invalid("squares are 0 or more");
+  return squares;
 }
 
 PayloadBytes encode_greeting(const Greeting& greeting) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/core/batch_sums.h"
+#include "runtime/core/exact_sum.h"
 #include "runtime/net/chunks/chunk_frame.h"
 #include "runtime/net/chunks/snapshot_writer.h"
 #include "schemas/base/result.h"
@@ -29,6 +30,12 @@ Status check_denominator(std::int64_t denominator);
 Status check_sums(const BatchSums& sums);
 // Of what was applied since ps 0 said so last.
 Status check_applied_sums(const BatchSums& sums);
+
+PayloadBytes encode_squares(const ExactSum& squares);
+Result<ExactSum> decode_squares(PayloadView payload);
+// Of all shares together, rounded: 0 or more, or NaN.
+PayloadBytes encode_total_squares(double squares);
+Result<double> decode_total_squares(PayloadView payload);
 
 PayloadBytes encode_greeting(const Greeting& greeting);
 Result<Greeting> decode_greeting(PayloadView payload);

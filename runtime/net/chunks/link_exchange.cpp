@@ -45,7 +45,14 @@ LinkExchange::LinkExchange(Rules rules, const WorkerArenas& arenas, SmallFrames&
       plain_(plain_exchange(rules_, arenas)),
       backup_(backup_exchange(rules_, arenas)),
       core_(backup_ ? static_cast<WorkerExchange&>(*backup_) : *plain_),
-      left_out_(rules_.backups ? index_of(rules_.backups->ranks) : 0) {}
+      left_out_(rules_.backups ? index_of(rules_.backups->ranks) : 0) {
+  if (!rules_.gathers_norms) return;
+  std::vector<bool> has_share;
+  for (std::int64_t ps = 0; ps < rules_.servers; ++ps) {
+    has_share.push_back(!arenas.chunks_of(index_of(ps)).empty());
+  }
+  norms_.emplace(std::move(has_share));
+}
 
 std::optional<WorkerExchange::ChunkToSend> LinkExchange::next_to_send(std::size_t ps) {
   return core_.next_to_send(static_cast<std::int64_t>(ps));
@@ -146,6 +153,21 @@ Status LinkExchange::take_names(std::size_t ps, const FrameHeader& header,
   TRY_ASSIGN(auto ranks, decode_ranks(payload, *rules_.backups));
   perform(
       backup_->name({.step = header.step, .ranks = std::move(ranks), .snapshot = header.snapshot}));
+  return ok();
+}
+
+Status LinkExchange::take_squares(std::size_t ps, const FrameHeader& header,
+                                  std::span<const std::byte> payload) {
+  if (!norms_) return invalid("no norm is asked for");
+  if (header.step < 1 || header.step > rules_.max_steps) return invalid("a norm of no step");
+  TRY_ASSIGN(const ExactSum squares, decode_squares(payload));
+  const auto all = norms_->take(ps, header.step, squares);
+  if (!all) return ok();
+  for (std::size_t each = 0; each < index_of(rules_.servers); ++each) {
+    if (arenas_.chunks_of(each).empty()) continue;
+    small_.add(each, small_frame({.kind = FrameKind::total_squares, .step = header.step},
+                                 encode_total_squares(*all)));
+  }
   return ok();
 }
 

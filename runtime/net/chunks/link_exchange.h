@@ -19,6 +19,7 @@
 #include "runtime/net/chunks/worker_arenas.h"
 #include "runtime/worker/backup_exchange.h"
 #include "runtime/worker/exchange.h"
+#include "runtime/worker/norm_gathering.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 
@@ -33,6 +34,7 @@ class LinkExchange {
     std::int64_t max_steps = 1;
     bool asks_ahead = false;                  // as in Exchange::Rules
     std::optional<StepMembers> backups = {};  // sync with backup workers
+    bool gathers_norms = false;               // the chief, where several ps clip by the norm
   };
   // The gang has to begin anew.
   using GiveUpHandler = std::function<void(const std::string& why)>;
@@ -77,6 +79,10 @@ class LinkExchange {
   Status take_late(std::size_t ps, const FrameHeader& header);
   [[nodiscard]] const std::vector<std::int64_t>& left_out() const { return left_out_; }
 
+  // What a ps says of its share of a gradient: once all have, each is told of all.
+  Status take_squares(std::size_t ps, const FrameHeader& header,
+                      std::span<const std::byte> payload);
+
  private:
   void perform(const std::vector<ExchangeEffect>& effects);
   void hand_names(std::int64_t ps);
@@ -87,7 +93,8 @@ class LinkExchange {
   const GiveUpHandler give_up_;
   const std::unique_ptr<Exchange> plain_;  // this or the next
   const std::unique_ptr<BackupExchange> backup_;
-  WorkerExchange& core_;                           // whichever there is
+  WorkerExchange& core_;  // whichever there is
+  std::optional<NormGathering> norms_;
   std::vector<std::int64_t> left_out_;             // by rank
   std::array<FrameStream::Outgoing, 2> sums_;      // by step modulo 2
   std::array<std::int64_t, 2> denominators_ = {};  // likewise

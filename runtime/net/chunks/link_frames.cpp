@@ -133,6 +133,7 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
     case FrameKind::restored_residual: TRY(take_residual(connection, header)); break;
     case FrameKind::applied: return take_applied(connection, payload);
     case FrameKind::named: TRY(state_.exchange.take_names(connection.ps, header, payload)); break;
+    case FrameKind::squares: return state_.exchange.take_squares(connection.ps, header, payload);
     case FrameKind::late: return state_.exchange.take_late(connection.ps, header);
     case FrameKind::refused:
       state_.fail(state_.peers.address(connection.ps) + " says: " + refusal_of(payload));

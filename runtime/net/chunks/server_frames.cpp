@@ -147,9 +147,22 @@ Status ServerFrames::take_of_chief(ServerConnection& connection, const FrameHead
       }
       return ok();
     }
+    case FrameKind::total_squares: return take_total_squares(header, payload);
     case FrameKind::finish: parts_.end.finished(); return ok();
     default: return invalid("a worker does not say that");
   }
+}
+
+Status ServerFrames::take_total_squares(const FrameHeader& header,
+                                        std::span<const std::byte> payload) {
+  TRY_ASSIGN(const double squares, decode_total_squares(payload));
+  if (parts_.core.awaits_norm(header.step)) parts_.store.know_squares(squares);
+  return perform(NormKnown{.rank = 0, .version = header.step});
+}
+
+void ServerFrames::tell_squares(std::int64_t version) const {
+  parts_.workers.tell(0, {.kind = FrameKind::squares, .step = version},
+                      encode_squares(parts_.store.squares()));
 }
 
 Status ServerFrames::begin_snapshot(const FrameHeader& header) {
@@ -214,6 +227,10 @@ Status ServerFrames::perform(const PsEvent& event) {
   for (const PsEffect& effect : parts_.core.step(event)) {
     if (const auto* made = std::get_if<UpdateChunk>(&effect)) {
       update(*made);
+    } else if (const auto* measured = std::get_if<MeasureChunk>(&effect)) {
+      parts_.store.measure(*measured);
+    } else if (const auto* whole = std::get_if<ShareMeasured>(&effect)) {
+      tell_squares(whole->version);
     } else if (const auto* copy = std::get_if<CopyChunk>(&effect)) {
       parts_.store.copy(*copy);
     } else if (const auto* saved = std::get_if<SaveCopy>(&effect)) {

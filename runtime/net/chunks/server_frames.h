@@ -59,6 +59,8 @@ class ServerFrames {
   Status give_turns(std::int64_t rank, std::int64_t step);
   Status give_back_residuals(ServerConnection& connection) const;
   Status begin_snapshot(const FrameHeader& header);
+  Status take_total_squares(const FrameHeader& header, std::span<const std::byte> payload);
+  void tell_squares(std::int64_t version) const;
   Status take_named_step(const StepNamed& event);
   Status perform(const PsEvent& event);
   void welcome(const WelcomeWorker& welcome) const;

@@ -33,6 +33,7 @@ struct StoreRules {
   OptimizerConfig optimizer;
   ArenaUpdate update = {};  // which elements it is for
   MeanOver mean_over = MeanOver::examples;
+  double clip_norm = 0;  // of the mean gradient, at most; 0: any
   // By rank, the nodes of the reduction tree whose sums it sends of each step. Sync: together they
   // are the whole tree of `leaves`. Async: each rank's own are.
   std::vector<std::vector<Leaves>> nodes;

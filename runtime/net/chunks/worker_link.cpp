@@ -22,7 +22,8 @@ LinkState::Rules state_rules(const WorkerLink::Options& options) {
                        .mode = options.mode,
                        .max_steps = options.max_steps,
                        .asks_ahead = options.asks_ahead,
-                       .backups = options.backups},
+                       .backups = options.backups,
+                       .gathers_norms = options.clips && options.rank == 0},
           .limits = {.silence = options.limit, .absence = return_limit},
           .stop = options.stop};
 }

@@ -43,6 +43,7 @@ class WorkerLink {
     std::int64_t max_steps = 1;
     bool asks_ahead = false;                  // as in Exchange::Rules
     std::optional<StepMembers> backups = {};  // sync with backup workers
+    bool clips = false;                       // sync: ps clip gradients by their norm
     // How long nothing may come of any ps before the gang is given up.
     std::chrono::milliseconds limit{300'000};
     std::stop_token stop;

@@ -90,9 +90,9 @@ TEST_CASE("what is no header is refused") {
   };
   CHECK_FALSE(with(0, 0));  // another mark
   CHECK_FALSE(with(4, 0));  // no such kind
-  CHECK_FALSE(with(4, 16));
+  CHECK_FALSE(with(4, 17));
   CHECK_FALSE(with(4, 31));
-  CHECK_FALSE(with(4, 43));
+  CHECK_FALSE(with(4, 44));
   CHECK_FALSE(with(4, 255));
   CHECK_FALSE(with(5, 2));  // no such flag
   CHECK_FALSE(with(6, 1));

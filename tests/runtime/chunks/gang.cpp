@@ -213,6 +213,7 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
           .backups = backups,
+          .clips = scene.clip_norm > 0,
           .limit = patience,
           .stop = {}};
 }
@@ -319,6 +320,11 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
         denominator += denominator_of(leaf, step);
       }
       scale = denominator == 0 ? 0.0F : 1.0F / static_cast<float>(denominator);
+    }
+    if (scene.clip_norm > 0) {
+      ExactSum squares;
+      ArenaUpdate(variables_of(scene), DecayedVariables::all).add_squares(0, sum, squares);
+      scale *= clip_factor(squares.value(), scale, scene.clip_norm);
     }
     const std::vector<float> before = weights;
     const std::vector<std::vector<float>> slots_before = slots;

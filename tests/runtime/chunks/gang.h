@@ -42,6 +42,7 @@ struct GangScene {
   // Sync with backup workers: so many ranks make a step, each with one leaf. 0: all do.
   std::int64_t aggregate = 0;
   MeanOver mean_over = MeanOver::examples;
+  double clip_norm = 0;
 };
 // By step, which ranks made it.
 using StepRanks = std::map<std::int64_t, std::vector<std::int64_t>>;

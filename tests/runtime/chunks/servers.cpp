@@ -53,6 +53,15 @@ std::int64_t elements_of(std::span<const Range> ranges) {
   return elements;
 }
 
+ParameterServer::Rules::Clipping clipping_in(const GangScene& scene) {
+  using enum ParameterServer::Rules::Clipping;
+  if (scene.clip_norm == 0) return none;
+  std::int64_t holders = 0;
+  for (std::int64_t ps = 0; ps < scene.servers; ++ps)
+    holders += ranges_of(scene, ps).empty() ? 0 : 1;
+  return holders == 1 ? alone : together;
+}
+
 }  // namespace
 
 Servers::Servers(const GangScene& scene, const GangState& state) {
@@ -65,6 +74,7 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                             .optimizer = {.kind = scene.optimizer},
                             .update = ArenaUpdate(variables_of(scene), DecayedVariables::all),
                             .mean_over = scene.mean_over,
+                            .clip_norm = scene.clip_norm,
                             .nodes = nodes_of(scene),
                             .leaves = scene.mode == Mode::sync ? scene.leaves : 1,
                             .mode = scene.mode,
@@ -102,7 +112,8 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                    .ranks = scene.ranks,
                    .chunks = std::ssize(ranges),
                    .has_residuals = scene.push == Wire::onebit,
-                   .aggregate = scene.aggregate},
+                   .aggregate = scene.aggregate,
+                   .clipping = clipping_in(scene)},
          .start = {.version = state.version, .rank_steps = {}},
          .turns = turns,
          .names_steps = scene.aggregate > 0 && ps == 0,

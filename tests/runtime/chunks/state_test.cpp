@@ -53,6 +53,26 @@ bool are_zero(std::span<const float> values) {
 
 }  // namespace
 
+TEST_CASE("gradients are clipped by the norm of all of them, wherever their parts are added") {
+  const auto push = GENERATE(Wire::float32, Wire::bfloat16, Wire::onebit);
+  const auto [ranks, servers] =
+      GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 2}, {3, 3}, {1, 11}}));
+  const bool shares = GENERATE(false, true);
+  GangScene scene = state_scene();
+  scene.push = push;
+  scene.ranks = ranks;
+  scene.servers = servers;
+  scene.local = scene.shares = shares;
+  scene.mean_over = shares ? MeanOver::tokens : MeanOver::examples;
+  CAPTURE(shares, static_cast<int>(push), ranks, servers);
+  const auto any_norm = expected(scene, scene.max_steps);
+  scene.clip_norm = 0.5;
+  const Servers gang(scene);
+  const auto wanted = expected(scene, scene.max_steps);
+  CHECK_FALSE(are_same(scene, wanted, any_norm));
+  for (const auto& end : work_all(scene, gang.addresses())) CHECK(are_same(scene, end, wanted));
+}
+
 TEST_CASE("state and frozen variables end as one thread has them, whatever the wire and the gang") {
   const auto push = GENERATE(Wire::float32, Wire::bfloat16, Wire::onebit);
   const auto pull = GENERATE(Wire::float32, Wire::bfloat16);

@@ -81,8 +81,13 @@ TEST_CASE("a worker that reads a ps' weights where they lie goes beside one that
 TEST_CASE("connections that are cut anywhere change no bit") {
   const auto seed = GENERATE(range(1, 9));
   const auto mean_over = GENERATE(MeanOver::examples, MeanOver::tokens);
-  const GangScene scene{
-      .ranks = 2, .servers = 2, .leaves = 4, .max_steps = 12, .mean_over = mean_over};
+  const double clip_norm = GENERATE(0.0, 0.25);
+  const GangScene scene{.ranks = 2,
+                        .servers = 2,
+                        .leaves = 4,
+                        .max_steps = 12,
+                        .mean_over = mean_over,
+                        .clip_norm = clip_norm};
   const Servers gang(scene);
   std::vector<std::unique_ptr<Shears>> shears;
   std::vector<std::string> addresses;
@@ -126,13 +131,20 @@ TEST_CASE("a process that takes another's place makes the same bits") {
   const auto dies_at = GENERATE(1, 2, 4, 6);
   const bool shares = GENERATE(false, true);
   const std::int64_t servers = GENERATE(1, 2);
-  const GangScene scene{
-      .ranks = 2, .servers = servers, .leaves = 3, .local = shares, .shares = shares};
+  // With a norm the chief is the one that knows it.
+  const auto [clip_norm, rank] = GENERATE(table<double, std::int64_t>({{0.0, 1}, {0.25, 0}}));
+  const GangScene scene{.ranks = 2,
+                        .servers = servers,
+                        .leaves = 3,
+                        .local = shares,
+                        .shares = shares,
+                        .clip_norm = clip_norm};
   const Servers gang(scene);
-  auto other = std::async(std::launch::async, [&] { return work(scene, 0, gang.addresses()); });
-  CHECK(work(scene, 1, gang.addresses(), {.dies_at = dies_at}).empty());
+  auto other = std::async(std::launch::async,
+                          [&, rank = 1 - rank] { return work(scene, rank, gang.addresses()); });
+  CHECK(work(scene, rank, gang.addresses(), {.dies_at = dies_at}).empty());
   const auto wanted = expected(scene, scene.max_steps);
-  CHECK(work(scene, 1, gang.addresses()) == wanted);
+  CHECK(work(scene, rank, gang.addresses()) == wanted);
   CHECK(other.get() == wanted);
 }
 

@@ -28,6 +28,7 @@ Scene scene_of(std::uint64_t seed, Mode mode) {
   scene.deaths = up_to(3);
   scene.snapshots = up_to(2);
   scene.shares = up_to(1) == 0;
+  if (mode == Mode::sync) scene.clips = up_to(1) == 0;
   return scene;
 }
 
@@ -64,6 +65,7 @@ Scene scene_with_backups(std::uint64_t seed) {
   const auto up_to = [&](std::int64_t most) {
     return static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(most) + 1));
   };
+  scene.clips = false;
   scene.ranks = 2 + up_to(2);
   scene.aggregate = 1 + up_to(scene.ranks - 2);
   if (up_to(1) == 0) scene.slow = up_to(scene.ranks - 1);

@@ -16,6 +16,7 @@
 #include "runtime/ps/step_names.h"
 #include "runtime/worker/backup_exchange.h"
 #include "runtime/worker/exchange.h"
+#include "runtime/worker/norm_gathering.h"
 #include "tests/runtime/exchange_sim/sim_server.h"
 #include "tests/runtime/exchange_sim/yard.h"
 
@@ -35,8 +36,9 @@ struct TurnAsk {
 struct Ended {
   std::int64_t snapshot = 0;
 };
-using ToServer = std::variant<Gradient, Ask, TurnAsk, Ended, BackupExchange::Report, NamedStep>;
-using ToWorker = std::variant<Welcomed, Parameters, TurnCame, NamedStep>;
+using ToServer =
+    std::variant<Gradient, Ask, TurnAsk, Ended, BackupExchange::Report, NamedStep, TotalSquares>;
+using ToWorker = std::variant<Welcomed, Parameters, TurnCame, NamedStep, Squares>;
 
 struct Link {
   std::deque<ToServer> up;
@@ -51,15 +53,16 @@ class Yard {
  private:
   struct Worker {
     std::unique_ptr<WorkerExchange> core;
-    Exchange* plain = nullptr;          // the core without backup workers; otherwise nullptr
-    BackupExchange* backup = nullptr;   // the core with them; otherwise nullptr
-    std::vector<Number> arena;          // by chunk
-    std::vector<Number> gradient;       // by chunk
-    std::deque<std::int64_t> to_begin;  // steps
-    std::int64_t step = 0;              // that is computed; 0: none
-    std::int64_t read = 0;              // chunks that its forward pass has read
-    std::int64_t finals = 0;            // chunks whose gradient is final
-    std::set<std::int64_t> sent;        // with backup workers: chunks of the step
+    Exchange* plain = nullptr;           // the core without backup workers; otherwise nullptr
+    BackupExchange* backup = nullptr;    // the core with them; otherwise nullptr
+    std::optional<NormGathering> norms;  // the chief's, where gradients are clipped
+    std::vector<Number> arena;           // by chunk
+    std::vector<Number> gradient;        // by chunk
+    std::deque<std::int64_t> to_begin;   // steps
+    std::int64_t step = 0;               // that is computed; 0: none
+    std::int64_t read = 0;               // chunks that its forward pass has read
+    std::int64_t finals = 0;             // chunks whose gradient is final
+    std::set<std::int64_t> sent;         // with backup workers: chunks of the step
     Number forward = 0;
     bool is_over = false;
   };
@@ -83,6 +86,7 @@ class Yard {
   void send_from_server(std::int64_t rank, std::int64_t server);
   void report(std::int64_t rank, const BackupExchange::Report& report);
   void tell_names(std::int64_t rank);
+  void gather(std::int64_t server, const Squares& squares);
   void check_use(std::int64_t rank, std::int64_t step) const;
   void check_arena(std::int64_t rank, std::int64_t version) const;
   void check_report(std::int64_t rank, std::int64_t step) const;

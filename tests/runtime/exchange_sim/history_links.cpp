@@ -46,6 +46,9 @@ void Yard::perform(std::int64_t rank, const std::vector<ExchangeEffect>& effects
 void Yard::tell_server(std::int64_t server, const PsEvent& event, Number value) {
   const auto welcome = servers_[index_of(server)].tell(event, value);
   if (welcome) link(std::get<WorkerJoined>(event).rank, server)->down.push_back(*welcome);
+  const auto squares = servers_[index_of(server)].take_squares();
+  Link* const chief = link(0, server);
+  if (squares && chief != nullptr) chief->down.push_back(*squares);  // else with its next welcome
 }
 
 void Yard::arrive_at_server(std::int64_t rank, std::int64_t server) {
@@ -61,6 +64,8 @@ void Yard::arrive_at_server(std::int64_t rank, std::int64_t server) {
     give(turns_->ask(rank, turn->step));
   } else if (const auto* ended = std::get_if<Ended>(&message)) {
     tell_server(server, RankEnded{rank, ended->snapshot});
+  } else if (const auto* total = std::get_if<TotalSquares>(&message)) {
+    servers_[index_of(server)].tell_norm(*total);
   } else if (const auto* reported = std::get_if<BackupExchange::Report>(&message)) {
     report(rank, *reported);
   } else {
@@ -107,9 +112,19 @@ void Yard::arrive_at_worker(std::int64_t rank, std::int64_t server) {
     tell(rank, *welcome);
   } else if (const auto* turn = std::get_if<TurnCame>(&message)) {
     tell(rank, *turn);
+  } else if (const auto* squares = std::get_if<Squares>(&message)) {
+    gather(server, *squares);
   } else {
     const auto& named = std::get<NamedStep>(message);
     perform(rank, workers_[index_of(rank)].backup->name(named));
+  }
+}
+
+void Yard::gather(std::int64_t server, const Squares& squares) {
+  const auto all = workers_.front().norms->take(index_of(server), squares.version, squares.sum);
+  if (!all) return;
+  for (std::int64_t each = 0; each < scene_.servers; ++each) {
+    if (Link* there = link(0, each)) there->up.push_back(TotalSquares{squares.version, *all});
   }
 }
 

@@ -1,7 +1,7 @@
 // The arithmetic of the simulation.
 #include <numeric>
 
-#include "tests/runtime/exchange_sim/yard.h"
+#include "tests/runtime/exchange_sim/sim_server.h"
 
 namespace trainyard::runtime::exchange_sim {
 
@@ -33,11 +33,17 @@ std::vector<std::vector<Number>> expected(
     std::vector<Number> weights = versions.back();
     Number forward = 0;
     for (const Number each : weights) forward = mix(forward, each);
+    double squares = 0;
     for (std::int64_t chunk = 0; chunk < scene.chunks; ++chunk) {
       for (const std::int64_t rank : named.empty() ? all : named.at(step)) {
         Number& value = weights[static_cast<std::size_t>(chunk)];
-        value = mix(value, gradient_of(rank, step, chunk, forward));
+        const Number gradient = gradient_of(rank, step, chunk, forward);
+        value = mix(value, gradient);
+        squares += squares_of(gradient);
       }
+    }
+    for (Number& value : weights) {
+      if (scene.clips) value = mix(value, static_cast<Number>(squares));
     }
     versions.push_back(weights);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/exact_sum.h"
 #include "runtime/ps/parameter_server.h"
 #include "runtime/worker/exchange.h"
 #include "tests/runtime/exchange_sim/yard.h"
@@ -17,6 +18,18 @@ namespace trainyard::runtime::exchange_sim {
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// What a share of a gradient measures, and all of it.
+struct Squares {
+  std::int64_t version = 0;
+  ExactSum sum = {};
+};
+struct TotalSquares {
+  std::int64_t version = 0;
+  double all = 0;
+};
+// Of a gradient, as far as it can be: those of a number so small that sums stay exact.
+double squares_of(Number gradient);
 
 struct Parameters {
   ParametersCame head;
@@ -35,6 +48,10 @@ class SimServer {
   // are right. `value` is the gradient's.
   std::optional<Welcomed> tell(const PsEvent& event, Number value = 0);
   std::optional<Parameters> next_to_send(std::int64_t rank);
+  // Since the last call: what the chief is to be told.
+  std::optional<Squares> take_squares() { return std::exchange(squares_to_tell_, std::nullopt); }
+  // The chief says it; a version that nobody waits for is long made.
+  void tell_norm(const TotalSquares& total);
 
   [[nodiscard]] const std::vector<Value>& values() const { return now_; }  // by its own chunk
   // What its own chunk was in this version.
@@ -44,6 +61,7 @@ class SimServer {
  private:
   void perform(const PsEffect& effect);
   void update(const UpdateChunk& effect);
+  void measure(const MeasureChunk& effect);
   void save(const SaveCopy& effect);
 
   std::int64_t server_;
@@ -55,6 +73,10 @@ class SimServer {
   std::map<std::pair<std::int64_t, std::int64_t>, Number> held_;  // by chunk and rank
   std::vector<std::pair<std::int64_t, Value>> copies_;            // by chunk: of which snapshot
   std::map<std::int64_t, SavedChunks> saved_;                     // by name
+  bool clips_;
+  Squares squares_;                    // of the newest version that is measured
+  std::optional<double> all_squares_;  // that the chief has told
+  std::optional<Squares> squares_to_tell_;
 };
 
 }  // namespace trainyard::runtime::exchange_sim

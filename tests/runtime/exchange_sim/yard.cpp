@@ -39,6 +39,9 @@ void Yard::start(std::int64_t rank) {
     worker.plain = core.get();
     worker.core = std::move(core);
   }
+  if (rank == 0 && scene_.clips) {
+    worker.norms.emplace(std::vector<bool>(index_of(scene_.servers), true));
+  }
   worker.arena.resize(index_of(scene_.chunks));
   worker.gradient.resize(index_of(scene_.chunks));
   workers_[index_of(rank)] = std::move(worker);

@@ -31,6 +31,7 @@ struct Scene {
   bool slow_ways = false;      // between that rank and all servers all takes long
   std::int64_t absent = -1;    // this rank comes when all others have ended
   bool shares = false;         // servers write to where workers read, before they say so
+  bool clips = false;          // sync: by the norm of the whole gradient
   int cuts = 3;                // at most
   int deaths = 2;              // of workers, at most
   int snapshots = 2;           // that are asked for, at most

@@ -1,6 +1,7 @@
 #include "runtime/math/optim/arena_update.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "schemas/base/index.h"
@@ -11,7 +12,8 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::int64_t elements = 3000;
-constexpr UpdateStep third_step{.learning_rate = 0.05, .number = 3, .gradient_scale = 0.25F};
+constexpr UpdateStep third_step{
+    .learning_rate = 0.05, .number = 3, .gradient_scale = 0.25F, .average_scale = 0.125F};
 const OptimizerConfig adam{.kind = OptimizerKind::adam, .weight_decay = 0.1F};
 
 // Kernel, bias, a frozen kernel, a scale; then two averages of one momentum, and one of another.
@@ -65,7 +67,7 @@ Arena by_element(DecayedVariables decayed) {
       if (variable.update == UpdateRule::none) continue;
       if (variable.update == UpdateRule::running_average) {
         const auto momentum = static_cast<float>(variable.momentum);
-        weight += momentum * (gradient[at] * third_step.gradient_scale - weight);
+        weight += momentum * (gradient[at] * third_step.average_scale - weight);
         continue;
       }
       OptimizerConfig config = adam;
@@ -189,10 +191,45 @@ TEST_CASE("ten steps with the decay of matrices alone are PyTorch's, and its run
   std::vector<float> state = averages["start"];
   for (std::size_t step = 0; step < averages["sums"].size(); ++step) {
     const std::vector<float> sums = averages["sums"][step];
-    update.apply({}, {.number = 1, .gradient_scale = averages["gradient_scale"]}, 0,
+    update.apply({}, {.number = 1, .average_scale = averages["gradient_scale"]}, 0,
                  {.gradient = sums, .weights = state, .out = state, .slots = {}});
     require_close(state, averages["states"][step].get<std::vector<float>>(), 1e-6);
   }
+}
+
+TEST_CASE("squares are those of what the optimizer updates, however the arena is cut",
+          "[arena_update]") {
+  const ArenaUpdate update(mixed_variables(), DecayedVariables::all);
+  const std::vector<float> gradient = random_floats(index_of(elements), 3);
+  double wanted = 0;
+  for (const Variable& variable : mixed_variables()) {
+    if (variable.update != UpdateRule::optimizer) continue;
+    for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
+      wanted += std::pow(static_cast<double>(gradient[index_of(i)]), 2);
+    }
+  }
+  // Padding holds numbers, too.
+  ExactSum whole;
+  update.add_squares(0, gradient, whole);
+  CHECK(whole.value() == Approx(wanted).epsilon(1e-14));
+  for (const std::int64_t step : {16, 48, 512, 1008}) {
+    ExactSum cut;
+    for (std::int64_t at = (elements - 1) / step * step; at >= 0; at -= step) {
+      const auto count = std::min(step, elements - at);
+      update.add_squares(at, std::span(gradient).subspan(index_of(at), index_of(count)), cut);
+    }
+    CHECK(cut.value() == whole.value());
+  }
+}
+
+// torch.nn.utils.clip_grad_norm_ of a mean gradient (3, 4): the norm is 5.
+TEST_CASE("a gradient is clipped as PyTorch clips it", "[arena_update]") {
+  CHECK(clip_factor(25, 1, 5) == 1);
+  CHECK(clip_factor(25, 1, 7) == 1);
+  CHECK(clip_factor(25, 1, 2) == Approx(2 / (5 + 1e-6)).epsilon(1e-7));
+  CHECK(clip_factor(2500, 0.1F, 2) == Approx(2 / (5 + 1e-6)).epsilon(1e-6));
+  CHECK(clip_factor(0, 1, 2) == 1);
+  CHECK(std::isnan(clip_factor(std::nan(""), 1, 2)));
 }
 
 }  // namespace trainyard::runtime

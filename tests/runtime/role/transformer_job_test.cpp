@@ -61,6 +61,7 @@ void write_text(const TempFolder& folder) {
   folder.write("train.txt", text);
 }
 
+// The norm of a step's gradient is above what is allowed at times.
 JobSpec gpt_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps) {
   const auto parsed = parse_job_spec(
       R"({"model": {"name": "gpt", "width": 16, "heads": 2, "depth": 2, "dropout": 0.1},
@@ -69,6 +70,7 @@ JobSpec gpt_job(const TempFolder& folder, std::int64_t workers, std::int64_t ps)
                       "length": 24, "tokenizer": {"name": "bytes"}},
           "training": {"global_batch_size": 24, "micro_batch_size": 4, "max_steps": 60,
                        "optimizer": {"name": "adamw", "learning_rate": 0.01, "decay": "matrices",
+                                     "clip_norm": 0.5,
                                      "weight_decay": 0.01}}})");
   return with_tasks(parsed, workers, ps);
 }
@@ -93,6 +95,38 @@ TEST_CASE("a gpt learns what follows, the same for any number of processes",
     CHECK(shared.final_weights() == alone.final_weights());
     CHECK(last_of<MetricEvent>(shared, "worker/0").values.at("test_loss") == last.at("test_loss"));
   }
+}
+
+TEST_CASE("async each push is clipped by itself: of one worker that is each step",
+          "[job][transformer_job]") {
+  const TempFolder folder;
+  write_text(folder);
+  JobSpec alone = gpt_job(folder, 1, 0);
+  alone.training.max_steps = 12;
+  alone.training.batch_size = 24;
+  alone.training.global_batch_size.reset();
+  alone.training.micro_batch_size.reset();
+  JobSpec pushed = alone;
+  pushed.training.strategy = Strategy::parameter_server;
+  pushed.ps.replicas = 2;
+  pushed.mode = Mode::async;
+  JobSpec any_norm = alone;
+  any_norm.training.optimizer.clip_norm = 0;
+  const auto weights_of = [](const JobSpec& spec) {
+    Job job(spec);
+    run(job);
+    return job.final_weights();
+  };
+  const auto largest_difference = [](const std::vector<float>& a, const std::vector<float>& b) {
+    float largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+    return largest;
+  };
+  const std::vector<float> wanted = weights_of(alone);
+  const std::vector<float> got = weights_of(pushed);
+  REQUIRE(got.size() == wanted.size());
+  CHECK(largest_difference(got, wanted) < 1e-4F);
+  CHECK(largest_difference(weights_of(any_norm), wanted) > 1e-3F);
 }
 
 }  // namespace trainyard::runtime::test

@@ -67,6 +67,7 @@ json micro_batches() {
            {"learning_rate", 0.5},
            {"weight_decay", 0.1},
            {"decay", "matrices"},
+           {"clip_norm", 1.0},
            {"schedule",
             {{"name", "step"}, {"warmup_steps", 1}, {"step_size", 2}, {"gamma", 0.5}}}}}}},
        {"roles", {{"ps", role(2)}, {"worker", worker}, {"chief", role(1)}}}});

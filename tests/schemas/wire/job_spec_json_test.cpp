@@ -98,6 +98,26 @@ TEST_CASE("weight decay is for all variables, and says so only where it is not",
   CHECK(parsed(to_json(matrices)) == matrices);
 }
 
+TEST_CASE("a norm is clipped where all gradients of a step are in one arena", "[wire]") {
+  const auto job = [](const std::string& model, const std::string& training) {
+    return R"({"model": ")" + model +
+           R"(", "dataset": "synthetic_digits", "roles": {"ps": 1, "worker": 3}, "training": {)" +
+           training + R"("optimizer": {"name": "sgd", "clip_norm": 1.5}}})";
+  };
+  const JobSpec clipped = parsed(job("mlp", ""));
+  CHECK(clipped.training.optimizer.clip_norm == 1.5);
+  CHECK(parsed(to_json(clipped)) == clipped);
+  CHECK_FALSE(
+      nlohmann::json::parse(to_json(parsed(R"({"model": "mlp", "dataset": "synthetic_digits"})")))
+          .contains("/training/optimizer/clip_norm"_json_pointer));
+
+  const auto backups = parse_job_spec(job("mlp", R"("replicas_to_aggregate": 2, )"));
+  REQUIRE(std::holds_alternative<std::vector<Fault>>(backups));
+  const Fault fault = std::get<std::vector<Fault>>(backups).front();
+  CHECK(fault.pointer == "/training/optimizer/clip_norm");
+  CHECK(fault.kind == FaultKind::not_yet);
+}
+
 TEST_CASE("the wire is a word for both directions or a word for each, said as shortly as it can be",
           "[wire]") {
   struct Form {

@@ -186,6 +186,7 @@ OptimizerSpec RandomValues::optimizer() {
   optimizer.learning_rate = number(1e-12, 1000);
   optimizer.weight_decay = number(0, 10);
   if (integer(0, 1) == 1) optimizer.decay = DecayedVariables::matrices;
+  if (integer(0, 1) == 1) optimizer.clip_norm = number(0, 1e3);
   if (uses_momentum(optimizer.name)) optimizer.momentum = number(0, 0.99);
   if (uses_rho(optimizer.name)) optimizer.rho = number(0, 0.99);
   if (uses_betas(optimizer.name)) optimizer.beta1 = number(0, 0.99);
@@ -255,6 +256,8 @@ JobSpec RandomValues::job_spec() {
   if (spec.mode == Mode::sync && spec.training.wire.push != Wire::onebit) {
     spec.training.replicas_to_aggregate = integer(1, training_replicas(spec));
   }
+  const bool has_table = std::get<model::ZooCall>(spec.model).name == "wide_and_deep";
+  if (has_table || has_backup_workers(spec)) spec.training.optimizer.clip_norm = 0;
   const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
   if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
