@@ -7,15 +7,19 @@
 
 namespace trainyard::runtime {
 
-Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kernels)
+Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kernels,
+                   const Threads& threads)
     : graph_(std::move(graph)),
       loss_(request.loss),
       examples_max_(request.examples),
       kernels_(kernels),
+      threads_(threads),
       plan_(make_plan(graph_, request, kernels)),
       arena_(static_cast<std::size_t>(plan_.arena_elements)),
       values_(graph_.nodes().size()),
-      values_again_(graph_.nodes().size()) {}
+      values_again_(graph_.nodes().size()) {
+  ENSURE(request.threads == threads.count());
+}
 
 Tensor Executor::tensor(const Place& place, const Shape& shape) {
   if (place.elements == 0) return {};
@@ -70,7 +74,8 @@ void Executor::run_forward(NodeId id, const Feed& feed, Pass pass) {
                              .saved = room(plan_.saved[id]),
                              .scratch = room(plan_.scratch),
                              .feed = feed,
-                             .pass = pass});
+                             .pass = pass,
+                             .threads = threads_});
 }
 
 // What is drawn is drawn by its place, and state is written by backward steps alone: the same bytes
@@ -82,7 +87,8 @@ void Executor::run_again(NodeId id, const Feed& feed) {
                              .saved = room(plan_.saved_again[id]),
                              .scratch = room(plan_.scratch),
                              .feed = feed,
-                             .pass = Pass::train});
+                             .pass = Pass::train,
+                             .threads = threads_});
 }
 
 void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass pass,
@@ -164,7 +170,8 @@ void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::spa
        .scratch = room(plan_.scratch),
        .output_gradient = tensor(plan_.gradients[step.node], values_[step.node].shape),
        .input_gradients = targets_,
-       .feed = feed});
+       .feed = feed,
+       .threads = threads_});
 }
 
 }  // namespace trainyard::runtime

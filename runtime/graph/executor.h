@@ -15,7 +15,9 @@ namespace trainyard::runtime {
 
 class Executor {
  public:
-  Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels);
+  // `threads`: who computes each op together; the request has as many.
+  Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels,
+           const Threads& threads = {});
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
@@ -58,6 +60,7 @@ class Executor {
   NodeId loss_;
   std::int64_t examples_max_;
   const Kernels& kernels_;
+  Threads threads_;
   Plan plan_;
   AlignedBuffer arena_;
   std::vector<ConstTensor> values_;        // by node, of the newest batch

@@ -9,6 +9,7 @@
 #include "runtime/graph/op.h"
 #include "runtime/math/sparse_rows.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -60,6 +61,7 @@ struct ForwardCall {
   Tensor scratch;
   const Feed& feed;
   Pass pass;
+  Threads threads = {};  // of a CPU: no bit depends on how many they are
 };
 
 // No data: nobody wants it.
@@ -76,11 +78,13 @@ struct BackwardCall {
   ConstTensor output_gradient;
   std::span<const GradientTarget> input_gradients;
   const Feed& feed;
+  Threads threads = {};
 };
 
 struct Kernels {
-  // Of the largest batch, whose shapes these are.
-  Needs (*needs)(const Op& op, std::span<const Shape> inputs, const Shape& output);
+  // Of the largest batch, whose shapes these are, for calls that have so many threads.
+  Needs (*needs)(const Op& op, std::span<const Shape> inputs, const Shape& output,
+                 std::int64_t threads);
   void (*forward)(const Op& op, const ForwardCall& call);
   // Called twice for an op that has_gradients_apart, each time for some of its inputs: variables
   // first.

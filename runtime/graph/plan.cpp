@@ -188,7 +188,8 @@ Needs Planner::needs_of(const Node& node) const {
   for (const NodeId input : node.inputs) {
     inputs.push_back(shape_in_batch(nodes_[input], request_.examples));
   }
-  const Needs needs = kernels_.needs(node.op, inputs, shape_in_batch(node, request_.examples));
+  const Needs needs =
+      kernels_.needs(node.op, inputs, shape_in_batch(node, request_.examples), request_.threads);
   return {round_up_to_alignment(needs.saved), round_up_to_alignment(needs.scratch)};
 }
 

@@ -60,6 +60,7 @@ struct PlanRequest {
   // unless it is frozen.
   NodeId loss = 0;
   std::vector<NodeId> outputs;  // keep their values to the end of the step
+  std::int64_t threads = 1;     // that share the scratch
 };
 Plan make_plan(const Graph& graph, const PlanRequest& request, const Kernels& kernels);
 

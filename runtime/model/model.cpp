@@ -16,8 +16,11 @@
 namespace trainyard::runtime {
 namespace {
 
-PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size) {
-  PlanRequest request{.examples = batch_size, .loss = built.loss, .outputs = {built.loss}};
+PlanRequest plan_request(const BuiltModel& built, const ModelSetting& setting) {
+  PlanRequest request{.examples = setting.batch_size,
+                      .loss = built.loss,
+                      .outputs = {built.loss},
+                      .threads = setting.team.threads};
   request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
                          built.metric_nodes.end());
   return request;
@@ -59,6 +62,7 @@ struct Model::Parts {
   MeanOver mean_over;
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;
+  ThreadTeam team;
   Executor executor;
 
   Parts(BuiltModel built, const ModelSetting& setting)
@@ -70,7 +74,8 @@ struct Model::Parts {
         mean_over(built.mean_over),
         metrics(std::move(built.metrics)),
         metric_nodes(built.metric_nodes),  // the plan keeps these values
-        executor(std::move(built.builder.graph), plan_request(built, setting.batch_size)) {}
+        team(setting.team),
+        executor(std::move(built.builder.graph), plan_request(built, setting), cpu_kernels, team) {}
 
   BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
                       const std::function<void(std::size_t)>& on_need = {}) {
@@ -107,6 +112,8 @@ MeanOver Model::mean_over() const { return parts_->mean_over; }
 std::span<const Metric> Model::metrics() const { return parts_->metrics; }
 
 std::int64_t Model::step_flops() const { return parts_->step_flops; }
+
+Threads Model::threads() const { return parts_->team; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 

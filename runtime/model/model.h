@@ -15,6 +15,7 @@
 #include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
+#include "runtime/math/thread_team.h"
 #include "schemas/base/result.h"
 #include "schemas/model/written.h"
 
@@ -66,6 +67,7 @@ struct GradientCallbacks {
 struct ModelSetting {
   std::int64_t batch_size = 0;  // the largest batch it is ever given
   std::uint64_t seed = 0;       // of what is drawn in training
+  TeamSetting team = {};        // of threads that compute together: no bit depends on it
 };
 
 class Model {
@@ -78,6 +80,9 @@ class Model {
   ~Model();
 
   [[nodiscard]] std::span<const Variable> variables() const;
+  // Who computes it; others may be given work while it computes nothing.
+  [[nodiscard]] Threads threads() const;
+
   [[nodiscard]] std::int64_t arena_elements()
       const;  // with the padding between variables, which stays zero
 

@@ -34,10 +34,11 @@ View<T> log_sums_in(const View<T>& saved, const SdpaOp& op, const Shape& q) {
 }  // namespace
 
 // One logarithm for each query of a head.
-Needs cpu_needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape&) {
+Needs cpu_needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape&,
+                std::int64_t threads) {
   const std::int64_t keys = inputs[1][1];
   return {.saved = inputs[0][0] * op.heads * inputs[0][1],
-          .scratch = std::max(attend_scratch(keys), attend_gradient_scratch(keys))};
+          .scratch = threads * std::max(attend_scratch(keys), attend_gradient_scratch(keys))};
 }
 
 Needs cpu_needs(const RopeOp& op, std::span<const Shape> inputs, const Shape&) {
@@ -49,11 +50,12 @@ void run_on_cpu(const SdpaOp& op, const ForwardCall& call) {
          {.in = inputs_of(op, call.inputs, call.feed),
           .y = call.output,
           .log_sums = log_sums_in(call.saved, op, call.inputs[0].shape),
-          .scratch = call.scratch.span()});
+          .scratch = call.scratch.span(),
+          .threads = call.threads});
 }
 
 void run_on_cpu(const PositionsOp&, const ForwardCall& call) {
-  add_places(call.inputs[0], call.inputs[1], call.output);
+  add_places(call.inputs[0], call.inputs[1], call.output, call.threads);
 }
 
 void run_on_cpu(const RopeOp& op, const ForwardCall& call) {
@@ -73,17 +75,18 @@ void run_back_on_cpu(const SdpaOp& op, const BackwardCall& call) {
                    .k_write = targets[1].write,
                    .v_gradient = targets[2].into,
                    .v_write = targets[2].write,
-                   .scratch = call.scratch.span()});
+                   .scratch = call.scratch.span(),
+                   .threads = call.threads});
 }
 
 void run_back_on_cpu(const PositionsOp&, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
   const GradientTarget& table = call.input_gradients[1];
   if (table.into.data != nullptr) {
-    add_places_gradient(call.output_gradient, table.into, table.write);
+    add_places_gradient(call.output_gradient, table.into, table.write, call.threads);
   }
   if (x.into.data == nullptr || x.into.data == call.output_gradient.data) return;
-  pass_on(call.output_gradient, x.into, x.write);
+  pass_on(call.output_gradient, x.into, x.write, call.threads);
 }
 
 void run_back_on_cpu(const RopeOp& op, const BackwardCall& call) {

@@ -5,7 +5,8 @@
 
 namespace trainyard::runtime {
 
-Needs cpu_needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape& output);
+Needs cpu_needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape& output,
+                std::int64_t threads);
 Needs cpu_needs(const RopeOp& op, std::span<const Shape> inputs, const Shape& output);
 
 void run_on_cpu(const SdpaOp& op, const ForwardCall& call);

@@ -15,7 +15,7 @@ ConstTensor product_bias(const ForwardCall& call) {
 void add_product_bias_gradient(const BackwardCall& call) {
   if (call.inputs.size() != 3 || call.input_gradients[2].into.data == nullptr) return;
   const GradientTarget& bias = call.input_gradients[2];
-  sum_rows(call.output_gradient, bias.into, bias.write);
+  sum_rows(call.output_gradient, bias.into, bias.write, call.threads);
 }
 
 RowPool row_pool_of(const RowPoolOp& op, const Feed& feed) {
@@ -31,7 +31,7 @@ RowPool row_pool_of(const RowPoolOp& op, const Feed& feed) {
 
 void run_on_cpu(const MatMulOp& op, const ForwardCall& call) {
   const auto multiply = op.has_transposed_kernel ? matmul_transposed : matmul;
-  multiply(call.inputs[0], call.inputs[1], product_bias(call), call.output);
+  multiply(call.inputs[0], call.inputs[1], product_bias(call), call.output, call.threads);
 }
 
 void run_on_cpu(const SparseMatMulOp&, const ForwardCall& call) {
@@ -48,16 +48,16 @@ void run_back_on_cpu(const MatMulOp& op, const BackwardCall& call) {
   const ConstTensor dy = call.output_gradient;
   if (kernel.into.data != nullptr) {
     if (op.has_transposed_kernel) {
-      matmul_kernel_gradient(dy, call.inputs[0], kernel.into, kernel.write);
+      matmul_kernel_gradient(dy, call.inputs[0], kernel.into, kernel.write, call.threads);
     } else {
-      matmul_kernel_gradient(call.inputs[0], dy, kernel.into, kernel.write);
+      matmul_kernel_gradient(call.inputs[0], dy, kernel.into, kernel.write, call.threads);
     }
   }
   add_product_bias_gradient(call);
   if (x.into.data != nullptr) {
     const auto multiply_back =
         op.has_transposed_kernel ? matmul_transposed_x_gradient : matmul_x_gradient;
-    multiply_back(dy, call.inputs[1], x.into, x.write);
+    multiply_back(dy, call.inputs[1], x.into, x.write, call.threads);
   }
 }
 

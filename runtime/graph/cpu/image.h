@@ -5,7 +5,8 @@
 
 namespace trainyard::runtime {
 
-Needs cpu_needs(const Conv2dOp& op, std::span<const Shape> inputs, const Shape& output);
+Needs cpu_needs(const Conv2dOp& op, std::span<const Shape> inputs, const Shape& output,
+                std::int64_t threads);
 Needs cpu_needs(const MaxPool2dOp& op, std::span<const Shape> inputs, const Shape& output);
 
 void run_on_cpu(const Conv2dOp& op, const ForwardCall& call);

@@ -49,7 +49,8 @@ RowNormForward row_norm(const NormInputs& has, double epsilon, const ForwardCall
           .epsilon = static_cast<float>(epsilon),
           .y = call.output,
           .mean = {},
-          .inverse = {}};
+          .inverse = {},
+          .threads = call.threads};
 }
 
 RowNormGradient row_norm_gradient(const NormInputs& has, const BackwardCall& call) {
@@ -61,7 +62,8 @@ RowNormGradient row_norm_gradient(const NormInputs& has, const BackwardCall& cal
           .y_gradient = call.output_gradient,
           .x_gradient = x.into,
           .write = x.write,
-          .scaling = scaling_gradients_in(has, call.input_gradients)};
+          .scaling = scaling_gradients_in(has, call.input_gradients),
+          .threads = call.threads};
 }
 
 }  // namespace
@@ -78,9 +80,10 @@ Needs cpu_needs(const RmsNormOp&, std::span<const Shape> inputs, const Shape&) {
   return {.saved = inputs[0].rows()};
 }
 
-Needs cpu_needs(const GroupNormOp& op, std::span<const Shape> inputs, const Shape&) {
+Needs cpu_needs(const GroupNormOp& op, std::span<const Shape> inputs, const Shape&,
+                std::int64_t threads) {
   return {.saved = 2 * groups_of(op, inputs[0]).elements(),
-          .scratch = elements_for(group_norm_scratch_bytes(inputs[0].columns()))};
+          .scratch = elements_for(group_norm_scratch_bytes(inputs[0].columns(), threads))};
 }
 
 void run_on_cpu(const BatchNormOp& op, const ForwardCall& call) {
@@ -92,7 +95,8 @@ void run_on_cpu(const BatchNormOp& op, const ForwardCall& call) {
                 .epsilon = epsilon,
                 .mean = call.inputs[place_of_mean(op.has)],
                 .variance = call.inputs[place_of_mean(op.has) + 1],
-                .y = call.output});
+                .y = call.output,
+                .threads = call.threads});
     return;
   }
   const auto kept = kept_in(call.saved, channels_of(call.inputs[0].shape));
@@ -101,7 +105,8 @@ void run_on_cpu(const BatchNormOp& op, const ForwardCall& call) {
               .epsilon = epsilon,
               .y = call.output,
               .mean = kept.mean,
-              .variance = kept.spread});
+              .variance = kept.spread,
+              .threads = call.threads});
 }
 
 void run_on_cpu(const LayerNormOp& op, const ForwardCall& call) {
@@ -152,7 +157,8 @@ void run_back_on_cpu(const BatchNormOp& op, const BackwardCall& call) {
                        .y_gradient = call.output_gradient,
                        .x_gradient = x.into,
                        .write = x.write,
-                       .scaling = scaling});
+                       .scaling = scaling,
+                       .threads = call.threads});
 }
 
 void run_back_on_cpu(const LayerNormOp& op, const BackwardCall& call) {

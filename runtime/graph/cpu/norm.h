@@ -8,7 +8,8 @@ namespace trainyard::runtime {
 Needs cpu_needs(const BatchNormOp& op, std::span<const Shape> inputs, const Shape& output);
 Needs cpu_needs(const LayerNormOp& op, std::span<const Shape> inputs, const Shape& output);
 Needs cpu_needs(const RmsNormOp& op, std::span<const Shape> inputs, const Shape& output);
-Needs cpu_needs(const GroupNormOp& op, std::span<const Shape> inputs, const Shape& output);
+Needs cpu_needs(const GroupNormOp& op, std::span<const Shape> inputs, const Shape& output,
+                std::int64_t threads);
 
 void run_on_cpu(const BatchNormOp& op, const ForwardCall& call);
 void run_on_cpu(const LayerNormOp& op, const ForwardCall& call);

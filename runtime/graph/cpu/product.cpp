@@ -6,7 +6,7 @@
 namespace trainyard::runtime {
 
 void run_on_cpu(const MatrixProductOp& op, const ForwardCall& call) {
-  matrix_product(op.lies, call.inputs[0], call.inputs[1], call.output);
+  matrix_product(op.lies, call.inputs[0], call.inputs[1], call.output, call.threads);
 }
 
 void run_on_cpu(const FactorizeOp&, const ForwardCall& call) {
@@ -21,10 +21,12 @@ void run_back_on_cpu(const MatrixProductOp& op, const BackwardCall& call) {
   const GradientTarget& a = call.input_gradients[0];
   const GradientTarget& b = call.input_gradients[1];
   if (a.into.data != nullptr) {
-    matrix_product_a_gradient(op.lies, call.inputs[1], call.output_gradient, a.into, a.write);
+    matrix_product_a_gradient(op.lies, call.inputs[1], call.output_gradient, a.into, a.write,
+                              call.threads);
   }
   if (b.into.data != nullptr) {
-    matrix_product_b_gradient(op.lies, call.inputs[0], call.output_gradient, b.into, b.write);
+    matrix_product_b_gradient(op.lies, call.inputs[0], call.output_gradient, b.into, b.write,
+                              call.threads);
   }
 }
 

@@ -7,11 +7,11 @@
 namespace trainyard::runtime {
 namespace {
 
-Needs recurrent_needs(const Recurrence& kind, std::span<const Shape> inputs) {
+Needs recurrent_needs(const Recurrence& kind, std::span<const Shape> inputs, std::int64_t threads) {
   const RecurrentSizes sizes{
       .examples = inputs[0][0], .time = inputs[0][1], .in = inputs[0][2], .units = inputs[2][0]};
   return {.saved = elements_for(recurrence_saved_bytes(kind.cell, sizes)),
-          .scratch = elements_for(recurrence_scratch_bytes(kind.cell, sizes))};
+          .scratch = elements_for(recurrence_scratch_bytes(kind.cell, sizes, threads))};
 }
 
 RecurrentParameters parameters_of(std::span<const ConstTensor> inputs) {
@@ -38,7 +38,8 @@ void run_recurrence(const Kind& op, const ForwardCall& call) {
               .lengths = lengths_of(op.along, call.feed),
               .saved = bytes_of(call.saved),
               .scratch = bytes_of(call.scratch),
-              .output = call.output});
+              .output = call.output,
+              .threads = call.threads});
 }
 
 template <class Kind>
@@ -54,7 +55,8 @@ void run_recurrence_back(const Kind& op, const BackwardCall& call) {
                        .kernel_gradient = wanted(call, 1),
                        .recurrent_kernel_gradient = wanted(call, 2),
                        .bias_gradient = wanted(call, 3),
-                       .recurrent_bias_gradient = wanted(call, 4)});
+                       .recurrent_bias_gradient = wanted(call, 4),
+                       .threads = call.threads});
 }
 
 }  // namespace
@@ -62,18 +64,21 @@ void run_recurrence_back(const Kind& op, const BackwardCall& call) {
 Needs cpu_needs(const EmbeddingOp&, std::span<const Shape> inputs, const Shape&) {
   return {.scratch = elements_for(embed_gradient_bytes(inputs[0].elements()))};
 }
-Needs cpu_needs(const LstmOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs cpu_needs(const LstmOp& op, std::span<const Shape> inputs, const Shape&,
+                std::int64_t threads) {
+  return recurrent_needs(recurrence_of(op), inputs, threads);
 }
-Needs cpu_needs(const GruOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs cpu_needs(const GruOp& op, std::span<const Shape> inputs, const Shape&,
+                std::int64_t threads) {
+  return recurrent_needs(recurrence_of(op), inputs, threads);
 }
-Needs cpu_needs(const RnnOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs cpu_needs(const RnnOp& op, std::span<const Shape> inputs, const Shape&,
+                std::int64_t threads) {
+  return recurrent_needs(recurrence_of(op), inputs, threads);
 }
 
 void run_on_cpu(const EmbeddingOp&, const ForwardCall& call) {
-  embed(call.inputs[1], call.feed.ids, call.output);
+  embed(call.inputs[1], call.feed.ids, call.output, call.threads);
 }
 void run_on_cpu(const LstmOp& op, const ForwardCall& call) { run_recurrence(op, call); }
 void run_on_cpu(const GruOp& op, const ForwardCall& call) { run_recurrence(op, call); }
@@ -83,7 +88,7 @@ void run_back_on_cpu(const EmbeddingOp&, const BackwardCall& call) {
   const GradientTarget& table = call.input_gradients[1];
   if (table.into.data == nullptr) return;
   embed_gradient(call.feed.ids, call.output_gradient, table.into, table.write,
-                 bytes_of(call.scratch));
+                 bytes_of(call.scratch), call.threads);
 }
 void run_back_on_cpu(const LstmOp& op, const BackwardCall& call) { run_recurrence_back(op, call); }
 void run_back_on_cpu(const GruOp& op, const BackwardCall& call) { run_recurrence_back(op, call); }

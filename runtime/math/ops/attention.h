@@ -12,6 +12,7 @@
 
 #include "runtime/math/ops/dropout.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -36,7 +37,8 @@ struct AttentionForward {
   AttentionInputs in;
   Tensor y;         // as q; overlaps nothing
   Tensor log_sums;  // [examples, heads, queries], for the backward pass: logarithms of the sums
-  std::span<float> scratch;
+  std::span<float> scratch;  // what one thread needs, for each of them
+  Threads threads = {};      // share the heads of the examples
 };
 
 // Gradients without data are not asked for. The places of several may be one: what is overwritten
@@ -52,11 +54,13 @@ struct AttentionGradient {
   Write k_write = Write::overwrite;
   Tensor v_gradient;
   Write v_write = Write::overwrite;
-  std::span<float> scratch;
+  std::span<float> scratch;  // what one thread needs, for each of them
+  Threads threads = {};      // share the heads of the examples
 };
 
-std::int64_t attend_scratch(std::int64_t keys);           // elements
-std::int64_t attend_gradient_scratch(std::int64_t keys);  // elements
+// Elements that a thread needs.
+std::int64_t attend_scratch(std::int64_t keys);
+std::int64_t attend_gradient_scratch(std::int64_t keys);
 
 void attend(const Attention& attention, const AttentionForward& call);
 void attend_gradient(const Attention& attention, const AttentionGradient& call);

@@ -11,7 +11,8 @@
 //    depth is. So the bits of a batch are those of its parts, one added after another.
 //  * Rows of padding, and zeros between strides, are left out; in columns of padding zeros are
 //    multiplied. For finite values that is the same but for the sign of a zero.
-// One thread; the bits depend neither on the processor nor on where the memory lies.
+// The bits depend neither on the processor nor on the number of threads nor on where the memory
+// lies.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "runtime/math/ops/finish.h"
 #include "runtime/math/ops/window.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -33,9 +35,9 @@ struct Conv2d {
 
 enum class ConvPass { forward, x_gradient, kernel_gradient };
 
-// Bytes of scratch that a pass needs, whatever the number of examples: some 300 KiB of image (more
-// where a few rows of it are larger), a copy of the kernel, tables.
-std::size_t conv2d_scratch_bytes(const Conv2d& conv, ConvPass pass);
+// Bytes of scratch that a pass needs, whatever the number of examples: for each thread some 300 KiB
+// of image (more where a few rows of it are larger); a copy of the kernel, tables.
+std::size_t conv2d_scratch_bytes(const Conv2d& conv, ConvPass pass, std::int64_t threads = 1);
 
 struct ConvForward {
   ConstTensor x;       // [examples, height, width, channels]
@@ -43,6 +45,7 @@ struct ConvForward {
   ConstTensor bias;    // [filters]; without data: none
   Finish finish = Finish::as_it_is;
   Tensor y;  // [examples, output height, output width, filters]; overlaps nothing
+  Threads threads = {};
 };
 void conv2d(const Conv2d& conv, const ConvForward& call, std::span<std::byte> scratch);
 
@@ -51,6 +54,7 @@ struct ConvXGradient {
   ConstTensor kernel;
   Tensor x_gradient;
   Write write = Write::overwrite;
+  Threads threads = {};
 };
 void conv2d_x_gradient(const Conv2d& conv, const ConvXGradient& call, std::span<std::byte> scratch);
 
@@ -59,11 +63,13 @@ struct ConvKernelGradient {
   ConstTensor y_gradient;
   Tensor kernel_gradient;
   Write write = Write::overwrite;
+  Threads threads = {};
 };
 void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call,
                             std::span<std::byte> scratch);
 
 // bias_gradient [filters] = the sum of y_gradient over examples and pixels, as sum_rows adds.
-void conv2d_bias_gradient(ConstTensor y_gradient, Tensor bias_gradient, Write write);
+void conv2d_bias_gradient(ConstTensor y_gradient, Tensor bias_gradient, Write write,
+                          const Threads& threads = {});
 
 }  // namespace trainyard::runtime

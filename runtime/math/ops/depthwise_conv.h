@@ -1,12 +1,13 @@
 // Convolutions of each channel by itself, with kernels [kernel height, kernel width, channels,
 // multiplier] over images [examples, height, width, channels]; the multiplier's outputs of one
 // channel lie beside one another. Sums are chains of fused multiply-adds, those of one output over
-// taps in the order (kernel row, kernel column); padding is left out. One thread.
+// taps in the order (kernel row, kernel column); padding is left out.
 #pragma once
 
 #include "runtime/math/ops/finish.h"
 #include "runtime/math/ops/window.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -34,6 +35,7 @@ struct DepthwiseKernelGradient {
   ConstTensor y_gradient;
   Tensor kernel_gradient;
   Write write = Write::overwrite;
+  Threads threads = {};  // share the channels
 };
 // A chain for each output row; these are added in the order (example, output row).
 void depthwise_conv2d_kernel_gradient(const Window& window, const DepthwiseKernelGradient& call);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -13,12 +14,13 @@ struct Transposed {
 };
 
 // y [.., rows, columns] = a b. Leading axes are the same; y overlaps nothing.
-void matrix_product(Transposed lies, ConstTensor a, ConstTensor b, Tensor y);
+void matrix_product(Transposed lies, ConstTensor a, ConstTensor b, Tensor y,
+                    const Threads& threads = {});
 
 // As a, and b, lie.
 void matrix_product_a_gradient(Transposed lies, ConstTensor b, ConstTensor y_gradient,
-                               Tensor a_gradient, Write write);
+                               Tensor a_gradient, Write write, const Threads& threads = {});
 void matrix_product_b_gradient(Transposed lies, ConstTensor a, ConstTensor y_gradient,
-                               Tensor b_gradient, Write write);
+                               Tensor b_gradient, Write write, const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -9,6 +9,7 @@
 
 #include "runtime/math/ops/finish.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -33,6 +34,7 @@ struct BatchNormForward {
   Tensor y;         // x's shape; may be x where nothing needs x any more
   Tensor mean;      // [channels], of x: kept for the gradient and for the state
   Tensor variance;  // [channels]
+  Threads threads = {};
 };
 void batch_norm(const BatchNormForward& call);
 
@@ -46,6 +48,7 @@ struct BatchNormGradient {
   Tensor x_gradient;       // may be y_gradient
   Write write = Write::overwrite;
   ScalingGradients scaling;
+  Threads threads = {};
 };
 void batch_norm_gradient(const BatchNormGradient& call);
 
@@ -72,6 +75,7 @@ struct FixedNorm {
   ConstTensor mean;
   ConstTensor variance;
   Tensor y;  // may be x
+  Threads threads = {};
 };
 void fixed_norm(const FixedNorm& call);
 
@@ -85,6 +89,7 @@ struct RowNormForward {
   Tensor y;        // x's shape; may be x where nothing needs x any more
   Tensor mean;     // [rows]
   Tensor inverse;  // [rows]: 1 / sqrt(variance + epsilon)
+  Threads threads = {};
 };
 void layer_norm(const RowNormForward& call);
 void rms_norm(const RowNormForward& call);
@@ -98,14 +103,15 @@ struct RowNormGradient {
   Tensor x_gradient;  // may be y_gradient
   Write write = Write::overwrite;
   ScalingGradients scaling;
+  Threads threads = {};
 };
 void layer_norm_gradient(const RowNormGradient& call);
 void rms_norm_gradient(const RowNormGradient& call);
 
 // Group norm (Wu and He 2018): x [examples, .., channels], the channels of each of an example's
 // `groups` together over its pixels: columns are summed over pixels, then a group's columns as a
-// row. mean, inverse: [examples, groups].
-std::size_t group_norm_scratch_bytes(std::int64_t channels);
+// row. mean, inverse: [examples, groups]. Threads share the examples.
+std::size_t group_norm_scratch_bytes(std::int64_t channels, std::int64_t threads = 1);
 void group_norm(std::int64_t groups, const RowNormForward& call, std::span<std::byte> scratch);
 void group_norm_gradient(std::int64_t groups, const RowNormGradient& call,
                          std::span<std::byte> scratch);

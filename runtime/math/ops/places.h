@@ -6,14 +6,16 @@
 #include <span>
 
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
 // y = x [examples, time, features] + table [length, features], whose rows beyond `time` nobody
 // reads; y may be x.
-void add_places(ConstTensor x, ConstTensor table, Tensor y);
+void add_places(ConstTensor x, ConstTensor table, Tensor y, const Threads& threads = {});
 // table_gradient = the sum over the examples, in the order of sum_rows; Write::add: that much more.
-void add_places_gradient(ConstTensor y_gradient, Tensor table_gradient, Write write);
+void add_places_gradient(ConstTensor y_gradient, Tensor table_gradient, Write write,
+                         const Threads& threads = {});
 
 // Rotary embedding (Su and others 2021): at place t features 2 i and 2 i + 1 of each head are
 // turned by t theta^(-2 i / features of a head) radians. Angles are worked out in double.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -44,7 +45,8 @@ struct RecurrentSizes {
   std::int64_t units = 0;
 };
 std::size_t recurrence_saved_bytes(RecurrentCell cell, const RecurrentSizes& sizes);
-std::size_t recurrence_scratch_bytes(RecurrentCell cell, const RecurrentSizes& sizes);
+std::size_t recurrence_scratch_bytes(RecurrentCell cell, const RecurrentSizes& sizes,
+                                     std::int64_t threads = 1);
 
 struct RecurrenceForward {
   Recurrence kind;
@@ -56,6 +58,7 @@ struct RecurrenceForward {
   std::span<std::byte> saved;    // for the gradient; at a cache line's border, as scratch
   std::span<std::byte> scratch;  // apart from it
   Tensor output;
+  Threads threads = {};  // walk with some examples each
 };
 void recurrence(const RecurrenceForward& call);
 
@@ -78,6 +81,7 @@ struct RecurrenceBackward {
   RecurrentGradient recurrent_kernel_gradient;
   RecurrentGradient bias_gradient;
   RecurrentGradient recurrent_bias_gradient;
+  Threads threads = {};
 };
 void recurrence_gradient(const RecurrenceBackward& call);
 

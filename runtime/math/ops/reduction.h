@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -16,6 +17,6 @@ double sum_in_double(std::span<const float> values);
 // Blocks of 64 rows are summed one row after another, then the blocks pairwise, as a binary tree
 // from the left, whose odd node goes up unchanged: what other processors can compute in parallel,
 // and more exact than one chain (Higham, "The accuracy of floating point summation", 1993).
-void sum_rows(ConstTensor matrix, Tensor sums, Write write);
+void sum_rows(ConstTensor matrix, Tensor sums, Write write, const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -7,6 +7,7 @@
 
 #include "runtime/math/sparse_rows.h"
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -32,6 +33,6 @@ void pool_rows_gradient(const RowPool& pool, ConstTensor pooled_gradient,
 // sum = a + b, of one shape; and what flows back, to each of them. The sum may lie where a or b
 // lies.
 void add(ConstTensor a, ConstTensor b, Tensor sum);
-void pass_on(ConstTensor gradient, Tensor into, Write write);
+void pass_on(ConstTensor gradient, Tensor into, Write write, const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -97,16 +97,20 @@ class Attending {
       : attention_(attention), call_(call), kernel_(kernel), sizes_(attention, call.in) {
     ENSURE(call.y.shape == call.in.q.shape);
     ENSURE(call.log_sums.elements() == sizes_.examples * sizes_.heads * sizes_.queries);
-    ENSURE(std::ssize(call.scratch) >= attend_scratch(sizes_.keys));
+    ENSURE(std::ssize(call.scratch) >= call.threads.count() * attend_scratch(sizes_.keys));
   }
 
   void run() {
-    sizes_.for_each_block(attention_, call_.in,
-                          [this](const QueryBlock& block) { attend_block(block); });
+    call_.threads.split(sizes_.heads_of_examples(2), [this](const Part& part) {
+      Attending mine = *this;
+      mine.scratch_ = call_.scratch.data() + part.member * attend_scratch(sizes_.keys);
+      sizes_.for_each_block(attention_, call_.in, part,
+                            [&mine](const QueryBlock& block) { mine.attend_block(block); });
+    });
   }
 
  private:
-  [[nodiscard]] float* scores() const { return call_.scratch.data(); }
+  [[nodiscard]] float* scores() const { return scratch_; }
 
   void attend_block(const QueryBlock& block) {
     float* const y = call_.y.data + sizes_.query_at(block);
@@ -154,8 +158,7 @@ class Attending {
   }
 
   void drop(const QueryBlock& block, std::int64_t row, std::span<float> weights) {
-    const auto factors = call_.scratch.subspan(
-        static_cast<std::size_t>(queries_of_a_block * sizes_.keys), weights.size());
+    const std::span factors(scratch_ + queries_of_a_block * sizes_.keys, weights.size());
     dropout_factors(attention_.dropout, sizes_.probability_at(attention_.dropout, block, row),
                     factors);
 #pragma GCC ivdep
@@ -166,6 +169,7 @@ class Attending {
   const AttentionForward& call_;
   GemmKernel kernel_;
   AttentionSizes sizes_;
+  float* scratch_ = nullptr;
 };
 
 }  // namespace

@@ -66,10 +66,20 @@ class AttentionSizes {
   void multiply_by_weights(const QueryBlock& block, const float* weights, const float* values,
                            float* out, Write write, GemmKernel kernel) const;
 
-  // Calls visit(block) for all: examples, their heads, blocks of queries, in this order.
+  // All heads of all examples; each takes so many products of its queries with its keys.
+  [[nodiscard]] Items heads_of_examples(int products) const {
+    constexpr double softmax_nanoseconds = 0.6;  // of a score
+    const auto scores = static_cast<double>(queries * keys);
+    const double each = products * gemm_nanoseconds(scores * static_cast<double>(depth)) +
+                        scores * softmax_nanoseconds;
+    return {.count = examples * heads, .nanoseconds_each = each};
+  }
+
+  // Calls visit(block) for some of these: examples, their heads, blocks of queries, in this order.
   template <class Visit>
-  void for_each_block(const Attention& attention, const AttentionInputs& in, Visit visit) const {
-    for (std::int64_t i = 0; i < examples * heads; ++i) {
+  void for_each_block(const Attention& attention, const AttentionInputs& in, const Part& part,
+                      Visit visit) const {
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
       for (std::int64_t first = 0; first < queries; first += queries_of_a_block) {
         visit(block_of(attention, in, i, first));
       }

@@ -19,7 +19,7 @@ class AttendingBack {
       : attention_(attention), call_(call), kernel_(kernel), sizes_(attention, call.in) {
     ENSURE(call.y.shape == call.in.q.shape && call.y_gradient.shape == call.y.shape);
     ENSURE(call.log_sums.elements() == sizes_.examples * sizes_.heads * sizes_.queries);
-    ENSURE(std::ssize(call.scratch) >= attend_gradient_scratch(sizes_.keys));
+    ENSURE(std::ssize(call.scratch) >= call.threads.count() * attend_gradient_scratch(sizes_.keys));
   }
 
   void run() {
@@ -27,8 +27,12 @@ class AttendingBack {
     clear(call_.q_gradient, call_.q_write);
     clear(call_.k_gradient, call_.k_write);
     clear(call_.v_gradient, call_.v_write);
-    sizes_.for_each_block(attention_, call_.in, [this](const QueryBlock& block) {
-      if (block.keys > 0) give_back(block);
+    call_.threads.split(sizes_.heads_of_examples(5), [this](const Part& part) {
+      AttendingBack mine = *this;
+      mine.scratch_ = call_.scratch.data() + part.member * attend_gradient_scratch(sizes_.keys);
+      sizes_.for_each_block(attention_, call_.in, part, [&mine](const QueryBlock& block) {
+        if (block.keys > 0) mine.give_back(block);
+      });
     });
   }
 
@@ -41,14 +45,10 @@ class AttendingBack {
   [[nodiscard]] bool asks_for_scores() const {
     return call_.q_gradient.data != nullptr || call_.k_gradient.data != nullptr;
   }
-  [[nodiscard]] float* probabilities() const { return call_.scratch.data(); }
+  [[nodiscard]] float* probabilities() const { return scratch_; }
   // Of the scores, once they are made of those of the probabilities.
-  [[nodiscard]] float* gradients() const {
-    return call_.scratch.data() + queries_of_a_block * sizes_.keys;
-  }
-  [[nodiscard]] float* factors() const {
-    return call_.scratch.data() + 2 * queries_of_a_block * sizes_.keys;
-  }
+  [[nodiscard]] float* gradients() const { return scratch_ + queries_of_a_block * sizes_.keys; }
+  [[nodiscard]] float* factors() const { return scratch_ + 2 * queries_of_a_block * sizes_.keys; }
 
   void give_back(const QueryBlock& block) {
     const float* const q = call_.in.q.data + sizes_.query_at(block);
@@ -128,6 +128,7 @@ class AttendingBack {
   const AttentionGradient& call_;
   GemmKernel kernel_;
   AttentionSizes sizes_;
+  float* scratch_ = nullptr;
 };
 
 }  // namespace

@@ -23,9 +23,34 @@ struct Normalization {
 struct StripOf {
   std::int64_t first;
   std::int64_t width;
+  const Threads& threads;  // for the rows of the strip
+
+  [[nodiscard]] SharedRows shared(std::int64_t rows) const {
+    return {threads, rows, nanoseconds_each * static_cast<double>(width)};
+  }
+  // Calls visit(row) for each.
+  template <class Visit>
+  void for_each_row(std::int64_t rows, Visit visit) const {
+    const double each = nanoseconds_each * static_cast<double>(width);
+    threads.split({.count = rows, .nanoseconds_each = each}, [&](const Part& part) {
+      for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+    });
+  }
+
+  static constexpr double nanoseconds_each = 0.3;  // of a number
 };
 
-Normalization normalization_of(const FixedNorm& call, StripOf strip) {
+// Calls visit(strip) for all channels of x, of whose numbers each is read `times` times.
+template <class Visit>
+void for_each_strip(const Threads& threads, const Shape& x, double times, Visit visit) {
+  const double each = times * StripOf::nanoseconds_each * static_cast<double>(x.rows());
+  share_column_strips(threads, x.columns(), each,
+                      [&](std::int64_t first, std::int64_t width, const Threads& of_strip) {
+                        visit(StripOf{first, width, of_strip});
+                      });
+}
+
+Normalization normalization_of(const FixedNorm& call, const StripOf& strip) {
   Normalization by{};
   for (std::int64_t i = 0; i < strip.width; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -48,19 +73,19 @@ void normalize_row(const float* x, const Normalization& by, std::int64_t width, 
   }
 }
 
-void take_statistics(ConstTensor x, StripOf strip, float* mean, float* variance) {
+void take_statistics(ConstTensor x, const StripOf& strip, float* mean, float* variance) {
   const std::int64_t columns = x.shape.columns();
   const std::int64_t rows = x.shape.rows();
   const auto count = static_cast<float>(rows);
   const float* const from = x.data + strip.first;
-  const auto sums = sum_of_rows<1>(rows, [&](std::int64_t row, RowSums<1>& to) {
+  const auto sums = sum_of_rows<1>(strip.shared(rows), [&](std::int64_t row, RowSums<1>& to) {
     const float* const values = from + row * columns;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < strip.width; ++i) to[0][static_cast<std::size_t>(i)] += values[i];
   });
   ChannelStrip means{};
   for (std::size_t i = 0; i < means.size(); ++i) means[i] = sums[0][i] / count;
-  const auto squares = sum_of_rows<1>(rows, [&](std::int64_t row, RowSums<1>& to) {
+  const auto squares = sum_of_rows<1>(strip.shared(rows), [&](std::int64_t row, RowSums<1>& to) {
     const float* const values = from + row * columns;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < strip.width; ++i) {
@@ -99,9 +124,10 @@ void x_gradient_row(const float* x, const float* dy, const BatchNormBack& by, st
 }
 
 // Sums over rows: [0] of dy, [1] of dy * xhat.
-RowSums<2> sums_of_gradient(const BatchNormGradient& call, StripOf strip, const BatchNormBack& by) {
+RowSums<2> sums_of_gradient(const BatchNormGradient& call, const StripOf& strip,
+                            const BatchNormBack& by) {
   const std::int64_t columns = call.x.shape.columns();
-  return sum_of_rows<2>(call.x.shape.rows(), [&](std::int64_t row, RowSums<2>& to) {
+  return sum_of_rows<2>(strip.shared(call.x.shape.rows()), [&](std::int64_t row, RowSums<2>& to) {
     const float* const x = call.x.data + row * columns + strip.first;
     const float* const dy = call.y_gradient.data + row * columns + strip.first;
 #pragma GCC ivdep
@@ -113,7 +139,7 @@ RowSums<2> sums_of_gradient(const BatchNormGradient& call, StripOf strip, const 
   });
 }
 
-void gradient_of_strip(const BatchNormGradient& call, StripOf strip) {
+void gradient_of_strip(const BatchNormGradient& call, const StripOf& strip) {
   const std::int64_t columns = call.x.shape.columns();
   const std::int64_t rows = call.x.shape.rows();
   BatchNormBack by{};
@@ -133,7 +159,7 @@ void gradient_of_strip(const BatchNormGradient& call, StripOf strip) {
     by.dy_mean[i] = sums[0][i] / count;
     by.xhat_mean[i] = sums[1][i] / count;
   }
-  for (std::int64_t row = 0; row < rows; ++row) {
+  strip.for_each_row(rows, [&](std::int64_t row) {
     const std::int64_t at = row * columns + strip.first;
     if (call.write == Write::add) {
       x_gradient_row<Write::add>(call.x.data + at, call.y_gradient.data + at, by, strip.width,
@@ -142,7 +168,7 @@ void gradient_of_strip(const BatchNormGradient& call, StripOf strip) {
       x_gradient_row<Write::overwrite>(call.x.data + at, call.y_gradient.data + at, by, strip.width,
                                        call.x_gradient.data + at);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -151,16 +177,16 @@ void fixed_norm(const FixedNorm& call) {
   const std::int64_t columns = call.x.shape.columns();
   ENSURE(call.x.shape == call.y.shape);
   ENSURE(call.mean.elements() == columns && call.variance.elements() == columns);
-  for_each_column_strip(columns, [&](std::int64_t first, std::int64_t width) {
-    const Normalization by = normalization_of(call, {first, width});
-    for (std::int64_t row = 0; row < call.x.shape.rows(); ++row) {
-      const std::int64_t at = row * columns + first;
+  for_each_strip(call.threads, call.x.shape, 1, [&](const StripOf& strip) {
+    const Normalization by = normalization_of(call, strip);
+    strip.for_each_row(call.x.shape.rows(), [&](std::int64_t row) {
+      const std::int64_t at = row * columns + strip.first;
       if (call.finish == Finish::relu) {
-        normalize_row<Finish::relu>(call.x.data + at, by, width, call.y.data + at);
+        normalize_row<Finish::relu>(call.x.data + at, by, strip.width, call.y.data + at);
       } else {
-        normalize_row<Finish::as_it_is>(call.x.data + at, by, width, call.y.data + at);
+        normalize_row<Finish::as_it_is>(call.x.data + at, by, strip.width, call.y.data + at);
       }
-    }
+    });
   });
 }
 
@@ -168,8 +194,8 @@ void batch_norm(const BatchNormForward& call) {
   const std::int64_t columns = call.x.shape.columns();
   ENSURE(call.x.shape.rows() > 0);
   ENSURE(call.mean.elements() == columns && call.variance.elements() == columns);
-  for_each_column_strip(columns, [&](std::int64_t first, std::int64_t width) {
-    take_statistics(call.x, {first, width}, call.mean.data + first, call.variance.data + first);
+  for_each_strip(call.threads, call.x.shape, 2, [&](const StripOf& strip) {
+    take_statistics(call.x, strip, call.mean.data + strip.first, call.variance.data + strip.first);
   });
   fixed_norm({.x = call.x,
               .scaling = call.scaling,
@@ -177,7 +203,8 @@ void batch_norm(const BatchNormForward& call) {
               .finish = call.finish,
               .mean = call.mean,
               .variance = call.variance,
-              .y = call.y});
+              .y = call.y,
+              .threads = call.threads});
 }
 
 void batch_norm_gradient(const BatchNormGradient& call) {
@@ -185,9 +212,8 @@ void batch_norm_gradient(const BatchNormGradient& call) {
   ENSURE(call.x.shape == call.y_gradient.shape);
   ENSURE(call.x_gradient.data == nullptr || call.x.shape == call.x_gradient.shape);
   ENSURE(call.mean.elements() == columns && call.variance.elements() == columns);
-  for_each_column_strip(columns, [&](std::int64_t first, std::int64_t width) {
-    gradient_of_strip(call, {first, width});
-  });
+  for_each_strip(call.threads, call.x.shape, 2,
+                 [&](const StripOf& strip) { gradient_of_strip(call, strip); });
 }
 
 void batch_norm_state(const BatchNormState& call) {

@@ -57,15 +57,15 @@ void for_each_phase(const Conv2d& conv, Visit visit) {
 
 }  // namespace
 
-std::size_t conv2d_scratch_bytes(const Conv2d& conv, ConvPass pass) {
+std::size_t conv2d_scratch_bytes(const Conv2d& conv, ConvPass pass, std::int64_t threads) {
   switch (pass) {
-    case ConvPass::forward: return correlation_scratch_bytes(forward_correlation(conv));
-    case ConvPass::kernel_gradient: return kernel_gradient_scratch_bytes(conv);
+    case ConvPass::forward: return correlation_scratch_bytes(forward_correlation(conv), threads);
+    case ConvPass::kernel_gradient: return kernel_gradient_scratch_bytes(conv, threads);
     case ConvPass::x_gradient: break;
   }
   std::size_t most = 0;
   for_each_phase(conv, [&](const Correlation& correlation) {
-    most = std::max(most, correlation_scratch_bytes(correlation));
+    most = std::max(most, correlation_scratch_bytes(correlation, threads));
   });
   return most;
 }
@@ -84,7 +84,8 @@ void conv2d(const Conv2d& conv, const ConvForward& call, Scratch scratch, GemmKe
                         .across = 1},
              .bias = call.bias.data,
              .finish = call.finish,
-             .target = call.y.data},
+             .target = call.y.data,
+             .threads = call.threads},
             scratch, kernel);
 }
 
@@ -106,7 +107,8 @@ void conv2d_x_gradient(const Conv2d& conv, const ConvXGradient& call, Scratch sc
                           .along = 1,
                           .across = conv.filters},
                .target = call.x_gradient.data,
-               .write = call.write},
+               .write = call.write,
+               .threads = call.threads},
               scratch, kernel);
   });
 }
@@ -126,8 +128,9 @@ void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call,
   conv2d_kernel_gradient(conv, call, Scratch(scratch), best_kernel());
 }
 
-void conv2d_bias_gradient(ConstTensor y_gradient, Tensor bias_gradient, Write write) {
-  sum_rows(y_gradient, bias_gradient, write);
+void conv2d_bias_gradient(ConstTensor y_gradient, Tensor bias_gradient, Write write,
+                          const Threads& threads) {
+  sum_rows(y_gradient, bias_gradient, write, threads);
 }
 
 }  // namespace trainyard::runtime

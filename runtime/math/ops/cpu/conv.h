@@ -12,6 +12,6 @@ void conv2d_x_gradient(const Conv2d& conv, const ConvXGradient& call, Scratch sc
                        GemmKernel kernel);
 void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch,
                             GemmKernel kernel);
-std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv);
+std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv, std::int64_t threads);
 
 }  // namespace trainyard::runtime

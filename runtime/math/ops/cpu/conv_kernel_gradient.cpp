@@ -83,9 +83,14 @@ class KernelGradient {
   KernelGradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch)
       : conv_(conv), call_(call), layout_(layout_of_gradient(conv, scratch)) {}
 
-  // Blocks are always added: so it makes no difference where a batch is divided.
-  void run() {
-    if (call_.write == Write::overwrite) std::ranges::fill(call_.kernel_gradient.span(), 0.0F);
+  // Tiles of the gradient: panel of columns after panel.
+  [[nodiscard]] std::int64_t tiles() const { return panels() * tiles_of_a_panel(); }
+
+  // Those from `first` to `end` - 1. Blocks are always added: so it makes no difference where a
+  // batch is divided.
+  void run(std::int64_t first, std::int64_t end) {
+    first_tile_ = first;
+    end_tile_ = end;
     const StripSize& strip = layout_.strip;
     const std::int64_t examples = call_.x.shape[0];
     for (std::int64_t example = 0; example < examples; example += strip.images) {
@@ -129,12 +134,33 @@ class KernelGradient {
     }
   }
 
+  [[nodiscard]] std::int64_t panels() const {
+    return (conv_.filters + Tile::columns - 1) / Tile::columns;
+  }
+  [[nodiscard]] std::int64_t tiles_of_a_panel() const {
+    const Runs runs = runs_of_a_row();
+    const std::int64_t groups = runs.count * ((runs.floats + Tile::height - 1) / Tile::height);
+    const auto tiles_for = [](std::int64_t count) {
+      return (count + Tile::groups - 1) / Tile::groups;
+    };
+    return layout_.joins_rows ? tiles_for(height_.kernel * groups)
+                              : height_.kernel * tiles_for(groups);
+  }
+  // Calls visit(first column) for each panel of which some tiles are asked for.
+  template <class Visit>
+  void for_each_panel(Visit visit) const {
+    const std::int64_t each = tiles_of_a_panel();
+    for (std::int64_t panel = first_tile_ / each; panel * each < end_tile_; ++panel) {
+      visit(panel * Tile::columns);
+    }
+  }
+
   // Of several images all rows are in the strip: their pixels follow one another.
   void pack_panels(std::int64_t example) {
     const std::int64_t pixels = images_ * rows_ * width_.outputs();
     const float* const from = call_.y_gradient.data + (example * height_.outputs() + row_) *
                                                           width_.outputs() * conv_.filters;
-    for (std::int64_t column = 0; column < conv_.filters; column += Tile::columns) {
+    for_each_panel([&](std::int64_t column) {
       const std::int64_t count = std::min(Tile::columns, conv_.filters - column);
       pack({.from = from + column,
             .across = 1,
@@ -142,7 +168,7 @@ class KernelGradient {
             .count = count,
             .depth = pixels},
            Tile::width_of(count), layout_.panels.data() + column * pixels);
-    }
+    });
   }
 
   void write_offsets() {
@@ -161,11 +187,20 @@ class KernelGradient {
 
   // Rows of the gradient that follow one another in the strip, too: taps side by side, unless they
   // are dilated or spread.
-  void multiply_strip() {
+  struct Runs {
+    std::int64_t count = 1;
+    std::int64_t floats = 0;  // of each
+  };
+  [[nodiscard]] Runs runs_of_a_row() const {
     const bool joined = width_.dilation == 1 && layout_.pixel == conv_.channels;
-    const std::int64_t runs = joined ? 1 : width_.kernel;
-    const std::int64_t run_floats = joined ? width_.kernel * conv_.channels : conv_.channels;
-    for (std::int64_t column = 0; column < conv_.filters; column += Tile::columns) {
+    if (joined) return {.floats = width_.kernel * conv_.channels};
+    return {.count = width_.kernel, .floats = conv_.channels};
+  }
+
+  void multiply_strip() {
+    const auto [runs, run_floats] = runs_of_a_row();
+    next_tile_ = first_tile_ / tiles_of_a_panel() * tiles_of_a_panel();
+    for_each_panel([&, runs = runs, run_floats = run_floats](std::int64_t column) {
       TileOf tile{.column = column};
       for (std::int64_t row = 0; row < height_.kernel; ++row) {
         for (std::int64_t run = 0; run < runs; ++run) {
@@ -181,7 +216,7 @@ class KernelGradient {
         if (!layout_.joins_rows) multiply_tile(tile, row);
       }
       multiply_tile(tile, 0);
-    }
+    });
   }
 
   struct RowGroup {
@@ -195,9 +230,14 @@ class KernelGradient {
     std::array<RowGroup, tile_groups_max> group = {};
   };
 
-  // Leaves the tile empty.
+  // Leaves the tile empty. Others are asked for some of the tiles.
   void multiply_tile(TileOf& of, std::int64_t kernel_row) {
     if (of.groups == 0) return;
+    const std::int64_t number = next_tile_++;
+    if (number < first_tile_ || number >= end_tile_) {
+      of.groups = 0;
+      return;
+    }
     const std::int64_t columns = std::min(Tile::columns, conv_.filters - of.column);
     TapTile tile{.groups = of.groups, .row_stride = 1};
     TapTarget target{.row_stride = conv_.filters, .columns = columns, .base = Base::target};
@@ -252,24 +292,47 @@ class KernelGradient {
   std::int64_t row_ = 0;     // its first row of output
   std::int64_t rows_ = 0;
   std::int64_t source_row_ = 0;
+  std::int64_t first_tile_ = 0;
+  std::int64_t end_tile_ = 0;
+  std::int64_t next_tile_ = 0;  // of the strip
 };
+
+// Each thread copies and packs all strips, in a place of its own, for its share of the tiles.
+template <class Tile>
+void divide_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch) {
+  if (call.write == Write::overwrite) std::ranges::fill(call.kernel_gradient.span(), 0.0F);
+  const std::size_t each = kernel_gradient_scratch_bytes(conv, 1);
+  const auto members = call.threads.count();
+  const auto memory = scratch.take<std::byte>(members * static_cast<std::int64_t>(each));
+  const auto place_of = [&](std::int64_t member) {
+    return Scratch(memory.subspan(static_cast<std::size_t>(member) * each, each));
+  };
+  const std::int64_t tiles = KernelGradient<Tile>(conv, call, place_of(0)).tiles();
+  const std::int64_t sums = call.kernel_gradient.elements();
+  const double work = gemm_nanoseconds(static_cast<double>(sums * call.y_gradient.shape.rows()));
+  const std::int64_t parts = std::min(tiles, call.threads.parts_of(work));
+  call.threads.run(parts, [&](std::int64_t part, std::int64_t member) {
+    KernelGradient<Tile>(conv, call, place_of(member))
+        .run(tiles * part / parts, tiles * (part + 1) / parts);
+  });
+}
 
 }  // namespace
 
-std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv) {
+std::size_t kernel_gradient_scratch_bytes(const Conv2d& conv, std::int64_t threads) {
   Scratch counted;
   layout_of_gradient(conv, counted);
-  return counted.used_bytes();
+  return static_cast<std::size_t>(threads) * counted.used_bytes();
 }
 
 void conv2d_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch,
                             GemmKernel kernel) {
   if (kernel == GemmKernel::avx2) {
-    KernelGradient<Avx2TapTile>(conv, call, scratch).run();
+    divide_kernel_gradient<Avx2TapTile>(conv, call, scratch);
   } else if (conv.channels % 4 == 0 || conv.window.width.kernel * conv.channels > 2 * tile_rows) {
-    KernelGradient<Avx512TapTile<4>>(conv, call, scratch).run();
+    divide_kernel_gradient<Avx512TapTile<4>>(conv, call, scratch);
   } else {
-    KernelGradient<Avx512TapTile<2>>(conv, call, scratch).run();
+    divide_kernel_gradient<Avx512TapTile<2>>(conv, call, scratch);
   }
 }
 

@@ -43,6 +43,8 @@ struct Layout {
   std::int64_t channel = 0;  // from a channel,
   std::int64_t pitch = 0;    // and from a row
   StripSize strip;
+  std::int64_t image_floats = 0;  // of a thread's strip
+  std::int64_t groups_each = 0;
   std::span<float> image;
   std::span<float> panels;
   std::span<std::int64_t> offsets;  // by step of the depth
@@ -50,7 +52,8 @@ struct Layout {
   std::span<PixelGroup> groups;
 };
 
-Layout layout_of(const Correlation& of, Scratch& scratch) {
+// A strip for each thread, and its list of groups; they share the rest.
+Layout layout_of(const Correlation& of, std::int64_t threads, Scratch& scratch) {
   Layout layout;
   const std::int64_t pixels =
       of.width.padding_before() + of.width.source + of.width.padding_after();
@@ -67,15 +70,17 @@ Layout layout_of(const Correlation& of, Scratch& scratch) {
   // The last group's rows may lie beyond the last pixel.
   const std::int64_t slack =
       layout.is_planar ? widest_vector : highest_group * of.width.stride * layout.pixel;
-  layout.image =
-      scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
+  layout.image_floats =
+      round_up_to_alignment(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
+  layout.image = scratch.take<float>(threads * layout.image_floats);
   const std::int64_t width = (of.columns + widest_panel - 1) / widest_panel * widest_panel;
   layout.panels = scratch.take<float>(of.depth() * width + pack_slack);
   layout.offsets = scratch.take<std::int64_t>(of.depth());
   const std::int64_t whole = of.kernel_taps * of.channels;
   const std::int64_t block = depth_block_of(whole);
   layout.cuts = scratch.take<std::int64_t>((whole + block - 1) / block + 1);
-  layout.groups = scratch.take<PixelGroup>(std::max(strip_pixels, of.width.outputs));
+  layout.groups_each = std::max(strip_pixels, of.width.outputs);
+  layout.groups = scratch.take<PixelGroup>(threads * layout.groups_each);
   return layout;
 }
 
@@ -88,24 +93,54 @@ template <class Tile>
 class Correlator {
  public:
   Correlator(const Correlation& of, const CorrelationCall& call, Scratch scratch)
-      : of_(of), call_(call), layout_(layout_of(of, scratch)) {}
+      : of_(of), call_(call), layout_(layout_of(of, call.threads.count(), scratch)) {}
 
   void run() {
     pack_panels();
     write_offsets();
     write_cuts();
-    const StripSize& strip = layout_.strip;
-    for (std::int64_t example = 0; example < call_.examples; example += strip.images) {
-      const std::int64_t images = std::min(strip.images, call_.examples - example);
-      for (std::int64_t row = 0; row < of_.height.outputs; row += strip.rows) {
-        const Interval rows{row, std::min(row + strip.rows, of_.height.outputs)};
-        copy_strip(example, images, rows);
-        multiply_strip(example, images, rows);
-      }
-    }
+    const std::int64_t rows = (of_.height.outputs + layout_.strip.rows - 1) / layout_.strip.rows;
+    const std::int64_t images = images_of_a_strip();
+    const std::int64_t strips = (call_.examples + images - 1) / images * rows;
+    call_.threads.split({.count = strips, .nanoseconds_each = work() / static_cast<double>(strips)},
+                        [&](const Part& part) {
+                          Correlator mine = *this;
+                          mine.take_place(part.member);
+                          for (std::int64_t strip = part.begin; strip < part.end; ++strip) {
+                            mine.run_strip(strip / rows * images, images, strip % rows);
+                          }
+                        });
   }
 
  private:
+  [[nodiscard]] double work() const {
+    const std::int64_t outputs = call_.examples * of_.height.outputs * of_.width.outputs;
+    return gemm_nanoseconds(static_cast<double>(outputs * of_.columns * of_.depth()));
+  }
+
+  // As many as there is room for, or fewer so that each thread gets some.
+  [[nodiscard]] std::int64_t images_of_a_strip() const {
+    const std::int64_t parts = call_.threads.parts_of(work());
+    if (parts == 1) return layout_.strip.images;
+    return std::min(layout_.strip.images, (call_.examples + parts - 1) / parts);
+  }
+
+  void take_place(std::int64_t member) {
+    const auto floats = static_cast<std::size_t>(layout_.image_floats);
+    const auto groups = static_cast<std::size_t>(layout_.groups_each);
+    const auto at = static_cast<std::size_t>(member);
+    layout_.image = layout_.image.subspan(at * floats, floats);
+    layout_.groups = layout_.groups.subspan(at * groups, groups);
+  }
+
+  void run_strip(std::int64_t example, std::int64_t images_max, std::int64_t number) {
+    const std::int64_t images = std::min(images_max, call_.examples - example);
+    const std::int64_t row = number * layout_.strip.rows;
+    const Interval rows{row, std::min(row + layout_.strip.rows, of_.height.outputs)};
+    copy_strip(example, images, rows);
+    multiply_strip(example, images, rows);
+  }
+
   void pack_panels() {
     const TapMatrix& matrix = call_.matrix;
     for (std::int64_t column = 0; column < of_.columns; column += Tile::columns) {
@@ -288,9 +323,9 @@ bool fills_groups_of_four(std::int64_t pixels) {
 
 }  // namespace
 
-std::size_t correlation_scratch_bytes(const Correlation& correlation) {
+std::size_t correlation_scratch_bytes(const Correlation& correlation, std::int64_t threads) {
   Scratch counted;
-  layout_of(correlation, counted);
+  layout_of(correlation, threads, counted);
   return counted.used_bytes();
 }
 

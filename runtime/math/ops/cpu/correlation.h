@@ -42,9 +42,10 @@ struct CorrelationCall {
   Finish finish = Finish::as_it_is;
   float* target = nullptr;
   Write write = Write::overwrite;
+  Threads threads = {};  // share strips of the target
 };
 
-std::size_t correlation_scratch_bytes(const Correlation& correlation);
+std::size_t correlation_scratch_bytes(const Correlation& correlation, std::int64_t threads);
 void correlate(const Correlation& correlation, const CorrelationCall& call, Scratch scratch,
                GemmKernel kernel);
 

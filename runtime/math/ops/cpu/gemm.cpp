@@ -179,6 +179,62 @@ class Multiplier {
   Range rows_;
 };
 
+constexpr double packing_nanoseconds = 0.4;  // of a value, roughly
+
+// Parts of a product: so many tiles high and wide, or less at the end.
+struct PartSize {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+// Of all ways to cut it into so many parts the one whose largest part takes least. Parts side by
+// side pack the same rows, parts below each other the same columns.
+template <class Tile>
+PartSize part_size(const Product& product, std::int64_t parts) {
+  const std::int64_t rows = (product.rows + Tile::rows - 1) / Tile::rows;
+  const std::int64_t columns = (product.columns + Tile::columns - 1) / Tile::columns;
+  const std::int64_t across_max = product.packed_right == nullptr ? std::min(parts, columns) : 1;
+  PartSize best{rows, columns};
+  double least = 0;
+  for (std::int64_t across = 1; across <= across_max; ++across) {
+    const std::int64_t down = std::max<std::int64_t>(1, std::min(rows, parts / across));
+    const PartSize size{(rows + down - 1) / down, (columns + across - 1) / across};
+    const double tiles = static_cast<double>(size.rows * size.columns);
+    const auto packed = static_cast<double>(size.rows * Tile::rows + size.columns * Tile::columns);
+    const double cost =
+        gemm_nanoseconds(tiles * Tile::rows * Tile::columns) + packed * packing_nanoseconds;
+    if (across > 1 && cost >= least) continue;
+    least = cost;
+    best = size;
+  }
+  return {best.rows * Tile::rows, best.columns * Tile::columns};
+}
+
+// Each part is a product of its own, of the same depth.
+template <class Tile>
+void multiply(const Product& product) {
+  const std::int64_t wanted = product.threads.parts_of(
+      gemm_nanoseconds(static_cast<double>(product.rows * product.columns * product.depth)));
+  if (wanted == 1) return Multiplier<Tile>(product).run();
+  const PartSize size = part_size<Tile>(product, wanted);
+  const std::int64_t across = (product.columns + size.columns - 1) / size.columns;
+  const std::int64_t down = (product.rows + size.rows - 1) / size.rows;
+  const std::int64_t stride = product.out_stride == 0 ? product.columns : product.out_stride;
+  product.threads.run(across * down, [&](std::int64_t number, std::int64_t) {
+    const std::int64_t row = number / across * size.rows;
+    const std::int64_t column = number % across * size.columns;
+    Product part = product;
+    part.rows = std::min(size.rows, product.rows - row);
+    part.columns = std::min(size.columns, product.columns - column);
+    part.left.data += row * product.left.row_stride;
+    part.right.data += column * product.right.column_stride;
+    if (part.bias != nullptr) part.bias += column;
+    part.out += row * stride + column;
+    part.out_stride = stride;
+    Multiplier<Tile>(part).run();
+  });
+}
+
 }  // namespace
 
 std::int64_t depth_block_of(std::int64_t depth) {
@@ -201,8 +257,8 @@ GemmKernel best_kernel() {
 
 void gemm(const Product& product, GemmKernel kernel) {
   switch (kernel) {
-    case GemmKernel::avx2: return Multiplier<Avx2Tile>(product).run();
-    case GemmKernel::avx512: return Multiplier<Avx512Tile>(product).run();
+    case GemmKernel::avx2: return multiply<Avx2Tile>(product);
+    case GemmKernel::avx512: return multiply<Avx512Tile>(product);
   }
 }
 

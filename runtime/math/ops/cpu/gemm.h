@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "runtime/math/tensor.h"
+#include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
@@ -37,12 +38,16 @@ struct Product {
   // What pack_right has left of `right`, with the same kernel: for products that share it.
   const float* packed_right = nullptr;
   std::int64_t out_stride = 0;  // from a row to the next; 0: without gaps
+  Threads threads = {};         // divide rows and columns, never the depth
 };
 
 // Which instructions do the work: the bits are the same.
 enum class GemmKernel { avx2, avx512 };
 bool is_available(GemmKernel kernel);  // on this processor
 GemmKernel best_kernel();
+
+// What a product of so many multiplications takes one core, roughly: no bit depends on it.
+constexpr double gemm_nanoseconds(double multiplications) { return multiplications / 40; }
 
 void gemm(const Product& product, GemmKernel kernel = best_kernel());
 

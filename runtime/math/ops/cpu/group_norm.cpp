@@ -26,6 +26,19 @@ GroupScratch group_scratch_of(std::int64_t channels, Scratch& scratch) {
           scratch.take<float>(channels), scratch.take<float>(channels)};
 }
 
+// Each thread has one of its own.
+std::size_t scratch_each(std::int64_t channels) {
+  Scratch counted;
+  group_scratch_of(channels, counted);
+  return counted.used_bytes();
+}
+GroupScratch group_scratch_of(std::int64_t channels, std::span<std::byte> memory,
+                              std::int64_t member) {
+  const std::size_t each = scratch_each(channels);
+  Scratch cut(memory.subspan(static_cast<std::size_t>(member) * each, each));
+  return group_scratch_of(channels, cut);
+}
+
 struct GroupShape {
   std::int64_t examples;
   std::int64_t pixels;
@@ -33,6 +46,11 @@ struct GroupShape {
   std::int64_t groups;
   [[nodiscard]] std::int64_t width() const { return channels / groups; }
   [[nodiscard]] float values() const { return static_cast<float>(pixels * width()); }
+  [[nodiscard]] Items all_examples() const {
+    constexpr double nanoseconds = 0.8;  // of a number
+    return {.count = examples,
+            .nanoseconds_each = nanoseconds * static_cast<double>(pixels * channels)};
+  }
 };
 
 GroupShape group_shape_of(const Shape& x, std::int64_t groups) {
@@ -106,10 +124,8 @@ RowSums<2> sums_over_pixels(const GroupShape& shape, const ExampleOf& of, std::i
 
 class GroupGradient {
  public:
-  GroupGradient(std::int64_t groups, const RowNormGradient& call, Scratch scratch)
-      : call_(call),
-        shape_(group_shape_of(call.x.shape, groups)),
-        scratch_(group_scratch_of(shape_.channels, scratch)) {}
+  GroupGradient(const GroupShape& shape, const RowNormGradient& call, const GroupScratch& scratch)
+      : call_(call), shape_(shape), scratch_(scratch) {}
 
   // Sums of examples, each a sum over pixels.
   void scaling() {
@@ -123,8 +139,8 @@ class GroupGradient {
     });
   }
 
-  void x() {
-    for (std::int64_t example = 0; example < shape_.examples; ++example) {
+  void x(const Part& part) {
+    for (std::int64_t example = part.begin; example < part.end; ++example) {
       const ExampleOf of = example_of(example);
       for_each_column_strip(shape_.channels, [&](std::int64_t first, std::int64_t width) {
         const RowSums<2> sums = sums_over_pixels(shape_, of, first, width);
@@ -175,59 +191,70 @@ class GroupGradient {
 
 }  // namespace
 
-std::size_t group_norm_scratch_bytes(std::int64_t channels) {
-  Scratch counted;
-  group_scratch_of(channels, counted);
-  return counted.used_bytes();
+std::size_t group_norm_scratch_bytes(std::int64_t channels, std::int64_t threads) {
+  return static_cast<std::size_t>(threads) * scratch_each(channels);
 }
+
+namespace {
+
+void normalize_example(const GroupShape& shape, const RowNormForward& call, std::int64_t example,
+                       const GroupScratch& by) {
+  const std::int64_t at = example * shape.pixels * shape.channels;
+  const float* const x = call.x.data + at;
+  float* const y = call.y.data + at;
+  for_each_column_strip(shape.channels, [&](std::int64_t first, std::int64_t width) {
+    const auto sums = sum_of_rows<1>(shape.pixels, [&](std::int64_t row, RowSums<1>& to) {
+      const float* const values = x + row * shape.channels + first;
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < width; ++i) to[0][static_cast<std::size_t>(i)] += values[i];
+    });
+    std::copy_n(sums[0].data(), width, by.sums.data() + first);
+  });
+  average_groups(shape, by.sums, by.mean, call.mean.data + example * shape.groups);
+  sum_squares(shape, x, by.mean, by.sums);
+  average_groups(shape, by.sums, by.inverse, nullptr);
+  for (std::int64_t i = 0; i < shape.channels; ++i) {
+    float& inverse = by.inverse[static_cast<std::size_t>(i)];
+    inverse = 1.0F / std::sqrt(inverse + call.epsilon);
+    call.inverse.data[example * shape.groups + i / shape.width()] = inverse;
+  }
+  for (std::int64_t pixel = 0; pixel < shape.pixels; ++pixel) {
+    const std::int64_t row = pixel * shape.channels;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < shape.channels; ++i) {
+      const auto channel = static_cast<std::size_t>(i);
+      y[row + i] = scaled(xhat_of(x[row + i], by.mean[channel], by.inverse[channel]),
+                          scale_at(call.scaling.scale, i), offset_at(call.scaling.offset, i));
+    }
+  }
+}
+
+}  // namespace
 
 void group_norm(std::int64_t groups, const RowNormForward& call, std::span<std::byte> scratch) {
   const GroupShape shape = group_shape_of(call.x.shape, groups);
   ENSURE(call.x.shape == call.y.shape && call.mean.elements() == shape.examples * groups);
   ENSURE(call.inverse.elements() == call.mean.elements());
-  Scratch cut(scratch);
-  const GroupScratch by = group_scratch_of(shape.channels, cut);
-  for (std::int64_t example = 0; example < shape.examples; ++example) {
-    const std::int64_t at = example * shape.pixels * shape.channels;
-    const float* const x = call.x.data + at;
-    float* const y = call.y.data + at;
-    for_each_column_strip(shape.channels, [&](std::int64_t first, std::int64_t width) {
-      const auto sums = sum_of_rows<1>(shape.pixels, [&](std::int64_t row, RowSums<1>& to) {
-        const float* const values = x + row * shape.channels + first;
-#pragma GCC ivdep
-        for (std::int64_t i = 0; i < width; ++i) to[0][static_cast<std::size_t>(i)] += values[i];
-      });
-      std::copy_n(sums[0].data(), width, by.sums.data() + first);
-    });
-    average_groups(shape, by.sums, by.mean, call.mean.data + example * groups);
-    sum_squares(shape, x, by.mean, by.sums);
-    average_groups(shape, by.sums, by.inverse, nullptr);
-    for (std::int64_t i = 0; i < shape.channels; ++i) {
-      float& inverse = by.inverse[static_cast<std::size_t>(i)];
-      inverse = 1.0F / std::sqrt(inverse + call.epsilon);
-      call.inverse.data[example * groups + i / shape.width()] = inverse;
-    }
-    for (std::int64_t pixel = 0; pixel < shape.pixels; ++pixel) {
-      const std::int64_t row = pixel * shape.channels;
-#pragma GCC ivdep
-      for (std::int64_t i = 0; i < shape.channels; ++i) {
-        const auto channel = static_cast<std::size_t>(i);
-        y[row + i] = scaled(xhat_of(x[row + i], by.mean[channel], by.inverse[channel]),
-                            scale_at(call.scaling.scale, i), offset_at(call.scaling.offset, i));
-      }
-    }
-  }
+  call.threads.split(shape.all_examples(), [&](const Part& part) {
+    const GroupScratch by = group_scratch_of(shape.channels, scratch, part.member);
+    for (std::int64_t i = part.begin; i < part.end; ++i) normalize_example(shape, call, i, by);
+  });
 }
 
 void group_norm_gradient(std::int64_t groups, const RowNormGradient& call,
                          std::span<std::byte> scratch) {
   ENSURE(call.x.shape == call.y_gradient.shape);
   ENSURE(call.mean.elements() == call.x.shape[0] * groups);
-  GroupGradient gradient(groups, call, Scratch(scratch));
+  const GroupShape shape = group_shape_of(call.x.shape, groups);
+  const auto of_member = [&](std::int64_t member) {
+    return GroupGradient(shape, call, group_scratch_of(shape.channels, scratch, member));
+  };
   if (call.scaling.scale.data != nullptr || call.scaling.offset.data != nullptr) {
-    gradient.scaling();
+    of_member(0).scaling();
   }
-  if (call.x_gradient.data != nullptr) gradient.x();
+  if (call.x_gradient.data == nullptr) return;
+  call.threads.split(shape.all_examples(),
+                     [&](const Part& part) { of_member(part.member).x(part); });
 }
 
 }  // namespace trainyard::runtime

@@ -13,13 +13,25 @@ namespace {
 
 enum class Centre { mean, zero };
 
+constexpr double layer_norm_nanoseconds = 0.5;  // of a number
+
+// Calls visit(row) for all rows of x.
+template <class Visit>
+void share_rows(const Threads& threads, const Shape& x, Visit visit) {
+  const Items rows{.count = x.rows(),
+                   .nanoseconds_each = layer_norm_nanoseconds * static_cast<double>(x.columns())};
+  threads.split(rows, [&](const Part& part) {
+    for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+  });
+}
+
 void normalize_rows(const RowNormForward& call, Centre centre) {
   const std::int64_t columns = call.x.shape.columns();
   const std::int64_t rows = call.x.shape.rows();
   ENSURE(call.x.shape == call.y.shape && call.inverse.elements() == rows && columns > 0);
   ENSURE(centre == Centre::zero || call.mean.elements() == rows);
   const auto count = static_cast<float>(columns);
-  for (std::int64_t row = 0; row < rows; ++row) {
+  share_rows(call.threads, call.x.shape, [&](std::int64_t row) {
     const float* const x = call.x.data + row * columns;
     float* const y = call.y.data + row * columns;
     float mean = 0;
@@ -38,14 +50,16 @@ void normalize_rows(const RowNormForward& call, Centre centre) {
       y[i] = scaled(xhat_of(x[i], mean, inverse), scale_at(call.scaling.scale, i),
                     offset_at(call.scaling.offset, i));
     }
-  }
+  });
 }
 
 void scaling_gradients(const RowNormGradient& call) {
   if (call.scaling.scale.data == nullptr && call.scaling.offset.data == nullptr) return;
   const std::int64_t columns = call.x.shape.columns();
-  for_each_column_strip(columns, [&](std::int64_t first, std::int64_t width) {
-    const auto sums = sum_of_rows<2>(call.x.shape.rows(), [&](std::int64_t row, RowSums<2>& to) {
+  const std::int64_t rows = call.x.shape.rows();
+  const auto of_strip = [&](std::int64_t first, std::int64_t width, const Threads& threads) {
+    const SharedRows shared{threads, rows, layer_norm_nanoseconds * static_cast<double>(width)};
+    const auto sums = sum_of_rows<2>(shared, [&](std::int64_t row, RowSums<2>& to) {
       const float* const x = call.x.data + row * columns + first;
       const float* const dy = call.y_gradient.data + row * columns + first;
       const float mean = call.mean.data == nullptr ? 0.0F : call.mean.data[row];
@@ -59,7 +73,9 @@ void scaling_gradients(const RowNormGradient& call) {
     });
     store_sums_of(sums[0].data(), first, width, call.scaling.offset, call.scaling.write);
     store_sums_of(sums[1].data(), first, width, call.scaling.scale, call.scaling.write);
-  });
+  };
+  share_column_strips(call.threads, columns, layer_norm_nanoseconds * static_cast<double>(rows),
+                      of_strip);
 }
 
 void rows_gradient(const RowNormGradient& call, Centre centre) {
@@ -71,7 +87,7 @@ void rows_gradient(const RowNormGradient& call, Centre centre) {
   if (call.x_gradient.data == nullptr) return;
   ENSURE(call.x.shape == call.x_gradient.shape);
   const auto count = static_cast<float>(columns);
-  for (std::int64_t row = 0; row < rows; ++row) {
+  share_rows(call.threads, call.x.shape, [&](std::int64_t row) {
     const float* const x = call.x.data + row * columns;
     const float* const dy = call.y_gradient.data + row * columns;
     float* const dx = call.x_gradient.data + row * columns;
@@ -87,7 +103,7 @@ void rows_gradient(const RowNormGradient& call, Centre centre) {
       const float value = norm_x_gradient(inverse, gradient_at(i), dy_mean, xhat_at(i), xhat_mean);
       dx[i] = call.write == Write::add ? dx[i] + value : value;
     }
-  }
+  });
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ Operand transposed(ConstTensor matrix) {
 
 }  // namespace
 
-void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product) {
+void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product,
+            const Threads& threads) {
   ENSURE(x.shape.columns() == kernel.shape.rows());
   ENSURE(product.shape.rows() == x.shape.rows());
   ENSURE(product.shape.columns() == kernel.shape.columns());
@@ -27,10 +28,12 @@ void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product)
         .left = as_it_lies(x),
         .right = as_it_lies(kernel),
         .bias = bias.data,
-        .out = product.data});
+        .out = product.data,
+        .threads = threads});
 }
 
-void matmul_transposed(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product) {
+void matmul_transposed(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product,
+                       const Threads& threads) {
   ENSURE(x.shape.columns() == kernel.shape.columns());
   ENSURE(product.shape.rows() == x.shape.rows());
   ENSURE(product.shape.columns() == kernel.shape.rows());
@@ -41,11 +44,12 @@ void matmul_transposed(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tens
         .left = as_it_lies(x),
         .right = transposed(kernel),
         .bias = bias.data,
-        .out = product.data});
+        .out = product.data,
+        .threads = threads});
 }
 
 void matmul_transposed_x_gradient(ConstTensor product_gradient, ConstTensor kernel,
-                                  Tensor x_gradient, Write write) {
+                                  Tensor x_gradient, Write write, const Threads& threads) {
   ENSURE(product_gradient.shape.columns() == kernel.shape.rows());
   ENSURE(x_gradient.shape.rows() == product_gradient.shape.rows());
   ENSURE(x_gradient.shape.columns() == kernel.shape.columns());
@@ -55,11 +59,12 @@ void matmul_transposed_x_gradient(ConstTensor product_gradient, ConstTensor kern
         .left = as_it_lies(product_gradient),
         .right = as_it_lies(kernel),
         .out = x_gradient.data,
-        .write = write});
+        .write = write,
+        .threads = threads});
 }
 
 void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor x_gradient,
-                       Write write) {
+                       Write write, const Threads& threads) {
   ENSURE(product_gradient.shape.columns() == kernel.shape.columns());
   ENSURE(x_gradient.shape.rows() == product_gradient.shape.rows());
   ENSURE(x_gradient.shape.columns() == kernel.shape.rows());
@@ -69,11 +74,12 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
         .left = as_it_lies(product_gradient),
         .right = transposed(kernel),
         .out = x_gradient.data,
-        .write = write});
+        .write = write,
+        .threads = threads});
 }
 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
-                            Write write) {
+                            Write write, const Threads& threads) {
   ENSURE(x.shape.rows() == product_gradient.shape.rows());
   ENSURE(kernel_gradient.shape.rows() == x.shape.columns());
   ENSURE(kernel_gradient.shape.columns() == product_gradient.shape.columns());
@@ -83,7 +89,8 @@ void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor 
         .left = transposed(x),
         .right = as_it_lies(product_gradient),
         .out = kernel_gradient.data,
-        .write = write});
+        .write = write,
+        .threads = threads});
 }
 
 }  // namespace trainyard::runtime

@@ -75,24 +75,28 @@ void turn(const Rotation& rotation, const Turns& turns, ConstTensor x, Tensor y)
 
 }  // namespace
 
-void add_places(ConstTensor x, ConstTensor table, Tensor y) {
+void add_places(ConstTensor x, ConstTensor table, Tensor y, const Threads& threads) {
   ENSURE(x.shape == y.shape && x.shape.rank() == 3 && table.shape.rank() == 2);
   ENSURE(table.shape.columns() == x.shape.columns() && table.shape[0] >= x.shape[1]);
   const std::int64_t each = x.shape[1] * x.shape.columns();
-  for (std::int64_t example = 0; example < x.shape[0]; ++example) {
-    const float* const from = x.data + example * each;
-    float* const to = y.data + example * each;
+  const Items examples{.count = x.shape[0], .nanoseconds_each = 0.2 * static_cast<double>(each)};
+  threads.split(examples, [&](const Part& part) {
+    for (std::int64_t example = part.begin; example < part.end; ++example) {
+      const float* const from = x.data + example * each;
+      float* const to = y.data + example * each;
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < each; ++i) to[i] = from[i] + table.data[i];
-  }
+      for (std::int64_t i = 0; i < each; ++i) to[i] = from[i] + table.data[i];
+    }
+  });
 }
 
-void add_places_gradient(ConstTensor y_gradient, Tensor table_gradient, Write write) {
+void add_places_gradient(ConstTensor y_gradient, Tensor table_gradient, Write write,
+                         const Threads& threads) {
   const Shape& y = y_gradient.shape;
   ENSURE(y.rank() == 3 && table_gradient.shape.columns() == y.columns());
   const std::int64_t each = y[1] * y.columns();
   ENSURE(table_gradient.elements() >= each);
-  sum_rows({y_gradient.data, {y[0], each}}, {table_gradient.data, {each}}, write);
+  sum_rows({y_gradient.data, {y[0], each}}, {table_gradient.data, {each}}, write, threads);
   if (write == Write::add) return;
   std::ranges::fill(table_gradient.span().subspan(static_cast<std::size_t>(each)), 0.0F);
 }

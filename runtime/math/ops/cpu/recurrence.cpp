@@ -47,28 +47,32 @@ class Forward {
 
   void run() {
     matmul({call_.x.data, {room_.steps, sizes_.in}}, call_.parameters.kernel, call_.parameters.bias,
-           {gates_, {room_.steps, room_.gates}});
+           {gates_, {room_.steps, room_.gates}}, call_.threads);
     product_.columns = room_.gates;
     product_.depth = room_.units;
     product_.right = {call_.parameters.recurrent_kernel.data, room_.gates, 1};
     if (sizes_.time > 1) pack_right(product_, cut_.packed);
-    product_.rows = sizes_.examples;
     product_.packed_right = cut_.packed;
-    product_.out = cut_.product;
     std::fill_n(cut_.zeros, room_.units, 0.0F);
-    for (std::int64_t i = 0; i < sizes_.time; ++i) run_step(walk_.at(i));
+    call_.threads.split(examples_to_walk(sizes_, room_), [this](const Part& part) {
+      for (std::int64_t i = 0; i < sizes_.time; ++i) run_step(part, walk_.at(i));
+    });
     write_output();
   }
 
  private:
-  void run_step(std::int64_t t) {
+  void run_step(const Part& part, std::int64_t t) {
+    float* const to = cut_.product + part.begin * room_.gates;
     if (walk_.has_before(t)) {
-      product_.left = {state(kept_.h, 0, walk_.before(t)), sizes_.time * room_.units, 1};
-      gemm(product_);
+      Product product = product_;
+      product.rows = part.count();
+      product.left = {state(kept_.h, part.begin, walk_.before(t)), sizes_.time * room_.units, 1};
+      product.out = to;
+      gemm(product);
     } else {
-      std::fill_n(cut_.product, sizes_.examples * room_.gates, 0.0F);
+      std::fill_n(to, part.count() * room_.gates, 0.0F);
     }
-    for (std::int64_t example = 0; example < sizes_.examples; ++example) {
+    for (std::int64_t example = part.begin; example < part.end; ++example) {
       if (walk_.has(example, t)) {
         run_cell(example, t);
       } else {
@@ -151,10 +155,11 @@ std::size_t recurrence_saved_bytes(RecurrentCell cell, const RecurrentSizes& siz
   return counts.used_bytes();
 }
 
-std::size_t recurrence_scratch_bytes(RecurrentCell cell, const RecurrentSizes& sizes) {
+std::size_t recurrence_scratch_bytes(RecurrentCell cell, const RecurrentSizes& sizes,
+                                     std::int64_t threads) {
   Scratch forward;
   cut_forward(forward, cell, sizes);
-  return std::max(forward.used_bytes(), recurrence_gradient_bytes(cell, sizes));
+  return std::max(forward.used_bytes(), recurrence_gradient_bytes(cell, sizes, threads));
 }
 
 void recurrence(const RecurrenceForward& call) { Forward(call).run(); }

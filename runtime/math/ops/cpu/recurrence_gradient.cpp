@@ -19,13 +19,14 @@ struct BackwardRoom {
   float* h_before = nullptr;    // [examples, time, units]
   float* product = nullptr;     // [examples, units]
   float* carry = nullptr;       // [examples, units]
-  float* h_gradient = nullptr;  // [units]
+  float* h_gradient = nullptr;  // [threads, units]
   float* zeros = nullptr;       // [units]
   float* bias = nullptr;        // [gates]
   float* packed = nullptr;
 };
 
-BackwardRoom cut_backward(Scratch& memory, RecurrentCell cell, const RecurrentSizes& sizes) {
+BackwardRoom cut_backward(Scratch& memory, RecurrentCell cell, const RecurrentSizes& sizes,
+                          std::int64_t threads) {
   const Room room = room_of(cell, sizes);
   const auto take = [&](std::int64_t count) { return memory.take<float>(count).data(); };
   BackwardRoom cut;
@@ -34,7 +35,7 @@ BackwardRoom cut_backward(Scratch& memory, RecurrentCell cell, const RecurrentSi
   cut.h_before = take(room.steps * room.units);
   cut.product = take(room.states);
   cut.carry = take(room.states);
-  cut.h_gradient = take(room.units);
+  cut.h_gradient = take(threads * round_up_to_alignment(room.units));
   cut.zeros = take(room.units);
   cut.bias = take(room.gates);
   cut.packed = take(packed_right_elements(room.gates, room.units));
@@ -53,7 +54,7 @@ class Backward {
     Scratch saved({const_cast<std::byte*>(call.saved.data()), call.saved.size()});  // NOLINT
     kept_ = cut_kept(saved, cell_, sizes_);
     Scratch scratch(call.scratch);
-    cut_ = cut_backward(scratch, cell_, sizes_);
+    cut_ = cut_backward(scratch, cell_, sizes_, call.threads.count());
   }
 
   void run() {
@@ -61,38 +62,43 @@ class Backward {
     product_.depth = room_.gates;
     product_.right = {call_.parameters.recurrent_kernel.data, 1, room_.gates};
     if (sizes_.time > 1) pack_right(product_, cut_.packed);
-    product_.rows = sizes_.examples;
     product_.packed_right = cut_.packed;
-    product_.out = cut_.product;
     std::fill_n(cut_.zeros, room_.units, 0.0F);
     std::fill_n(cut_.carry, room_.states, 0.0F);
     std::fill_n(cut_.product, room_.states, 0.0F);
-    for (std::int64_t i = sizes_.time; i-- > 0;) run_step(walk_.at(i));
+    call_.threads.split(examples_to_walk(sizes_, room_), [this](const Part& part) {
+      for (std::int64_t i = sizes_.time; i-- > 0;) run_step(part, walk_.at(i));
+    });
     add_up();
   }
 
  private:
-  void run_step(std::int64_t t) {
-    for (std::int64_t example = 0; example < sizes_.examples; ++example) {
+  void run_step(const Part& part, std::int64_t t) {
+    float* const h_gradient = cut_.h_gradient + part.member * round_up_to_alignment(room_.units);
+    for (std::int64_t example = part.begin; example < part.end; ++example) {
       if (walk_.has(example, t)) {
-        run_cell(example, t);
+        run_cell(example, t, h_gradient);
       } else {
         clear(example, t);
       }
     }
     if (!walk_.has_before(t)) return;
-    product_.left = {cut_.products + t * room_.gates, sizes_.time * room_.gates, 1};
-    gemm(product_);
+    Product product = product_;
+    product.rows = part.count();
+    product.left = {cut_.products + (part.begin * sizes_.time + t) * room_.gates,
+                    sizes_.time * room_.gates, 1};
+    product.out = cut_.product + part.begin * room_.units;
+    gemm(product);
   }
 
-  void run_cell(std::int64_t example, std::int64_t t) {
-    set_h_gradient(example, t);
+  void run_cell(std::int64_t example, std::int64_t t, float* h_gradient) {
+    set_h_gradient(example, t, h_gradient);
     const std::int64_t place = example * sizes_.time + t;
     float* const h_before = cut_.h_before + place * room_.units;
     std::copy_n(state_before(kept_.h, example, t), room_.units, h_before);
     CellStepBack row{.h_before = h_before,
                      .h = state(kept_.h, example, t),
-                     .h_gradient = cut_.h_gradient,
+                     .h_gradient = h_gradient,
                      .carry = cut_.carry + example * room_.units,
                      .gates_gradient = cut_.gates + place * room_.gates,
                      .product_gradient = cut_.products + place * room_.gates};
@@ -106,7 +112,7 @@ class Backward {
   }
 
   // The output's, then that through the next step's product.
-  void set_h_gradient(std::int64_t example, std::int64_t t) {
+  void set_h_gradient(std::int64_t example, std::int64_t t, float* to) {
     const float* output = cut_.zeros;
     if (call_.kind.output == Recurrence::Output::all) {
       output = call_.output_gradient.data + (example * sizes_.time + t) * room_.units;
@@ -114,7 +120,6 @@ class Backward {
       output = call_.output_gradient.data + example * room_.units;
     }
     const float* const product = cut_.product + example * room_.units;
-    float* const to = cut_.h_gradient;
 #pragma GCC ivdep
     for (std::int64_t j = 0; j < room_.units; ++j) to[j] = output[j] + product[j];
   }
@@ -134,17 +139,17 @@ class Backward {
     const ConstTensor products{cut_.products, {room_.steps, room_.gates}};
     const ConstTensor x{call_.x.data, {room_.steps, sizes_.in}};
     if (const auto& to = call_.kernel_gradient; to.into.data != nullptr) {
-      matmul_kernel_gradient(x, gates, to.into, to.write);
+      matmul_kernel_gradient(x, gates, to.into, to.write, call_.threads);
     }
     if (const auto& to = call_.recurrent_kernel_gradient; to.into.data != nullptr) {
       matmul_kernel_gradient({cut_.h_before, {room_.steps, room_.units}}, products, to.into,
-                             to.write);
+                             to.write, call_.threads);
     }
     if (const auto& to = call_.bias_gradient; to.into.data != nullptr) {
-      sum_rows(gates, to.into, to.write);
+      sum_rows(gates, to.into, to.write, call_.threads);
     }
     if (const auto& to = call_.recurrent_bias_gradient; to.into.data != nullptr) {
-      sum_rows(products, {cut_.bias, {room_.gates}}, Write::overwrite);
+      sum_rows(products, {cut_.bias, {room_.gates}}, Write::overwrite, call_.threads);
       const float* const sums = cut_.bias + 2 * room_.units;
       for (std::int64_t j = 0; j < room_.units; ++j) {
         to.into.data[j] = to.write == Write::add ? to.into.data[j] + sums[j] : sums[j];
@@ -152,7 +157,7 @@ class Backward {
     }
     if (const auto& to = call_.x_gradient; to.into.data != nullptr) {
       matmul_x_gradient(gates, call_.parameters.kernel, {to.into.data, {room_.steps, sizes_.in}},
-                        to.write);
+                        to.write, call_.threads);
     }
   }
 
@@ -177,9 +182,10 @@ class Backward {
 
 }  // namespace
 
-std::size_t recurrence_gradient_bytes(RecurrentCell cell, const RecurrentSizes& sizes) {
+std::size_t recurrence_gradient_bytes(RecurrentCell cell, const RecurrentSizes& sizes,
+                                      std::int64_t threads) {
   Scratch counts;
-  cut_backward(counts, cell, sizes);
+  cut_backward(counts, cell, sizes, threads);
   return counts.used_bytes();
 }
 

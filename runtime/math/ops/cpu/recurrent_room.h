@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/math/ops/cpu/gemm.h"
 #include "runtime/math/ops/recurrence.h"
 #include "runtime/math/ops/scratch.h"
 #include "schemas/base/check.h"
@@ -91,6 +92,15 @@ class Walk {
 };
 
 // Scratch of the gradient alone, in bytes.
-std::size_t recurrence_gradient_bytes(RecurrentCell cell, const RecurrentSizes& sizes);
+std::size_t recurrence_gradient_bytes(RecurrentCell cell, const RecurrentSizes& sizes,
+                                      std::int64_t threads);
+
+// All examples; each takes one thread so long, roughly.
+inline Items examples_to_walk(const RecurrentSizes& sizes, const Room& room) {
+  constexpr double cell_nanoseconds = 1;  // of a gate
+  const double step = gemm_nanoseconds(static_cast<double>(room.gates * room.units)) +
+                      cell_nanoseconds * static_cast<double>(room.gates);
+  return {.count = sizes.examples, .nanoseconds_each = step * static_cast<double>(sizes.time)};
+}
 
 }  // namespace trainyard::runtime

@@ -26,11 +26,14 @@ float maximum(std::span<const float> values) {
       [](float a, float b) { return a < b ? b : a; });
 }
 
-void sum_rows(ConstTensor matrix, Tensor sums, Write write) {
+void sum_rows(ConstTensor matrix, Tensor sums, Write write, const Threads& threads) {
+  constexpr double nanoseconds = 0.2;  // of a number
   const std::int64_t columns = matrix.shape.columns();
+  const std::int64_t rows = matrix.shape.rows();
   ENSURE(sums.elements() == columns);
-  for_each_column_strip(columns, [&](std::int64_t first, std::int64_t width) {
-    const auto total = sum_of_rows<1>(matrix.shape.rows(), [&](std::int64_t row, RowSums<1>& to) {
+  const auto sum_strip = [&](std::int64_t first, std::int64_t width, const Threads& of_strip) {
+    const SharedRows shared{of_strip, rows, nanoseconds * static_cast<double>(width)};
+    const auto total = sum_of_rows<1>(shared, [&](std::int64_t row, RowSums<1>& to) {
       const float* const values = matrix.data + row * columns + first;
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < width; ++i) to[0][static_cast<std::size_t>(i)] += values[i];
@@ -40,7 +43,8 @@ void sum_rows(ConstTensor matrix, Tensor sums, Write write) {
       const float sum = total[0][static_cast<std::size_t>(i)];
       into[i] = write == Write::add ? into[i] + sum : sum;
     }
-  });
+  };
+  share_column_strips(threads, columns, nanoseconds * static_cast<double>(rows), sum_strip);
 }
 
 }  // namespace trainyard::runtime

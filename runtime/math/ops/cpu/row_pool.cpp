@@ -1,7 +1,8 @@
 #include "runtime/math/ops/row_pool.h"
-#include "schemas/base/check.h"
 
 #include <algorithm>
+
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -60,11 +61,13 @@ void add(ConstTensor a, ConstTensor b, Tensor sum) {
   for (std::int64_t i = 0; i < sum.elements(); ++i) sum.data[i] = a.data[i] + b.data[i];
 }
 
-void pass_on(ConstTensor gradient, Tensor into, Write write) {
+void pass_on(ConstTensor gradient, Tensor into, Write write, const Threads& threads) {
   ENSURE(gradient.shape == into.shape);
-  for (std::int64_t i = 0; i < into.elements(); ++i) {
-    into.data[i] = write == Write::add ? into.data[i] + gradient.data[i] : gradient.data[i];
-  }
+  threads.split({.count = into.elements(), .nanoseconds_each = 0.3}, [&](const Part& part) {
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
+      into.data[i] = write == Write::add ? into.data[i] + gradient.data[i] : gradient.data[i];
+    }
+  });
 }
 
 }  // namespace trainyard::runtime
