@@ -39,7 +39,8 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
                                                       : std::vector<std::string>{},
                  .example_flops = static_cast<double>(parts.plan.model.step_flops()),
-                 .core_flops = measure_fma_peak()},
+                 .peak_flops =
+                     measure_fma_peak() * static_cast<double>(parts.plan.model.threads().count())},
                 start.version),
       version_(start.version),
       reported_(start.version),

@@ -171,9 +171,12 @@ std::uint64_t JobPlan::hash() const {
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 
-Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size) {
+Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size,
+                         std::int64_t threads) {
   TRY_ASSIGN(Model model, Model::build(spec.model, data.example,
-                                       {.batch_size = batch_size, .seed = spec.training.seed}));
+                                       {.batch_size = batch_size,
+                                        .seed = spec.training.seed,
+                                        .team = {.threads = threads}}));
   JobPlan plan{.model = std::move(model),
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),

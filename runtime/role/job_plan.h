@@ -59,8 +59,9 @@ struct JobPlan {
   [[nodiscard]] std::uint64_t hash() const;
 };
 
-// `batch_size` is the largest batch that the model is to be given.
-Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size);
+// `batch_size` is the largest batch that the model is to be given, `threads` how many compute it.
+Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size,
+                         std::int64_t threads = 1);
 
 // A share of the parameters to start with: from the checkpoint where there is one, else from the
 // seed.

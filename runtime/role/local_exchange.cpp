@@ -46,6 +46,17 @@ void LocalExchange::settle(std::int64_t from) {
       all_finite(gradient_.span().subspan(index_of(std::min(elements, rules_.state_begin))));
   if (!is_finite_) return;
   ++version_;
+  const UpdateStep step = next_update();
+  rules_.threads.split({.count = std::ssize(weights_.span()),
+                        .nanoseconds_each = 1,
+                        .unit = static_cast<std::int64_t>(block)},
+                       [&](const Part& part) { update(step, part); });
+  sums_ += std::exchange(step_sums_, {});
+  if (std::exchange(snapshot_, 0) == version_) save(version_);
+}
+
+// What the gradient counts for, of which all is there.
+UpdateStep LocalExchange::next_update() const {
   UpdateStep step{.learning_rate = rules_.learning_rate_at(version_),
                   .number = version_,
                   .gradient_scale = rules_.gradient_scale,
@@ -58,9 +69,15 @@ void LocalExchange::settle(std::int64_t from) {
     rules_.update.add_squares(0, gradient_.span(), squares);
     step.gradient_scale *= clip_factor(squares.value(), step.gradient_scale, rules_.clip_norm);
   }
+  return step;
+}
+
+// Elementwise: a result does not depend on how the arena is cut.
+void LocalExchange::update(const UpdateStep& step, const Part& part) {
   std::vector<std::span<float>> slots(slots_.size());
-  for (std::size_t begin = 0; begin < weights_.size(); begin += block) {
-    const std::size_t count = std::min(block, weights_.size() - begin);
+  const std::size_t end = index_of(part.end);
+  for (std::size_t begin = index_of(part.begin); begin < end; begin += block) {
+    const std::size_t count = std::min(block, end - begin);
     for (std::size_t i = 0; i < slots.size(); ++i)
       slots[i] = slots_[i].span().subspan(begin, count);
     const auto weights = weights_.span().subspan(begin, count);
@@ -70,8 +87,6 @@ void LocalExchange::settle(std::int64_t from) {
                          .out = weights,
                          .slots = slots});
   }
-  sums_ += std::exchange(step_sums_, {});
-  if (std::exchange(snapshot_, 0) == version_) save(version_);
 }
 
 void LocalExchange::tell_sums(std::int64_t step, const BatchSums& sums) {

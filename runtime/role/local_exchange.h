@@ -11,6 +11,7 @@
 #include "runtime/core/arena_chunks.h"
 #include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/math/thread_team.h"
 #include "runtime/net/rows/row_store.h"
 #include "runtime/role/step_exchange.h"
 
@@ -27,6 +28,7 @@ class LocalExchange final : public StepExchange {
     double clip_norm = 0;      // of the mean gradient, at most; 0: any
     float gradient_scale = 1;  // to be the mean of examples
     std::function<double(std::int64_t version)> learning_rate_at;
+    Threads threads = {};  // that update it together
   };
   struct Start {
     std::int64_t version = 0;
@@ -52,6 +54,8 @@ class LocalExchange final : public StepExchange {
   void leave(Leaving /*who*/) override {}
 
  private:
+  [[nodiscard]] UpdateStep next_update() const;
+  void update(const UpdateStep& step, const Part& part);
   void save(std::int64_t step);
 
   Rules rules_;

@@ -74,7 +74,7 @@ void Progress::add_rate(std::map<std::string, double>& values) const {
   const double flops = kind_.example_flops * static_cast<double>(own_examples_);
   if (flops <= 0 || seconds <= 0) return;
   values["compute_gflops"] = flops / seconds * 1e-9;
-  if (kind_.core_flops > 0) values["compute_peak_fraction"] = flops / seconds / kind_.core_flops;
+  if (kind_.peak_flops > 0) values["compute_peak_fraction"] = flops / seconds / kind_.peak_flops;
 }
 
 // In all, and of each task that has any.

@@ -25,7 +25,7 @@ class Progress {
     std::vector<std::string> trainers = {};
     // Where both are known, how much of what the processor can do the steps of this task reach.
     double example_flops = 0;  // of products, forward and backward
-    double core_flops = 0;     // each second, of one core at most
+    double peak_flops = 0;     // each second, of the cores that the task computes on
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}

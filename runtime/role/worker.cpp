@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "runtime/core/sampler.h"
@@ -335,6 +336,13 @@ std::int64_t cpus_of(const TaskContext& context) {
   return std::max<std::int64_t>(1, (is_chief ? *spec.chief : spec.worker).resources.cpus);
 }
 
+// Which compute a gradient: its CPUs, as far as the host has them. No bit depends on it.
+std::int64_t threads_of(const TaskContext& context) {
+  const auto of_host = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const std::int64_t most = of_host > 0 ? of_host : 1;
+  return std::min({cpus_of(context), most, ThreadTeam::threads_max});
+}
+
 }  // namespace
 
 Result<TaskEnd> run_worker(const Task& task) {
@@ -349,7 +357,8 @@ Result<TaskEnd> run_worker(const Task& task) {
                                                    cpus_of(task.context), label_steps_of(spec))));
   TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
   TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, shape_of(*dataset),
-                                                                    leaf_examples(spec.training))));
+                                                                    leaf_examples(spec.training),
+                                                                    threads_of(task.context))));
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
   TRY_ASSIGN(auto exchange, open_exchange(task, plan));
   TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *exchange).run());

@@ -35,7 +35,7 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
 
 TEST_CASE("the rate of products is that of this task's own examples in the time of gradients alone",
           "[progress]") {
-  Progress progress({.example_flops = 3e9, .core_flops = 40e9}, 0);
+  Progress progress({.example_flops = 3e9, .peak_flops = 40e9}, 0);
   ExchangeNews news;
   news.sums.examples = 1000;  // of all workers
   progress.add_applied(news);
@@ -52,7 +52,7 @@ TEST_CASE("the rate of products is that of this task's own examples in the time 
 }
 
 TEST_CASE("where a model's products are not counted, no rate is told", "[progress]") {
-  Progress progress({.core_flops = 40e9}, 0);
+  Progress progress({.peak_flops = 40e9}, 0);
   progress.add_own_step(times_of(1), 10);
   CHECK_FALSE(progress.take(1).contains("compute_gflops"));
 }
