@@ -1,7 +1,8 @@
 // What a worker computes for a step, the gradient of a batch, for each family of models: one core
 // of ours beside one thread of PyTorch. By CPU time, as the machine may have other work; without an
-// optimizer on either side.
-#include <functional>
+// optimizer on either side. Then several threads of ours beside one, by the clock.
+#include <chrono>
+#include <thread>
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
@@ -85,8 +86,8 @@ Batch batch_for(const DataShape& shape, std::int64_t examples) {
 
 class GradientRun {
  public:
-  explicit GradientRun(const ComputeCase& of)
-      : model_(built(of)),
+  explicit GradientRun(const ComputeCase& of, std::int64_t threads = 1)
+      : model_(built(of, threads)),
         batch_(batch_for(of.data, of.peer.batch_size)),
         parameters_(static_cast<std::size_t>(model_.arena_elements())),
         gradients_(static_cast<std::size_t>(model_.arena_elements())) {
@@ -94,22 +95,32 @@ class GradientRun {
     step();
   }
 
-  double steps_per_cpu_second() {
-    const double start = cpu_seconds_self();
+  double steps_per_cpu_second() { return steps_per_second(cpu_seconds_self); }
+  double steps_per_clock_second() { return steps_per_second(clock_seconds); }
+
+ private:
+  static double clock_seconds() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  }
+
+  double steps_per_second(double (*seconds)()) {
+    const double start = seconds();
     int steps = 0;
-    while (steps < 2 || cpu_seconds_self() - start < seconds_per_run) {
+    while (steps < 2 || seconds() - start < seconds_per_run) {
       step();
       ++steps;
     }
-    return steps / (cpu_seconds_self() - start);
+    return steps / (seconds() - start);
   }
 
- private:
-  static Model built(const ComputeCase& of) {
+  static Model built(const ComputeCase& of, std::int64_t threads) {
     std::vector<Fault> faults;
     const auto written = model::parse_model(nlohmann::json::parse(of.model), "/model", faults);
     ENSURE(faults.empty());
-    auto model = Model::build(*written, of.data, {.batch_size = of.peer.batch_size, .seed = 1});
+    auto model =
+        Model::build(*written, of.data,
+                     {.batch_size = of.peer.batch_size, .seed = 1, .team = {.threads = threads}});
     ENSURE(model.has_value());
     return std::move(*model);
   }
@@ -121,6 +132,31 @@ class GradientRun {
   AlignedBuffer parameters_;
   AlignedBuffer gradients_;
 };
+
+BenchResult result_of(const Samples& samples, std::string name, const char* unit) {
+  BenchResult result = summary_of(samples);
+  result.bench = "compute";
+  result.case_name = std::move(name);
+  result.unit = unit;
+  return result;
+}
+
+// As many threads as there are cores, up to four: what a task with so many `cpus` computes on.
+std::vector<BenchResult> bench_threads(const ComputeCase& of) {
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const std::int64_t threads = std::min<std::int64_t>(4, cores);
+  if (threads < 2) return {};
+  GradientRun alone(of);
+  GradientRun together(of, threads);
+  Samples rates, ratios;
+  for (int i = 0; i < compute_runs; ++i) {
+    const double one = alone.steps_per_clock_second();
+    rates.add(together.steps_per_clock_second());
+    ratios.add(rates.values.back() / one);
+  }
+  const std::string name = of.peer.network + ", " + std::to_string(threads) + " threads";
+  return {result_of(rates, name, "steps/s"), result_of(ratios, name + " by one", "x")};
+}
 
 std::vector<BenchResult> bench_network(const ComputeCase& of) {
   GradientRun run(of);
@@ -137,11 +173,7 @@ std::vector<BenchResult> bench_network(const ComputeCase& of) {
   std::vector<BenchResult> results;
   const auto report = [&](const Samples& samples, const std::string& name, const char* unit) {
     if (samples.values.empty()) return;
-    BenchResult result = summary_of(samples);
-    result.bench = "compute";
-    result.case_name = of.peer.network + name;
-    result.unit = unit;
-    results.push_back(std::move(result));
+    results.push_back(result_of(samples, of.peer.network + name, unit));
   };
   report(ours, "", "steps/cpu-s");
   report(peers, ", PyTorch (" + setup + ")", "steps/cpu-s");
@@ -155,6 +187,7 @@ std::vector<BenchResult> bench_compute() {
   std::vector<BenchResult> results;
   for (const ComputeCase& one : compute_cases()) {
     for (BenchResult& result : bench_network(one)) results.push_back(std::move(result));
+    for (BenchResult& result : bench_threads(one)) results.push_back(std::move(result));
   }
   return results;
 }
