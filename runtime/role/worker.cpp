@@ -54,7 +54,9 @@ class Training {
       TRY_ASSIGN(auto rows, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
       rows_.emplace(std::move(rows), width, plan_.mode);
     }
-    log_info("training", {{"version", before.version}, {"max_steps", plan_.max_steps}});
+    log_info("training", {{"version", before.version},
+                          {"max_steps", plan_.max_steps},
+                          {"threads", plan_.model.threads().count()}});
     TRY(task_.phase(PhaseEvent::Phase::running,
                     routes_of(task_.context.spec, exchange_.transports())));
     std::optional<Chief> chief;

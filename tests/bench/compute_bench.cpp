@@ -1,7 +1,6 @@
 // What a worker computes for a step, the gradient of a batch, for each family of models: one core
 // of ours beside one thread of PyTorch. By CPU time, as the machine may have other work; without an
 // optimizer on either side. Then several threads of ours beside one, by the clock.
-#include <chrono>
 #include <thread>
 
 #include "runtime/math/aligned_buffer.h"
@@ -96,14 +95,9 @@ class GradientRun {
   }
 
   double steps_per_cpu_second() { return steps_per_second(cpu_seconds_self); }
-  double steps_per_clock_second() { return steps_per_second(clock_seconds); }
+  double steps_per_clock_second() { return steps_per_second(seconds_now); }
 
  private:
-  static double clock_seconds() {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-  }
-
   double steps_per_second(double (*seconds)()) {
     const double start = seconds();
     int steps = 0;

@@ -2,6 +2,7 @@
 // augmented images, whoever computes them.
 #include <catch2/catch.hpp>
 
+#include "schemas/wire/model_json.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/convnet.h"
 
@@ -19,6 +20,21 @@ JobSpec convnet_job(std::int64_t workers, std::int64_t ps, const std::string& mo
   return with_tasks(parsed, workers, ps);
 }
 
+// Of products that are worth several threads.
+model::Written wide_convnet() {
+  std::vector<Fault> faults;
+  const auto model = model::parse_model(nlohmann::json::parse(R"({
+      "layers": [{"op": "conv2d", "filters": 12, "kernel": 5, "padding": 2}, "batch_norm", "relu",
+                 {"op": "max_pool2d", "size": 2},
+                 {"op": "conv2d", "filters": 40, "kernel": 3, "stride": 2, "padding": 1}, "relu",
+                 "flatten", {"op": "dropout", "rate": 0.3}, {"op": "dense", "units": 200},
+                 {"op": "dense", "units": "classes"}],
+      "loss": "softmax_cross_entropy"})"),
+                                        "/model", faults);
+  REQUIRE(faults.empty());
+  return *model;
+}
+
 std::vector<float> weights_of(const JobSpec& spec) {
   Job job(spec);
   run(job);
@@ -34,6 +50,24 @@ TEST_CASE("a convolutional network is the same for any number of workers and ps"
     INFO(workers << " workers, " << ps << " ps");
     CHECK(weights_of(convnet_job(workers, ps)) == weights);
   }
+}
+
+TEST_CASE("a convolutional network is the same for any number of cpus of its workers",
+          "[job][threads]") {
+  const auto weights_with = [](std::int64_t cpus, std::int64_t workers, std::int64_t ps) {
+    JobSpec spec = convnet_job(workers, ps);
+    spec.model = wide_convnet();
+    spec.training.global_batch_size = 128;
+    spec.training.micro_batch_size = 64;
+    spec.training.max_steps = 4;
+    spec.checkpoint.every_steps = 0;
+    spec.worker.resources.cpus = cpus;
+    return weights_of(spec);
+  };
+  const std::vector<float> weights = weights_with(1, 1, 0);
+  CHECK(weights_with(3, 1, 0) == weights);
+  CHECK(weights_with(2, 1, 1) == weights);
+  CHECK(weights_with(3, 2, 0) == weights);
 }
 
 TEST_CASE("a convolutional network goes on from its checkpoint on other tasks to the same model",

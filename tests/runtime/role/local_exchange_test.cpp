@@ -24,7 +24,8 @@ float value_of(std::int64_t step, std::int64_t element) {
   return std::sin(static_cast<float>(step * 7919 + element));
 }
 
-LocalExchange exchange_of_four_steps(MeanOver mean_over = MeanOver::examples) {
+LocalExchange exchange_of_four_steps(MeanOver mean_over = MeanOver::examples,
+                                     const Threads& threads = {}) {
   AlignedBuffer weights(index_of(arena_elements));
   for (std::int64_t i = 0; i < arena_elements; ++i) weights.span()[index_of(i)] = value_of(0, i);
   std::vector<AlignedBuffer> slots;
@@ -35,7 +36,8 @@ LocalExchange exchange_of_four_steps(MeanOver mean_over = MeanOver::examples) {
            .max_steps = 4,
            .mean_over = mean_over,
            .gradient_scale = scale,
-           .learning_rate_at = [](std::int64_t) { return 0.5; }},
+           .learning_rate_at = [](std::int64_t) { return 0.5; },
+           .threads = threads},
           {.version = 0, .weights = std::move(weights), .slots = std::move(slots)},
           std::nullopt,
           {}};
@@ -48,6 +50,19 @@ void write_gradient(LocalExchange& exchange, std::int64_t step) {
 }
 
 }  // namespace
+
+TEST_CASE("a local step gives the same bytes for any number of threads", "[local_exchange]") {
+  LocalExchange alone = exchange_of_four_steps();
+  ThreadTeam team({.threads = 3, .least_nanoseconds = 0});
+  LocalExchange together = exchange_of_four_steps(MeanOver::examples, team);
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    for (LocalExchange* const exchange : {&alone, &together}) {
+      write_gradient(*exchange, step);
+      exchange->settle(0);
+    }
+    CHECK(std::ranges::equal(alone.parameters(), together.parameters()));
+  }
+}
 
 TEST_CASE("a local step moves averages, keeps what is frozen, and optimizes the rest",
           "[local_exchange]") {

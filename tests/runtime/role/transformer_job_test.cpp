@@ -41,6 +41,25 @@ std::vector<float> final_weights_of(bool recomputes, std::int64_t ps, std::int64
 
 }  // namespace
 
+TEST_CASE("a job with attention ends with the same bytes for any number of cpus of its workers",
+          "[job][threads]") {
+  const auto weights_with = [](std::int64_t cpus, std::int64_t ps) {
+    JobSpec spec = micro_batch_job(1, ps);
+    spec.model = transformer(true);
+    if (ps == 0) spec.training.strategy = Strategy::local;
+    spec.training.global_batch_size = 128;
+    spec.training.micro_batch_size = 64;
+    spec.training.max_steps = 4;
+    spec.worker.resources.cpus = cpus;
+    Job job(spec);
+    run(job);
+    return job.final_weights();
+  };
+  const std::vector<float> weights = weights_with(1, 0);
+  CHECK(weights_with(3, 0) == weights);
+  CHECK(weights_with(2, 1) == weights);
+}
+
 TEST_CASE(
     "a job with attention ends with the same bytes, recomputed or kept, for any number of "
     "processes",

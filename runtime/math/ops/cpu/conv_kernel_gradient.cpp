@@ -171,7 +171,12 @@ class KernelGradient {
     });
   }
 
+  // Those of the strip before are right, too, where it began at the same row.
   void write_offsets() {
+    if (row_ == offsets_row_ && rows_ == offsets_rows_ && images_ <= offsets_images_) return;
+    offsets_row_ = row_;
+    offsets_rows_ = rows_;
+    offsets_images_ = images_;
     std::size_t at = 0;
     for (std::int64_t image = 0; image < images_; ++image) {
       for (std::int64_t row = row_; row < row_ + rows_; ++row) {
@@ -292,6 +297,9 @@ class KernelGradient {
   std::int64_t row_ = 0;     // its first row of output
   std::int64_t rows_ = 0;
   std::int64_t source_row_ = 0;
+  std::int64_t offsets_row_ = -1;  // of the strip for which the offsets are written
+  std::int64_t offsets_rows_ = 0;
+  std::int64_t offsets_images_ = 0;
   std::int64_t first_tile_ = 0;
   std::int64_t end_tile_ = 0;
   std::int64_t next_tile_ = 0;  // of the strip
