@@ -202,6 +202,6 @@ test('the overview says what a step costs, and what its gradients reach', async 
   await sees(figure('backward, of one example'), '15.7 kFLOP');
   await sees(figure('a worker’s step, 100 examples'), '3.14 MFLOP');
   await sees(figure('gradients reach'), /[\d.]+ GFLOP\/s/);
-  await sees(figure('of a core’s peak'), /[\d.]+ % of [\d.]+ GFLOP\/s/);
+  await sees(figure('of its cores’ peak'), /[\d.]+ % of [\d.]+ GFLOP\/s/);
   await close();
 });

@@ -1,10 +1,18 @@
 // Parts of a team's work are done once each, by whoever, and all of them before run() returns.
 #include "runtime/math/thread_team.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -13,7 +21,46 @@ constexpr TeamSetting eager_team(std::int64_t threads) {
   return {.threads = threads, .least_nanoseconds = 0};
 }
 
+// On a thread that is not the calling one.
+void believe_what_is_false() {
+  ThreadTeam team(eager_team(2));
+  std::atomic<bool> has_other_begun = false;
+  team.run(2, [&](std::int64_t, std::int64_t member) {
+    if (member != 0) {
+      has_other_begun = true;
+      ENSURE(member == 0);
+    }
+    has_other_begun.wait(false);
+  });
+}
+
 }  // namespace
+
+TEST_CASE("a false belief on a thread of a team ends the process with its message", "[threads]") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    believe_what_is_false();
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string message;
+  std::array<char, 256> some{};
+  for (ssize_t count = 0; (count = ::read(ends[0], some.data(), some.size())) > 0;) {
+    message.append(some.data(), static_cast<std::size_t>(count));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+  CHECK(message.find("ENSURE failed: member == 0") != std::string::npos);
+}
 
 TEST_CASE("every part of a team's work is done once, and before the call returns", "[threads]") {
   for (const std::int64_t threads : {1, 2, 3, 7}) {

@@ -23,7 +23,7 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Examples per second', takes: (name) => name === 'examples_per_second'},
   {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
   {title: 'GFLOP/s of gradients', takes: (name) => name === 'compute_gflops'},
-  {title: 'Share of a core’s peak', takes: (name) => name === 'compute_peak_fraction'},
+  {title: 'Share of the cores’ peak', takes: (name) => name === 'compute_peak_fraction'},
   {title: 'Step split (seconds)', takes: (name) => /_seconds$/.test(name)},
   {
     title: 'Staleness',

@@ -1,4 +1,4 @@
-// What a step costs: the products of the model, and how much of a core's peak they reach.
+// What a step costs: the products of the model, and how much of its cores' peak they reach.
 import type {ComponentChildren, JSX} from 'preact';
 
 import {get} from '../../api/client';
@@ -40,7 +40,7 @@ function Reached({metrics}: {metrics: Job['status']['metrics']}): JSX.Element | 
     <>
       <Cost name="gradients reach">{formatValue(rate)} GFLOP/s</Cost>
       {typeof share === 'number' && share > 0 && (
-        <Cost name="of a core’s peak">
+        <Cost name="of its cores’ peak">
           {formatShare(share)}
           <span class="muted"> of {formatValue(rate / share)} GFLOP/s</span>
         </Cost>
