@@ -152,12 +152,16 @@ void check_bits(const ConvShape& shape) {
   const auto x_gradient =
       product_of(flipped_im2col(shape, values.y_gradient), kernel.values, shape.channels, nullptr);
   const auto kernel_gradient = kernel_gradient_of(shape, values);
+  ThreadTeam three({.threads = 3, .least_nanoseconds = 0});
+  ThreadTeam seven({.threads = 7, .least_nanoseconds = 0});
   for (const GemmKernel by : {GemmKernel::avx2, GemmKernel::avx512}) {
     if (!is_available(by)) continue;
-    INFO("kernel " << static_cast<int>(by));
-    require_same_bits(run_conv(shape, values, by), y);
-    require_same_bits(run_conv_x_gradient(shape, values, by), x_gradient);
-    require_same_bits(run_conv_kernel_gradient(shape, values, by), kernel_gradient);
+    for (const Threads& threads : {Threads{}, Threads{three}, Threads{seven}}) {
+      INFO("kernel " << static_cast<int>(by) << ", threads " << threads.count());
+      require_same_bits(run_conv(shape, values, by, threads), y);
+      require_same_bits(run_conv_x_gradient(shape, values, by, threads), x_gradient);
+      require_same_bits(run_conv_kernel_gradient(shape, values, by, threads), kernel_gradient);
+    }
   }
 }
 

@@ -107,38 +107,44 @@ class ScratchMemory {
 };
 
 inline std::vector<float> run_conv(const ConvShape& shape, const ConvValues& values,
-                                   GemmKernel kernel = best_kernel()) {
+                                   GemmKernel kernel = best_kernel(), const Threads& threads = {}) {
   std::vector<float> y(values.y_gradient.size());
-  ScratchMemory scratch(conv2d_scratch_bytes(shape.conv(), ConvPass::forward));
+  ScratchMemory scratch(conv2d_scratch_bytes(shape.conv(), ConvPass::forward, threads.count()));
   conv2d(shape.conv(),
          {.x = tensor_of(values.x, shape.x()),
           .kernel = tensor_of(values.kernel, shape.kernel()),
           .bias = tensor_of(values.bias, {shape.filters}),
-          .y = tensor_of(y, shape.y())},
+          .y = tensor_of(y, shape.y()),
+          .threads = threads},
          Scratch(scratch.span()), kernel);
   return y;
 }
 
 inline std::vector<float> run_conv_x_gradient(const ConvShape& shape, const ConvValues& values,
-                                              GemmKernel kernel = best_kernel()) {
+                                              GemmKernel kernel = best_kernel(),
+                                              const Threads& threads = {}) {
   std::vector<float> x_gradient(values.x.size(), 7.0F);
-  ScratchMemory scratch(conv2d_scratch_bytes(shape.conv(), ConvPass::x_gradient));
+  ScratchMemory scratch(conv2d_scratch_bytes(shape.conv(), ConvPass::x_gradient, threads.count()));
   conv2d_x_gradient(shape.conv(),
                     {.y_gradient = tensor_of(values.y_gradient, shape.y()),
                      .kernel = tensor_of(values.kernel, shape.kernel()),
-                     .x_gradient = tensor_of(x_gradient, shape.x())},
+                     .x_gradient = tensor_of(x_gradient, shape.x()),
+                     .threads = threads},
                     Scratch(scratch.span()), kernel);
   return x_gradient;
 }
 
 inline std::vector<float> run_conv_kernel_gradient(const ConvShape& shape, const ConvValues& values,
-                                                   GemmKernel kernel = best_kernel()) {
+                                                   GemmKernel kernel = best_kernel(),
+                                                   const Threads& threads = {}) {
   std::vector<float> kernel_gradient(values.kernel.size(), 7.0F);
-  ScratchMemory scratch(conv2d_scratch_bytes(shape.conv(), ConvPass::kernel_gradient));
+  ScratchMemory scratch(
+      conv2d_scratch_bytes(shape.conv(), ConvPass::kernel_gradient, threads.count()));
   conv2d_kernel_gradient(shape.conv(),
                          {.x = tensor_of(values.x, shape.x()),
                           .y_gradient = tensor_of(values.y_gradient, shape.y()),
-                          .kernel_gradient = tensor_of(kernel_gradient, shape.kernel())},
+                          .kernel_gradient = tensor_of(kernel_gradient, shape.kernel()),
+                          .threads = threads},
                          Scratch(scratch.span()), kernel);
   return kernel_gradient;
 }

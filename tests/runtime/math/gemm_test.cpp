@@ -95,13 +95,19 @@ void check(const Shapes& shapes, Layout left, Layout right, Write write, bool wi
       value = element(product, row, column, value);
     }
   }
+  ThreadTeam five({.threads = 5, .least_nanoseconds = 0});
+  const bool is_divided = shapes.rows > 12 || shapes.columns > 16;
   for (const GemmKernel kernel : {GemmKernel::avx2, GemmKernel::avx512}) {
     if (!is_available(kernel)) continue;
-    out = before;
-    gemm(product, kernel);
-    INFO("kernel " << static_cast<int>(kernel));
-    CHECK(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)) == 0);
-    check_packed(product, kernel, before, expected);
+    for (const Threads& threads : {Threads{}, Threads{five}}) {
+      if (threads.count() > 1 && !is_divided) continue;
+      product.threads = threads;
+      out = before;
+      gemm(product, kernel);
+      INFO("kernel " << static_cast<int>(kernel) << ", threads " << threads.count());
+      CHECK(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)) == 0);
+      check_packed(product, kernel, before, expected);
+    }
   }
 }
 
@@ -131,6 +137,8 @@ TEST_CASE("products of several blocks have the bits of the plain loop", "[gemm]"
   check_all({13, 400, 321});  // of depth
   check_all({100, 100, 784});
   check_all({250, 270, 650});
+  check_all({500, 33, 90});
+  check_all({30, 500, 90});
 }
 
 TEST_CASE("a product without depth is the bias, or nothing", "[gemm]") {

@@ -65,4 +65,25 @@ TEST_CASE("sums over rows are a tree of blocks of 64, to the bit", "[reduction]"
   }
 }
 
+TEST_CASE("sums over rows are the same tree by any number of threads", "[reduction]") {
+  for (const std::int64_t threads : {2, 3, 7}) {
+    ThreadTeam team({.threads = threads, .least_nanoseconds = 0});
+    for (const std::int64_t rows : {0, 1, 65, 1100, 4097, 12400, 20000}) {
+      for (const std::int64_t columns : {1, 17, 128, 300, 1000}) {
+        if (rows * columns > 1'300'000) continue;
+        INFO(threads << " threads, " << rows << " x " << columns);
+        const auto matrix = random_floats(static_cast<std::size_t>(rows * columns), 9);
+        const auto before = random_floats(static_cast<std::size_t>(columns), 10);
+        for (const Write write : {Write::overwrite, Write::add}) {
+          std::vector<float> alone = before;
+          std::vector<float> together = before;
+          sum_rows(tensor_of(matrix, {rows, columns}), tensor_of(alone, {columns}), write);
+          sum_rows(tensor_of(matrix, {rows, columns}), tensor_of(together, {columns}), write, team);
+          REQUIRE(together == alone);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace trainyard::runtime
