@@ -91,6 +91,22 @@ inline double difference_of(Executor& executor, NodeId loss, std::span<float> pa
   return (above - below) / (2 * static_cast<double>(step));
 }
 
+// A batch's losses, then its gradients, by some threads who divide all that can be divided.
+inline std::vector<float> computed_by(std::int64_t threads, const SmallGraph& small,
+                                      std::span<const float> parameters, const Feed& feed) {
+  ThreadTeam team({.threads = threads, .least_nanoseconds = 0});
+  const PlanRequest request{
+      .examples = 8, .loss = small.loss, .outputs = {small.loss}, .threads = threads};
+  Executor executor(small.graph, request, cpu_kernels, team);
+  executor.forward(parameters, feed, Pass::train);
+  const auto losses = executor.value(small.loss).span();
+  std::vector<float> computed(losses.begin(), losses.end());
+  std::vector<float> gradients(parameters.size(), 99.0F);
+  executor.backward(parameters, feed, gradients, {});
+  computed.insert(computed.end(), gradients.begin(), gradients.end());
+  return computed;
+}
+
 // Central differences: the error is of the order step^2 and rounding / step. Padding has no
 // influence: 0 on both sides. Frozen variables have a gradient of 0; state has none that
 // differences know.
@@ -102,8 +118,13 @@ inline void require_gradients_right(SmallGraph small, std::int64_t examples,
     std::fill_n(parameters.begin() + variable.offset + variable.elements,
                 round_up_to_alignment(variable.elements) - variable.elements, 0.0F);
   }
-  Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
   const Feed feed = owned.feed(examples);
+  const std::vector<float> alone = computed_by(1, small, parameters, feed);
+  for (const std::int64_t threads : {2, 3, 7}) {
+    INFO(threads << " threads");
+    REQUIRE(computed_by(threads, small, parameters, feed) == alone);
+  }
+  Executor executor(std::move(small.graph), {.examples = 8, .loss = loss, .outputs = {loss}});
   std::vector<float> gradients(parameters.size(), 99.0F);
   executor.forward(parameters, feed, Pass::train);
   executor.backward(parameters, feed, gradients, {});

@@ -207,6 +207,11 @@ TEST_CASE("gradients of random graphs do not depend on which values share a plac
     REQUIRE(compute(executor, loss, 1, Executor::Parameters::may_change_when_final) == expected);
     Executor larger(small.graph, {.examples = examples + 4, .loss = loss, .outputs = {loss}});
     REQUIRE(compute(larger, loss, 1) == expected);
+    ThreadTeam team({.threads = 3, .least_nanoseconds = 0});
+    PlanRequest divided = shared;
+    divided.threads = 3;
+    Executor by_threads(small.graph, divided, cpu_kernels, team);
+    REQUIRE(compute(by_threads, loss, 1) == expected);
   }
 }
 
