@@ -59,7 +59,7 @@ void run_on_cpu(const PositionsOp&, const ForwardCall& call) {
 }
 
 void run_on_cpu(const RopeOp& op, const ForwardCall& call) {
-  rotate(op.rotation, call.inputs[0], call.output, call.scratch.span());
+  rotate(op.rotation, call.inputs[0], call.output, call.scratch.span(), call.threads);
 }
 
 void run_back_on_cpu(const SdpaOp& op, const BackwardCall& call) {
@@ -91,7 +91,8 @@ void run_back_on_cpu(const PositionsOp&, const BackwardCall& call) {
 
 void run_back_on_cpu(const RopeOp& op, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
-  rotate_gradient(op.rotation, call.output_gradient, x.into, x.write, call.scratch.span());
+  rotate_gradient(op.rotation, call.output_gradient, x.into, x.write, call.scratch.span(),
+                  call.threads);
 }
 
 }  // namespace trainyard::runtime

@@ -32,7 +32,6 @@ inline double element_nanoseconds(const FactorizeOp&) { return 0.4; }
 inline double element_nanoseconds(const PairwiseDotOp&) { return 2; }
 inline double element_nanoseconds(const AvgPool2dOp&) { return 0.5; }
 inline double element_nanoseconds(const GlobalAvgPoolOp&) { return 0.3; }
-inline double element_nanoseconds(const RopeOp&) { return 0.5; }
 inline double element_nanoseconds(const SoftmaxCrossEntropyOp&) { return 1; }
 inline double element_nanoseconds(const TokenCrossEntropyOp&) { return 1; }
 inline double element_nanoseconds(const CtcOp&) { return 20; }

@@ -25,9 +25,10 @@ struct Rotation {
 };
 std::int64_t rotation_scratch(const Rotation& rotation, std::int64_t time, std::int64_t features);
 // y may be x [examples, time, features].
-void rotate(const Rotation& rotation, ConstTensor x, Tensor y, std::span<float> scratch);
+void rotate(const Rotation& rotation, ConstTensor x, Tensor y, std::span<float> scratch,
+            const Threads& threads = {});
 // By the same angles backwards; x_gradient may be y_gradient.
 void rotate_gradient(const Rotation& rotation, ConstTensor y_gradient, Tensor x_gradient,
-                     Write write, std::span<float> scratch);
+                     Write write, std::span<float> scratch, const Threads& threads = {});
 
 }  // namespace trainyard::runtime

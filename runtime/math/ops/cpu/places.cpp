@@ -51,11 +51,11 @@ void store(float* to, float value) {
 }
 
 template <Write write>
-void turn(const Rotation& rotation, const Turns& turns, ConstTensor x, Tensor y) {
-  ENSURE(x.shape == y.shape);
+void turn_rows(const Rotation& rotation, const Turns& turns, ConstTensor x, Tensor y,
+               const Part& rows) {
   const std::int64_t time = x.shape[1];
   const std::int64_t features = x.shape.columns();
-  for (std::int64_t row = 0; row < x.shape.rows(); ++row) {
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const float* const cosines = turns.cosines + row % time * turns.pairs;
     const float* const sines = turns.sines + row % time * turns.pairs;
     for (std::int64_t head = 0; head < rotation.heads; ++head) {
@@ -71,6 +71,15 @@ void turn(const Rotation& rotation, const Turns& turns, ConstTensor x, Tensor y)
       }
     }
   }
+}
+
+template <Write write>
+void turn(const Rotation& rotation, const Turns& turns, ConstTensor x, Tensor y,
+          const Threads& threads) {
+  ENSURE(x.shape == y.shape);
+  const Items rows{.count = x.shape.rows(),
+                   .nanoseconds_each = 0.5 * static_cast<double>(x.shape.columns())};
+  threads.split(rows, [&](const Part& part) { turn_rows<write>(rotation, turns, x, y, part); });
 }
 
 }  // namespace
@@ -105,17 +114,19 @@ std::int64_t rotation_scratch(const Rotation& rotation, std::int64_t time, std::
   return 2 * time * pairs_of(rotation, features);
 }
 
-void rotate(const Rotation& rotation, ConstTensor x, Tensor y, std::span<float> scratch) {
-  turn<Write::overwrite>(rotation, turns_of(rotation, Way::forward, x.shape, scratch), x, y);
+void rotate(const Rotation& rotation, ConstTensor x, Tensor y, std::span<float> scratch,
+            const Threads& threads) {
+  turn<Write::overwrite>(rotation, turns_of(rotation, Way::forward, x.shape, scratch), x, y,
+                         threads);
 }
 
 void rotate_gradient(const Rotation& rotation, ConstTensor y_gradient, Tensor x_gradient,
-                     Write write, std::span<float> scratch) {
+                     Write write, std::span<float> scratch, const Threads& threads) {
   const Turns turns = turns_of(rotation, Way::backward, y_gradient.shape, scratch);
   if (write == Write::add) {
-    turn<Write::add>(rotation, turns, y_gradient, x_gradient);
+    turn<Write::add>(rotation, turns, y_gradient, x_gradient, threads);
   } else {
-    turn<Write::overwrite>(rotation, turns, y_gradient, x_gradient);
+    turn<Write::overwrite>(rotation, turns, y_gradient, x_gradient, threads);
   }
 }
 
