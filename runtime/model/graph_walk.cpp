@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "runtime/model/layers/builders.h"
-#include "runtime/model/layers/time_axis.h"
 #include "schemas/base/check.h"
+#include "schemas/model/time_axis.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -88,7 +88,7 @@ NodeId GraphWalk::scores_of(const Term& term) {
 }
 
 bool GraphWalk::has_lengths(const Term& term) const {
-  return follows_data_time(analysis_, term.in.front());
+  return model::follows_data_time(analysis_, term.in.front());
 }
 
 bool GraphWalk::is_of_tokens(const Term& term) const {

@@ -1,8 +1,8 @@
 #include "runtime/model/layers/layer_context.h"
 
 #include "runtime/model/layers/builders.h"
-#include "runtime/model/layers/time_axis.h"
 #include "schemas/base/check.h"
+#include "schemas/model/time_axis.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -82,7 +82,7 @@ const model::Variable& LayerContext::analysed_variable(std::string_view name) co
 }
 
 bool LayerContext::x_has_lengths() const {
-  return follows_data_time(model_.analysis, layer_.in.front());
+  return model::follows_data_time(model_.analysis, layer_.in.front());
 }
 
 // Features are the batch's own memory, which has any shape of as many numbers.

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/model/build.h"
-#include "runtime/model/layers/time_axis.h"
 #include "schemas/model/analysis.h"
+#include "schemas/model/time_axis.h"
 #include "schemas/model/trainable.h"
 
 namespace trainyard::runtime::sequence_layers_tests {
@@ -38,7 +38,7 @@ model::Facts symbols() {
 bool follows(const model::Layers& layers, model::ElementKind kind = model::ElementKind::number) {
   const model::Model model{.layers = layers, .losses = {{.op = "softmax_cross_entropy"}}};
   const model::Analysis analysis = model::analyse(model, facts(kind), {});
-  return follows_data_time(analysis, analysis.layers.size() - 1);
+  return model::follows_data_time(analysis, analysis.layers.size() - 1);
 }
 
 std::vector<std::string> refusals(const model::Model& model, const model::Facts& known) {
