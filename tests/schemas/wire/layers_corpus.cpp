@@ -4,7 +4,7 @@
 namespace trainyard {
 namespace {
 
-constexpr auto cannot_say = SpecCase::Schema::cannot_say;
+constexpr auto schema_cannot_say = SpecCase::Schema::cannot_say;
 
 std::string with_model(const std::string& model) {
   return R"({"dataset": "synthetic_digits", "model": )" + model + "}";
@@ -29,15 +29,15 @@ std::vector<SpecCase> bad_layers() {
       {with_model(R"({"layers": ["flatten", {"op": "dense", "units": 9}],
                       "loss": "softmax_cross_entropy"})"),
        {"/model/loss"},
-       cannot_say},
+       schema_cannot_say},
       {with_model(R"({"layers": ["flatten", {"op": "dens", "units": 10}],
                       "loss": "softmax_cross_entropy"})"),
        {"/model/layers/1/op"},
-       cannot_say},
+       schema_cannot_say},
       {with_model(R"({"layers": [{"op": "transpose", "axes": [1, 0, 2]}, "flatten",
                                  {"op": "lstm", "units": 10}], "loss": "softmax_cross_entropy"})"),
        {"/model/layers/2"},
-       cannot_say},
+       schema_cannot_say},
   };
 }
 
