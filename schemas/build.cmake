@@ -64,6 +64,16 @@ set(is_static $<BOOL:$<TARGET_PROPERTY:TRAINYARD_STATIC_GRPC>>)
 target_link_libraries(trainyard_grpc INTERFACE $<${is_static}:trainyard_static_grpc>
                       $<$<NOT:${is_static}>:gRPC::grpc++> $<$<NOT:${is_static}>:protobuf::libprotobuf>)
 
+# ONNX's messages; its checker and shape inference are for tests alone. Debian's CMake files name places that the
+# package does not fill.
+find_path(TRAINYARD_ONNX_INCLUDE onnx/onnx_pb.h REQUIRED)
+find_library(TRAINYARD_ONNX_PROTO onnx_proto REQUIRED)
+find_library(TRAINYARD_ONNX_CHECKER onnx REQUIRED)
+add_library(trainyard_onnx INTERFACE)
+target_compile_definitions(trainyard_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
+target_include_directories(trainyard_onnx SYSTEM INTERFACE ${TRAINYARD_ONNX_INCLUDE})
+target_link_libraries(trainyard_onnx INTERFACE ${TRAINYARD_ONNX_PROTO} protobuf::libprotobuf)
+
 # What every unit is compiled with. Library headers are SYSTEM, so these are about our own code.
 add_library(trainyard_options INTERFACE)
 target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic
@@ -136,7 +146,7 @@ endfunction()
 # trainyard_library(folder [DEPS folder...] [OUTSIDE target...])
 function(trainyard_library folder)
   trainyard_target_name(${folder} target)
-  if(folder MATCHES "^(runtime/(math|graph|model)|schemas/model)$")  # ops/cpu, optim, zoo: families in folders of their own
+  if(folder MATCHES "^(runtime/(math|graph|model)|schemas/(model|onnx))$")  # ops/cpu, optim, zoo: families in folders of their own
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   else()
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)

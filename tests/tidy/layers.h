@@ -16,6 +16,7 @@ inline constexpr std::array layers{
     // words
     Layer{"schemas/base", "", "posix"},
     Layer{"schemas/model", "schemas/base", ""},
+    Layer{"schemas/onnx", "schemas/base schemas/model", "onnx protobuf"},
     Layer{"schemas/types", "schemas/base schemas/model", ""},
     Layer{"schemas/sql", "", ""},
     Layer{"schemas/files", "schemas/base", "openssl posix"},
@@ -25,7 +26,8 @@ inline constexpr std::array layers{
     // scheduler
     Layer{"scheduler/core", "schemas/base schemas/model schemas/types", ""},
     Layer{"scheduler/store",
-          "schemas/base schemas/types schemas/files schemas/wire schemas/sql scheduler/core",
+          "schemas/base schemas/model schemas/types schemas/files schemas/wire schemas/onnx "
+          "schemas/sql scheduler/core",
           "sqlite posix"},
     Layer{"scheduler/link", "schemas/base schemas/types schemas/wire schemas/proto", "grpc posix"},
     Layer{"scheduler/loop",
@@ -98,6 +100,7 @@ inline constexpr std::array libraries{
     Library{"grpc", "grpcpp/ grpc/"},
     Library{"jpeg", "jpeglib.h jerror.h"},
     Library{"nlohmann", "nlohmann/"},
+    Library{"onnx", "onnx/"},
     Library{"openssl", "openssl/"},
     Library{"pistache", "pistache/"},
     Library{"png", "png.h"},
