@@ -4,9 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/model/build.h"
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
 #include "schemas/model/outline.h"
+#include "schemas/wire/data_description.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -32,8 +34,9 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
   manifest.worker_steps = shards.front().rank_steps;
   manifest.slots = plan.slot_names;
   manifest.metrics = checkpoint.metrics;
-  manifest.description = {{"model", model::name_of(context.spec.model)},
-                          {"dataset", context.spec.dataset.name}};
+  manifest.description = describe_data(facts_of(plan.data));
+  manifest.description["model"] = model::name_of(context.spec.model);
+  manifest.description["dataset"] = context.spec.dataset.name;
   const std::string activation = model::text_argument(context.spec.model, "activation");
   if (!activation.empty()) manifest.description["activation"] = activation;
   const std::int64_t batches = step_mode(context.spec) == Mode::sync

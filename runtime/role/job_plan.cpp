@@ -178,6 +178,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                                         .seed = spec.training.seed,
                                         .team = {.threads = threads}}));
   JobPlan plan{.model = std::move(model),
+               .data = data.example,
                .shares = {},
                .optimizer = config_of(spec.training.optimizer),
                .update = {},

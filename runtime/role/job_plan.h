@@ -26,6 +26,7 @@ namespace trainyard::runtime {
 
 struct JobPlan {
   Model model;
+  DataShape data = {};        // what an example of the data set is
   std::vector<Share> shares;  // by task that holds parameters
   OptimizerConfig optimizer;
   ArenaUpdate update;  // which elements of the arena it is for

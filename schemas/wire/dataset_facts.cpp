@@ -118,4 +118,9 @@ model::Facts facts_of(const DatasetSpec& spec) {
   return facts;
 }
 
+// The windows of `tokens` are all full, and lines of text are padded images.
+bool has_lengths(const DatasetSpec& spec) {
+  return spec.format == "text" || spec.format == "sequences";
+}
+
 }  // namespace trainyard

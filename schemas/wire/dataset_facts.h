@@ -10,4 +10,7 @@ namespace trainyard {
 // kind, and sizes where the spec tells them.
 model::Facts facts_of(const DatasetSpec& spec);
 
+// Whether its examples are sequences of their own lengths, padded to one.
+bool has_lengths(const DatasetSpec& spec);
+
 }  // namespace trainyard
