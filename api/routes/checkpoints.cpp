@@ -10,10 +10,13 @@
 #include <utility>
 
 #include "api/routes/paging.h"
+#include "api/routes/query_reader.h"
 #include "api/routes/render.h"
 #include "schemas/files/sha256.h"
+#include "schemas/model/exportable.h"
 #include "schemas/types/retention.h"
 #include "schemas/wire/job_json.h"
+#include "schemas/wire/job_model.h"
 #include "schemas/wire/json_text.h"
 
 namespace trainyard::api {
@@ -65,22 +68,60 @@ class KnownHashes {
   std::map<std::string, std::string> hashes_;  // the background thread's alone
 };
 
-Result<Checkpoint> find_checkpoint(ReaderPool& readers, const JobId& id, std::string_view which) {
-  return readers.read([&](scheduler::Reader& reader) -> Result<Checkpoint> {
-    TRY_ASSIGN(const Job job, reader.job(id));
+enum class ModelFormat { safetensors, onnx };
+
+// What is downloaded.
+struct Wanted {
+  Checkpoint checkpoint;
+  JobSpec spec;
+  ModelFormat format = ModelFormat::safetensors;
+};
+
+Result<Wanted> find_wanted(ReaderPool& readers, const JobId& id, std::string_view which) {
+  return readers.read([&](scheduler::Reader& reader) -> Result<Wanted> {
+    TRY_ASSIGN(Job job, reader.job(id));
     TRY_ASSIGN(const auto checkpoints, reader.checkpoints(id));
-    return choose_checkpoint(checkpoints, which, job.spec.checkpoint.metric);
+    TRY_ASSIGN(Checkpoint checkpoint,
+               choose_checkpoint(checkpoints, which, job.spec.checkpoint.metric));
+    return Wanted{.checkpoint = std::move(checkpoint), .spec = std::move(job.spec)};
   });
 }
 
-void send_model(Backend& backend, const Checkpoint& checkpoint, KnownHashes& hashes,
+ModelFormat read_format(QueryReader& query) {
+  const std::string format = query.text("format").value_or("safetensors");
+  if (format == "onnx") return ModelFormat::onnx;
+  if (format != "safetensors") {
+    query.add_fault("format", "must be safetensors or onnx, got \"" + format + '"');
+  }
+  return ModelFormat::safetensors;
+}
+
+// Nothing where ONNX can express the model, as far as its ops go.
+std::optional<Problem> not_in_onnx(const JobSpec& spec) {
+  const auto faults = model::not_in_onnx(spec.model, analyse_job(spec), "/model");
+  if (faults.empty()) return std::nullopt;
+  Problem problem{.status = 422,
+                  .code = "not_in_onnx",
+                  .detail =
+                      "the job's model cannot be expressed in ONNX: download it as "
+                      "safetensors"};
+  for (const Fault& fault : faults) {
+    problem.errors.push_back({.pointer = fault.pointer, .message = fault.message});
+  }
+  return problem;
+}
+
+void send_model(Backend& backend, const Wanted& wanted, KnownHashes& hashes,
                 const Responder& responder) {
-  const auto path = backend.scheduler.model_file(checkpoint);
+  const Checkpoint& checkpoint = wanted.checkpoint;
+  const bool is_onnx = wanted.format == ModelFormat::onnx;
+  const auto path = is_onnx ? backend.scheduler.onnx_file(checkpoint, wanted.spec)
+                            : backend.scheduler.model_file(checkpoint);
   if (!path) return responder.error(path.error());
   const auto hash = hashes.hash_of(*path, checkpoint.manifest.sha256);
   if (!hash) return responder.error(hash.error());
-  const std::string name =
-      checkpoint.job.text + "-step-" + std::to_string(checkpoint.step) + ".safetensors";
+  const std::string name = checkpoint.job.text + "-step-" + std::to_string(checkpoint.step) +
+                           (is_onnx ? ".onnx" : ".safetensors");
   responder.file({.path = *path,
                   .content_type = "application/octet-stream",
                   .entity_tag = *hash,
@@ -90,15 +131,21 @@ void send_model(Backend& backend, const Checkpoint& checkpoint, KnownHashes& has
 Handler downloading(Backend& backend) {
   const auto hashes = std::make_shared<KnownHashes>();  // one for all copies of the handler
   return [&backend, hashes](const Request& request, const Responder& responder) {
-    if (!has_no_query(request, responder) || !responder.has_room()) return;
-    const auto found =
-        find_checkpoint(*backend.readers, job_id_of(request), request.parameters.at("step"));
+    QueryReader query(request);
+    const ModelFormat format = read_format(query);
+    if (const auto problem = query.problem()) return responder.problem(*problem);
+    if (!responder.has_room()) return;
+    auto found = find_wanted(*backend.readers, job_id_of(request), request.parameters.at("step"));
     if (!found && found.error().code == Code::invalid) {
       return responder.problem(bad_request("bad_parameter", found.error().message));
     }
     if (!found) return responder.error(found.error());
-    const bool posted = backend.background.post([&backend, hashes, responder, checkpoint = *found] {
-      send_model(backend, checkpoint, *hashes, responder);
+    found->format = format;
+    if (format == ModelFormat::onnx) {
+      if (const auto problem = not_in_onnx(found->spec)) return responder.problem(*problem);
+    }
+    const bool posted = backend.background.post([&backend, hashes, responder, wanted = *found] {
+      send_model(backend, wanted, *hashes, responder);
     });
     if (!posted) responder.error(unavailable("too many model files are asked for at once"));
   };

@@ -23,6 +23,7 @@
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/logs.h"
 #include "scheduler/store/model_file.h"
+#include "scheduler/store/onnx_file.h"
 #include "scheduler/store/reader.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
@@ -39,6 +40,13 @@ Millis file_grace(const Limits& limits) { return limits.lost_after + seconds(60)
 // Jobs that have ended keep so many reports of metrics.
 constexpr std::int64_t ended_reports_max = 10'000;
 constexpr std::size_t removed_at_once = 1000;
+
+// Whether a file that is made once is there.
+Result<bool> is_kept(const std::string& path) {
+  const auto kept = File::open_regular(path, O_RDONLY);
+  if (!kept && kept.error().code != Code::not_found) return kept.error();
+  return kept.has_value();
+}
 
 // A lost key is made anew. The tokens of tasks that run were made under the old one: the core will
 // not know them (scheduler/core/report.cpp), which whoever runs the server should not have to
@@ -232,9 +240,17 @@ std::string Scheduler::log_path(const TaskKey& task) const {
 Result<std::string> Scheduler::model_file(const Checkpoint& checkpoint) {
   TRY_ASSIGN(const std::string path, parts_->artifacts.model_path(checkpoint));
   const std::lock_guard lock(parts_->model_mutex);
-  const auto kept = File::open_regular(path, O_RDONLY);
-  if (!kept && kept.error().code != Code::not_found) return kept.error();
+  TRY_ASSIGN(const bool kept, is_kept(path));
   if (!kept) TRY(write_model_file(parts_->artifacts, checkpoint, path));
+  return path;
+}
+
+Result<std::string> Scheduler::onnx_file(const Checkpoint& checkpoint, const JobSpec& spec) {
+  TRY_ASSIGN(const std::string path, parts_->artifacts.onnx_path(checkpoint));
+  TRY_ASSIGN(const std::string model, model_file(checkpoint));
+  const std::lock_guard lock(parts_->model_mutex);
+  TRY_ASSIGN(const bool kept, is_kept(path));
+  if (!kept) TRY(write_onnx_file({.spec = spec, .model_file = model}, path));
   return path;
 }
 

@@ -71,6 +71,8 @@ class Scheduler {
   // The checkpoint as one safetensors file with all variables by name: made on first use, then
   // kept.
   Result<std::string> model_file(const Checkpoint& checkpoint);
+  // The same as one ONNX file; `spec` is that of its job. `invalid` where ONNX cannot express it.
+  Result<std::string> onnx_file(const Checkpoint& checkpoint, const JobSpec& spec);
   [[nodiscard]] Readiness readiness() const;
   struct Counters;  // for /metrics (scheduler/loop/counters.h)
   [[nodiscard]] const Counters& counters() const;

@@ -123,6 +123,10 @@ std::string model_file_name(std::int64_t step, std::int64_t attempt) {
   return "model-" + std::to_string(step) + "-" + std::to_string(attempt) + ".safetensors";
 }
 
+std::string onnx_file_name(std::int64_t step, std::int64_t attempt) {
+  return "model-" + std::to_string(step) + "-" + std::to_string(attempt) + ".onnx";
+}
+
 Result<std::string> Artifacts::folder_of(const JobId& job) const {
   if (!is_id(job.text)) return invalid("\"" + job.text + "\" is no job id");
   return folder_ + "/" + job.text;
@@ -212,6 +216,11 @@ Status Artifacts::check_room(const ArtifactFile& file) const {
 Result<std::string> Artifacts::model_path(const Checkpoint& checkpoint) const {
   TRY_ASSIGN(const std::string folder, folder_of(checkpoint.job));
   return folder + "/" + model_file_name(checkpoint.step, checkpoint.attempt);
+}
+
+Result<std::string> Artifacts::onnx_path(const Checkpoint& checkpoint) const {
+  TRY_ASSIGN(const std::string folder, folder_of(checkpoint.job));
+  return folder + "/" + onnx_file_name(checkpoint.step, checkpoint.attempt);
 }
 
 }  // namespace trainyard::scheduler

@@ -67,6 +67,7 @@ class ArtifactRead {
 
 inline constexpr std::string_view part_suffix = ".part";  // of a file that is not whole yet
 std::string model_file_name(std::int64_t step, std::int64_t attempt);
+std::string onnx_file_name(std::int64_t step, std::int64_t attempt);
 
 class Artifacts {
  public:
@@ -93,6 +94,7 @@ class Artifacts {
 
   // Where the file that users download of a checkpoint is kept, once it was made.
   [[nodiscard]] Result<std::string> model_path(const Checkpoint& checkpoint) const;
+  [[nodiscard]] Result<std::string> onnx_path(const Checkpoint& checkpoint) const;  // likewise
 
  private:
   [[nodiscard]] Result<std::string> folder_of(const JobId& job) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/model/exportable.h"
 #include "schemas/types/names.h"
 #include "schemas/wire/model_json.h"
 
@@ -90,12 +91,17 @@ ordered_json analysed_terms_to_json(const Analysis& analysis,
 }
 
 ordered_json worker_to_json(const WorkerMemory& memory) {
-  return {{"parameters", or_null(memory.parameters)},
-          {"gradients", or_null(memory.gradients)},
-          {"slots", or_null(memory.slots)},
-          {"kept", or_null(memory.kept)},
-          {"scratch", or_null(memory.scratch)},
-          {"total", or_null(memory.total)}};
+  return {{"parameters", or_null(memory.parameters)}, {"gradients", or_null(memory.gradients)},
+          {"slots", or_null(memory.slots)},           {"kept", or_null(memory.kept)},
+          {"scratch", or_null(memory.scratch)},       {"total", or_null(memory.total)}};
+}
+
+ordered_json faults_to_json(const std::vector<Fault>& faults) {
+  ordered_json array = ordered_json::array();
+  for (const Fault& fault : faults) {
+    array.push_back({{"pointer", fault.pointer}, {"message", fault.message}});
+  }
+  return array;
 }
 
 ordered_json ps_to_json(const PsMemory& memory) {
@@ -121,7 +127,8 @@ ordered_json analysis_to_json(const Analysis& analysis) {
           {"backward_flops", or_null(analysis.backward_flops)},
           {"kept_bytes", or_null(analysis.kept_bytes)},
           {"memory_bytes",
-           {{"worker", worker_to_json(analysis.worker)}, {"ps", ps_to_json(analysis.ps)}}}};
+           {{"worker", worker_to_json(analysis.worker)}, {"ps", ps_to_json(analysis.ps)}}},
+          {"not_in_onnx", faults_to_json(not_in_onnx(analysis))}};
 }
 
 }  // namespace trainyard::model

@@ -166,8 +166,8 @@ pid_t Yard::pid_of(const std::string& id, const std::string& role, int index) {
   return pid;
 }
 
-std::string Yard::model_file(const std::string& id) {
-  const Answer answer = get(url("/v1/jobs/" + id + "/checkpoints/latest/download"));
+std::string Yard::model_file(const std::string& id, const std::string& query) {
+  const Answer answer = get(url("/v1/jobs/" + id + "/checkpoints/latest/download" + query));
   REQUIRE(answer.status == 200);
   return answer.body;
 }

@@ -58,7 +58,7 @@ class Yard {
   pid_t pid_of(const std::string& id, const std::string& role, int index);
   // sha256 of the downloaded newest checkpoint.
   std::string model_sha256(const std::string& id);
-  std::string model_file(const std::string& id);
+  std::string model_file(const std::string& id, const std::string& query = "");
 
  private:
   TempFolder folder_;

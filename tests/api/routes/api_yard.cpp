@@ -76,11 +76,11 @@ void ApiYard::wait_for_state(const std::string& id, const std::string& state) {
   wait_for(id, [&](const nlohmann::json& job) { return job.at("status").at("state") == state; });
 }
 
-RunningJob::RunningJob(ApiYard& yard, std::string_view submit_headers)
+RunningJob::RunningJob(ApiYard& yard, std::string_view submit_headers, std::string_view spec)
     : yard_(yard), agent_(yard.scheduler().agent_address(), "a1") {
   agent_.report();
   agent_.next();
-  id_ = yard.submit(small_spec, submit_headers);
+  id_ = yard.submit(spec, submit_headers);
   run_what_is_wanted();
 }
 
@@ -162,12 +162,20 @@ void RunningJob::write_log(std::string_view name, std::string_view text) {
   end = answer.end;
 }
 
-void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
+void RunningJob::commit_checkpoint(std::int64_t step, double loss,
+                                   const std::vector<VariableInfo>& variables) {
   SafetensorsHeader header;
-  header.entries.push_back({.name = to_tensor_name({"w", "", 0, 4}), .shape = {4}});
+  std::vector<float> values;
+  for (const VariableInfo& variable : variables) {
+    std::int64_t elements = 1;
+    for (const std::int64_t size : variable.shape) elements *= size;
+    header.entries.push_back(
+        {.name = to_tensor_name({variable.name, "", 0, elements}), .shape = {elements}});
+    for (std::int64_t i = 1; i < elements; ++i) values.push_back(static_cast<float>(i));
+    values.push_back(static_cast<float>(step));
+  }
   std::string shard = *encode_safetensors_header(header);
-  const float values[] = {1, 2, 3, static_cast<float>(step)};
-  shard.append(reinterpret_cast<const char*>(values), sizeof values);
+  shard.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   const std::string folder = "step-" + std::to_string(step);
   const ArtifactFile shard_file{folder + "/shard.safetensors", std::ssize(shard),
                                 sha256_hex(shard)};
@@ -177,7 +185,7 @@ void RunningJob::commit_checkpoint(std::int64_t step, double loss) {
   content.job = id_;
   content.spec_hash = task("worker/0").task.spec_hash;
   content.mode = "sync";
-  content.variables = {{"w", {2, 2}}};
+  content.variables = variables;
   content.shards = {shard_file};
   const std::string manifest = to_json(content);
   const ArtifactFile manifest_file{folder + "/manifest.json", std::ssize(manifest),

@@ -12,6 +12,7 @@
 
 #include "api/http/server.h"
 #include "api/routes/service.h"
+#include "schemas/wire/checkpoint_json.h"
 #include "tests/api/http/raw_client.h"
 #include "tests/scheduler/loop/agent_peer.h"
 #include "tests/scheduler/store/fixtures.h"
@@ -27,6 +28,8 @@ class ApiYard {
  public:
   ApiYard();
   ~ApiYard();
+
+  [[nodiscard]] std::string artifacts() const { return folder_.path("state/artifacts"); }
 
   [[nodiscard]] std::string address() const { return server_->address(); }
   scheduler::Scheduler& scheduler() { return *scheduler_; }
@@ -55,7 +58,8 @@ class RunningJob {
  public:
   static constexpr std::int64_t last_step = 600;
 
-  explicit RunningJob(ApiYard& yard, std::string_view submit_headers = "");
+  explicit RunningJob(ApiYard& yard, std::string_view submit_headers = "",
+                      std::string_view spec = small_spec);
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string path(std::string_view rest = "") const {
@@ -69,8 +73,10 @@ class RunningJob {
   void report_steps(std::int64_t first, std::int64_t last, const std::vector<std::string>& names);
   void start_again();  // suspends and resumes the job: the next attempt runs
   void write_log(std::string_view name, std::string_view text);  // appended
-  void commit_checkpoint(std::int64_t step, double loss);        // and waits for it
-  void end_well();                                               // with its last checkpoint
+  // And waits for it. Numbers of a variable count from 1; its last one is the step.
+  void commit_checkpoint(std::int64_t step, double loss,
+                         const std::vector<VariableInfo>& variables = {{"w", {2, 2}}});
+  void end_well();  // with its last checkpoint
 
  private:
   void tell(const WantedTask& wanted, decltype(RunEvent::what) what);

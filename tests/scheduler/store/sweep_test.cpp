@@ -75,6 +75,32 @@ TEST_CASE("files of kept checkpoints stay, those of deleted ones go", "[sweep]")
   CHECK_FALSE(yard.has(deleted.manifest));
 }
 
+TEST_CASE("files made for downloads stay with their checkpoint, half a one goes", "[sweep]") {
+  SweptYard yard;
+  Checkpoint kept = a_checkpoint(yard.job, 10);
+  kept.manifest = yard.put("manifest 10");
+  kept.shards = {};
+  Checkpoint deleted = a_checkpoint(yard.job, 5, CheckpointState::deleted);
+  deleted.manifest = yard.put("manifest 5");
+  deleted.shards = {};
+  save(yard.store, {SaveCheckpoint{kept}, SaveCheckpoint{deleted}});
+  const std::string whole = value_of(yard.artifacts.onnx_path(kept));
+  const std::string safetensors = value_of(yard.artifacts.model_path(kept));
+  const std::string old = value_of(yard.artifacts.onnx_path(deleted));
+  for (const std::string& path : {whole, safetensors, old, whole + ".part"}) {
+    value_of(write_file(path, "made"));
+  }
+
+  CHECK(value_of(yard.sweep(seconds(3600)).sweep(yard.job.id)) == Sweep::Left::young_files);
+  CHECK(std::filesystem::exists(whole + ".part"));
+  CHECK(value_of(yard.sweep(Millis{0}).sweep(yard.job.id)) == Sweep::Left::nothing);
+
+  CHECK(std::filesystem::exists(whole));
+  CHECK(std::filesystem::exists(safetensors));
+  CHECK_FALSE(std::filesystem::exists(old));
+  CHECK_FALSE(std::filesystem::exists(whole + ".part"));
+}
+
 TEST_CASE("a young file stays until its grace is over", "[sweep]") {
   SweptYard yard;
   const ArtifactFile file = yard.put("not announced yet");

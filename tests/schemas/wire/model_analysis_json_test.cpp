@@ -71,7 +71,8 @@ TEST_CASE("an analysis ends in totals and the memory of each role", "[model]") {
       "worker": {"parameters": null, "gradients": null, "kept": null, "scratch": null,
                  "slots": null,
                  "total": 4096},
-      "ps": {"parameters": null, "slots": 240, "total": null}}})"));
+      "ps": {"parameters": null, "slots": 240, "total": null}},
+    "not_in_onnx": []})"));
 }
 
 TEST_CASE("a layer that is tied names the variable that it uses", "[model]") {
