@@ -60,28 +60,49 @@ Status transfer(Rest& rest, const std::string& path, const File& part, std::stri
   return ok();
 }
 
-Result<Downloaded> check(const std::string& file, const std::string& etag) {
+// A file as it goes by: its hash, and as much of its start as was asked for.
+struct Head {
+  std::string bytes;
+  std::int64_t wanted = 8;
+};
+
+Result<std::int64_t> tensors_of(const std::string& head, std::int64_t file_bytes) {
+  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(head, file_bytes));
+  return std::ssize(header.entries);
+}
+
+// As the server begins one: field 1, the version of the format.
+Status check_onnx(const std::string& head) {
+  constexpr char version_field = 0x08;
+  const bool begins_so = head.size() > 1 && head[0] == version_field;
+  return begins_so ? ok() : invalid("it is no ONNX file");
+}
+
+Result<Downloaded> check(const std::string& file, const std::string& etag, ModelFormat format) {
   std::ifstream input(file, std::ios::binary);
   Sha256 hash;
-  std::string head;
+  Head head;
   std::int64_t bytes = 0;
   constexpr std::size_t piece = 1U << 20;
   std::string buffer(piece, '\0');
-  std::int64_t head_bytes = 8;
+  const bool is_onnx = format == ModelFormat::onnx;
   while (input.read(buffer.data(), static_cast<std::streamsize>(piece)), input.gcount() > 0) {
     const std::string_view part(buffer.data(), static_cast<std::size_t>(input.gcount()));
     hash.add(part);
     bytes += input.gcount();
-    if (std::ssize(head) < head_bytes) head += part;
-    if (bytes >= 8 && head_bytes == 8) {
+    if (std::ssize(head.bytes) < head.wanted) head.bytes += part;
+    if (!is_onnx && bytes >= 8 && head.wanted == 8) {
       TRY_ASSIGN(const std::int64_t length,
-                 safetensors_header_length(std::string_view(head).substr(0, 8)));
-      head_bytes += length;
+                 safetensors_header_length(std::string_view(head.bytes).substr(0, 8)));
+      head.wanted += length;
     }
   }
-  TRY_ASSIGN(const SafetensorsHeader header, decode_safetensors_header(head, bytes));
-  Downloaded result{
-      .bytes = bytes, .tensors = std::ssize(header.entries), .sha256 = hash.finish_hex()};
+  Downloaded result{.bytes = bytes, .sha256 = hash.finish_hex()};
+  if (is_onnx) {
+    TRY(check_onnx(head.bytes));
+  } else {
+    TRY_ASSIGN(result.tensors, tensors_of(head.bytes, bytes));
+  }
   const std::string expected = unquoted(etag);
   if (is_sha256(expected) && expected != result.sha256) {
     return unavailable("the downloaded bytes do not have the sha256 that the server names");
@@ -118,7 +139,7 @@ Result<Downloaded> download_model(Rest& rest, const Download& download) {
     }
     TRY(part.sync());
   }
-  Result<Downloaded> checked = check(part_path, etag);
+  Result<Downloaded> checked = check(part_path, etag, download.format);
   if (!checked) {
     std::remove(part_path.c_str());
     return unavailable("the download is not whole: " + checked.error().message);

@@ -1,4 +1,4 @@
-// trainyard download ID: a checkpoint as one safetensors file.
+// trainyard download ID: a checkpoint as one safetensors or ONNX file.
 #include "api/client/download.h"
 
 #include <cstdio>
@@ -17,11 +17,12 @@ struct DownloadOptions {
   std::string id;
   std::string step = "latest";
   std::string file;
+  std::string format = "safetensors";
   bool force = false;
 };
 
-std::string file_name_of(const JobView& job) {
-  return file_stem_of(job.name.empty() ? job.id : job.name) + ".safetensors";
+std::string file_name_of(const JobView& job, const std::string& format) {
+  return file_stem_of(job.name.empty() ? job.id : job.name) + '.' + format;
 }
 
 Result<int> download(Rest& rest, const DownloadOptions& options) {
@@ -33,15 +34,21 @@ Result<int> download(Rest& rest, const DownloadOptions& options) {
   if (file.empty()) {
     TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(options.id)));
     TRY_ASSIGN(const JobView job, parse_job(answer));
-    file = file_name_of(job);
+    file = file_name_of(job, options.format);
   }
-  const std::string path =
+  const bool is_onnx = options.format == "onnx";
+  std::string path =
       job_path(options.id, "/checkpoints/" + percent_encode(options.step) + "/download");
-  TRY_ASSIGN(const Downloaded model,
-             download_model(rest, {.path = path, .file = file, .replaces = options.force}));
-  std::printf("%s  %s, %lld tensors, sha256 %s\n", printable(file).c_str(),
-              bytes_text(model.bytes).c_str(), static_cast<long long>(model.tensors),
-              model.sha256.c_str());
+  if (is_onnx) path += "?format=onnx";  // a server of before knows the other without being asked
+  TRY_ASSIGN(
+      const Downloaded model,
+      download_model(rest, {.path = path,
+                            .file = file,
+                            .replaces = options.force,
+                            .format = is_onnx ? ModelFormat::onnx : ModelFormat::safetensors}));
+  const std::string tensors = is_onnx ? "" : std::to_string(model.tensors) + " tensors, ";
+  std::printf("%s  %s, %ssha256 %s\n", printable(file).c_str(), bytes_text(model.bytes).c_str(),
+              tensors.c_str(), model.sha256.c_str());
   return exit_done;
 }
 
@@ -49,12 +56,15 @@ Result<int> download(Rest& rest, const DownloadOptions& options) {
 
 void add_download(CLI::App& app, Session& session) {
   CLI::App* command =
-      app.add_subcommand("download", "Download a checkpoint as one safetensors file");
+      app.add_subcommand("download", "Download a checkpoint as one safetensors or ONNX file");
   const auto options = std::make_shared<DownloadOptions>();
   command->add_option("ID", options->id, "The job")->required();
   command->add_option("--step", options->step, "latest, best, or a step")->capture_default_str();
   command->add_option("-o,--output", options->file,
-                      "The file (default: the job's name.safetensors)");
+                      "The file (default: the job's name.safetensors or .onnx)");
+  command->add_option("--format", options->format, "safetensors, or onnx: a model to run elsewhere")
+      ->check(CLI::IsMember({"safetensors", "onnx"}))
+      ->capture_default_str();
   command->add_flag("--force", options->force, "Replace a file that is there already");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return download(rest, *options); });

@@ -237,6 +237,26 @@ TEST_CASE("a download keeps the letters of a job's name and asks before it repla
   CHECK(content_of(folder.path("训练-größe.safetensors")) == "mine");
 }
 
+TEST_CASE("a download as ONNX is asked for, and named so; another format is refused at once",
+          "[client]") {
+  const TempFolder folder;
+  const std::string model = std::string("\x08\x08", 2) + "graph";
+  Peer peer({answer(R"({"id":"j1","spec":{"name":"digits"},"status":{"state":"succeeded"}})"),
+             http_answer("200 OK", model)});
+  const std::string there = "cd " + folder.path("") + " &&";
+
+  const Run done = run("download j1 --format onnx --server " + peer.url(), there);
+
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.output, Catch::StartsWith("digits.onnx  "));
+  CHECK(content_of(folder.path("digits.onnx")) == model);
+  CHECK(first_line(peer.requests().at(1)) ==
+        "GET /v1/jobs/j1/checkpoints/latest/download?format=onnx HTTP/1.1");
+  const Run wrong = run("download j1 --format zip");
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.errors, Catch::Contains("--format"));
+}
+
 TEST_CASE("get shows several jobs, and says of which examples a figure is", "[client][mend-B10]") {
   const auto shown = [](const std::string& id) {
     return answer(R"({"id":")" + id +

@@ -88,6 +88,29 @@ TEST_CASE("what is not whole or no model leaves no file behind", "[client]") {
   }
 }
 
+TEST_CASE("an ONNX file is whole by its hash, and what is none leaves no file behind", "[client]") {
+  const TempFolder folder;
+  const std::string model = std::string("\x08\x08", 2) + std::string(500, 'm');
+  Peer peer({whole(model, sha256_hex(model)), whole("no model", "e"),
+             whole(model, std::string(64, 'a'))});
+  Rest rest = Rest::connect(peer.url()).value();
+  const auto onnx = [&](const char* name) {
+    return download_model(rest,
+                          {.path = "/m", .file = folder.path(name), .format = ModelFormat::onnx});
+  };
+
+  const auto done = onnx("m.onnx");
+
+  REQUIRE(done);
+  CHECK(done->sha256 == sha256_hex(model));
+  CHECK(content_of(folder.path("m.onnx")) == model);
+  const auto none = onnx("none");
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().message, Catch::Contains("no ONNX file"));
+  CHECK_FALSE(onnx("other"));
+  CHECK_FALSE(std::filesystem::exists(folder.path("other")));
+}
+
 TEST_CASE("a file that is there is replaced only when asked to", "[client][mend-B10]") {
   const TempFolder folder;
   folder.write("m", "mine");
