@@ -189,5 +189,11 @@ test('a checkpoint is downloaded, with the sha256 that the page shows', async ()
   await row.getByRole('button', {name: /sha256/}).click();
   await sees(row.locator('.hash'), hash);
   assert.match(download.suggestedFilename(), /\.safetensors$/);
+  const [onnx] = await Promise.all([
+    page.waitForEvent('download'),
+    row.getByRole('link', {name: /as ONNX/}).click(),
+  ]);
+  assert.match(onnx.suggestedFilename(), /\.onnx$/);
+  assert.ok(readFileSync(await onnx.path()).length > 1000);
   await close();
 });

@@ -22,6 +22,11 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
       (await get('/v1/jobs/{id}/checkpoints', {path: {id: job.id}, signal})).items,
     {everyMs: isOver ? 0 : EVERY_MS, key: `${job.id} ${isOver} ${job.status.latest_checkpoint}`},
   );
+  const {data: model} = usePoll(
+    (signal) => get('/v1/jobs/{id}/model', {path: {id: job.id}, signal}),
+    {everyMs: 0, key: job.id},
+  );
+  const hasOnnx = model?.not_in_onnx.length === 0;
   if (error)
     return <Failed what="The checkpoints cannot be listed" error={error} retry={refresh} />;
   if (!data) return <Loading what="checkpoints" />;
@@ -92,6 +97,16 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
                   <Icon name="download" />
                   Download
                 </a>
+                {hasOnnx && (
+                  <a
+                    class="button"
+                    download
+                    href={downloadOf(job, one, 'onnx')}
+                    aria-label={`The model of step ${one.step} as ONNX`}
+                  >
+                    ONNX
+                  </a>
+                )}
               </td>
             </tr>
           ))}
@@ -154,9 +169,10 @@ function NoCheckpoints({job}: {job: Job}): JSX.Element {
   );
 }
 
-function downloadOf(job: Job, checkpoint: Checkpoint): string {
-  return addressOf('/v1/jobs/{id}/checkpoints/{step}/download', {
+function downloadOf(job: Job, checkpoint: Checkpoint, format?: 'onnx'): string {
+  const address = addressOf('/v1/jobs/{id}/checkpoints/{step}/download', {
     id: job.id,
     step: checkpoint.step,
   });
+  return format ? `${address}?format=${format}` : address;
 }
