@@ -92,7 +92,7 @@ std::string GraphScribe::constant(TensorProto tensor, const std::string& name) {
   std::string content = tensor.SerializeAsString();
   if (const auto known = constants_.find(content); known != constants_.end()) return known->second;
   constant_bytes_ += static_cast<std::int64_t>(content.size());
-  const std::string given = unique("constant:" + name);
+  std::string given = unique("constant:" + name);
   tensor.set_name(given);
   *graph_.add_initializer() = std::move(tensor);
   constants_.emplace(std::move(content), given);
@@ -128,7 +128,7 @@ std::string GraphScribe::weight(Weight weight) {
 
 std::string GraphScribe::input(const std::string& name, const model::Sizes& example,
                                int element_type) {
-  const std::string given = unique(name);
+  std::string given = unique(name);
   ValueInfoProto& info = *graph_.add_input();
   describe(info, given, example);
   info.mutable_type()->mutable_tensor_type()->set_elem_type(element_type);

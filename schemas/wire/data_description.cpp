@@ -1,8 +1,8 @@
 #include "schemas/wire/data_description.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <utility>
 
 #include "schemas/model/analysis.h"
 #include "schemas/model/shape.h"
@@ -151,7 +151,7 @@ Result<model::Facts> with_description(model::Facts facts, const Description& des
 model::Facts with_variables(model::Facts facts, const model::Written& written,
                             const std::vector<VariableInfo>& variables) {
   Markers markers;
-  model::Facts marked = facts;
+  model::Facts marked = std::move(facts);
   markers.put(marked.classes);
   markers.put(marked.vocabulary);
   markers.put(marked.symbols);

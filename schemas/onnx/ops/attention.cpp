@@ -40,7 +40,7 @@ std::string mask_of(LayerWriter& layer, const std::string& lengths) {
 
 void sdpa(LayerWriter& layer) {
   const model::Sizes& shape = layer.output_shape();
-  const double features = static_cast<double>(shape[1] / layer.integer("heads"));
+  const std::int64_t features = shape[1] / layer.integer("heads");  // of a head
   const std::string lengths = layer.lengths_of_time(layer.shape(1)[0]);
   const std::string q = heads_of(layer, 0, {0, 2, 1, 3});
   const std::string k = heads_of(layer, 1, {0, 2, 3, 1});
@@ -48,7 +48,8 @@ void sdpa(LayerWriter& layer) {
   const std::string mask = mask_of(layer, lengths);
 
   const std::string products = layer.add("MatMul", {q, k});
-  std::string scores = layer.add("Mul", {products, layer.graph().scalar(1 / std::sqrt(features))});
+  std::string scores = layer.add(
+      "Mul", {products, layer.graph().scalar(1 / std::sqrt(static_cast<double>(features)))});
   constexpr double least = -3e38;  // no infinity: of a row of these alone a softmax is no number
   if (!mask.empty()) scores = layer.add("Where", {mask, scores, layer.graph().scalar(least)});
   std::string shares = layer.add("Softmax", {scores}, {{"axis", -1}});

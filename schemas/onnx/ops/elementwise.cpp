@@ -1,5 +1,6 @@
 // Ops of single numbers, of two values, and of rows of numbers.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numbers>
 

@@ -1,7 +1,9 @@
 // A checkpoint is downloaded as ONNX: made once, sent whole and in ranges, or refused with a
 // reason.
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "schemas/onnx/onnx_proto.h"
 #include "tests/api/routes/api_yard.h"

@@ -2,6 +2,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
