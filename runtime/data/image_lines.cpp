@@ -21,8 +21,8 @@ using LineCells = std::vector<std::string>;
 // CTC's time and memory go with the length.
 constexpr std::int64_t text_length_max = 65'536;
 
-Error bad_line(const DatasetSpec& spec, std::int64_t line, const std::string& what) {
-  return invalid("dataset: " + spec.path + ": line " + std::to_string(line) + ": " + what);
+Error bad_line(const std::string& path, std::int64_t line, const std::string& what) {
+  return invalid("dataset: " + path + ": line " + std::to_string(line) + ": " + what);
 }
 
 struct LineColumns {
@@ -52,46 +52,54 @@ bool is_below(const std::string& file) {
          ("/" + file + "/").find("/../") == std::string::npos;
 }
 
+// A CSV file, and the field of the spec that names it.
+struct LineFile {
+  const char* field = "dataset.path";
+  std::string path;
+};
+
 class LineReader {
  public:
   LineReader(const DatasetSpec& spec, std::int64_t label_steps)
-      : spec_(spec),
-        label_steps_(label_steps),
-        alphabet_(spec.sequence.alphabet),
-        folder_(spec.path.substr(0, spec.path.rfind('/') + 1)) {}
+      : spec_(spec), label_steps_(label_steps), alphabet_(spec.sequence.alphabet) {}
 
-  Result<Lines> read() {
-    TRY_ASSIGN(const std::string content, read_text_file("dataset.path", spec_.path));
+  // Adds the file's lines to those of the files before it.
+  Status read(const LineFile& file) {
+    path_ = file.path;
+    folder_ = file.path.substr(0, file.path.rfind('/') + 1);
+    const std::size_t lines_before = lines_.paths.size();
+    TRY_ASSIGN(const std::string content, read_text_file(file.field, path_));
     CsvText csv(content);
     LineCells cells;
     LineColumns columns;
     for (bool is_first = true;; is_first = false) {
       auto more = csv.next(cells);
-      if (!more) return invalid("dataset: " + spec_.path + ": " + more.error().message);
+      if (!more) return invalid("dataset: " + path_ + ": " + more.error().message);
       if (!*more) break;
       if (is_first) columns = find_line_columns(cells);
       if (is_first && columns.has_header) continue;
       if (std::max(columns.file, columns.text) >= cells.size()) {
-        return bad_line(spec_, csv.line(), "has no file and text");
+        return bad_line(path_, csv.line(), "has no file and text");
       }
       TRY(append(csv.line(), cells[columns.file], cells[columns.text]));
     }
-    if (lines_.paths.empty()) return invalid("dataset: " + spec_.path + ": has no rows");
-    return std::move(lines_);
+    if (lines_.paths.size() == lines_before) return invalid("dataset: " + path_ + ": has no rows");
+    return ok();
   }
+  [[nodiscard]] const Lines& lines() const { return lines_; }
 
  private:
   Status append(std::int64_t line, const std::string& file, const std::string& text) {
     if (!is_below(file)) {
-      return bad_line(spec_, line, "its file is not one below the folder of this file");
+      return bad_line(path_, line, "its file is not one below the folder of this file");
     }
-    if (!is_valid_utf8(text)) return bad_line(spec_, line, "its text is not UTF-8");
+    if (!is_valid_utf8(text)) return bad_line(path_, line, "its text is not UTF-8");
     const auto symbols = alphabet_.read(text);
     if (!symbols) {
-      return bad_line(spec_, line, "its text has a character that is not in dataset.alphabet");
+      return bad_line(path_, line, "its text has a character that is not in dataset.alphabet");
     }
     if (std::ssize(*symbols) > text_length_max) {
-      return bad_line(spec_, line,
+      return bad_line(path_, line,
                       "its text has more than " + std::to_string(text_length_max) + " characters");
     }
     const std::int64_t needed = steps_needed(*symbols);
@@ -101,7 +109,7 @@ class LineReader {
       return ok();
     }
     if (spec_.sequence.impossible == ImpossibleLabels::refuse) {
-      return bad_line(spec_, line,
+      return bad_line(path_, line,
                       "its text needs " + std::to_string(needed) +
                           " time steps, the model's scores have " + std::to_string(label_steps_) +
                           R"( ("impossible": "skip" leaves such lines out))");
@@ -113,9 +121,21 @@ class LineReader {
   const DatasetSpec& spec_;
   std::int64_t label_steps_;
   Alphabet alphabet_;
-  std::string folder_;
+  std::string path_;    // of the file that is read
+  std::string folder_;  // that it is in
   Lines lines_;
 };
+
+// Which lines are for training and which for the test, by number.
+Result<SplitRows> split_lines(const DatasetSpec& spec, std::uint64_t seed, std::int64_t count,
+                              std::int64_t of_path) {
+  if (spec.test_path.empty()) return split_rows(spec, seed, count);
+  SplitRows rows;
+  for (std::int64_t row = 0; row < count; ++row) {
+    (row < of_path ? rows.train : rows.test).push_back(row);
+  }
+  return rows;
+}
 
 class LineSet final : public Dataset {
  public:
@@ -149,13 +169,19 @@ class LineSet final : public Dataset {
 
 Result<std::unique_ptr<Dataset>> open_image_lines(const DatasetSpec& spec, std::uint64_t seed,
                                                   const LineAccess& access) {
-  TRY_ASSIGN(const Lines lines, LineReader(spec, access.label_steps).read());
+  LineReader line_reader(spec, access.label_steps);
+  TRY(line_reader.read({.path = spec.path}));
+  const Lines& lines = line_reader.lines();
+  const std::int64_t of_path = std::ssize(lines.paths);
+  if (!spec.test_path.empty()) {
+    TRY(line_reader.read({.field = "dataset.test_path", .path = spec.test_path}));
+  }
   if (lines.left_out > 0) {
     log_warning("data", {{"message", spec.path + ": texts that need more time steps than the "
                                                  "model's scores have are left out"},
                          {"left_out", lines.left_out}});
   }
-  TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, std::ssize(lines.paths)));
+  TRY_ASSIGN(SplitRows rows, split_lines(spec, seed, std::ssize(lines.paths), of_path));
   TRY(keep_first_rows(spec, rows));
   const ImageShape image{.height = spec.height, .width = spec.width, .channels = spec.channels};
   DataShape shape{.example = {image.height, image.width, image.channels},

@@ -20,8 +20,8 @@ struct LineAccess {
 // is in, and its text. The first line is a header where its cells are "file" and "text" among
 // others; otherwise these are the first two columns. Texts are of spec.sequence.alphabet's
 // characters. Images are scaled to spec.height; black pixels at the right make them spec.width
-// wide, and one that would be wider is made narrower. A share of spec.test_fraction, drawn by
-// `seed`, is the test split.
+// wide, and one that would be wider is made narrower. spec.test_path is such a file of the test
+// split; where it is "" a share of spec.test_fraction of spec.path's lines is drawn by `seed`.
 //
 // A text that needs more time steps than access.label_steps is `invalid`, or left out, as
 // spec.sequence.impossible says, before the splits are drawn.

@@ -40,11 +40,11 @@ struct DatasetSpec {
   std::int64_t test_examples = 0;
   // csv, text: header name or 0-based position from the left; sequences: position; "" = the last
   std::string label_column;
-  // The share of examples, drawn by seed, that is the test split: of csv, sequences, image_lines,
-  // libsvm without test_path, image_folder and text without folders train and test; of tokens it is
-  // the end
+  // The share of examples, drawn by seed, that is the test split: of csv, sequences, image_lines
+  // and libsvm without test_path, image_folder and text without folders train and test; of tokens
+  // it is the end
   double test_fraction = 0.2;
-  std::string test_path{};  // libsvm: the test file; "" = a share of path's examples
+  std::string test_path{};  // libsvm, image_lines: the test file; "" = a share of path's examples
   // libsvm: 0 = as many as the largest index of both files; sequences: numbers of a time step
   std::int64_t features = 0;
   CifarLabels labels = CifarLabels::fine;  // cifar

@@ -55,13 +55,8 @@ void read_path(Fields& fields, DatasetSpec& dataset) {
 }
 
 void read_libsvm(Fields& fields, DatasetSpec& dataset) {
-  if (const auto place = fields.find("test_path")) {
-    dataset.test_path = read_absolute_path(*place, 0);
-  }
   fields.integer("features", dataset.features, {0, 2'147'483'647});
-  if (dataset.test_path.empty()) {
-    fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
-  }
+  read_test_path(fields, dataset);
 }
 
 constexpr std::int64_t image_side_max = 2048;
@@ -189,9 +184,9 @@ json dataset_to_json(const DatasetSpec& dataset) {
     object["label_column"] = dataset.label_column;
     object["test_fraction"] = dataset.test_fraction;
   }
-  if (dataset.format == "libsvm") {
+  if (dataset.format == "libsvm") object["features"] = dataset.features;
+  if (dataset.format == "libsvm" || dataset.format == "image_lines") {
     object["test_path"] = dataset.test_path;
-    object["features"] = dataset.features;
     if (dataset.test_path.empty()) object["test_fraction"] = dataset.test_fraction;
   }
   if (dataset.format == "cifar") object["labels"] = find_name(cifar_label_names, dataset.labels);

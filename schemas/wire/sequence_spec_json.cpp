@@ -112,6 +112,13 @@ std::string read_absolute_path(const JsonPlace& place, std::size_t least) {
   return "";
 }
 
+void read_test_path(Fields& fields, DatasetSpec& dataset) {
+  if (const auto place = fields.find("test_path")) {
+    dataset.test_path = read_absolute_path(*place, 0);
+  }
+  if (dataset.test_path.empty()) read_test_fraction(fields, dataset);
+}
+
 void read_column(Fields& fields, std::string_view name, std::string& column) {
   const auto place = fields.find(name);
   if (!place) return;
@@ -178,16 +185,14 @@ void read_lines_fields(Fields& fields, DatasetSpec& dataset) {
     }
   }
   fields.choice("impossible", sequence.impossible, impossible_names);
-  read_test_fraction(fields, dataset);
+  read_test_path(fields, dataset);
 }
 
 void add_sequence_fields(const DatasetSpec& dataset, json& object) {
   const SequenceSpec& sequence = dataset.sequence;
   const std::string& format = dataset.format;
-  if (format == "text" || format == "tokens" || format == "sequences" || format == "image_lines") {
-    object["test_fraction"] = dataset.test_fraction;
-  }
   if (format == "text" || format == "tokens" || format == "sequences") {
+    object["test_fraction"] = dataset.test_fraction;
     object["length"] = sequence.length;
   }
   if (format == "text") {

@@ -14,6 +14,9 @@ void read_lines_fields(Fields& fields, DatasetSpec& dataset);
 // Adds those of the data set's format, where it has any.
 void add_sequence_fields(const DatasetSpec& dataset, nlohmann::json& object);
 
+// The file of the test examples, else the share of path's that are the test.
+void read_test_path(Fields& fields, DatasetSpec& dataset);
+
 // Of a text column or a label's: the header's name of it, or its position from the left.
 void read_column(Fields& fields, std::string_view name, std::string& column);
 

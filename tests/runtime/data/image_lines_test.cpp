@@ -98,6 +98,33 @@ TEST_CASE("without a header the columns of lines are file and text", "[image_lin
   CHECK((*data)->size(Split::train) + (*data)->size(Split::test) == 3);
 }
 
+TEST_CASE("lines for the test may be in a file of their own, in its folder", "[image_lines]") {
+  const TempFolder folder;
+  write_images(folder);
+  folder.write("other/img/one.pgm", grey_line(2, 4, 7));
+  DatasetSpec spec =
+      lines_spec(folder.write("l.csv", "img/one.pgm,a\nimg/wide.pgm,b\nimg/one.pgm,ab\n"));
+  spec.test_path = folder.write("other/test.csv", "text,file\nbb,img/one.pgm\n");
+  const auto data = open_image_lines(spec, 1);
+  REQUIRE(data);
+  CHECK((*data)->size(Split::train) == 3);
+  const Batch train = read_all(**data, Split::train);
+  CHECK(label_of(train, 0) == Ids{1});
+  CHECK(label_of(train, 2) == Ids{1, 2});
+  const Batch test = read_all(**data, Split::test);
+  REQUIRE(test.examples == 1);
+  CHECK(label_of(test, 0) == Ids{2, 2});
+  CHECK(test.features[0] == 7.0F / 255.0F);
+
+  spec.test_examples = 2;
+  CHECK_THAT(lines_error(spec), Contains("dataset.test_examples"));
+  spec.test_examples = 0;
+  spec.test_path = folder.write("other/bad.csv", "file,text\nimg/one.pgm,z\n");
+  CHECK_THAT(lines_error(spec), Contains("other/bad.csv: line 2"));
+  spec.test_path = folder.path("none.csv");
+  CHECK_THAT(lines_error(spec), Contains("dataset.test_path") && Contains("none.csv"));
+}
+
 TEST_CASE("a text that does not fit into the time steps is refused with its line, or left out",
           "[image_lines]") {
   CHECK(steps_needed(Ids{}) == 0);

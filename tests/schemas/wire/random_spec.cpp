@@ -115,6 +115,10 @@ void RandomValues::add_sequence(DatasetSpec& dataset) {
   } else if (format == "image_lines") {
     sequence.alphabet = coin() ? "0123456789" : "aé 線🚂";
     if (coin()) sequence.impossible = ImpossibleLabels::skip;
+    if (coin()) {
+      dataset.test_path = "/" + printable(60);
+      return;
+    }
   } else {
     return;
   }
@@ -149,6 +153,8 @@ DatasetSpec RandomValues::dataset() {
     dataset.height = integer(1, 2048);
     dataset.width = integer(1, 2048);
     dataset.channels = coin() ? 1 : 3;
+  }
+  if (dataset.format == "image_folder") {
     dataset.test_fraction = number(0.001, 0.999);
   }
   add_sequence(dataset);
