@@ -64,7 +64,12 @@ std::vector<AnnouncedFile> announced_files(const TaskFiles& task, const RunEvent
     return {{.task = task, .step = shard->step, .file = shard->file}};
   }
   if (const auto* manifest = std::get_if<ManifestEvent>(&event.what)) {
-    return {{.task = task, .step = manifest->step, .file = manifest->manifest}};
+    std::vector<AnnouncedFile> files{
+        {.task = task, .step = manifest->step, .file = manifest->manifest}};
+    if (manifest->vocabulary) {
+      files.push_back({.task = task, .step = manifest->step, .file = *manifest->vocabulary});
+    }
+    return files;
   }
   return {};
 }

@@ -11,7 +11,7 @@ import sys
 
 
 def read_model(path):
-    """The metadata, and {name: (shape, values)} of a safetensors file: 32-bit floats, and ids of rows."""
+    """The metadata, and {name: (shape, values)} of a safetensors file: 32-bit floats, ids of rows, and words' bytes."""
     with open(path, "rb") as file:
         (header_length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(header_length))
@@ -20,14 +20,20 @@ def read_model(path):
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        kind = {"F32": "f", "I64": "q"}.get(entry["dtype"])
+        kind = {"F32": "f", "I64": "q", "U8": "B"}.get(entry["dtype"])
         if kind is None or end - begin != array.array(kind).itemsize * math.prod(entry["shape"]):
-            sys.exit(f"{path}: {name}: {entry} is no tensor of 32-bit floats or 64-bit integers")
+            sys.exit(f"{path}: {name}: {entry} is no tensor of 32-bit floats, 64-bit integers or bytes")
         values = array.array(kind, data[begin:end])
         if sys.byteorder == "big":
             values.byteswap()
         tensors[name] = (entry["shape"], values)
     return metadata, tensors
+
+
+def words_of(tensors):
+    """The words of a text model by their ids; none where ids are no words."""
+    _, text = tensors.get("vocabulary", ([0], b""))
+    return bytes(text).decode().splitlines()
 
 
 def read_idx(folder, name):
@@ -96,6 +102,8 @@ def main():
     metadata, tensors = read_model(arguments.model)
     for key, value in sorted(metadata.items()):
         print(f"{key}: {value}")
+    if words := words_of(tensors):
+        print(f"words: {len(words)}, the most frequent: {' '.join(words[2:12])}")
     for name, (shape, values) in tensors.items():
         print(f"{name} {shape}: from {min(values):.4f} to {max(values):.4f}" if values else f"{name} {shape}")
     if arguments.data:

@@ -12,6 +12,7 @@
 #include "runtime/data/synthetic_lines.h"
 #include "runtime/data/text.h"
 #include "runtime/data/tokens.h"
+#include "schemas/files/sha256.h"
 
 namespace trainyard::runtime {
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint64_t seed,
@@ -36,7 +37,10 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
 }
 
 DatasetShape shape_of(const Dataset& dataset) {
-  return {.example = dataset.shape(), .train_examples = dataset.size(Split::train)};
+  const std::string_view words = dataset.words();
+  return {.example = dataset.shape(),
+          .train_examples = dataset.size(Split::train),
+          .words_sha256 = words.empty() ? "" : sha256_hex(words)};
 }
 
 Result<DatasetShape> read_shape(const DatasetSpec& spec, std::uint64_t seed, ExampleCount count,

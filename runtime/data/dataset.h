@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/data/data_cache.h"
@@ -37,7 +38,10 @@ struct DataShape {
   FeatureLayout layout = FeatureLayout::dense;
   LabelLayout labels = LabelLayout::one;
   std::int64_t vocabulary = 0;  // layout ids
-  std::int64_t symbols = 0;     // labels symbols: how many, with the blank, which is 0
+  // Layout ids: how many ids of an example a batch may have, ascending, the last is `features`.
+  // None: always so many.
+  std::vector<std::int64_t> buckets{};
+  std::int64_t symbols = 0;  // labels symbols: how many, with the blank, which is 0
   bool operator==(const DataShape&) const = default;
 };
 
@@ -57,7 +61,7 @@ struct Batch {
   SparseRows sparse{};
   // Layouts sequence and ids: 1 .. time, one an example. Beyond it features and ids are 0.
   std::vector<std::int32_t> lengths{};
-  std::vector<std::int32_t> ids{};
+  std::vector<std::int32_t> ids{};  // [examples x time]: time is the smallest bucket that holds all
   std::vector<std::int32_t> token_labels{};  // [examples x time]: the id that follows each
   // Of example i those from symbol_offsets[i] to symbol_offsets[i + 1], each 1 .. symbols - 1.
   std::vector<std::int32_t> symbols{};
@@ -77,6 +81,9 @@ class Dataset {
   virtual ~Dataset() = default;
   [[nodiscard]] virtual const DataShape& shape() const = 0;
   [[nodiscard]] virtual std::int64_t size(Split split) const = 0;
+  // The words that ids are of, in UTF-8, a line each: the first line is of id 0. "" where ids are
+  // none, or no words. Lives as long as this.
+  [[nodiscard]] virtual std::string_view words() const { return ""; }
   // Reads what read() needs of the split, where that was not needed for shape() and size(). May
   // take long the first time. Not while another thread reads from the same split.
   [[nodiscard]] virtual Status prepare(Split) const { return ok(); }
@@ -107,6 +114,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
 struct DatasetShape {
   DataShape example;
   std::int64_t train_examples = 0;
+  std::string words_sha256{};  // of Dataset::words(); "" where there are none
   bool operator==(const DatasetShape&) const = default;
 };
 DatasetShape shape_of(const Dataset& dataset);

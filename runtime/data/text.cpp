@@ -15,7 +15,7 @@ namespace {
 
 bool is_text_name(std::string_view name) { return name.ends_with(".txt"); }
 
-// Numbers: rows for training, classes, vocabulary. Arrays: offsets, ids, labels, targets.
+// Numbers: rows for training, classes, vocabulary. Arrays: offsets, ids, labels, targets, words.
 Result<DecodedData> decode_texts(const DatasetSpec& spec, LabelledTexts texts) {
   const auto train = texts.texts.begin() + texts.train;
   TRY_ASSIGN(const auto tokenizer,
@@ -32,12 +32,14 @@ Result<DecodedData> decode_texts(const DatasetSpec& spec, LabelledTexts texts) {
     offsets.push_back(std::ssize(ids));
     text = {};  // memory for its ids
   }
+  const std::string words = tokenizer->words();
   return decoded_data({texts.train, texts.classes, tokenizer->vocabulary()}, std::move(offsets),
-                      std::move(ids), std::move(texts.labels), std::move(texts.targets));
+                      std::move(ids), std::move(texts.labels), std::move(texts.targets),
+                      std::vector<char>(words.begin(), words.end()));
 }
 
 bool is_sound_text(const DecodedData& data, std::int64_t length) {
-  if (data.numbers.size() != 3 || data.arrays.size() != 4) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 5) return false;
   const auto offsets = array_of<std::int64_t>(data, 0);
   const auto ids = array_of<std::int32_t>(data, 1);
   const auto labels = array_of<std::int32_t>(data, 2);
@@ -63,7 +65,7 @@ bool is_sound_text(const DecodedData& data, std::int64_t length) {
 // All that decides what the texts become, but for the files.
 std::string reader_of(const DatasetSpec& spec, std::uint64_t seed) {
   const SequenceSpec& sequence = spec.sequence;
-  std::string name = "text 1";
+  std::string name = "text 2";
   const auto add = [&name](std::uint64_t number) { name += " " + std::to_string(number); };
   add(static_cast<std::uint64_t>(sequence.tokenizer.name));
   add(static_cast<std::uint64_t>(sequence.tokenizer.vocabulary));
@@ -102,16 +104,19 @@ Result<std::unique_ptr<Dataset>> open_text(const DatasetSpec& spec, std::uint64_
   TRY_ASSIGN(const DecodedData data, cache.get(source, read, [length](const DecodedData& found) {
     return is_sound_text(found, length);
   }));
+  const auto words = array_of<char>(data, 4);
   DataShape shape{.example = {length},
                   .features = length,
                   .classes = data.numbers[1],
                   .layout = FeatureLayout::ids,
                   .vocabulary = data.numbers[2]};
+  if (spec.sequence.buckets.size() > 1) shape.buckets = spec.sequence.buckets;
   TokenTable table{.offsets = array_of<std::int64_t>(data, 0),
                    .ids = array_of<std::int32_t>(data, 1),
                    .labels = array_of<std::int32_t>(data, 2),
                    .targets = array_of<float>(data, 3),
                    .train_rows = data.numbers[0],
+                   .words = {words.data(), words.size()},
                    .owner = data.owner};
   return std::unique_ptr<Dataset>(std::make_unique<TokenSet>(std::move(shape), std::move(table)));
 }

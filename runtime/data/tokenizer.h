@@ -18,6 +18,8 @@ class Tokenizer {
 
   // Every id is below it.
   [[nodiscard]] virtual std::int64_t vocabulary() const = 0;
+  // What Dataset::words() says; "" where ids are no words.
+  [[nodiscard]] virtual std::string words() const { return ""; }
 
   // Adds the first `most` ids of the text, or as many as it has. The text is UTF-8, except for
   // bytes. Thread-safe.

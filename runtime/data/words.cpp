@@ -18,6 +18,9 @@ bool is_of_word(char32_t character) {
 
 bool is_apostrophe(char32_t character) { return character == '\'' || character == 0x2019; }
 
+// The lines of the ids that are no words. No word has a character of theirs that is no letter.
+constexpr std::string_view lines_of_no_words = "<padding>\n<unknown>\n";
+
 using Counted = std::pair<std::int64_t, std::string>;
 
 // By count, then by bytes.
@@ -65,6 +68,14 @@ WordTokenizer::WordTokenizer(std::int64_t vocabulary, const std::vector<std::str
   for (std::int32_t i = 0; i < kept; ++i) {
     ids_.emplace(std::move(counted[static_cast<std::size_t>(i)].second), first_word + i);
   }
+}
+
+std::string WordTokenizer::words() const {
+  std::vector<const std::string*> by_id(ids_.size());
+  for (const auto& [word, id] : ids_) by_id[static_cast<std::size_t>(id - first_word)] = &word;
+  std::string text(lines_of_no_words);
+  for (const std::string* const word : by_id) text += *word + "\n";
+  return text;
 }
 
 void WordTokenizer::append(std::string_view text, std::size_t most,

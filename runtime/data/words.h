@@ -33,6 +33,7 @@ class WordTokenizer final : public Tokenizer {
   WordTokenizer(std::int64_t vocabulary, const std::vector<std::string_view>& texts);
 
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
+  [[nodiscard]] std::string words() const override;
   void append(std::string_view text, std::size_t most,
               std::vector<std::int32_t>& ids) const override;
 

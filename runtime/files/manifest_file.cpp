@@ -9,6 +9,13 @@
 
 namespace trainyard::runtime {
 
+Result<ArtifactFile> write_vocabulary(const std::string& folder, std::int64_t step,
+                                      std::string_view words) {
+  TRY_ASSIGN(DurableFile file, DurableFile::create(folder, step_folder(step) + "/vocabulary.txt"));
+  TRY(file.add(words));
+  return file.commit();
+}
+
 Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest) {
   TRY_ASSIGN(DurableFile file, DurableFile::create(folder, manifest_name(manifest.step)));
   TRY(file.add(to_json(manifest)));

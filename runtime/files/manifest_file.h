@@ -1,8 +1,10 @@
 // The second phase of a checkpoint: the file that says which shards are one state of the model.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "runtime/core/arena_layout.h"
 #include "runtime/core/row_layout.h"
@@ -15,6 +17,11 @@ namespace trainyard::runtime {
 // In Manifest::scalars: the number of updates in the shards. In async mode it may be a little more
 // than the step that names the checkpoint.
 inline constexpr char version_scalar[] = "version";
+
+// "step-1000/vocabulary.txt": the words of a model's ids, a line each (Dataset::words). Durable
+// when it returns.
+Result<ArtifactFile> write_vocabulary(const std::string& folder, std::int64_t step,
+                                      std::string_view words);
 
 // Durable when it returns.
 Result<ArtifactFile> write_manifest(const std::string& folder, const Manifest& manifest);

@@ -119,14 +119,20 @@ Status CheckpointCommits::commit(Checkpoint checkpoint) {
   if (too_late && !at_end) return ok();  // likewise
   TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
   if (checkpoint.metrics.empty()) checkpoint.metrics = test_again(checkpoint.step);
-  const Manifest manifest = manifest_of(checkpoint, task.context, parts_.plan, shards);
+  Manifest manifest = manifest_of(checkpoint, task.context, parts_.plan, shards);
+  if (const std::string_view words = parts_.dataset.words(); !words.empty()) {
+    const auto vocabulary = write_vocabulary(task.context.folder, checkpoint.step, words);
+    if (!vocabulary.has_value()) return of_this_disk(vocabulary.error());
+    manifest.vocabulary = *vocabulary;
+  }
   const auto file = write_manifest(task.context.folder, manifest);
   if (!file.has_value()) return of_this_disk(file.error());
   TRY(task.events.append(ManifestEvent{.step = checkpoint.step,
                                        .manifest = *file,
                                        .shards = manifest.shards,
                                        .metrics = checkpoint.metrics,
-                                       .final_one = checkpoint.kind != Kind::regular}));
+                                       .final_one = checkpoint.kind != Kind::regular,
+                                       .vocabulary = manifest.vocabulary}));
   committed_.push_back(ranked_by(saving.metric, checkpoint.step, checkpoint.metrics));
   keep_only_steps(task.context, steps_to_keep(retention_of(saving), committed_));
   log_info("checkpoint committed", {{"step", checkpoint.step}, {"final", at_end}});

@@ -65,20 +65,39 @@ Result<std::int64_t> version_of(const Manifest& manifest) {
                  " is of a version that is no count of steps");
 }
 
+// Rows of an embedding are of words by their ids, which are counted from the texts anew.
+Status check_words(const Manifest& manifest, const JobPlan& plan) {
+  if (!manifest.vocabulary || plan.words_sha256.empty() ||
+      manifest.vocabulary->sha256 == plan.words_sha256) {
+    return ok();
+  }
+  return conflict("the checkpoint of step " + std::to_string(manifest.step) +
+                  " is of other words: the texts of dataset.path give other ids now");
+}
+
+// Without the vocabulary.
+std::vector<ArtifactFile> shards_of(const RestoreFrom& restore, const Manifest& manifest) {
+  std::vector<ArtifactFile> shards = restore.shards;
+  if (manifest.vocabulary) std::erase(shards, *manifest.vocabulary);
+  return shards;
+}
+
 Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index) {
   const RestoreFrom& restore = *context.restore;
   const Share& share = plan.shares.at(index);
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
+  TRY(check_words(manifest, plan));
   TRY_ASSIGN(const std::int64_t version, version_of(manifest));
   if (version > plan.max_steps) {
     return conflict("the checkpoint of step " + std::to_string(manifest.step) + " is of " +
                     std::to_string(version) + " steps, more than this training has, " +
                     std::to_string(plan.max_steps));
   }
+  const std::vector<ArtifactFile> shards = shards_of(restore, manifest);
   TRY_ASSIGN(RestoredShare restored, restore_share({.folder = restore.folder,
-                                                    .files = restore.shards,
+                                                    .files = shards,
                                                     .variables = plan.model.variables(),
                                                     .share = share,
                                                     .slot_names = plan.slot_names,
@@ -92,7 +111,7 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   auto rows = empty_table(context.spec.training.seed, plan);
   if (rows) {
     TRY(restore_rows({.folder = restore.folder,
-                      .files = restore.shards,
+                      .files = shards,
                       .slot_names = plan.slot_names,
                       .owner = static_cast<std::int64_t>(index),
                       .owners = std::ssize(plan.shares)},
@@ -168,6 +187,7 @@ std::uint64_t JobPlan::hash() const {
   add(model.arena_elements());
   if (state_begin != no_state) add(state_begin);
   if (clip_norm > 0) add(std::bit_cast<std::int64_t>(clip_norm));
+  text += words_sha256;
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 
@@ -186,6 +206,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .clip_norm = spec.training.optimizer.clip_norm,
                .state_begin = no_state,
                .slot_names = {},
+               .words_sha256 = data.words_sha256,
                .mode = step_mode(spec),
                .ranks = training_replicas(spec),
                .aggregate = has_backup_workers(spec) ? spec.training.replicas_to_aggregate

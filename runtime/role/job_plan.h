@@ -34,6 +34,7 @@ struct JobPlan {
   double clip_norm = 0;                 // of the mean gradient, at most; 0: any
   std::int64_t state_begin = no_state;  // of the arena, as state_begin_of() has it
   std::vector<std::string> slot_names;
+  std::string words_sha256;  // as of DatasetShape
   Mode mode = Mode::sync;
   std::int64_t ranks = 1;      // tasks that compute gradients
   std::int64_t aggregate = 1;  // contributions of ranks that a sync step waits for

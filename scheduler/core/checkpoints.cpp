@@ -144,6 +144,7 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
       job.row.id,        manifest.step,   job.row.attempt,  CheckpointState::pending,
       manifest.manifest, manifest.shards, manifest.metrics, manifest.final_one,
       turn.now.wall};
+  if (manifest.vocabulary) checkpoint.shards.push_back(*manifest.vocabulary);
   if (is_whole(job, checkpoint)) {
     job.pending.erase(checkpoint.step);
     return commit(turn, job, std::move(checkpoint));

@@ -40,6 +40,15 @@ struct Piece {
 };
 using PiecesByVariable = std::map<std::string, std::vector<Piece>>;
 
+// All that the files of a checkpoint hold.
+struct Parts {
+  std::vector<File> files;
+  std::size_t shards = 0;  // of the files
+  PiecesByVariable pieces{};
+  RowStretches rows{};
+  Stretch vocabulary{};  // no bytes: there is none
+};
+
 // What tasks wrote is not to be used: nobody's fault here, and no second try helps.
 Error broken(const Checkpoint& checkpoint, const std::string& why) {
   return conflict("checkpoint " + checkpoint.job.text + "/" + std::to_string(checkpoint.step) +
@@ -165,13 +174,18 @@ std::int64_t rows_in(const RowStretches& rows) {
   return sum;
 }
 
-Result<std::string> encode_header(const Manifest& manifest, std::int64_t row_count) {
+struct OtherSizes {
+  std::int64_t rows = 0;              // of an embedding table
+  std::int64_t vocabulary_bytes = 0;  // 0: there is none
+};
+
+Result<std::string> encode_header(const Manifest& manifest, const OtherSizes& sizes) {
   SafetensorsHeader header;
   header.metadata = manifest.description;
   header.metadata["step"] = std::to_string(manifest.step);
   // First, where the file's data is aligned for them.
   if (!manifest.rows.empty()) {
-    header.entries.push_back({.name = "rows/ids", .dtype = "I64", .shape = {row_count}});
+    header.entries.push_back({.name = "rows/ids", .dtype = "I64", .shape = {sizes.rows}});
   }
   for (const VariableInfo& variable : manifest.variables) {
     SafetensorsEntry& entry = header.entries.emplace_back();
@@ -181,8 +195,12 @@ Result<std::string> encode_header(const Manifest& manifest, std::int64_t row_cou
   for (const VariableInfo& variable : manifest.rows) {
     SafetensorsEntry& entry = header.entries.emplace_back();
     entry.name = variable.name;
-    entry.shape = {row_count};
+    entry.shape = {sizes.rows};
     entry.shape.insert(entry.shape.end(), variable.shape.begin(), variable.shape.end());
+  }
+  if (sizes.vocabulary_bytes > 0) {
+    header.entries.push_back(
+        {.name = "vocabulary", .dtype = "U8", .shape = {sizes.vocabulary_bytes}});
   }
   return encode_safetensors_header(header);
 }
@@ -199,13 +217,14 @@ Status write_rows(const std::string& tensor, const RowStretches& rows, const Fil
 }
 
 // Behind the header.
-Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces,
-                       const RowStretches& rows, const File& to, std::int64_t offset) {
+Status write_tensors(const Manifest& manifest, const Parts& parts, const File& to,
+                     std::int64_t offset) {
+  const RowStretches& rows = parts.rows;
   if (!manifest.rows.empty()) TRY(write_rows(std::string(row_ids_name), rows, to, offset));
   for (const VariableInfo& variable : manifest.variables) {
-    const auto parts = pieces.find(variable.name);
-    if (parts == pieces.end()) continue;  // of no elements: it was checked
-    for (const Piece& piece : parts->second) {
+    const auto pieces = parts.pieces.find(variable.name);
+    if (pieces == parts.pieces.end()) continue;  // of no elements: it was checked
+    for (const Piece& piece : pieces->second) {
       const Stretch stretch{.shard = piece.shard,
                             .offset = piece.offset,
                             .bytes = (piece.end - piece.begin) * element_bytes};
@@ -216,7 +235,31 @@ Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces,
   for (const VariableInfo& variable : manifest.rows) {
     TRY(write_rows(to_row_tensor_name(variable.name, ""), rows, to, offset));
   }
+  if (parts.vocabulary.bytes > 0) TRY(copy(parts.vocabulary, to, offset));
   return to.sync();
+}
+
+// Opens all files but the manifest, and looks into the shards.
+Result<Parts> open_parts(const Artifacts& artifacts, const Checkpoint& checkpoint,
+                         const Manifest& manifest) {
+  Parts parts;
+  parts.files.reserve(checkpoint.shards.size());  // pieces point into it
+  for (const ArtifactFile& named : checkpoint.shards) {
+    TRY_ASSIGN(File opened, artifacts.open(checkpoint.job, named.sha256));
+    const File& file = parts.files.emplace_back(std::move(opened));
+    if (manifest.vocabulary == named) {
+      TRY_ASSIGN(const std::int64_t bytes, file.size());
+      parts.vocabulary = {.shard = &file, .offset = 0, .bytes = bytes};
+    } else if (const Status status = collect_pieces(file, parts.pieces, parts.rows); !status) {
+      return broken(checkpoint, named.name + ": " + status.error().message);
+    } else {
+      ++parts.shards;
+    }
+  }
+  if (manifest.vocabulary && parts.vocabulary.shard == nullptr) {
+    return broken(checkpoint, "its vocabulary was never announced");
+  }
+  return parts;
 }
 
 }  // namespace
@@ -224,34 +267,25 @@ Status write_variables(const Manifest& manifest, const PiecesByVariable& pieces,
 Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint,
                         const std::string& path) {
   TRY_ASSIGN(const Manifest manifest, read_manifest(artifacts, checkpoint));
-  std::vector<File> shards;
-  shards.reserve(checkpoint.shards.size());  // pieces point into it
-  PiecesByVariable pieces;
-  RowStretches rows;
-  for (const ArtifactFile& shard : checkpoint.shards) {
-    TRY_ASSIGN(File file, artifacts.open(checkpoint.job, shard.sha256));
-    shards.push_back(std::move(file));
-    if (const Status status = collect_pieces(shards.back(), pieces, rows); !status) {
-      return broken(checkpoint, shard.name + ": " + status.error().message);
-    }
-  }
+  TRY_ASSIGN(Parts parts, open_parts(artifacts, checkpoint, manifest));
   for (const VariableInfo& variable : manifest.variables) {
-    if (const Status status = check_whole(variable, pieces[variable.name]); !status) {
+    if (const Status status = check_whole(variable, parts.pieces[variable.name]); !status) {
       return broken(checkpoint, status.error().message);
     }
   }
   for (const VariableInfo& variable : manifest.rows) {
-    if (const Status status = check_rows(variable, rows, shards.size()); !status) {
+    if (const Status status = check_rows(variable, parts.rows, parts.shards); !status) {
       return broken(checkpoint, status.error().message);
     }
   }
 
-  const auto header = encode_header(manifest, rows_in(rows));
+  const auto header = encode_header(
+      manifest, {.rows = rows_in(parts.rows), .vocabulary_bytes = parts.vocabulary.bytes});
   if (!header) return broken(checkpoint, header.error().message);
   const std::string aside = path + std::string(part_suffix);
   TRY_ASSIGN(const File file, File::open_regular(aside, O_WRONLY | O_CREAT | O_TRUNC));
   TRY(file.write_at(0, *header));
-  TRY(write_variables(manifest, pieces, rows, file, std::ssize(*header)));
+  TRY(write_tensors(manifest, parts, file, std::ssize(*header)));
   return move_into_place(aside, path);
 }
 

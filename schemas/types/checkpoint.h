@@ -23,7 +23,7 @@ struct Checkpoint {
   std::int64_t attempt = 0;
   CheckpointState state = CheckpointState::pending;
   ArtifactFile manifest;
-  std::vector<ArtifactFile> shards;
+  std::vector<ArtifactFile> shards;  // and behind them the vocabulary where there is one
   std::map<std::string, double> metrics;
   bool final_one =
       false;  // the last of its attempt: at the end of training, or before a suspension

@@ -29,8 +29,8 @@ struct ClusterSpec {
 struct RestoreFrom {
   std::string folder;
   std::int64_t step = 0;
-  ArtifactFile manifest;  // names relative to `folder`
-  std::vector<ArtifactFile> shards;
+  ArtifactFile manifest;             // names relative to `folder`
+  std::vector<ArtifactFile> shards;  // and behind them the vocabulary where there is one
   bool operator==(const RestoreFrom&) const = default;
 };
 

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t name_length_max = 512;
-constexpr std::size_t files_max = 1'000;                        // as many as a job may have ps
+constexpr std::size_t files_max = 1'001;  // as many as a job may have ps, and a vocabulary
 constexpr std::int64_t file_bytes_max = std::int64_t{1} << 48;  // so that all of them add up
 
 bool is_safe_name(std::string_view name) {

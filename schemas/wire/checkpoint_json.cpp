@@ -129,6 +129,7 @@ std::string to_json(const Manifest& manifest) {
                  {"metrics", number_map_to_json(manifest.metrics)},
                  {"description", manifest.description}};
   if (!manifest.rows.empty()) object["rows"] = variables_to_json(manifest.rows);
+  if (manifest.vocabulary) object["vocabulary"] = artifact_to_json(*manifest.vocabulary);
   return to_text(object);
 }
 
@@ -150,6 +151,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
     const auto part = fields.find("rows");
     manifest.rows = read_list<VariableInfo>(*part, read_variable);
     check_sizes(*part, manifest.rows);
+  }
+  if (value.is_object() && value.contains("vocabulary")) {
+    manifest.vocabulary = read_artifact(*fields.find("vocabulary"));
   }
   if (const auto part = fields.find("scalars")) manifest.scalars = read_number_map(*part);
   if (const auto part = fields.find("metrics")) manifest.metrics = read_number_map(*part);

@@ -59,13 +59,14 @@ ShardEvent read_shard(Fields& fields, Fields more) {
   return event;
 }
 
-ManifestEvent read_manifest(Fields& fields) {
+ManifestEvent read_manifest(Fields& fields, Fields more) {
   ManifestEvent event;
   fields.integer("step", event.step, any_step);
   if (const auto place = fields.find("manifest")) event.manifest = read_artifact(*place);
   if (const auto place = fields.find("shards")) event.shards = read_artifacts(*place);
   if (const auto place = fields.find("metrics")) event.metrics = read_number_map(*place);
   fields.boolean("final", event.final_one);
+  if (const auto place = more.find("vocabulary")) event.vocabulary = read_artifact(*place);
   return event;
 }
 
@@ -113,12 +114,14 @@ json fields_of(const ShardEvent& event) {
 }
 
 json fields_of(const ManifestEvent& event) {
-  return {{"kind", "manifest"},
-          {"step", event.step},
-          {"manifest", artifact_to_json(event.manifest)},
-          {"shards", artifacts_to_json(event.shards)},
-          {"metrics", number_map_to_json(event.metrics)},
-          {"final", event.final_one}};
+  json object = {{"kind", "manifest"},
+                 {"step", event.step},
+                 {"manifest", artifact_to_json(event.manifest)},
+                 {"shards", artifacts_to_json(event.shards)},
+                 {"metrics", number_map_to_json(event.metrics)},
+                 {"final", event.final_one}};
+  if (event.vocabulary) object["vocabulary"] = artifact_to_json(*event.vocabulary);
+  return object;
 }
 
 json fields_of(const PartitionEvent& event) {
@@ -152,7 +155,7 @@ Result<RunEvent> parse_run_event(std::string_view line, std::int64_t offset) {
   } else if (kind == "shard") {
     event.what = read_shard(fields, Fields({value, "", faults}));
   } else if (kind == "manifest") {
-    event.what = read_manifest(fields);
+    event.what = read_manifest(fields, Fields({value, "", faults}));
   } else if (kind == "partition") {
     event.what = read_partition_event(fields);
   } else if (kind == "failure") {

@@ -169,6 +169,39 @@ TEST_CASE("what is wrong with texts is said with file and line, and never the te
   CHECK_THAT(text_error(text_spec(folder.path("none"))), Contains("there is no file"));
 }
 
+TEST_CASE("a batch is as long as the first bucket that holds its longest text", "[text]") {
+  const TempFolder folder;
+  std::string csv = "text,label\n";
+  for (int words = 1; words <= 8; ++words) {
+    for (int i = 0; i < words; ++i) csv += "w ";
+    csv += words % 2 == 0 ? ",a\n" : ",b\n";
+  }
+  DatasetSpec spec = text_spec(folder.write("long.csv", csv));
+  spec.test_fraction = 0.2;
+  spec.sequence.length = 8;
+  const auto plain = open_text(spec, 1);
+  spec.sequence.buckets = {2, 5, 8};
+  const auto data = open_text(spec, 1);
+  REQUIRE(plain);
+  REQUIRE(data);
+  CHECK((*data)->shape().buckets == spec.sequence.buckets);
+  CHECK((*data)->shape().features == 8);
+  for (std::int64_t first = 0; first < (*data)->size(Split::train); ++first) {
+    const std::vector<std::int64_t> alone{first};
+    Batch batch;
+    Batch whole;
+    REQUIRE((*data)->read({.split = Split::train, .indices = alone}, batch));
+    REQUIRE((*plain)->read({.split = Split::train, .indices = alone}, whole));
+    const std::int32_t length = batch.lengths[0];
+    CHECK(length == whole.lengths[0]);
+    CHECK(std::ssize(batch.ids) == (length <= 2 ? 2 : length <= 5 ? 5 : 8));
+    whole.ids.resize(batch.ids.size());
+    CHECK(batch.ids == whole.ids);
+    CHECK(batch.labels == whole.labels);
+  }
+  CHECK(std::ssize(read_all(**data, Split::train).ids) == 8 * (*data)->size(Split::train));
+}
+
 TEST_CASE("texts that are kept decoded are those of the same seed and tokens", "[text]") {
   const TempFolder folder;
   const TempFolder kept;
@@ -181,6 +214,9 @@ TEST_CASE("texts that are kept decoded are those of the same seed and tokens", "
   const auto again = open_text(spec, 3, cache);
   REQUIRE(again);
   CHECK(read_all(**first, Split::train).ids == read_all(**again, Split::train).ids);
+  CHECK((*first)->words().starts_with("<padding>\n<unknown>\nall\nof\nw"));
+  CHECK((*first)->words() == (*again)->words());
+  CHECK(shape_of(**first) == shape_of(**again));
   const auto other = open_text(spec, 4, cache);
   REQUIRE(other);
   CHECK(read_all(**first, Split::train).ids != read_all(**other, Split::train).ids);
@@ -188,6 +224,12 @@ TEST_CASE("texts that are kept decoded are those of the same seed and tokens", "
   const auto fewer = open_text(spec, 3, cache);
   REQUIRE(fewer);
   CHECK((*fewer)->shape().vocabulary == 5);
+  CHECK(shape_of(**fewer).words_sha256 != shape_of(**first).words_sha256);
+  spec.sequence.tokenizer.name = TokenizerName::bytes;
+  const auto bytes = open_text(spec, 3, cache);
+  REQUIRE(bytes);
+  CHECK((*bytes)->words().empty());
+  CHECK(shape_of(**bytes).words_sha256.empty());
 }
 
 }  // namespace trainyard::runtime

@@ -73,4 +73,11 @@ TEST_CASE("the vocabulary has the most frequent words, of equals the first by by
   CHECK(ids_of(three, "...").empty());
 }
 
+TEST_CASE("a vocabulary is written with a line for each id", "[words]") {
+  const std::vector<std::string_view> texts{"b b a c", "C a b", "zebra d"};
+  CHECK(WordTokenizer(20, texts).words() == "<padding>\n<unknown>\nb\na\nc\nd\nzebra\n");
+  CHECK(WordTokenizer(4, texts).words() == "<padding>\n<unknown>\nb\na\n");
+  CHECK(WordTokenizer(4, {}).words() == "<padding>\n<unknown>\n");
+}
+
 }  // namespace trainyard::runtime

@@ -42,6 +42,19 @@ TEST_CASE("a checkpoint is committed with its last file, whichever that is", "[s
   CHECK(yard.job("j").latest_checkpoint == 10);
 }
 
+TEST_CASE("a vocabulary is a file of its checkpoint", "[scheduler]") {
+  Yard yard = running_job();
+  ManifestEvent of_words = manifest(10, 1.0);
+  of_words.vocabulary = ArtifactFile{"v10", 1, "v10"};
+  yard.tell("a", "worker/0", of_words);
+  yard.step(ArtifactStored{JobId{"j"}, "s10"});
+  yard.step(ArtifactStored{JobId{"j"}, "m10"});
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::pending);
+  yard.step(ArtifactStored{JobId{"j"}, "v10"});
+  CHECK(yard.checkpoints.at(10).state == CheckpointState::committed);
+  CHECK(yard.checkpoints.at(10).shards.back() == *of_words.vocabulary);
+}
+
 TEST_CASE("only the chief announces checkpoints", "[scheduler]") {
   Yard yard = running_job();
   yard.tell("a", "worker/1", manifest(10, 1.0));

@@ -66,9 +66,12 @@ struct ModelYard {
     }
     manifest.shards = checkpoint.shards;
     checkpoint.manifest = put("manifest.json", to_json(manifest));
+    written = manifest;
   }
   [[nodiscard]] std::string model_path() const { return folder.path("model.safetensors"); }
   Status write() { return write_model_file(artifacts, checkpoint, model_path()); }
+
+  Manifest written;  // by put_checkpoint()
 };
 
 }  // namespace
@@ -162,6 +165,28 @@ TEST_CASE("the rows of a table are there with their ids, shard after shard", "[m
   std::vector<float> rows(10);
   std::memcpy(rows.data(), bytes.data() + header.data_start + header.entries[2].begin, 40);
   CHECK(rows == std::vector<float>{0, 0.5F, 1, 1.5F, 2, 2.5F, 20, 20.5F, 21, 21.5F});
+}
+
+TEST_CASE("the words of a model's ids are its last tensor", "[model_file]") {
+  const std::string words = "<padding>\n<unknown>\nthe\nof\n";
+  ModelYard yard;
+  yard.put_checkpoint(
+      {{{"dense/kernel", "", 0, 12}, {"dense/bias", "", 0, 5}}, {{"scale", "", 0, 1}}});
+  Manifest manifest = yard.written;
+  manifest.vocabulary = yard.put("vocabulary.txt", words);
+  yard.checkpoint.manifest = yard.put("manifest.json", to_json(manifest));
+  CHECK_FALSE(yard.write());  // nobody said that it belongs to the checkpoint
+
+  yard.checkpoint.shards.push_back(*manifest.vocabulary);
+  value_of(yard.write());
+
+  const std::string bytes = content_of(yard.model_path());
+  const auto header = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
+  REQUIRE(header.entries.size() == 4);
+  const SafetensorsEntry& last = header.entries.back();
+  CHECK(last.name == "vocabulary");
+  CHECK(last.dtype == "U8");
+  CHECK(bytes.substr(static_cast<std::size_t>(header.data_start + last.begin)) == words);
 }
 
 TEST_CASE("a shard without its rows, or of other rows, is refused", "[model_file]") {

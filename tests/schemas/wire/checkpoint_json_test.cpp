@@ -22,14 +22,17 @@ TEST_CASE("a manifest that lacks any part is refused, naming it", "[wire]") {
   RandomValues random(52);
   Manifest manifest = random.manifest();
   manifest.rows = {{"embedding/kernel", {16}}};
+  manifest.vocabulary = {"step-1/vocabulary.txt", 12, std::string(64, 'a')};
   const auto whole = nlohmann::json::parse(to_json(manifest));
   for (const auto& [name, value] : whole.items()) {
     nlohmann::json part = whole;
     part.erase(name);
     const auto result = parse_manifest(part.dump());
-    if (name == "rows") {  // most models have none, and older manifests do not know them
+    // Most models have none, and older manifests do not know them.
+    if (name == "rows" || name == "vocabulary") {
       REQUIRE(result);
-      CHECK(result->rows.empty());
+      CHECK(result->rows.empty() == (name == "rows"));
+      CHECK(result->vocabulary.has_value() == (name == "rows"));
     } else {
       REQUIRE_FALSE(result);
       CHECK(result.error().message == "checkpoint manifest: /" + name + " is required");
@@ -81,7 +84,7 @@ TEST_CASE("a manifest's sizes and counts are bounded", "[wire][mend-A3]") {
   CHECK(refusal_of([](M m) { m.worker_steps.assign(100'001, 0); }).find("/worker_steps") !=
         std::string::npos);
   CHECK(refusal_of([](M m) {
-          m.shards.assign(1001, {"s", 1, std::string(64, '0')});
+          m.shards.assign(1002, {"s", 1, std::string(64, '0')});
         }).find("/shards") != std::string::npos);
   CHECK(refusal_of([](M m) {
           m.shards = {{"../s", 1, std::string(64, '0')}};

@@ -73,6 +73,7 @@ RunEvent RandomValues::run_event() {
       break;
     case 3:
       event.what = ManifestEvent{integer(0, 99), artifact(), artifacts(), metrics(), coin()};
+      if (coin()) std::get<ManifestEvent>(event.what).vocabulary = artifact();
       break;
     case 4: event.what = PartitionEvent{partition()}; break;
     default: event.what = FailureEvent{"BAD_DATA", text(200)}; break;
@@ -207,6 +208,7 @@ Manifest RandomValues::manifest() {
   manifest.slots = {"m", "v"};
   manifest.scalars = metrics();
   manifest.shards = artifacts();
+  if (coin()) manifest.vocabulary = artifact();
   manifest.metrics = metrics();
   manifest.description = {{"model", text(20)}, {text(5), ""}};
   return manifest;
