@@ -15,10 +15,17 @@ Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kerne
       kernels_(kernels),
       threads_(threads),
       plan_(make_plan(graph_, request, kernels)),
-      arena_(static_cast<std::size_t>(plan_.arena_elements)),
+      own_memory_(static_cast<std::size_t>(plan_.arena_elements)),
+      arena_(own_memory_.span()),
       values_(graph_.nodes().size()),
       values_again_(graph_.nodes().size()) {
   ENSURE(request.threads == threads.count());
+}
+
+void Executor::share_memory_of(Executor& other) {
+  if (other.arena_.size() < arena_.size()) return;
+  arena_ = other.arena_;
+  own_memory_ = AlignedBuffer();
 }
 
 Tensor Executor::tensor(const Place& place, const Shape& shape) {

@@ -19,6 +19,10 @@ class Executor {
   Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels,
            const Threads& threads = {});
 
+  // Values of both lie in one memory from now on, where that is large enough: they never run at
+  // the same time, and `other` outlives this.
+  void share_memory_of(Executor& other);
+
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
   // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
@@ -62,7 +66,8 @@ class Executor {
   const Kernels& kernels_;
   Threads threads_;
   Plan plan_;
-  AlignedBuffer arena_;
+  AlignedBuffer own_memory_;               // none: that of another is used
+  std::span<float> arena_;                 // of intermediate values
   std::vector<ConstTensor> values_;        // by node, of the newest batch
   std::vector<ConstTensor> values_again_;  // by node that runs forward twice
   std::vector<ConstTensor> inputs_;        // of the call being made: kept for their memory

@@ -71,6 +71,43 @@ NodeId Graph::add(const Op& op, std::vector<NodeId> inputs,
   return nodes_.size() - 1;
 }
 
+bool Graph::follow(const Graph& longest) {
+  const auto is_same = [](const Node& a, const Node& b) {
+    return a.op.index() == b.op.index() && a.inputs == b.inputs && a.extent == b.extent;
+  };
+  if (!std::ranges::equal(nodes_, longest.nodes_, is_same) || !lie_as(longest)) return false;
+  for (NodeId id = 0; id < nodes_.size(); ++id) draw_as(id, longest);
+  return true;
+}
+
+// Only the outermost size may be smaller: then the elements of one are the first of the other.
+bool Graph::lie_as(const Graph& longest) {
+  const auto is_first_of = [](const Variable& part, const Variable& whole) {
+    if (part.name != whole.name || part.shape.size() != whole.shape.size()) return false;
+    if (part.shape.empty()) return true;
+    return part.shape.front() <= whole.shape.front() &&
+           std::equal(part.shape.begin() + 1, part.shape.end(), whole.shape.begin() + 1);
+  };
+  if (!std::ranges::equal(variables_, longest.variables_, is_first_of)) return false;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    variables_[i].offset = longest.variables_[i].offset;
+  }
+  arena_elements_ = longest.arena_elements_;
+  return true;
+}
+
+void Graph::draw_as(NodeId id, const Graph& longest) {
+  const auto shape_of_input = [&](std::size_t i) {
+    return longest.nodes_[longest.nodes_[id].inputs[i]].shape;
+  };
+  if (auto* const dropout = std::get_if<DropoutOp>(&nodes_[id].op)) {
+    dropout->stride = static_cast<std::uint64_t>(longest.nodes_[id].shape.elements());
+  } else if (auto* const attention = std::get_if<SdpaOp>(&nodes_[id].op)) {
+    attention->line_queries = shape_of_input(0)[0];
+    attention->line_keys = shape_of_input(1)[0];
+  }
+}
+
 Shape shape_in_batch(const Node& node, std::int64_t examples) {
   if (node.extent == Extent::fixed) return node.shape;
   Shape shape{examples};

@@ -46,11 +46,19 @@ class Graph {
   NodeId add(const Op& op, std::vector<NodeId> inputs,
              std::optional<std::size_t> recompute_block = {});
 
+  // The same model for shorter examples: its variables lie where those of `longest` do, each as
+  // the first elements of its own, and what is dropped is drawn as there. False where the two have
+  // not the same nodes.
+  bool follow(const Graph& longest);
+
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   [[nodiscard]] std::span<const Variable> variables() const { return variables_; }
   [[nodiscard]] std::int64_t arena_elements() const { return arena_elements_; }
 
  private:
+  bool lie_as(const Graph& longest);
+  void draw_as(NodeId id, const Graph& longest);
+
   std::vector<Node> nodes_;
   std::vector<Variable> variables_;
   std::int64_t arena_elements_ = 0;

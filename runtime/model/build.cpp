@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/model/graph_walk.h"
+#include "schemas/model/data_time.h"
 #include "schemas/model/trainable.h"
 
 namespace trainyard::runtime {
@@ -64,6 +65,37 @@ model::Facts facts_of(const DataShape& data) {
     facts.features = data.features;
   }
   return facts;
+}
+
+DataShape of_length(const DataShape& data, std::int64_t length) {
+  DataShape shape = data;
+  shape.buckets.clear();
+  if (data.buckets.empty()) return shape;
+  shape.example = {length};
+  shape.features = length;
+  return shape;
+}
+
+Result<std::vector<BuiltModel>> build_bucket_graphs(const model::Written& written,
+                                                    const DataShape& data) {
+  std::vector<BuiltModel> built;
+  TRY_ASSIGN(BuiltModel longest, build_graph(written, data));
+  built.push_back(std::move(longest));
+  if (data.buckets.empty()) return built;
+  const model::Analysis analysis = model::analyse(written, facts_of(data), {});
+  const std::vector<Fault> faults = model::faults_of_buckets(analysis, "dataset.buckets");
+  if (!faults.empty()) return to_error(faults);
+  for (std::size_t i = data.buckets.size(); i-- > 1;) {
+    const std::int64_t length = data.buckets[i - 1];
+    TRY_ASSIGN(BuiltModel shorter, build_graph(written, of_length(data, length)));
+    if (!shorter.builder.graph.follow(built.front().builder.graph)) {
+      return invalid("dataset.buckets: with " + std::to_string(length) +
+                     " tokens the model has other layers than with " +
+                     std::to_string(data.features));
+    }
+    built.push_back(std::move(shorter));
+  }
+  return built;
 }
 
 Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data) {

@@ -26,9 +26,15 @@ struct BuiltModel {
 // All that the data's files tell.
 model::Facts facts_of(const DataShape& data);
 
+// Of examples of so many ids: one of the data's buckets, or `features`.
+DataShape of_length(const DataShape& data, std::int64_t length);
+
 // `invalid`, with each place in the spec, where the model is wrong, does not fit the data, or has a
 // layer that is not there yet.
 Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data);
+// One for each bucket of the data, the longest first: the same nodes over the same arena.
+Result<std::vector<BuiltModel>> build_bucket_graphs(const model::Written& written,
+                                                    const DataShape& data);
 // The same of a data set that is known by its facts alone.
 Result<BuiltModel> build_graph(const model::Written& written, const model::Facts& facts);
 

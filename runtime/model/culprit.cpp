@@ -76,9 +76,21 @@ std::optional<std::string> lost_values(const Executor& executor,
 
 namespace {
 
+// Of the bucket that the batch is of; none: its shape is no bucket's.
+BuiltModel* of_batch(std::vector<BuiltModel>& built, const LostStep& step) {
+  const std::vector<std::int64_t>& buckets = step.data.buckets;
+  if (buckets.empty()) return &built.front();
+  const std::int64_t length = std::ssize(step.batch.ids) / step.batch.examples;
+  const auto found = std::ranges::find(buckets, length);
+  return found == buckets.end() ? nullptr
+                                : &built[static_cast<std::size_t>(buckets.end() - found) - 1];
+}
+
 std::string search(const LostStep& step) {
-  auto built = build_graph(step.model, step.data);
-  if (!built) return "";
+  auto plans = build_bucket_graphs(step.model, step.data);
+  if (!plans) return "";
+  BuiltModel* const built = of_batch(*plans, step);
+  if (built == nullptr) return "";
   PlanRequest request{.examples = step.batch.examples, .loss = built->loss, .outputs = {}};
   const std::size_t nodes = built->builder.graph.nodes().size();
   for (NodeId id = 0; id < nodes; ++id) request.outputs.push_back(id);

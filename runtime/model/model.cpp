@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/graph/executor.h"
 #include "runtime/math/ops/reduction.h"
+#include "runtime/model/bucket_plans.h"
 #include "runtime/model/build.h"
 #include "runtime/model/feed.h"
 #include "runtime/model/initial_values.h"
@@ -15,16 +15,6 @@
 
 namespace trainyard::runtime {
 namespace {
-
-PlanRequest plan_request(const BuiltModel& built, const ModelSetting& setting) {
-  PlanRequest request{.examples = setting.batch_size,
-                      .loss = built.loss,
-                      .outputs = {built.loss},
-                      .threads = setting.team.threads};
-  request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
-                         built.metric_nodes.end());
-  return request;
-}
 
 std::int64_t tokens_that_count(const Feed& feed) {
   return std::accumulate(feed.lengths.begin(), feed.lengths.end(), std::int64_t{0});
@@ -63,22 +53,23 @@ struct Model::Parts {
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;
   ThreadTeam team;
-  Executor executor;
+  BucketPlans plans;
 
-  Parts(BuiltModel built, const ModelSetting& setting)
-      : initial(std::move(built.builder.initial)),
+  // What buckets have in common is that of the first, the longest.
+  Parts(std::vector<BuiltModel> built, const ModelSetting& setting)
+      : initial(std::move(built.front().builder.initial)),
         seed(setting.seed),
-        rows(std::move(built.builder.rows)),
-        step_flops(built.step_flops),
-        loss(built.loss),
-        mean_over(built.mean_over),
-        metrics(std::move(built.metrics)),
-        metric_nodes(built.metric_nodes),  // the plan keeps these values
+        rows(std::move(built.front().builder.rows)),
+        step_flops(built.size() == 1 ? built.front().step_flops : 0),  // else by bucket
+        loss(built.front().loss),
+        mean_over(built.front().mean_over),
+        metrics(std::move(built.front().metrics)),
+        metric_nodes(built.front().metric_nodes),  // the plans keep these values
         team(setting.team),
-        executor(std::move(built.builder.graph), plan_request(built, setting), cpu_kernels, team) {}
+        plans(std::move(built), setting.batch_size, team) {}
 
-  BatchResult forward(std::span<const float> parameters, const Feed& feed, Pass pass,
-                      const std::function<void(std::size_t)>& on_need = {}) {
+  BatchResult forward(Executor& executor, std::span<const float> parameters, const Feed& feed,
+                      Pass pass, const std::function<void(std::size_t)>& on_need = {}) const {
     executor.forward(parameters, feed, pass, on_need);
     BatchResult result{.examples = feed.examples, .denominator = feed.examples};
     if (mean_over == MeanOver::tokens) result.denominator = tokens_that_count(feed);
@@ -96,7 +87,7 @@ Result<Model> Model::build(const model::Written& written, const DataShape& data,
     return invalid("training.batch_size must be 1 or more, got " +
                    std::to_string(setting.batch_size));
   }
-  TRY_ASSIGN(BuiltModel built, build_graph(written, data));
+  TRY_ASSIGN(std::vector<BuiltModel> built, build_bucket_graphs(written, data));
   return Model(std::make_unique<Parts>(std::move(built), setting));
 }
 
@@ -105,7 +96,7 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-std::span<const Variable> Model::variables() const { return parts_->executor.graph().variables(); }
+std::span<const Variable> Model::variables() const { return parts_->plans.graph().variables(); }
 
 MeanOver Model::mean_over() const { return parts_->mean_over; }
 
@@ -117,7 +108,7 @@ Threads Model::threads() const { return parts_->team; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 
-std::int64_t Model::arena_elements() const { return parts_->executor.graph().arena_elements(); }
+std::int64_t Model::arena_elements() const { return parts_->plans.graph().arena_elements(); }
 
 void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
   ENSURE(std::ssize(parameters) == arena_elements());
@@ -137,17 +128,19 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows, parts_->seed);
-  const BatchResult result = parts_->forward(parameters, feed, Pass::train, news.on_need);
+  Executor& executor = parts_->plans.of(batch);
+  const BatchResult result = parts_->forward(executor, parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
-  parts_->executor.backward(parameters, feed, gradients, news.on_final,
-                            news.parameters_stay ? Executor::Parameters::stay
-                                                 : Executor::Parameters::may_change_when_final);
+  executor.backward(parameters, feed, gradients, news.on_final,
+                    news.parameters_stay ? Executor::Parameters::stay
+                                         : Executor::Parameters::may_change_when_final);
   return result;
 }
 
 BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
   ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
-  return parts_->forward(parameters, feed_of(batch, rows, parts_->seed), Pass::evaluate);
+  const Feed feed = feed_of(batch, rows, parts_->seed);
+  return parts_->forward(parts_->plans.of(batch), parameters, feed, Pass::evaluate);
 }
 
 }  // namespace trainyard::runtime

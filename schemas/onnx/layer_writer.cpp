@@ -1,7 +1,7 @@
 #include "schemas/onnx/layer_writer.h"
 
 #include "schemas/base/check.h"
-#include "schemas/model/time_axis.h"
+#include "schemas/model/data_time.h"
 
 namespace trainyard::onnx {
 namespace {

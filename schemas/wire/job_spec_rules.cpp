@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "schemas/model/data_time.h"
 #include "schemas/model/trainable.h"
 #include "schemas/types/env_names.h"
 #include "schemas/wire/job_model.h"
@@ -58,15 +59,20 @@ void check_model(const JobSpec& spec, const JsonPlace& place) {
     return is_within(fault.pointer, place.pointer + "/training") ||
            is_within(fault.pointer, place.pointer + "/roles");
   });
-  const std::vector<Fault> found = analysis.faults.empty()
-                                       ? model::not_trainable_yet(spec.model, analysis, "/model")
-                                       : analysis.faults;
+  std::vector<Fault> found = analysis.faults.empty()
+                                 ? model::not_trainable_yet(spec.model, analysis, "/model")
+                                 : analysis.faults;
   const bool is_model_right = std::ranges::none_of(
       found, [](const Fault& fault) { return is_within(fault.pointer, "/model"); });
   if (is_model_right) check_metric(spec, analysis, place);
   if (is_model_right) check_clipped_variables(spec, analysis, place);
+  if (found.empty() && spec.dataset.sequence.buckets.size() > 1) {
+    found = model::faults_of_buckets(analysis, "/dataset/buckets");
+  }
   for (const Fault& fault : found) {
-    if (!is_rest_right && !is_within(fault.pointer, "/model")) continue;
+    const bool is_of_rest =
+        !is_within(fault.pointer, "/model") && !is_within(fault.pointer, "/dataset");
+    if (!is_rest_right && is_of_rest) continue;
     place.faults.push_back({place.pointer + fault.pointer, fault.message, fault.kind});
   }
 }

@@ -75,8 +75,6 @@ std::vector<std::int64_t> read_buckets(const JsonPlace& place, std::int64_t leng
   if (buckets.back() != length) {
     place.fault("must end with dataset.length, " + std::to_string(length) + ", got " +
                 std::to_string(buckets.back()));
-  } else if (buckets.size() > 1) {
-    place.fault("more than one length is not in this version yet", FaultKind::not_yet);
   }
   return buckets;
 }

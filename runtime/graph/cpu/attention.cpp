@@ -15,7 +15,9 @@ Attention attention_of(const SdpaOp& op, const Feed& feed, Pass pass) {
           .dropout = {.seed = feed.seed,
                       .layer = op.layer,
                       .rate = pass == Pass::train ? op.dropout : 0,
-                      .first_position = feed.first_position}};
+                      .first_position = feed.first_position},
+          .line_queries = op.line_queries,
+          .line_keys = op.line_keys};
 }
 
 AttentionInputs inputs_of(const SdpaOp& op, std::span<const ConstTensor> inputs, const Feed& feed) {

@@ -10,8 +10,11 @@ namespace {
 
 Dropout dropout_of(const DropoutOp& op, const Feed& feed, const Shape& x) {
   ENSURE(x.rank() >= 1 && x[0] == feed.examples);  // positions are those of examples
-  return {
-      .seed = feed.seed, .layer = op.layer, .rate = op.rate, .first_position = feed.first_position};
+  return {.seed = feed.seed,
+          .layer = op.layer,
+          .rate = op.rate,
+          .first_position = feed.first_position,
+          .stride = op.stride};
 }
 
 }  // namespace

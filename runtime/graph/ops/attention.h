@@ -17,6 +17,9 @@ struct SdpaOp {
   double dropout = 0;       // rate, of probabilities; in [0, 1)
   std::uint32_t layer = 0;  // a number of its own among the dropouts of a model
   bool has_lengths = true;  // keys beyond the feed's length of an example are not seen
+  // As of Attention; Graph::follow() sets them.
+  std::int64_t line_queries = 0;
+  std::int64_t line_keys = 0;
 };
 
 // Inputs: x [time, features], table [length of time or more, features] -> their sum.

@@ -12,8 +12,9 @@ namespace trainyard::runtime {
 
 // Any x that depends on the batch.
 struct DropoutOp {
-  double rate = 0;          // in [0, 1)
-  std::uint32_t layer = 0;  // a number of its own for each dropout of a model
+  double rate = 0;           // in [0, 1)
+  std::uint32_t layer = 0;   // a number of its own for each dropout of a model
+  std::uint64_t stride = 0;  // as of Dropout; Graph::follow() sets it
 };
 
 OpTraits traits_of(const DropoutOp& op);

@@ -20,8 +20,11 @@ struct Attention {
   std::int64_t heads = 1;  // divides the features; head h has those from h * features / heads on
   bool is_causal =
       false;  // a query sees the keys up to its own place; there is a key for each then
-  // Of probabilities; a rate of 0: none. Its elements are [heads, queries, keys] of an example.
+  // Of probabilities; a rate of 0: none. Its elements are [heads, queries, keys] of an example:
+  // of the sizes below where q and k have but the first ones of each, whatever its stride.
   Dropout dropout{};
+  std::int64_t line_queries = 0;  // 0: as many as q has
+  std::int64_t line_keys = 0;     // 0: as many as k has
 };
 
 // Three values of examples; one memory may be several of them.

@@ -19,6 +19,8 @@ struct Dropout {
   std::uint32_t layer = 0;           // a number of its own for each dropout of a model
   double rate = 0;                   // in [0, 1)
   std::uint64_t first_position = 0;  // of the batch's first example
+  // "Elements of an example" above where x has but the first ones of each; 0: as many as x has.
+  std::uint64_t stride = 0;
 };
 
 // What elements `first`, `first` + 1, .. of the endless line of elements are multiplied by.

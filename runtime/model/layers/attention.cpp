@@ -1,7 +1,7 @@
 // Layers of sequences that look at places: attention (spelled out by schemas/model to dense layers,
 // slices and this), positions, rotations.
 #include "runtime/model/layers/builders.h"
-#include "schemas/model/time_axis.h"
+#include "schemas/model/data_time.h"
 
 namespace trainyard::runtime {
 namespace {

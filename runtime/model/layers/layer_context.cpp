@@ -2,7 +2,7 @@
 
 #include "runtime/model/layers/builders.h"
 #include "schemas/base/check.h"
-#include "schemas/model/time_axis.h"
+#include "schemas/model/data_time.h"
 
 namespace trainyard::runtime {
 namespace {

@@ -46,6 +46,27 @@ TEST_CASE("dropout keeps what the generator says, at every position", "[dropout]
   }
 }
 
+TEST_CASE("of examples that have but their first elements the same are kept", "[dropout]") {
+  constexpr std::int64_t examples = 3;
+  const Dropout dropout{3, 2, 0.4, 100};
+  for (const std::int64_t elements : {5, 64, 77}) {
+    const auto x = random_floats(static_cast<std::size_t>(examples * elements), 1);
+    const std::vector<float> whole = dropped(dropout, x, {examples, elements});
+    for (const std::int64_t part : {std::int64_t{1}, std::int64_t{4}, elements}) {
+      std::vector<float> first_of_x;
+      std::vector<float> first_of_whole;
+      for (std::int64_t i = 0; i < examples * elements; ++i) {
+        if (i % elements >= part) continue;
+        first_of_x.push_back(x[static_cast<std::size_t>(i)]);
+        first_of_whole.push_back(whole[static_cast<std::size_t>(i)]);
+      }
+      Dropout with_stride = dropout;
+      with_stride.stride = static_cast<std::uint64_t>(elements);
+      require_same_bits(dropped(with_stride, first_of_x, {examples, part}), first_of_whole);
+    }
+  }
+}
+
 TEST_CASE("factors of a part are those of the whole", "[dropout]") {
   const Dropout dropout{3, 2, 0.4, 100};
   const std::vector<float> ones(500, 1.0F);

@@ -3,7 +3,7 @@
 
 #include "runtime/model/build.h"
 #include "schemas/model/analysis.h"
-#include "schemas/model/time_axis.h"
+#include "schemas/model/data_time.h"
 #include "schemas/model/trainable.h"
 
 namespace trainyard::runtime::sequence_layers_tests {
@@ -64,6 +64,9 @@ TEST_CASE("lengths count where a value's steps are the data set's, one for one",
   CHECK(follows({all_steps, layer("gru", {{"units", 2}, {"output", "all"}}), scores}));
   CHECK(follows({layer("conv1d", {{"filters", 4}, {"kernel", 3}, {"padding", "same"}})}));
   CHECK(follows({embedding, all_steps}, model::ElementKind::id));
+  CHECK(follows({layer("slice", {{"axis", 1}, {"begin", 2}, {"size", 3}})}));
+  CHECK(follows({layer("attention", {{"heads", 2}}), all_steps}));
+  CHECK_FALSE(follows({layer("slice", {{"axis", 0}, {"begin", 1}})}));
   CHECK_FALSE(follows({layer("conv1d", {{"filters", 4}, {"kernel", 3}})}));
   CHECK_FALSE(follows({layer("lstm", {{"units", 8}})}));
   CHECK_FALSE(follows({layer("transpose", {{"axes", model::Value::List{1, 0}}})}));

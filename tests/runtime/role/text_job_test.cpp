@@ -1,6 +1,7 @@
 // Jobs on texts: embeddings and recurrences that stop where a text ends, whoever computes them.
 #include <catch2/catch.hpp>
 
+#include "schemas/files/sha256.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/temp_folder.h"
 
@@ -52,6 +53,59 @@ TEST_CASE("a recurrent network learns to tell texts apart, the same for any numb
     run(shared);
     CHECK(shared.final_weights() == alone.final_weights());
   }
+}
+
+TEST_CASE("with buckets a job's bytes are the same for any number of processes", "[job]") {
+  const TempFolder folder;
+  write_reviews(folder);
+  const auto with_buckets = [&folder](std::int64_t workers, std::int64_t ps) {
+    JobSpec spec = text_job(folder, workers, ps);
+    spec.dataset.sequence.buckets = {4, 12, 24};
+    return spec;
+  };
+  Job alone(with_buckets(1, 0));
+  run(alone);
+  Job plain(text_job(folder, 1, 0));
+  run(plain);
+  const auto losses = [](const Job& job) {
+    return last_of<MetricEvent>(job, "worker/0").values.at("test_loss");
+  };
+  // 60 steps whose sums are rounded otherwise.
+  CHECK(losses(alone) == Approx(losses(plain)).epsilon(1e-3));
+  Job shared(with_buckets(3, 2));
+  run(shared);
+  CHECK(shared.final_weights() == alone.final_weights());
+}
+
+TEST_CASE("a checkpoint has the words of its ids, and is not taken for those of other texts",
+          "[job]") {
+  const TempFolder folder;
+  write_reviews(folder);
+  JobSpec spec = text_job(folder, 1, 0);
+  spec.training.max_steps = 4;
+  Job first(spec);
+  run(first);
+  const auto saved = last_of<ManifestEvent>(first, "worker/0");
+  REQUIRE(saved.vocabulary);
+  const std::string words = content_of(first.folder("worker/0") + "/" + saved.vocabulary->name);
+  CHECK(saved.vocabulary->name == "step-4/vocabulary.txt");
+  CHECK(saved.vocabulary->sha256 == sha256_hex(words));
+  CHECK(words.starts_with("<padding>\n<unknown>\nand\non\nso\nthe\nwas\n"));
+
+  spec.training.max_steps = 6;
+  Job rest(spec, first.newest_checkpoint());
+  run(rest);
+  CHECK(last_of<ManifestEvent>(rest, "worker/0").vocabulary->sha256 == saved.vocabulary->sha256);
+
+  std::string csv = content_of(folder.path("reviews.csv"));
+  for (int i = 0; i < 20; ++i) csv += "was it was,yes\n";
+  folder.write("reviews.csv", csv);
+  Job other(spec, first.newest_checkpoint());
+  other.start();
+  CHECK(other.wait_all() == Codes{{"worker/0", 1}});
+  const auto failure = last_of<FailureEvent>(other, "worker/0");
+  CHECK(failure.reason == "CHECKPOINT_MISMATCH");
+  CHECK_THAT(failure.message, Catch::Matchers::Contains("is of other words"));
 }
 
 }  // namespace trainyard::runtime::test

@@ -73,12 +73,8 @@ TEST_CASE("the defaults of data sets of sequences", "[wire]") {
   CHECK(images.channels == 1);
 }
 
-TEST_CASE("texts of more lengths than one are not in this version yet", "[wire]") {
-  std::vector<Fault> faults;
-  const json value = json::parse(
-      R"({"name": "t", "format": "text", "path": "/t", "length": 128, "buckets": [64, 128]})");
-  read_dataset({value, "/dataset", faults});
-  REQUIRE(faults.size() == 1);
-  CHECK(faults[0].pointer == "/dataset/buckets");
-  CHECK(faults[0].kind == FaultKind::not_yet);
+TEST_CASE("texts may have several lengths, of which the last is the length", "[wire]") {
+  const DatasetSpec spec = read_spec(json::parse(
+      R"({"name": "t", "format": "text", "path": "/t", "length": 128, "buckets": [64, 128]})"));
+  CHECK(spec.sequence.buckets == std::vector<std::int64_t>{64, 128});
 }

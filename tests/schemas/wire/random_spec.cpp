@@ -23,8 +23,7 @@ std::string RandomValues::word(std::size_t length_max) {
 }
 
 std::string RandomValues::text(std::size_t length_max) {
-  const std::string pieces[] = {"a",    " ", "\"", "\\", "\n", "\t",
-                                "\x01", "/", "~",  "é",  "線", "🚂"};
+  const std::string pieces[] = {"a", " ", "\"", "\\", "\n", "\t", "\x01", "/", "~", "é", "線", "🚂"};
   std::string out;
   while (out.size() < length_max && integer(0, 9) > 0) {
     const std::string& piece = pieces[integer(0, std::ssize(pieces) - 1)];
@@ -101,6 +100,7 @@ void RandomValues::add_sequence(DatasetSpec& dataset) {
     sequence.tokenizer = tokenizer(true);
     sequence.length = integer(1, 65'536);
     if (coin()) sequence.buckets = {sequence.length};
+    if (coin() && sequence.length > 9) sequence.buckets = {3, 9, sequence.length};
   } else if (format == "tokens") {
     sequence.tokenizer.name = TokenizerName::bytes;
     sequence.length = integer(1, 65'536);

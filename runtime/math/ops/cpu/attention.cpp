@@ -47,11 +47,15 @@ QueryBlock AttentionSizes::block_of(const Attention& attention, const AttentionI
   return block;
 }
 
-std::uint64_t AttentionSizes::probability_at(const Dropout& dropout, const QueryBlock& block,
+std::uint64_t AttentionSizes::probability_at(const Attention& attention, const QueryBlock& block,
                                              std::int64_t row) const {
-  const std::uint64_t position = dropout.first_position + static_cast<std::uint64_t>(block.example);
-  const std::int64_t of_example = (block.head * queries + block.first + row) * keys;
-  return position * static_cast<std::uint64_t>(heads * queries * keys) +
+  const std::int64_t rows = attention.line_queries == 0 ? queries : attention.line_queries;
+  const std::int64_t columns = attention.line_keys == 0 ? keys : attention.line_keys;
+  ENSURE(rows >= queries && columns >= keys);
+  const std::uint64_t position =
+      attention.dropout.first_position + static_cast<std::uint64_t>(block.example);
+  const std::int64_t of_example = (block.head * rows + block.first + row) * columns;
+  return position * static_cast<std::uint64_t>(heads * rows * columns) +
          static_cast<std::uint64_t>(of_example);
 }
 
@@ -159,8 +163,7 @@ class Attending {
 
   void drop(const QueryBlock& block, std::int64_t row, std::span<float> weights) {
     const std::span factors(scratch_ + queries_of_a_block * sizes_.keys, weights.size());
-    dropout_factors(attention_.dropout, sizes_.probability_at(attention_.dropout, block, row),
-                    factors);
+    dropout_factors(attention_.dropout, sizes_.probability_at(attention_, block, row), factors);
 #pragma GCC ivdep
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= factors[i];
   }

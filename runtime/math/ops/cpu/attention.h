@@ -49,7 +49,7 @@ class AttentionSizes {
     return (block.example * heads + block.head) * queries + block.first;
   }
   // The number of the element [head, query, key 0] in the endless line of probabilities.
-  [[nodiscard]] std::uint64_t probability_at(const Dropout& dropout, const QueryBlock& block,
+  [[nodiscard]] std::uint64_t probability_at(const Attention& attention, const QueryBlock& block,
                                              std::int64_t row) const;
   // Rows of the features of one head.
   [[nodiscard]] Operand rows_from(const float* data) const {

@@ -101,7 +101,7 @@ class AttendingBack {
   }
 
   void draw_factors(const QueryBlock& block, std::int64_t row, std::int64_t count) {
-    dropout_factors(attention_.dropout, sizes_.probability_at(attention_.dropout, block, row),
+    dropout_factors(attention_.dropout, sizes_.probability_at(attention_, block, row),
                     {factors(), static_cast<std::size_t>(count)});
   }
 

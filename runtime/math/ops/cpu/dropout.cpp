@@ -74,14 +74,22 @@ void drop(const Dropout& dropout, ConstTensor from, Tensor to) {
   const auto elements = static_cast<std::uint64_t>(from.elements());
   if (elements == 0) return;
   const std::uint64_t each = elements / static_cast<std::uint64_t>(from.shape[0]);
-  for_factors(dropout, dropout.first_position * each, elements,
-              [&](std::uint64_t at, std::uint64_t count, const float* factors) {
+  const std::uint64_t stride = dropout.stride == 0 ? each : dropout.stride;
+  ENSURE(stride >= each);
+  // Of examples that lie side by side in the line all at once.
+  const std::uint64_t piece = stride == each ? elements : each;
+  for (std::uint64_t begin = 0; begin < elements; begin += piece) {
+    const std::uint64_t position = dropout.first_position + begin / each;
+    for_factors(dropout, position * stride, piece,
+                [&](std::uint64_t offset, std::uint64_t count, const float* factors) {
+                  const std::uint64_t at = begin + offset;
 #pragma GCC ivdep
-                for (std::uint64_t i = 0; i < count; ++i) {
-                  const float value = factors[i] * from.data[at + i];
-                  to.data[at + i] = write == Write::add ? to.data[at + i] + value : value;
-                }
-              });
+                  for (std::uint64_t i = 0; i < count; ++i) {
+                    const float value = factors[i] * from.data[at + i];
+                    to.data[at + i] = write == Write::add ? to.data[at + i] + value : value;
+                  }
+                });
+  }
 }
 
 }  // namespace

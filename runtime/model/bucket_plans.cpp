@@ -1,0 +1,49 @@
+#include "runtime/model/bucket_plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size, const Threads& threads) {
+  PlanRequest request{.examples = batch_size,
+                      .loss = built.loss,
+                      .outputs = {built.loss},
+                      .threads = threads.count()};
+  request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
+                         built.metric_nodes.end());
+  return request;
+}
+
+// Ids of an example; 0: the graph reads none.
+std::int64_t length_of(const Graph& graph) {
+  const auto reads_ids = [](const Node& node) { return std::holds_alternative<IdsOp>(node.op); };
+  const auto ids = std::ranges::find_if(graph.nodes(), reads_ids);
+  return ids == graph.nodes().end() ? 0 : ids->shape[0];
+}
+
+}  // namespace
+
+BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
+                         const Threads& threads) {
+  executors_.reserve(built.size());
+  for (BuiltModel& model : built) {
+    const PlanRequest request = plan_request(model, batch_size, threads);
+    lengths_.push_back(length_of(model.builder.graph));
+    executors_.emplace_back(std::move(model.builder.graph), request, cpu_kernels, threads);
+    if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
+  }
+}
+
+Executor& BucketPlans::of(const Batch& batch) {
+  if (executors_.size() == 1) return executors_.front();
+  ENSURE(batch.examples > 0);
+  const auto found = std::ranges::find(lengths_, std::ssize(batch.ids) / batch.examples);
+  ENSURE(found != lengths_.end());
+  return executors_[static_cast<std::size_t>(found - lengths_.begin())];
+}
+
+}  // namespace trainyard::runtime

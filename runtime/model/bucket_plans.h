@@ -1,0 +1,29 @@
+// A plan for each length that a batch may have, over one arena of parameters and one of
+// intermediate values: a batch of short examples costs what it has, not what the longest would.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/data/dataset.h"
+#include "runtime/graph/executor.h"
+#include "runtime/model/build.h"
+
+namespace trainyard::runtime {
+
+class BucketPlans {
+ public:
+  // As build_bucket_graphs() gives them; the graphs are taken. The plans are for batches of up to
+  // `batch_size` examples, computed by these threads.
+  BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size, const Threads& threads);
+
+  [[nodiscard]] const Graph& graph() const { return executors_.front().graph(); }  // of the longest
+  // Which runs the batch. A batch of a length that is none of them is the caller's mistake.
+  Executor& of(const Batch& batch);
+
+ private:
+  std::vector<std::int64_t> lengths_;  // by executor; one that reads no ids has any
+  std::vector<Executor> executors_;    // the longest first, whose memory the others use
+};
+
+}  // namespace trainyard::runtime
