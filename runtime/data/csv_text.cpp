@@ -4,7 +4,8 @@
 
 namespace trainyard::runtime {
 
-CsvText::CsvText(std::string_view text) : text_(without_byte_order_mark(text)) {}
+CsvText::CsvText(std::string_view text, char separator)
+    : text_(without_byte_order_mark(text)), separator_(separator) {}
 
 Result<bool> CsvText::next(std::vector<std::string>& cells) {
   cells.clear();
@@ -19,7 +20,7 @@ Result<bool> CsvText::next(std::vector<std::string>& cells) {
     TRY_ASSIGN(std::string cell, read_cell());
     cells.push_back(std::move(cell));
     if (at_line_end()) break;
-    ++position_;  // the comma
+    ++position_;  // the separator
   }
   skip_line_end();
   return true;
@@ -29,7 +30,7 @@ Result<std::string> CsvText::read_cell() {
   skip_blanks();
   if (at('"')) return read_quoted();
   const std::size_t begin = position_;
-  while (!at_line_end() && !at(',')) ++position_;
+  while (!at_line_end() && !at(separator_)) ++position_;
   std::string_view cell = text_.substr(begin, position_ - begin);
   while (cell.ends_with(' ') || cell.ends_with('\t')) cell.remove_suffix(1);
   return std::string(cell);
@@ -55,7 +56,7 @@ Result<std::string> CsvText::read_quoted() {
     }
   }
   skip_blanks();
-  if (!at_line_end() && !at(',')) {
+  if (!at_line_end() && !at(separator_)) {
     return invalid("line " + std::to_string(line_) + ": text after a closing quote");
   }
   return cell;
@@ -68,7 +69,10 @@ void CsvText::skip_line_end() {
 }
 
 void CsvText::skip_blanks() {
-  while (at(' ') || at('\t')) ++position_;
+  while (at_blank()) ++position_;
 }
+
+// A tab that separates is none.
+bool CsvText::at_blank() const { return at(' ') || (separator_ != '\t' && at('\t')); }
 
 }  // namespace trainyard::runtime

@@ -13,7 +13,7 @@ namespace trainyard::runtime {
 
 class CsvText {
  public:
-  explicit CsvText(std::string_view text);  // not copied
+  explicit CsvText(std::string_view text, char separator = ',');  // not copied
 
   // The next record that is not an empty line, into `cells`, blanks around unquoted cells cut off;
   // false at the end. `invalid` with the line's number where quotes are wrong.
@@ -30,8 +30,10 @@ class CsvText {
   [[nodiscard]] bool at_line_end() const { return at_end() || at('\n') || at('\r'); }
   void skip_line_end();
   void skip_blanks();
+  [[nodiscard]] bool at_blank() const;
 
   std::string_view text_;
+  char separator_;
   std::size_t position_ = 0;
   std::int64_t line_ = 1;
   std::int64_t record_line_ = 1;

@@ -7,6 +7,7 @@
 #include "runtime/data/image_folder.h"
 #include "runtime/data/image_lines.h"
 #include "runtime/data/libsvm.h"
+#include "runtime/data/recsys.h"
 #include "runtime/data/sequences.h"
 #include "runtime/data/synthetic_digits.h"
 #include "runtime/data/synthetic_lines.h"
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
   if (spec.format == "image_folder") return open_image_folder(spec, seed, {cache, threads});
   if (spec.format == "csv") return open_csv(spec, seed, cache);
   if (spec.format == "libsvm") return open_libsvm(spec, seed, cache);
+  if (spec.format == "recsys") return open_recsys(spec, seed, cache);
   if (spec.format == "text") return open_text(spec, seed, cache);
   if (spec.format == "tokens") return open_tokens(spec, cache);
   if (spec.format == "sequences") return open_sequences(spec, seed, cache);
@@ -33,7 +35,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetSpec& spec, std::uint
   if (spec.format == "synthetic_lines") return open_synthetic_lines(spec, seed, label_steps);
   return invalid("dataset.format: no format is called \"" + spec.format +
                  "\" (synthetic_digits, idx, cifar, image_folder, csv, libsvm, text, tokens, "
-                 "sequences, image_lines, synthetic_lines)");
+                 "sequences, image_lines, synthetic_lines, recsys)");
 }
 
 DatasetShape shape_of(const Dataset& dataset) {

@@ -23,12 +23,22 @@ enum class FeatureLayout {
   sparse,    // those that are there
   sequence,  // {time, numbers of a time step}, with as many steps as the example's length says
   ids,       // {time}: whole numbers below `vocabulary`, as many as the example's length says
+  columns,   // numbers and fields of ids
 };
 
 enum class LabelLayout {
   one,      // a class or a real target
   symbols,  // any number of symbols (a text)
   tokens,   // an id for each of the example's
+  none,
+};
+
+// Of layout columns.
+struct IdFieldShape {
+  std::string name;
+  std::vector<std::int64_t> example;  // {}: one id; {columns}
+  std::int64_t ids = 0;               // they are below this
+  bool operator==(const IdFieldShape&) const = default;
 };
 
 struct DataShape {
@@ -42,13 +52,16 @@ struct DataShape {
   // None: always so many.
   std::vector<std::int64_t> buckets{};
   std::int64_t symbols = 0;  // labels symbols: how many, with the blank, which is 0
+  // Layout columns: `features` are its numbers, perhaps none.
+  std::vector<IdFieldShape> id_fields{};
   bool operator==(const DataShape&) const = default;
 };
 
 // A batch in memory of its own. What its shape does not have is empty: features (dense, sequence)
 // are row-major [examples x features], sparse ones are in `sparse`, a row for each example, ids
-// [examples x time]. Classification labels are class numbers 0 .. classes - 1 in `labels`,
-// regression targets are in `targets`, of one number an example both.
+// [examples x time], of several fields (columns) one field after another. Classification labels are
+// class numbers 0 .. classes - 1 in `labels`, regression targets are in `targets`, of one number an
+// example both.
 struct Batch {
   std::int64_t examples = 0;
   // Of the first example in the endless line of training examples (runtime/core/sampler.h); the

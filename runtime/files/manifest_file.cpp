@@ -39,7 +39,8 @@ Status check_fits(const Manifest& manifest, std::span<const Variable> variables,
       });
   const bool same_rows = std::ranges::equal(
       manifest.rows, rows.variables, [](const VariableInfo& saved, const RowVariable& ours) {
-        return saved.name == ours.name && saved.shape == std::vector{ours.columns};
+        return saved.name == ours.name && saved.shape == std::vector{ours.columns} &&
+               saved.table == ours.table;
       });
   if (!same_variables || !same_rows) {
     return conflict("the checkpoint of step " + std::to_string(manifest.step) +

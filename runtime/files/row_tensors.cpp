@@ -22,11 +22,13 @@ struct Part {
   std::size_t begin = 0;
 };
 
-std::vector<Part> parts_of_rows(const RowLayout& layout, std::span<const std::string> slot_names) {
+std::vector<Part> parts_of_rows(const RowLayout& layout, std::int64_t table,
+                                std::span<const std::string> slot_names) {
   std::vector<Part> parts;
   std::size_t begin = 0;
   for (std::size_t slot = 0; slot <= slot_names.size(); ++slot) {
     for (const RowVariable& variable : layout.variables) {
+      if (variable.table != table) continue;
       const std::string name =
           to_row_tensor_name(variable.name, slot == 0 ? "" : slot_names[slot - 1]);
       parts.push_back({.name = name, .columns = variable.columns, .begin = begin});
@@ -36,17 +38,18 @@ std::vector<Part> parts_of_rows(const RowLayout& layout, std::span<const std::st
   return parts;
 }
 
-// One file's tensors of rows.
+// One file's tensors of a table.
 class RowFile {
  public:
-  static Result<RowFile> open(const std::string& path, const std::vector<Part>& parts) {
+  static Result<RowFile> open(const std::string& path, std::int64_t table,
+                              const std::vector<Part>& parts) {
     TRY_ASSIGN(File file, File::open(path, O_RDONLY));
     TRY_ASSIGN(const SafetensorsHeader header, read_shard_header(file));
     RowFile rows(std::move(file));
     const auto find = [&](std::string_view name) {
       return std::ranges::find(header.entries, name, &SafetensorsEntry::name);
     };
-    const auto ids = find(row_ids_name);
+    const auto ids = find(row_ids_name(table));
     if (ids == header.entries.end() || ids->dtype != "I64" || ids->shape.size() != 1) {
       return invalid(path + " has no ids of rows");
     }
@@ -82,8 +85,15 @@ class RowFile {
   std::vector<std::int64_t> parts_at_;
 };
 
+// Of the table of this number.
+struct TablePlace {
+  std::int64_t number = 0;
+  RowTable& table;
+};
+
 Status restore_block(const RowFile& file, std::int64_t first, const std::vector<Part>& parts,
-                     const RowRestore& request, RowTable& table) {
+                     const RowRestore& request, const TablePlace& place) {
+  RowTable& table = place.table;
   const auto count = static_cast<std::size_t>(std::min(rows_at_once, file.count() - first));
   std::vector<std::int64_t> ids(count);
   TRY(file.read_ids(first, ids));
@@ -99,8 +109,10 @@ Status restore_block(const RowFile& file, std::int64_t first, const std::vector<
     }
   }
   for (std::size_t row = 0; row < count; ++row) {
-    if (ids[row] < 0) return invalid("a checkpoint has a row of an id below 0");
-    if (owner_of_row(ids[row], request.owners) != request.owner) continue;
+    if (ids[row] < 0 || ids[row] >= table_ids_max) {
+      return invalid("a checkpoint has a row of an id below 0, or of more than 31 bits");
+    }
+    if (owner_of_row(row_of(place.number, ids[row]), request.owners) != request.owner) continue;
     table.put(ids[row], std::span(rows).subspan(row * table.stride(), table.stride()));
   }
   return ok();
@@ -108,40 +120,60 @@ Status restore_block(const RowFile& file, std::int64_t first, const std::vector<
 
 }  // namespace
 
-RowTensors::RowTensors(const RowTable& table, std::span<const std::string> slot_names)
-    : table_(table), slot_names_(slot_names), rows_(table.stored()) {}
+RowTensors::RowTensors(const RowTables& tables, std::span<const std::string> slot_names)
+    : tables_(tables), slot_names_(slot_names) {
+  for (std::int64_t table = 0; table < tables.widths().tables(); ++table) {
+    rows_.push_back(tables.table(table).stored());
+  }
+}
 
 bool RowTensors::all_finite() const {
-  const auto width = static_cast<std::size_t>(table_.width());
-  return std::ranges::all_of(rows_, [width](const RowTable::Stored& row) {
-    return runtime::all_finite({row.floats, width});
-  });
+  for (std::size_t table = 0; table < rows_.size(); ++table) {
+    const auto width =
+        static_cast<std::size_t>(tables_.widths().of_table(static_cast<std::int64_t>(table)));
+    const bool is_finite = std::ranges::all_of(rows_[table], [width](const RowTable::Stored& row) {
+      return runtime::all_finite({row.floats, width});
+    });
+    if (!is_finite) return false;
+  }
+  return true;
 }
 
 void RowTensors::describe(SafetensorsHeader& header) const {
-  const std::int64_t count = std::ssize(rows_);
-  header.entries.push_back({.name = std::string(row_ids_name), .dtype = "I64", .shape = {count}});
-  for (const Part& part : parts_of_rows(table_.layout(), slot_names_)) {
-    header.entries.push_back({.name = part.name, .shape = {count, part.columns}});
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const auto table = static_cast<std::int64_t>(i);
+    const std::int64_t count = std::ssize(rows_[i]);
+    header.entries.push_back({.name = row_ids_name(table), .dtype = "I64", .shape = {count}});
+    for (const Part& part : parts_of_rows(tables_.layout(), table, slot_names_)) {
+      header.entries.push_back({.name = part.name, .shape = {count, part.columns}});
+    }
   }
 }
 
 Status RowTensors::write(DurableFile& file) const {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    TRY(write_table(static_cast<std::int64_t>(i), rows_[i], file));
+  }
+  return ok();
+}
+
+Status RowTensors::write_table(std::int64_t table, const std::vector<RowTable::Stored>& rows,
+                               DurableFile& file) const {
   const auto step = static_cast<std::size_t>(rows_at_once);
   std::vector<std::int64_t> ids;
-  for (std::size_t first = 0; first < rows_.size(); first += step) {
+  for (std::size_t first = 0; first < rows.size(); first += step) {
     ids.clear();
-    for (std::size_t i = first; i < std::min(first + step, rows_.size()); ++i) {
-      ids.push_back(rows_[i].id);
+    for (std::size_t i = first; i < std::min(first + step, rows.size()); ++i) {
+      ids.push_back(rows[i].id);
     }
     TRY(file.add(std::as_bytes(std::span(ids))));
   }
   std::vector<float> values;
-  for (const Part& part : parts_of_rows(table_.layout(), slot_names_)) {
-    for (std::size_t first = 0; first < rows_.size(); first += step) {
+  for (const Part& part : parts_of_rows(tables_.layout(), table, slot_names_)) {
+    for (std::size_t first = 0; first < rows.size(); first += step) {
       values.clear();
-      for (std::size_t i = first; i < std::min(first + step, rows_.size()); ++i) {
-        const float* const begin = rows_[i].floats + part.begin;
+      for (std::size_t i = first; i < std::min(first + step, rows.size()); ++i) {
+        const float* const begin = rows[i].floats + part.begin;
         values.insert(values.end(), begin, begin + part.columns);
       }
       TRY(file.add(std::as_bytes(std::span(values))));
@@ -150,12 +182,15 @@ Status RowTensors::write(DurableFile& file) const {
   return ok();
 }
 
-Status restore_rows(const RowRestore& request, RowTable& table) {
-  const std::vector<Part> parts = parts_of_rows(table.layout(), request.slot_names);
-  for (const ArtifactFile& about : request.files) {
-    TRY_ASSIGN(const RowFile file, RowFile::open(request.folder + "/" + about.name, parts));
-    for (std::int64_t first = 0; first < file.count(); first += rows_at_once) {
-      TRY(restore_block(file, first, parts, request, table));
+Status restore_rows(const RowRestore& request, RowTables& tables) {
+  for (std::int64_t number = 0; number < tables.widths().tables(); ++number) {
+    const std::vector<Part> parts = parts_of_rows(tables.layout(), number, request.slot_names);
+    for (const ArtifactFile& about : request.files) {
+      TRY_ASSIGN(const RowFile file,
+                 RowFile::open(request.folder + "/" + about.name, number, parts));
+      for (std::int64_t first = 0; first < file.count(); first += rows_at_once) {
+        TRY(restore_block(file, first, parts, request, {number, tables.table(number)}));
+      }
     }
   }
   return ok();

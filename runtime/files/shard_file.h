@@ -16,7 +16,7 @@
 
 namespace trainyard::runtime {
 
-class RowTable;
+class RowTables;
 
 // "step-1000/shard-00001-of-00002.safetensors", counted from 1.
 std::string shard_name(std::int64_t step, std::int64_t index, std::int64_t count);
@@ -39,7 +39,7 @@ struct ShareView {
   std::span<const std::string> slot_names;
   std::span<const std::span<const float>> slots;
   std::span<const ResidualView> residuals = {};
-  const RowTable* rows = nullptr;  // the share of the embedding table, where there is one
+  const RowTables* rows = nullptr;  // the share of the embedding tables, where there are some
 };
 
 // Durable when it returns. `invalid` when a weight is not finite: such a state is never saved.

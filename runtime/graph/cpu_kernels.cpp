@@ -8,6 +8,7 @@
 #include "runtime/graph/cpu/dropout.h"
 #include "runtime/graph/cpu/elementwise.h"
 #include "runtime/graph/cpu/image.h"
+#include "runtime/graph/cpu/in_batch.h"
 #include "runtime/graph/cpu/layout.h"
 #include "runtime/graph/cpu/loss.h"
 #include "runtime/graph/cpu/metric.h"

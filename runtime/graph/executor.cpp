@@ -49,8 +49,8 @@ void Executor::bind(std::span<const float> parameters, const Feed& feed) {
     } else if (std::holds_alternative<SparseFeaturesOp>(nodes[id].op)) {
       ENSURE(feed.sparse.rows() == feed.examples);
       values_[id] = {nullptr, shape};  // read from the feed
-    } else if (std::holds_alternative<IdsOp>(nodes[id].op)) {
-      ENSURE(std::ssize(feed.ids) == shape.elements());
+    } else if (const auto* const ids = std::get_if<IdsOp>(&nodes[id].op)) {
+      ENSURE(std::ssize(ids_of(feed, ids->field)) == shape.elements());
       values_[id] = {nullptr, shape};  // as these
     } else {
       values_[id] = tensor(plan_.values[id], shape);

@@ -26,7 +26,13 @@ NodeId Graph::add_sparse_features(std::int64_t columns) {
 }
 
 NodeId Graph::add_ids(std::int64_t time) {
-  nodes_.push_back({.op = IdsOp{}, .inputs = {}, .shape = {time}, .extent = Extent::per_example});
+  return add_ids(Shape{time}, {.before = 0, .columns = time});
+}
+
+NodeId Graph::add_ids(const Shape& example, const IdField& field) {
+  ENSURE(example.elements() == field.columns);
+  nodes_.push_back(
+      {.op = IdsOp{field}, .inputs = {}, .shape = example, .extent = Extent::per_example});
   return nodes_.size() - 1;
 }
 
@@ -65,7 +71,9 @@ NodeId Graph::add(const Op& op, std::vector<NodeId> inputs,
     if (nodes_[input].needs_gradient) node.needs_gradient = traits(op).has_gradient;
   }
   // Its rows are learned, though they are no variables of the arena.
-  if (std::holds_alternative<RowPoolOp>(op)) node.needs_gradient = true;
+  if (std::holds_alternative<RowPoolOp>(op) || std::holds_alternative<RowLookupOp>(op)) {
+    node.needs_gradient = true;
+  }
   node.shape = output_shape(op, shapes);
   nodes_.push_back(std::move(node));
   return nodes_.size() - 1;

@@ -38,7 +38,8 @@ class Graph {
  public:
   NodeId add_features(const Shape& example);
   NodeId add_sparse_features(std::int64_t columns);
-  NodeId add_ids(std::int64_t time);
+  NodeId add_ids(std::int64_t time);  // of data that has one field of them
+  NodeId add_ids(const Shape& example, const IdField& field);
   // Behind those before it in the arena; running averages come last, from a border of chunks'
   // blocks on.
   NodeId add_variable(std::string name, const Shape& shape,

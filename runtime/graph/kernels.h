@@ -10,11 +10,13 @@
 #include "runtime/math/sparse_rows.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 
-// The embedding rows of a batch: places[i] is the row of the sparse features' element i. Or, where
-// `pooled` has examples, rows and sums of rows: of an example those of its elements there.
+// The rows of an embedding table that a batch reads: places[i] is the row of element i of the
+// sparse features, or of the field of ids. Or, where `pooled` has examples, rows and sums of rows:
+// of an example those of its elements there.
 struct RowFeed {
   std::span<const std::int32_t> places;
   std::span<const float> rows;  // [rows, width]
@@ -31,10 +33,10 @@ struct Feed {
   std::span<const std::int32_t> labels;
   std::span<const float> targets;
   SparseView sparse{};
-  RowFeed rows{};
+  std::span<const RowFeed> rows{};      // by table
   std::uint64_t seed = 0;               // of what is drawn in training
   std::uint64_t first_position = 0;     // of the first example in the endless line of examples
-  std::span<const std::int32_t> ids{};  // [examples, time]; 0 where padded
+  std::span<const std::int32_t> ids{};  // of each field [examples, columns]; 0 where padded
   // How long each example is, from 0 to the data set's time; empty: all are full. They are of the
   // axis [time] of ids, or of features [time, features].
   std::span<const std::int32_t> lengths{};
@@ -44,6 +46,16 @@ struct Feed {
   std::span<const std::int32_t> symbols{};
   std::span<const std::int32_t> symbol_offsets{};  // [examples + 1]
 };
+
+// Of the feed's ids those of a field, [examples, columns].
+inline std::span<const std::int32_t> ids_of(const Feed& feed, const IdField& field) {
+  if (field.columns == 0) return feed.ids;
+  const auto examples = static_cast<std::size_t>(feed.examples);
+  const std::size_t begin = static_cast<std::size_t>(field.before) * examples;
+  const std::size_t count = static_cast<std::size_t>(field.columns) * examples;
+  ENSURE(begin + count <= feed.ids.size());
+  return feed.ids.subspan(begin, count);
+}
 
 // Room that an op needs on this device, in elements.
 struct Needs {

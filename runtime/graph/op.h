@@ -11,6 +11,7 @@
 #include "runtime/graph/ops/dropout.h"
 #include "runtime/graph/ops/elementwise.h"
 #include "runtime/graph/ops/image.h"
+#include "runtime/graph/ops/in_batch.h"
 #include "runtime/graph/ops/layout.h"
 #include "runtime/graph/ops/loss.h"
 #include "runtime/graph/ops/metric.h"
@@ -30,7 +31,7 @@ using Op = std::variant<
     // source
     FeaturesOp, SparseFeaturesOp, IdsOp, VariableOp,
     // dense
-    MatMulOp, SparseMatMulOp, RowPoolOp,
+    MatMulOp, SparseMatMulOp, RowPoolOp, RowLookupOp,
     // elementwise
     ActivationOp, AffineOp, ClipOp, AddOp, BinaryOp,
     // layout
@@ -55,6 +56,8 @@ using Op = std::variant<
     SoftmaxCrossEntropyOp, SigmoidCrossEntropyOp, SquaredErrorOp, HuberOp,
     // metric
     MatchLabelsOp, MatchBinaryLabelsOp, TopKOp, AbsoluteErrorOp,
+    // in batch: a loss and a metric
+    InBatchSoftmaxOp, RecallInBatchOp,
     // sequence loss, and its metrics
     TokenCrossEntropyOp, MatchTokensOp, CtcOp, EditDistanceOp, MatchSequenceOp>;
 

@@ -15,6 +15,9 @@ PlanRequest plan_request(const BuiltModel& built, std::int64_t batch_size, const
                       .threads = threads.count()};
   request.outputs.insert(request.outputs.end(), built.metric_nodes.begin(),
                          built.metric_nodes.end());
+  for (const std::vector<NodeId>& nodes : built.watched) {
+    request.outputs.insert(request.outputs.end(), nodes.begin(), nodes.end());
+  }
   return request;
 }
 

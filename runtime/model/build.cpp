@@ -16,22 +16,37 @@ model::Sizes sizes_of(const DataShape& data) {
   return data.example;
 }
 
-model::Field field_of(const DataShape& data) {
+// As schemas/wire/dataset_facts has them.
+std::vector<model::Field> column_fields(const DataShape& data) {
+  std::vector<model::Field> fields;
+  for (const IdFieldShape& field : data.id_fields) {
+    fields.push_back({.name = field.name,
+                      .shape = field.example,
+                      .kind = model::ElementKind::id,
+                      .ids = field.ids});
+  }
+  if (data.features > 0)
+    fields.push_back({.name = "numeric", .shape = model::Sizes{data.features}});
+  return fields;
+}
+
+std::vector<model::Field> fields_of(const DataShape& data) {
   switch (data.layout) {
+    case FeatureLayout::columns: return column_fields(data);
     case FeatureLayout::sparse:
-      return {.name = "features",
-              .shape = model::Sizes{data.features},
-              .kind = model::ElementKind::sparse};
+      return {{.name = "features",
+               .shape = model::Sizes{data.features},
+               .kind = model::ElementKind::sparse}};
     case FeatureLayout::ids:
-      return {.name = "tokens",
-              .shape = data.example,
-              .kind = model::ElementKind::id,
-              .ids = data.vocabulary};
-    case FeatureLayout::sequence: return {.name = "features", .shape = data.example};
+      return {{.name = "tokens",
+               .shape = data.example,
+               .kind = model::ElementKind::id,
+               .ids = data.vocabulary}};
+    case FeatureLayout::sequence: return {{.name = "features", .shape = data.example}};
     case FeatureLayout::dense: break;
   }
   const model::Sizes sizes = sizes_of(data);
-  return {.name = sizes.size() == 3 ? "image" : "features", .shape = sizes};
+  return {{.name = sizes.size() == 3 ? "image" : "features", .shape = sizes}};
 }
 
 Error to_error(const std::vector<Fault>& faults) {
@@ -46,7 +61,7 @@ Error to_error(const std::vector<Fault>& faults) {
 }  // namespace
 
 model::Facts facts_of(const DataShape& data) {
-  model::Facts facts{.dataset = "data", .fields = {field_of(data)}};
+  model::Facts facts{.dataset = "data", .fields = fields_of(data)};
   switch (data.labels) {
     case LabelLayout::one:
       facts.label_kind =
@@ -58,10 +73,11 @@ model::Facts facts_of(const DataShape& data) {
       facts.symbols = data.symbols;
       break;
     case LabelLayout::tokens: facts.label_kind = model::LabelKind::tokens; break;
+    case LabelLayout::none: facts.label_kind = model::LabelKind::none; break;
   }
   if (data.layout == FeatureLayout::ids) {
     facts.vocabulary = data.vocabulary;
-  } else {
+  } else if (data.layout != FeatureLayout::columns) {
     facts.features = data.features;
   }
   return facts;
@@ -99,7 +115,8 @@ Result<std::vector<BuiltModel>> build_bucket_graphs(const model::Written& writte
 }
 
 Result<BuiltModel> build_graph(const model::Written& written, const DataShape& data) {
-  if (data.features < 1) return invalid("dataset: examples have no features");
+  if (data.features < 1 && data.id_fields.empty())
+    return invalid("dataset: examples have no features");
   return build_graph(written, facts_of(data));
 }
 
@@ -108,7 +125,7 @@ Result<BuiltModel> build_graph(const model::Written& written, const model::Facts
   if (!analysis.faults.empty()) return to_error(analysis.faults);
   const std::vector<Fault> not_yet = model::not_trainable_yet(written, analysis, "/model");
   if (!not_yet.empty()) return to_error(not_yet);
-  BuiltModel built = GraphWalk(analysis).run();
+  BuiltModel built = GraphWalk(analysis, facts).run();
   built.step_flops = analysis.forward_flops.value_or(0) + analysis.backward_flops.value_or(0);
   return built;
 }

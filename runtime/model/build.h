@@ -19,8 +19,11 @@ struct BuiltModel {
   NodeId loss = 0;                          // one number per example
   MeanOver mean_over = MeanOver::examples;  // of the loss
   std::vector<Metric> metrics;
-  std::vector<NodeId> metric_nodes;  // one number per example; of exp_of_loss the loss itself
-  std::int64_t step_flops = 0;       // of one example, forward and backward; 0 = beyond counting
+  // One number per example; of exp_of_loss and area the loss itself.
+  std::vector<NodeId> metric_nodes;
+  std::vector<std::vector<NodeId>> watched;  // by metric: Model::watched()
+  std::int64_t examples_max = 0;             // of a batch; 0 = any
+  std::int64_t step_flops = 0;  // of one example, forward and backward; 0 = beyond counting
 };
 
 // All that the data's files tell.

@@ -16,7 +16,7 @@ inline Feed feed_of(const Batch& batch, RowBatch* rows, std::uint64_t seed) {
           .labels = batch.labels,
           .targets = batch.targets,
           .sparse = batch.sparse.view(),
-          .rows = rows == nullptr ? RowFeed{} : rows->feed(),
+          .rows = rows == nullptr ? std::span<const RowFeed>{} : rows->feeds(),
           .seed = seed,
           .first_position = batch.first_position,
           .ids = batch.ids,

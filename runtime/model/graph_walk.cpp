@@ -10,6 +10,9 @@
 namespace trainyard::runtime {
 namespace {
 
+// Its scores and their gradients are 2 GiB then.
+constexpr std::int64_t in_batch_examples_max = 16'384;
+
 // How a step changes a variable of the layer.
 UpdateRule update_of(const model::Variable& variable) {
   if (variable.role == model::VariableRole::state) return UpdateRule::running_average;
@@ -67,7 +70,7 @@ void GraphWalk::add_variables() {
 
 void GraphWalk::add_layers() {
   LayerContext::Model shared{
-      .analysis = analysis_, .builder = built_.builder, .variables = variables_};
+      .analysis = analysis_, .facts = facts_, .builder = built_.builder, .variables = variables_};
   for (const model::AnalysedLayer& layer : analysis_.layers) {
     const LayerBuilder* const builder = find_layer_builder(layer.op);
     ENSURE(builder != nullptr);
@@ -118,6 +121,11 @@ NodeId GraphWalk::loss_of(const Term& term) {
   if (term.op == "sigmoid_cross_entropy") {
     return add(SigmoidCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
   }
+  if (term.op == "in_batch_softmax") {
+    built_.examples_max = in_batch_examples_max;
+    return add(InBatchSoftmaxOp{number_argument(term.arguments, "temperature")},
+               {nodes_[term.in[0]], nodes_[term.in[1]]});
+  }
   if (term.op == "huber") return add(HuberOp{number_argument(term.arguments, "delta")}, {scores});
   ENSURE(term.op == "squared_error");
   return add(SquaredErrorOp{}, {scores});
@@ -161,14 +169,24 @@ void GraphWalk::add_metrics() {
   for (const Term& term : analysis_.metrics) {
     Metric metric{.name = model::metric_name(term)};
     NodeId node = built_.loss;
+    std::vector<NodeId> watched;
     if (term.op == "perplexity") {
       metric.kind = Metric::Kind::exp_of_loss;
+    } else if (term.op == "auc") {
+      metric.kind = Metric::Kind::area;
+      watched = {scores_of(term)};
+    } else if (term.op == "recall") {
+      metric.kind = Metric::Kind::recall;
+      metric.k = integer_argument(term.arguments, "k");
+      watched = {nodes_[term.in[0]], nodes_[term.in[1]]};
+      node = add(RecallInBatchOp{metric.k}, watched);
     } else {
       if (is_of_tokens(term)) metric.kind = Metric::Kind::mean_as_loss;
       node = add(metric_op(term), {scores_of(term)});
     }
     built_.metrics.push_back(std::move(metric));
     built_.metric_nodes.push_back(node);
+    built_.watched.push_back(std::move(watched));
   }
 }
 

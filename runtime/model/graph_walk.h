@@ -13,7 +13,8 @@ namespace trainyard::runtime {
 
 class GraphWalk {
  public:
-  explicit GraphWalk(const model::Analysis& analysis) : analysis_(analysis) {}
+  GraphWalk(const model::Analysis& analysis, const model::Facts& facts)
+      : analysis_(analysis), facts_(facts) {}
 
   BuiltModel run();
 
@@ -39,6 +40,7 @@ class GraphWalk {
   }
 
   const model::Analysis& analysis_;
+  const model::Facts& facts_;  // of the data set
   BuiltModel built_;
   std::vector<NodeId> nodes_;                // by layer
   std::map<std::size_t, NodeId> variables_;  // by variable, without tables of rows

@@ -31,13 +31,16 @@ std::map<std::string, double> means_of(std::span<const Metric> metrics, const Ba
   values[prefix + "loss"] = loss;
   const auto value_of = [&](Metric::Kind kind, double sum) {
     switch (kind) {
-      case Metric::Kind::mean: return sum / static_cast<double>(sums.examples);
+      case Metric::Kind::mean:
+      case Metric::Kind::recall: return sum / static_cast<double>(sums.examples);
       case Metric::Kind::mean_as_loss: return sum / denominator;
-      case Metric::Kind::exp_of_loss: break;
+      case Metric::Kind::exp_of_loss:
+      case Metric::Kind::area: break;
     }
     return std::exp(loss);
   };
   for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].kind == Metric::Kind::area) continue;
     values[prefix + metrics[i].name] = value_of(metrics[i].kind, sums.metrics[i]);
   }
   return values;
@@ -47,30 +50,36 @@ struct Model::Parts {
   std::vector<model::Start> initial;
   std::uint64_t seed;
   RowLayout rows;
+  std::vector<RowSource> sources;
   std::int64_t step_flops;
   NodeId loss;
   MeanOver mean_over;
   std::vector<Metric> metrics;
   std::vector<NodeId> metric_nodes;
+  std::vector<std::vector<NodeId>> watched;
   ThreadTeam team;
   BucketPlans plans;
+  const Executor* newest = nullptr;  // which computed the batch before
 
   // What buckets have in common is that of the first, the longest.
   Parts(std::vector<BuiltModel> built, const ModelSetting& setting)
       : initial(std::move(built.front().builder.initial)),
         seed(setting.seed),
         rows(std::move(built.front().builder.rows)),
+        sources(std::move(built.front().builder.sources)),
         step_flops(built.size() == 1 ? built.front().step_flops : 0),  // else by bucket
         loss(built.front().loss),
         mean_over(built.front().mean_over),
         metrics(std::move(built.front().metrics)),
-        metric_nodes(built.front().metric_nodes),  // the plans keep these values
+        metric_nodes(built.front().metric_nodes),  // the plans keep these values, and the next
+        watched(built.front().watched),
         team(setting.team),
         plans(std::move(built), setting.batch_size, team) {}
 
   BatchResult forward(Executor& executor, std::span<const float> parameters, const Feed& feed,
-                      Pass pass, const std::function<void(std::size_t)>& on_need = {}) const {
+                      Pass pass, const std::function<void(std::size_t)>& on_need = {}) {
     executor.forward(parameters, feed, pass, on_need);
+    newest = &executor;
     BatchResult result{.examples = feed.examples, .denominator = feed.examples};
     if (mean_over == MeanOver::tokens) result.denominator = tokens_that_count(feed);
     result.loss_sum = sum_in_double(executor.value(loss).span());
@@ -88,6 +97,13 @@ Result<Model> Model::build(const model::Written& written, const DataShape& data,
                    std::to_string(setting.batch_size));
   }
   TRY_ASSIGN(std::vector<BuiltModel> built, build_bucket_graphs(written, data));
+  const std::int64_t most = built.front().examples_max;
+  if (most > 0 && setting.batch_size > most) {
+    return invalid(
+        "training: in_batch_softmax compares each example of a micro-batch with each "
+        "other: " +
+        std::to_string(most) + " at most, got " + std::to_string(setting.batch_size));
+  }
   return Model(std::make_unique<Parts>(std::move(built), setting));
 }
 
@@ -102,11 +118,20 @@ MeanOver Model::mean_over() const { return parts_->mean_over; }
 
 std::span<const Metric> Model::metrics() const { return parts_->metrics; }
 
+std::vector<ConstTensor> Model::watched(std::size_t metric) const {
+  std::vector<ConstTensor> values;
+  ENSURE(parts_->newest != nullptr);
+  for (const NodeId node : parts_->watched[metric]) values.push_back(parts_->newest->value(node));
+  return values;
+}
+
 std::int64_t Model::step_flops() const { return parts_->step_flops; }
 
 Threads Model::threads() const { return parts_->team; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
+
+RowBatch Model::row_batch() const { return {RowWidths(parts_->rows), parts_->sources}; }
 
 std::int64_t Model::arena_elements() const { return parts_->plans.graph().arena_elements(); }
 
@@ -125,7 +150,7 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
 BatchResult Model::gradient(std::span<const float> parameters, const Batch& batch,
                             std::span<float> gradients, const GradientCallbacks& news,
                             RowBatch* rows) {
-  ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
+  ENSURE((rows != nullptr) == !parts_->rows.empty());
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows, parts_->seed);
   Executor& executor = parts_->plans.of(batch);
@@ -138,7 +163,7 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
 }
 
 BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
-  ENSURE((rows != nullptr) == (parts_->rows.width() > 0));
+  ENSURE((rows != nullptr) == !parts_->rows.empty());
   const Feed feed = feed_of(batch, rows, parts_->seed);
   return parts_->forward(parts_->plans.of(batch), parameters, feed, Pass::evaluate);
 }

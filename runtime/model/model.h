@@ -15,6 +15,7 @@
 #include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
+#include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 #include "schemas/base/result.h"
 #include "schemas/model/written.h"
@@ -40,9 +41,12 @@ struct BatchResult {
 // What a model measures beside its loss.
 struct Metric {
   std::string name;  // "accuracy", "top_5"
-  // What is reported: the mean of its sums over examples, or over what the loss is the mean of; or
-  // e to the mean loss.
-  enum class Kind { mean, mean_as_loss, exp_of_loss } kind = Kind::mean;
+  // What is reported: the mean of its sums over examples, or over what the loss is the mean of, or
+  // e to the mean loss. Of a test split (split_metrics.h) the area under the ROC curve, which
+  // training does not report, and the recall among all items, where training reports the mean of
+  // that in each batch.
+  enum class Kind { mean, mean_as_loss, exp_of_loss, area, recall } kind = Kind::mean;
+  std::int64_t k = 0;  // recall
 };
 
 // By name, each under `prefix` and its name: "loss", the mean, and the metrics.
@@ -88,13 +92,18 @@ class Model {
 
   [[nodiscard]] MeanOver mean_over() const;  // its loss
   [[nodiscard]] std::span<const Metric> metrics() const;
+  // What metrics()[metric] reads, of the batch that was computed last: of area the scores, of
+  // recall users and items.
+  [[nodiscard]] std::vector<ConstTensor> watched(std::size_t metric) const;
 
   // What products cost in a step, for each example: forward and backward, a multiplication and an
   // addition being two. 0 = not known.
   [[nodiscard]] std::int64_t step_flops() const;
 
-  // The rows of its embedding table, which are not in the arena; of width 0 = it has none.
+  // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;
+  // For the rows of one batch after another.
+  [[nodiscard]] RowBatch row_batch() const;
 
   // The same bytes on every host for one seed.
   void initialize(std::uint64_t seed, std::span<float> parameters) const;

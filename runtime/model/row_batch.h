@@ -1,4 +1,4 @@
-// The rows of an embedding table that a batch touches: which they are, their values and gradients.
+// The rows of embedding tables that a batch touches: which they are, their values and gradients.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,42 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/row_layout.h"
+#include "runtime/data/dataset.h"
 #include "runtime/graph/kernels.h"
 #include "runtime/math/rows/row_bags.h"
 #include "runtime/math/rows/row_gradients.h"
-#include "runtime/math/sparse_rows.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 
+// Which of a batch's ids are a table's.
+struct RowSource {
+  enum class Kind { sparse, ids } kind = Kind::sparse;  // sparse: its columns
+  IdField field{};                                      // ids
+};
+
 class RowBatch {
  public:
-  explicit RowBatch(std::int64_t width) : width_(width) {}
+  // `sources`: by table.
+  RowBatch(RowWidths widths, std::vector<RowSource> sources);
 
-  // Finds the distinct columns of x, which are the rows' ids. Buffers are reused.
-  void assign(const SparseRows& x);
+  // Finds the batch's distinct rows. Buffers are reused.
+  void assign(const Batch& batch);
 
   [[nodiscard]] std::span<const std::int64_t> ids() const { return ids_; }  // ascending
-  [[nodiscard]] std::span<float> rows() { return rows_; }  // [ids, width], for the caller to fill
+  // Of these, one after another, for the caller to fill.
+  [[nodiscard]] std::span<float> rows() { return rows_; }
 
-  // In place of rows(), until the next assign(): bags of x, some of whose sums are made already.
-  [[nodiscard]] BagView bags(const SparseRows& x) const { return {ids_, x.view(), places_}; }
+  // In place of rows(), until the next assign(): bags of x, some of whose sums are made already. Of
+  // a single table of sparse features.
+  [[nodiscard]] bool has_bags() const {
+    return tables_.size() == 1 && tables_[0].source.kind == RowSource::Kind::sparse;
+  }
+  [[nodiscard]] BagView bags(const SparseRows& x) const {
+    ENSURE(has_bags());
+    return {ids_, x.view(), tables_[0].places};
+  }
   void take(PooledBags pooled) { pooled_ = std::move(pooled); }
 
   void clear_gradients() { gradients_.assign(vectors().size(), 0.0F); }
@@ -38,26 +54,29 @@ class RowBatch {
   // Of what was taken: of its vectors.
   [[nodiscard]] std::span<const float> vector_gradients() const { return gradients_; }
 
-  [[nodiscard]] RowFeed feed() {
-    RowFeed feed{.places = places_, .rows = vectors(), .gradients = gradients_, .width = width_};
-    if (pooled_) {
-      feed.places = pooled_->x.columns;
-      feed.pooled = pooled_->x.view();
-    }
-    return feed;
-  }
+  // By table; until this changes.
+  [[nodiscard]] std::span<const RowFeed> feeds();
 
  private:
+  struct Table {
+    RowSource source;
+    std::vector<std::int32_t> places{};  // by element: its row, of this table's in the batch
+    std::size_t first_float = 0;         // of its rows
+    std::size_t floats = 0;
+  };
+
+  void assign_table(std::int64_t number, std::span<const std::int32_t> elements);
   [[nodiscard]] std::span<const float> vectors() const {
     return pooled_ ? pooled_->vectors : rows_;
   }
 
-  std::int64_t width_;
+  RowWidths widths_;
+  std::vector<Table> tables_;
   std::vector<std::int64_t> ids_;
-  std::vector<std::int32_t> places_;  // by element of x: the position of its id
   std::vector<float> rows_;
   std::optional<PooledBags> pooled_;
   std::vector<float> gradients_;
+  std::vector<RowFeed> feeds_;
   std::vector<std::uint64_t> order_;  // kept for its memory
   std::vector<std::uint64_t> spare_;
 };

@@ -48,7 +48,8 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
     manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
   }
   for (const RowVariable& variable : plan.model.rows().variables) {
-    manifest.rows.push_back({.name = variable.name, .shape = {variable.columns}});
+    manifest.rows.push_back(
+        {.name = variable.name, .shape = {variable.columns}, .table = variable.table});
   }
   manifest.scalars[version_scalar] = static_cast<double>(shards.front().version);
   for (const WrittenShard& shard : shards) manifest.shards.push_back(shard.file);

@@ -29,7 +29,7 @@ std::optional<std::int64_t> step_of(std::string_view folder) {
 
 bool reads_back(const JobSpec& spec, const JobPlan& plan) {
   const bool others_go_on = step_mode(spec) == Mode::async || has_backup_workers(spec);
-  return others_go_on && spec.checkpoint.keep_best > 0 && plan.model.rows().width() == 0;
+  return others_go_on && spec.checkpoint.keep_best > 0 && plan.model.rows().empty();
 }
 
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index,
@@ -42,11 +42,11 @@ SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t ind
     for (const auto& [leaf, values] : snapshot.residuals) {
       residuals.push_back({.leaf = leaf, .values = values.span()});
     }
-    std::optional<RowTable> own;
+    std::optional<RowTables> own;
     if (rows_of) {
       TRY_ASSIGN(own, rows_of(snapshot.step));
     }
-    const RowTable* rows = own ? &*own : nullptr;
+    const RowTables* rows = own ? &*own : nullptr;
     if (snapshot.rows) rows = &*snapshot.rows;
     const std::string name = shard_name(snapshot.step, static_cast<std::int64_t>(index) + 1,
                                         static_cast<std::int64_t>(plan.shares.size()));

@@ -15,7 +15,7 @@ bool reads_back(const JobSpec& spec, const JobPlan& plan);
 // How the snapshots of share `index` become files in the task's folder: each is announced as a
 // ShardEvent once it is durable. `task` and `plan` must outlive what is returned.
 // With an embedding table `rows_of` gives the share's rows of a snapshot, unless they are in it.
-using RowsOf = std::function<Result<RowTable>(std::int64_t snapshot)>;
+using RowsOf = std::function<Result<RowTables>(std::int64_t snapshot)>;
 SnapshotFiles shard_files(const Task& task, const JobPlan& plan, std::size_t index,
                           RowsOf rows_of = nullptr);
 

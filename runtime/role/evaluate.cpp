@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/model/row_batch.h"
+#include "runtime/model/split_metrics.h"
 
 namespace trainyard::runtime {
 
@@ -14,9 +15,10 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
   if (count == 0) return MetricValues();
   TRY(task.cause.of(Reason::bad_data, dataset.prepare(Split::test)));
   const std::int64_t at_once = leaf_examples(task.context.spec.training);
-  RowBatch rows(model.rows().width());
+  RowBatch rows = model.row_batch();
   Batch batch;
   BatchResult sum;
+  SplitMetrics whole(model);
   std::vector<std::int64_t> indices;
   for (std::int64_t begin = 0; begin < count; begin += at_once) {
     indices.resize(static_cast<std::size_t>(std::min(at_once, count - begin)));
@@ -24,14 +26,17 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
     TRY(task.cause.of(Reason::bad_data,
                       dataset.read({.split = Split::test, .indices = indices}, batch)));
     if (table != nullptr) {
-      rows.assign(batch.sparse);
+      rows.assign(batch);
       Status read = table->read({}, rows.ids(), rows.rows());
       if (!read.has_value() && task.stop.stop_requested()) return MetricValues();
       TRY(task.cause.of(Reason::peer_lost, std::move(read)));
     }
     sum += model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
+    whole.add(model, batch);
   }
-  return means_of(model.metrics(), sum, "test_");
+  MetricValues values = means_of(model.metrics(), sum, "test_");
+  whole.put("test_", values);
+  return values;
 }
 
 }  // namespace trainyard::runtime

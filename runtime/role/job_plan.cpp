@@ -50,9 +50,9 @@ OptimizerConfig config_of(const OptimizerSpec& spec) {
 }
 
 // Before a row of it is learned.
-std::optional<RowTable> empty_table(std::uint64_t seed, const JobPlan& plan) {
-  if (plan.model.rows().width() == 0) return std::nullopt;
-  return RowTable(plan.model.rows(), seed, plan.optimizer);
+std::optional<RowTables> empty_tables(std::uint64_t seed, const JobPlan& plan) {
+  if (plan.model.rows().empty()) return std::nullopt;
+  return RowTables(plan.model.rows(), seed, plan.optimizer);
 }
 
 Result<std::int64_t> version_of(const Manifest& manifest) {
@@ -108,7 +108,7 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
                  {"leaves", plan.leaves},
                  {"message", "the checkpoint has none of just these gradients"}});
   }
-  auto rows = empty_table(context.spec.training.seed, plan);
+  auto rows = empty_tables(context.spec.training.seed, plan);
   if (rows) {
     TRY(restore_rows({.folder = restore.folder,
                       .files = shards,
@@ -138,7 +138,7 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
   std::vector<AlignedBuffer> slots;
   for (std::size_t i = 0; i < plan.slot_names.size(); ++i) slots.emplace_back(weights.size());
   return {
-      .weights = std::move(weights), .slots = std::move(slots), .rows = empty_table(seed, plan)};
+      .weights = std::move(weights), .slots = std::move(slots), .rows = empty_tables(seed, plan)};
 }
 
 }  // namespace

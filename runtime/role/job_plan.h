@@ -16,7 +16,7 @@
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
-#include "runtime/math/rows/row_table.h"
+#include "runtime/math/rows/row_tables.h"
 #include "runtime/model/model.h"
 #include "runtime/ps/parameter_server.h"
 #include "runtime/role/failure_cause.h"
@@ -73,7 +73,7 @@ struct StartingShare {
   AlignedBuffer weights;                      // the share's ranges, one after another
   std::vector<AlignedBuffer> slots;
   std::map<std::int64_t, AlignedBuffer> residuals = {};  // by leaf
-  std::optional<RowTable> rows{};  // of the embedding table, where the model has one
+  std::optional<RowTables> rows{};  // of the embedding tables, where the model has some
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);

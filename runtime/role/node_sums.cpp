@@ -45,7 +45,9 @@ Result<bool> NodeSums::add_below(Place place, NodeSum sum, const Leaf& leaf) {
   if (!right_done) return false;
   add(sum.dense, right.dense, 0, is_last ? settled_ : shape_.state);
   add(sum.dense, right.dense, shape_.state, shape_.elements);
-  if (shape_.row_width > 0) sum.rows = add_rows(sum.rows, right_rows, shape_.row_width);
+  if (!shape_.row_widths.empty()) {
+    sum.rows = add_rows(sum.rows, right_rows, shape_.row_widths);
+  }
   return true;
 }
 

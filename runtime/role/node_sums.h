@@ -23,12 +23,12 @@ struct NodeSum {
 
 class NodeSums {
  public:
-  // `elements` of the arena, of which those from `state` on are state; `row_width` of the embedding
-  // table, 0: the model has none.
+  // `elements` of the arena, of which those from `state` on are state; `row_widths` of the
+  // embedding tables, empty: the model has none.
   struct Shape {
     std::size_t elements = 0;
     std::size_t state = 0;
-    std::int64_t row_width = 0;
+    RowWidths row_widths{};
   };
   explicit NodeSums(const Shape& shape) : shape_(shape) {}
 

@@ -86,7 +86,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
           .servers = servers,
           .token = context.token,
           .rank = rank,
-          .width = plan.model.rows().width(),
+          .widths = RowWidths(plan.model.rows()),
           .limit = std::chrono::seconds(context.spec.run_policy.no_progress_timeout_seconds)}));
 }
 

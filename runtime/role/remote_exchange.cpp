@@ -27,7 +27,7 @@ Result<std::unique_ptr<RowExchange>> RemoteExchange::open_rows() {
                              .token = rows_.token,
                              .rank = rows_.rank,
                              .process = std::chrono::duration_cast<microseconds>(now).count(),
-                             .width = rows_.width,
+                             .widths = rows_.widths,
                              .limit = rows_.limit,
                              .stop = link_->over()};
   const std::vector<std::int64_t> ports = link_->rows_ports();

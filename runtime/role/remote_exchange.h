@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/row_layout.h"
 #include "runtime/net/chunks/worker_link.h"
 #include "runtime/role/step_exchange.h"
 
@@ -18,7 +19,7 @@ class RemoteExchange final : public StepExchange {
     std::vector<std::string> servers;  // "host:port" of their chunks
     std::string token;
     std::int64_t rank = 0;
-    std::int64_t width = 0;
+    RowWidths widths{};
     std::chrono::milliseconds limit{};
   };
   enum class Rule { sync, backup, async };

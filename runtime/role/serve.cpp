@@ -106,14 +106,14 @@ Result<std::unique_ptr<RowServer>> open_rows(const TaskContext& context, const J
        .token = context.token,
        .on_snapshot = [&shelf = place.shelf](
                           std::int64_t snapshot,
-                          RowTable table) { shelf.put(snapshot, std::move(table)); }},
+                          RowTables tables) { shelf.put(snapshot, std::move(tables)); }},
       std::move(store));
 }
 
 // Nothing marks the last version, of which nothing changes any more.
 RowsOf rows_of(ServedShare& served, const JobPlan& plan) {
   if (!served.rows) return nullptr;
-  return [&served, last = plan.max_steps](std::int64_t snapshot) -> Result<RowTable> {
+  return [&served, last = plan.max_steps](std::int64_t snapshot) -> Result<RowTables> {
     if (snapshot == last) return served.rows->copy();
     return served.shelf.take(snapshot);
   };

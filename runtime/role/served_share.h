@@ -10,7 +10,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "runtime/math/rows/row_table.h"
+#include "runtime/math/rows/row_tables.h"
 #include "runtime/net/chunks/chunk_server.h"
 #include "runtime/net/rows/row_server.h"
 
@@ -20,14 +20,14 @@ namespace trainyard::runtime {
 // more: there the rows are taken as they are.
 class RowShelf {
  public:
-  void put(std::int64_t snapshot, RowTable table);
+  void put(std::int64_t snapshot, RowTables tables);
   // Waits for them, but not for ever: they were pushed ahead of the rest. `internal` without.
-  Result<RowTable> take(std::int64_t snapshot);
+  Result<RowTables> take(std::int64_t snapshot);
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::int64_t, RowTable> tables_;  // guarded by mutex_; the newest few
+  std::map<std::int64_t, RowTables> tables_;  // guarded by mutex_; the newest few
 };
 
 struct ServedShare {

@@ -7,11 +7,11 @@
 
 namespace trainyard::runtime {
 
-StepRows::StepRows(std::unique_ptr<RowExchange> exchange, std::int64_t width, Mode mode)
-    : exchange_(std::move(exchange)), mode_(mode), batch_(width) {}
+StepRows::StepRows(std::unique_ptr<RowExchange> exchange, RowBatch batch, Mode mode)
+    : exchange_(std::move(exchange)), mode_(mode), batch_(std::move(batch)) {}
 
 Status StepRows::read(std::int64_t step, const Batch& batch) {
-  batch_.assign(batch.sparse);
+  batch_.assign(batch);
   if (sums_here()) {
     const auto version = mode_ == Mode::sync ? std::optional(step - 1) : std::nullopt;
     return exchange_->read(version, batch_.ids(), batch_.rows());

@@ -15,8 +15,7 @@ namespace trainyard::runtime {
 
 class StepRows {
  public:
-  // Rows of `width` elements.
-  StepRows(std::unique_ptr<RowExchange> exchange, std::int64_t width, Mode mode);
+  StepRows(std::unique_ptr<RowExchange> exchange, RowBatch batch, Mode mode);
 
   // Those of the batch, for this step.
   Status read(std::int64_t step, const Batch& batch);
@@ -24,7 +23,7 @@ class StepRows {
   [[nodiscard]] RowBatch& batch() { return batch_; }
   // Whether rows come one by one, and their gradients are summed by id here. Else ps sum the rows
   // of each example, and are sent one gradient for each.
-  [[nodiscard]] bool sums_here() const { return !exchange_->pools(); }
+  [[nodiscard]] bool sums_here() const { return !exchange_->pools() || !batch_.has_bags(); }
 
   // `parts`: of each node of the reduction tree. None: of the batch, where rows are summed by ps.
   [[nodiscard]] bool is_finite(const std::vector<RowGradients>& parts) const;

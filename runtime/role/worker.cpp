@@ -43,16 +43,16 @@ class Training {
         node_sums_({.elements = elements_,
                     .state = static_cast<std::size_t>(
                         std::min(plan.model.arena_elements(), plan.state_begin)),
-                    .row_width = plan.model.rows().width()}) {}
+                    .row_widths = RowWidths(plan.model.rows())}) {}
 
   Result<TaskEnd> run() {
     TRY_ASSIGN(auto next, next_step());
     if (!next) return TaskEnd::stopped;
     const ExchangeNews before = exchange_.take_news();
     residual_step_ = next->step - 1;
-    if (const std::int64_t width = plan_.model.rows().width(); width > 0) {
+    if (!plan_.model.rows().empty()) {
       TRY_ASSIGN(auto rows, task_.cause.of(Reason::peer_lost, exchange_.open_rows()));
-      rows_.emplace(std::move(rows), width, plan_.mode);
+      rows_.emplace(std::move(rows), plan_.model.row_batch(), plan_.mode);
     }
     log_info("training", {{"version", before.version},
                           {"max_steps", plan_.max_steps},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -129,7 +130,7 @@ Status check_whole(const VariableInfo& variable, std::vector<Piece>& pieces) {
 
 // The same rows as the ids', in every shard.
 Status check_rows(const VariableInfo& variable, const RowStretches& rows, std::size_t shards) {
-  const auto ids = rows.find(std::string(row_ids_name));
+  const auto ids = rows.find(row_ids_name(variable.table));
   const auto parts = rows.find(to_row_tensor_name(variable.name, ""));
   const bool there = ids != rows.end() && parts != rows.end() && ids->second.size() == shards &&
                      parts->second.size() == shards;
@@ -166,26 +167,43 @@ Status copy(const Stretch& stretch, const File& to, std::int64_t to_offset) {
   return ok();
 }
 
-std::int64_t rows_in(const RowStretches& rows) {
+std::int64_t tables_in(const Manifest& manifest) {
+  std::int64_t tables = 0;
+  for (const VariableInfo& variable : manifest.rows) {
+    tables = std::max(tables, variable.table + 1);
+  }
+  return tables;
+}
+
+// Whether each table from the first to the last has a variable.
+bool has_all_tables(const Manifest& manifest) {
+  std::set<std::int64_t> tables;
+  for (const VariableInfo& variable : manifest.rows) tables.insert(variable.table);
+  return std::ssize(tables) == tables_in(manifest);
+}
+
+std::int64_t rows_in(const RowStretches& rows, std::int64_t table) {
   std::int64_t sum = 0;
-  const auto ids = rows.find(std::string(row_ids_name));
+  const auto ids = rows.find(row_ids_name(table));
   if (ids == rows.end()) return 0;
   for (const Stretch& stretch : ids->second) sum += stretch.rows;
   return sum;
 }
 
-struct OtherSizes {
-  std::int64_t rows = 0;              // of an embedding table
+struct OtherTensors {
+  const RowStretches& rows;           // of embedding tables
   std::int64_t vocabulary_bytes = 0;  // 0: there is none
 };
 
-Result<std::string> encode_header(const Manifest& manifest, const OtherSizes& sizes) {
+Result<std::string> encode_header(const Manifest& manifest, const OtherTensors& others) {
   SafetensorsHeader header;
   header.metadata = manifest.description;
   header.metadata["step"] = std::to_string(manifest.step);
   // First, where the file's data is aligned for them.
-  if (!manifest.rows.empty()) {
-    header.entries.push_back({.name = "rows/ids", .dtype = "I64", .shape = {sizes.rows}});
+  for (std::int64_t table = 0; table < tables_in(manifest); ++table) {
+    const std::string name = table == 0 ? "rows/ids" : "rows/" + std::to_string(table) + "/ids";
+    header.entries.push_back(
+        {.name = name, .dtype = "I64", .shape = {rows_in(others.rows, table)}});
   }
   for (const VariableInfo& variable : manifest.variables) {
     SafetensorsEntry& entry = header.entries.emplace_back();
@@ -195,12 +213,12 @@ Result<std::string> encode_header(const Manifest& manifest, const OtherSizes& si
   for (const VariableInfo& variable : manifest.rows) {
     SafetensorsEntry& entry = header.entries.emplace_back();
     entry.name = variable.name;
-    entry.shape = {sizes.rows};
+    entry.shape = {rows_in(others.rows, variable.table)};
     entry.shape.insert(entry.shape.end(), variable.shape.begin(), variable.shape.end());
   }
-  if (sizes.vocabulary_bytes > 0) {
+  if (others.vocabulary_bytes > 0) {
     header.entries.push_back(
-        {.name = "vocabulary", .dtype = "U8", .shape = {sizes.vocabulary_bytes}});
+        {.name = "vocabulary", .dtype = "U8", .shape = {others.vocabulary_bytes}});
   }
   return encode_safetensors_header(header);
 }
@@ -220,7 +238,9 @@ Status write_rows(const std::string& tensor, const RowStretches& rows, const Fil
 Status write_tensors(const Manifest& manifest, const Parts& parts, const File& to,
                      std::int64_t offset) {
   const RowStretches& rows = parts.rows;
-  if (!manifest.rows.empty()) TRY(write_rows(std::string(row_ids_name), rows, to, offset));
+  for (std::int64_t table = 0; table < tables_in(manifest); ++table) {
+    TRY(write_rows(row_ids_name(table), rows, to, offset));
+  }
   for (const VariableInfo& variable : manifest.variables) {
     const auto pieces = parts.pieces.find(variable.name);
     if (pieces == parts.pieces.end()) continue;  // of no elements: it was checked
@@ -273,14 +293,15 @@ Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint
       return broken(checkpoint, status.error().message);
     }
   }
+  if (!has_all_tables(manifest)) return broken(checkpoint, "a table of rows has no variable");
   for (const VariableInfo& variable : manifest.rows) {
     if (const Status status = check_rows(variable, parts.rows, parts.shards); !status) {
       return broken(checkpoint, status.error().message);
     }
   }
 
-  const auto header = encode_header(
-      manifest, {.rows = rows_in(parts.rows), .vocabulary_bytes = parts.vocabulary.bytes});
+  const auto header =
+      encode_header(manifest, {.rows = parts.rows, .vocabulary_bytes = parts.vocabulary.bytes});
   if (!header) return broken(checkpoint, header.error().message);
   const std::string aside = path + std::string(part_suffix);
   TRY_ASSIGN(const File file, File::open_regular(aside, O_WRONLY | O_CREAT | O_TRUNC));

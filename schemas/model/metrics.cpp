@@ -30,12 +30,15 @@ void top_k(TermScribe& term) {
   }
 }
 
+// Labels are of two classes where this loss is.
 void auc(TermScribe& term) {
   const Count scores = elements(term.shape(0));
   if (scores && *scores != 1) {
     term.fault("in", "auc reads one score, [1], but " + term.input_name(0) + " gives " +
                          to_text(term.shape(0)));
+    return;
   }
+  goes_with(term, {"sigmoid_cross_entropy"});
 }
 
 void perplexity(TermScribe& term) { goes_with(term, {"softmax_cross_entropy"}); }
@@ -64,9 +67,11 @@ std::vector<TermRule> make_metrics() {
 }  // namespace
 
 std::string metric_name(const AnalysedTerm& metric) {
-  const Value* const k = metric.op == "top_k" ? find(metric.arguments, "k") : nullptr;
+  const bool has_k = metric.op == "top_k" || metric.op == "recall";
+  const Value* const k = has_k ? find(metric.arguments, "k") : nullptr;
   if (k == nullptr || k->number() == nullptr) return metric.op;
-  return "top_" + std::to_string(static_cast<std::int64_t>(*k->number()));
+  const std::string name = metric.op == "top_k" ? "top_" : "recall_";
+  return name + std::to_string(static_cast<std::int64_t>(*k->number()));
 }
 
 std::span<const TermRule> metrics() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,10 +12,12 @@ namespace trainyard::model {
 namespace {
 
 // All ops are there (runtime/model/layers has a builder for each), of the others these.
-constexpr std::array losses{"softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error",
-                            "huber", "ctc"};
+constexpr std::array losses{
+    "softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error", "huber", "ctc",
+    "in_batch_softmax"};
 constexpr std::array metrics{"accuracy",   "top_k",         "mean_absolute_error",
-                             "perplexity", "edit_distance", "sequence_accuracy"};
+                             "perplexity", "edit_distance", "sequence_accuracy",
+                             "auc",        "recall"};
 constexpr std::size_t metrics_max = 8;       // runtime/core/batch_sums.h
 constexpr std::int64_t pool_taps_max = 225;  // a winner is one byte
 
@@ -71,10 +72,6 @@ class Search {
     if (layer.op == "max_pool2d" && product_of(layer.arguments, "size") > pool_taps_max) {
       note(layer.pointer, "max_pool2d with a window of more than 225 pixels");
     }
-    if (layer.op == "embedding" && text_of(layer.arguments, "storage") != "arena") {
-      note(layer.pointer, "embedding with a \"storage\" other than \"arena\"");
-    }
-    if (layer.op == "embedding") check_ids(layer);
     if (layer.op == "embedding_bag" && text_of(layer.arguments, "storage") != "rows") {
       note(layer.pointer, "embedding_bag with a \"storage\" other than \"rows\"");
     }
@@ -86,16 +83,6 @@ class Search {
       if (analysis_.layers[input].kind != ElementKind::id || layer.op == "embedding") continue;
       note(layer.pointer, layer.op + " of ids");
     }
-  }
-
-  // A batch has one list of ids for an example.
-  void check_ids(const AnalysedLayer& layer) {
-    const MaybeShape& ids = analysis_.layers[layer.in.front()].shape;
-    if (ids && ids->size() != 1) note(layer.pointer, "an embedding of ids other than [time]");
-    if (ids_.value_or(layer.in.front()) != layer.in.front()) {
-      note(layer.pointer, "an embedding of a second field of ids");
-    }
-    ids_ = layer.in.front();
   }
 
   void check_variable(const AnalysedLayer& layer, std::size_t index) {
@@ -208,8 +195,7 @@ class Search {
   const Analysis& analysis_;
   std::vector<Fault> faults_;
   std::set<std::string> noted_;
-  std::set<std::string> names_;     // of metrics
-  std::optional<std::size_t> ids_;  // which the embeddings read
+  std::set<std::string> names_;  // of metrics
 };
 
 }  // namespace

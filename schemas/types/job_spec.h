@@ -11,6 +11,7 @@
 #include "schemas/model/written.h"
 #include "schemas/types/image_spec.h"
 #include "schemas/types/partition.h"
+#include "schemas/types/recsys_spec.h"
 #include "schemas/types/resources.h"
 #include "schemas/types/sequence_spec.h"
 
@@ -29,20 +30,21 @@ struct DatasetSpec {
   // synthetic_digits, synthetic_lines, or any name the user gives a file data set
   std::string name;
   // synthetic_digits, idx, cifar, image_folder, csv, libsvm, text, tokens, sequences, image_lines,
-  // synthetic_lines
+  // synthetic_lines, recsys
   std::string format;
-  // idx, cifar: folder of the files; image_folder: of the classes' folders; csv, sequences,
-  // image_lines: the file; libsvm: the training file; text: a CSV file or the classes' folders;
-  // tokens: a file, or those of a folder that match a pattern. On every agent's host
+  // idx, cifar: folder of the files; image_folder: of the classes' folders; csv, recsys,
+  // sequences, image_lines: the file; libsvm: the training file; text: a CSV file or the classes'
+  // folders; tokens: a file, or those of a folder that match a pattern. On every agent's host
   std::string path;
   std::int64_t train_examples =
       0;  // synthetic_...: 1 or more; files: 0 = all, else the first so many
   std::int64_t test_examples = 0;
-  // csv, text: header name or 0-based position from the left; sequences: position; "" = the last
+  // csv, text, recsys: header name or 0-based position from the left; sequences: position; "" = the
+  // last, of recsys none
   std::string label_column;
-  // The share of examples, drawn by seed, that is the test split: of csv, sequences, image_lines
-  // and libsvm without test_path, image_folder and text without folders train and test; of tokens
-  // it is the end
+  // The share of examples, drawn by seed, that is the test split: of csv, recsys, sequences,
+  // image_lines, libsvm without test_path, image_folder and text without folders train and test; of
+  // tokens it is the end
   double test_fraction = 0.2;
   std::string test_path{};  // libsvm, image_lines: the test file; "" = a share of path's examples
   // libsvm: 0 = as many as the largest index of both files; sequences: numbers of a time step
@@ -56,6 +58,7 @@ struct DatasetSpec {
   std::optional<NormalizeSpec> normalize{};
   std::vector<AugmentSpec> augment{};  // images for training, one after the other
   SequenceSpec sequence{};             // text, tokens, sequences, image_lines
+  RecsysSpec recsys{};                 // recsys
   bool operator==(const DatasetSpec&) const = default;
 };
 

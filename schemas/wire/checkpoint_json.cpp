@@ -49,6 +49,14 @@ VariableInfo read_variable(const JsonPlace& place) {
   return variable;
 }
 
+// Most models have one table, whose number is not written.
+VariableInfo read_row_variable(const JsonPlace& place) {
+  VariableInfo variable = read_variable(place);
+  if (!place.value.is_object() || !place.value.contains("table")) return variable;
+  Fields(place, Absence::is_a_fault).integer("table", variable.table, {0, row_tables_max - 1});
+  return variable;
+}
+
 // A product that overflows is a size that is none: each is bounded, and so is their sum.
 void check_sizes(const JsonPlace& place, const std::vector<VariableInfo>& variables) {
   std::int64_t sum = 0;
@@ -94,7 +102,8 @@ void read_lists(Fields& fields, Manifest& manifest) {
 json variables_to_json(const std::vector<VariableInfo>& variables) {
   json array = json::array();
   for (const VariableInfo& variable : variables) {
-    array.push_back({{"name", variable.name}, {"shape", variable.shape}});
+    json& object = array.emplace_back(json{{"name", variable.name}, {"shape", variable.shape}});
+    if (variable.table > 0) object["table"] = variable.table;
   }
   return array;
 }
@@ -149,7 +158,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   read_lists(fields, manifest);
   if (value.is_object() && value.contains("rows")) {  // most models have none
     const auto part = fields.find("rows");
-    manifest.rows = read_list<VariableInfo>(*part, read_variable);
+    manifest.rows = read_list<VariableInfo>(*part, read_row_variable);
     check_sizes(*part, manifest.rows);
   }
   if (value.is_object() && value.contains("vocabulary")) {
@@ -183,6 +192,10 @@ Result<ShardRange> parse_tensor_name(std::string_view name) {
   ShardRange shard{std::string(variable), "", range->first, range->second};
   if (mark != name.npos) shard.slot = name.substr(mark + 1, at - mark - 1);
   return shard;
+}
+
+std::string row_ids_name(std::int64_t table) {
+  return table == 0 ? "ids@rows" : "ids/" + std::to_string(table) + "@rows";
 }
 
 std::string to_row_tensor_name(std::string_view variable, std::string_view slot) {

@@ -8,7 +8,8 @@
 //
 // The rows of an embedding table that were learned are in the shard of the ps that holds them, by
 // ascending id: "ids@rows" [rows], I64, and for each part of a row "<variable>@rows" and
-// "<variable>#<slot>@rows" [rows, columns]. So they restore onto any number of ps too.
+// "<variable>#<slot>@rows" [rows, columns]. So they restore onto any number of ps too. The ids of a
+// second table are "ids/1@rows".
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,12 @@
 
 namespace trainyard {
 
+inline constexpr std::int64_t row_tables_max = 4096;
+
 struct VariableInfo {
   std::string name;  // "dense_0/kernel"
   std::vector<std::int64_t> shape;
+  std::int64_t table = 0;  // of rows: of which embedding table
   bool operator==(const VariableInfo&) const = default;
 };
 
@@ -40,7 +44,7 @@ struct Manifest {
   std::vector<std::int64_t>
       worker_steps;                       // async: local step of each worker, for its data position
   std::vector<VariableInfo> variables;    // in the order of the arena
-  std::vector<VariableInfo> rows;         // of an embedding table: its rows' parts, shape [columns]
+  std::vector<VariableInfo> rows;         // of embedding tables: their rows' parts, shape [columns]
   std::vector<std::string> slots;         // of the optimizer: "m", "v"
   std::map<std::string, double> scalars;  // of the optimizer and schedule
   std::vector<ArtifactFile> shards;
@@ -65,7 +69,7 @@ struct ShardRange {
 std::string to_tensor_name(const ShardRange& range);
 Result<ShardRange> parse_tensor_name(std::string_view name);
 
-inline constexpr std::string_view row_ids_name = "ids@rows";
+std::string row_ids_name(std::int64_t table);
 std::string to_row_tensor_name(std::string_view variable, std::string_view slot);
 bool is_row_tensor(std::string_view name);
 

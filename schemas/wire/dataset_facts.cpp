@@ -86,6 +86,28 @@ model::Facts facts_of_lines(const model::Sizes& image, std::int64_t letters) {
   return facts;
 }
 
+// Whether its labels are classes or numbers, the file tells, and how long a vocabulary is.
+model::Facts facts_of_recsys(const RecsysSpec& recsys) {
+  model::Facts facts;
+  for (const IdColumns& field : recsys.fields) {
+    const auto columns = static_cast<std::int64_t>(field.columns.size());
+    facts.fields.push_back({.name = field.field,
+                            .shape = field.is_single ? model::Sizes{} : model::Sizes{columns},
+                            .kind = model::ElementKind::id,
+                            .ids = recsys.hash_buckets > 0 ? recsys.hash_buckets : unknown_size});
+  }
+  const auto numbers = static_cast<std::int64_t>(recsys.numeric.size());
+  if (numbers > 0) {
+    facts.fields.push_back({.name = numeric_field, .shape = model::Sizes{numbers}});
+  }
+  if (recsys.has_label) {
+    facts.classes = unknown_size;
+  } else {
+    facts.label_kind = model::LabelKind::none;
+  }
+  return facts;
+}
+
 }  // namespace
 
 model::Facts facts_of(const DatasetSpec& spec) {
@@ -106,6 +128,8 @@ model::Facts facts_of(const DatasetSpec& spec) {
     facts = facts_of_tokens(spec.sequence);
   } else if (spec.format == "sequences") {
     facts = facts_of_series(spec);
+  } else if (spec.format == "recsys") {
+    facts = facts_of_recsys(spec.recsys);
   } else if (spec.format == "image_lines") {
     facts = facts_of_lines({spec.height, spec.width, spec.channels},
                            count_characters(spec.sequence.alphabet));

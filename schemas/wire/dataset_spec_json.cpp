@@ -1,6 +1,7 @@
 // The part "dataset" of the job spec.
 #include "schemas/wire/image_spec_json.h"
 #include "schemas/wire/job_spec_fields.h"
+#include "schemas/wire/recsys_spec_json.h"
 #include "schemas/wire/sequence_spec_json.h"
 
 namespace trainyard {
@@ -22,9 +23,10 @@ enum class Format {
   tokens,
   sequences,
   image_lines,
-  synthetic_lines
+  synthetic_lines,
+  recsys
 };
-constexpr NameTable<Format, 11> format_names{{{Format::synthetic_digits, "synthetic_digits"},
+constexpr NameTable<Format, 12> format_names{{{Format::synthetic_digits, "synthetic_digits"},
                                               {Format::idx, "idx"},
                                               {Format::cifar, "cifar"},
                                               {Format::image_folder, "image_folder"},
@@ -34,7 +36,8 @@ constexpr NameTable<Format, 11> format_names{{{Format::synthetic_digits, "synthe
                                               {Format::tokens, "tokens"},
                                               {Format::sequences, "sequences"},
                                               {Format::image_lines, "image_lines"},
-                                              {Format::synthetic_lines, "synthetic_lines"}}};
+                                              {Format::synthetic_lines, "synthetic_lines"},
+                                              {Format::recsys, "recsys"}}};
 constexpr NameTable<CifarLabels, 2> cifar_label_names{
     {{CifarLabels::fine, "fine"}, {CifarLabels::coarse, "coarse"}}};
 
@@ -117,6 +120,7 @@ void read_own_fields(Fields& fields, Format format, DatasetSpec& dataset) {
     case Format::text: return read_text_fields(fields, dataset);
     case Format::tokens: return read_tokens_fields(fields, dataset);
     case Format::sequences: return read_sequences_fields(fields, dataset);
+    case Format::recsys: return read_recsys_fields(fields, dataset);
     case Format::image_lines:
       dataset.channels = 1;
       read_image_shape(fields, dataset);
@@ -196,6 +200,7 @@ json dataset_to_json(const DatasetSpec& dataset) {
   }
   if (dataset.format == "image_folder") object["test_fraction"] = dataset.test_fraction;
   add_sequence_fields(dataset, object);
+  if (dataset.format == "recsys") add_recsys_fields(dataset, object);
   if (dataset.normalize) object["normalize"] = normalize_to_json(*dataset.normalize);
   if (!dataset.augment.empty()) object["augment"] = augment_to_json(dataset.augment);
   return object;

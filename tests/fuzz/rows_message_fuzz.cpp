@@ -21,7 +21,7 @@ RowStore small_store(Mode mode) {
            .leaves = is_sync ? 2 : 1,
            .step_at = [](std::int64_t) { return RowStore::Step{.learning_rate = 0.1}; }},
           {},
-          RowTable({.variables = {{.name = "table", .columns = width, .bound = 1}}}, 1, {})};
+          RowTables({.variables = {{.name = "table", .columns = width, .bound = 1}}}, 1, {})};
 }
 
 grpc::ByteBuffer message_of(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include "runtime/math/ops/matmul.h"
 #include "runtime/math/ops/reduction.h"
+#include "runtime/math/ops/row_lookup.h"
 #include "runtime/math/ops/row_pool.h"
 #include "runtime/math/ops/sparse_matmul.h"
 
@@ -18,13 +19,24 @@ void add_product_bias_gradient(const BackwardCall& call) {
   sum_rows(call.output_gradient, bias.into, bias.write, call.threads);
 }
 
+const RowFeed& rows_of(std::int64_t table, const Feed& feed) {
+  ENSURE(table < std::ssize(feed.rows));
+  return feed.rows[static_cast<std::size_t>(table)];
+}
+
 RowPool row_pool_of(const RowPoolOp& op, const Feed& feed) {
-  return {.x = feed.rows.pooled.offsets.empty() ? feed.sparse : feed.rows.pooled,
-          .places = feed.rows.places,
-          .width = feed.rows.width,
+  const RowFeed& rows = rows_of(op.table, feed);
+  return {.x = rows.pooled.offsets.empty() ? feed.sparse : rows.pooled,
+          .places = rows.places,
+          .width = rows.width,
           .first = op.first,
           .mean = op.pooling == Pooling::mean,
           .counted = feed.sparse.offsets};
+}
+
+RowLookup row_lookup_of(const RowLookupOp& op, const Feed& feed) {
+  const RowFeed& rows = rows_of(op.table, feed);
+  return {.places = rows.places, .width = rows.width, .first = op.first};
 }
 
 }  // namespace
@@ -39,7 +51,11 @@ void run_on_cpu(const SparseMatMulOp&, const ForwardCall& call) {
 }
 
 void run_on_cpu(const RowPoolOp& op, const ForwardCall& call) {
-  pool_rows(row_pool_of(op, call.feed), call.feed.rows.rows, call.output);
+  pool_rows(row_pool_of(op, call.feed), rows_of(op.table, call.feed).rows, call.output);
+}
+
+void run_on_cpu(const RowLookupOp& op, const ForwardCall& call) {
+  look_up_rows(row_lookup_of(op, call.feed), rows_of(op.table, call.feed).rows, call.output);
 }
 
 void run_back_on_cpu(const MatMulOp& op, const BackwardCall& call) {
@@ -71,7 +87,13 @@ void run_back_on_cpu(const SparseMatMulOp&, const BackwardCall& call) {
 }
 
 void run_back_on_cpu(const RowPoolOp& op, const BackwardCall& call) {
-  pool_rows_gradient(row_pool_of(op, call.feed), call.output_gradient, call.feed.rows.gradients);
+  pool_rows_gradient(row_pool_of(op, call.feed), call.output_gradient,
+                     rows_of(op.table, call.feed).gradients);
+}
+
+void run_back_on_cpu(const RowLookupOp& op, const BackwardCall& call) {
+  look_up_rows_gradient(row_lookup_of(op, call.feed), call.output_gradient,
+                        rows_of(op.table, call.feed).gradients);
 }
 
 }  // namespace trainyard::runtime

@@ -77,17 +77,17 @@ Needs cpu_needs(const RnnOp& op, std::span<const Shape> inputs, const Shape&,
   return recurrent_needs(recurrence_of(op), inputs, threads);
 }
 
-void run_on_cpu(const EmbeddingOp&, const ForwardCall& call) {
-  embed(call.inputs[1], call.feed.ids, call.output, call.threads);
+void run_on_cpu(const EmbeddingOp& op, const ForwardCall& call) {
+  embed(call.inputs[1], ids_of(call.feed, op.field), call.output, call.threads);
 }
 void run_on_cpu(const LstmOp& op, const ForwardCall& call) { run_recurrence(op, call); }
 void run_on_cpu(const GruOp& op, const ForwardCall& call) { run_recurrence(op, call); }
 void run_on_cpu(const RnnOp& op, const ForwardCall& call) { run_recurrence(op, call); }
 
-void run_back_on_cpu(const EmbeddingOp&, const BackwardCall& call) {
+void run_back_on_cpu(const EmbeddingOp& op, const BackwardCall& call) {
   const GradientTarget& table = call.input_gradients[1];
   if (table.into.data == nullptr) return;
-  embed_gradient(call.feed.ids, call.output_gradient, table.into, table.write,
+  embed_gradient(ids_of(call.feed, op.field), call.output_gradient, table.into, table.write,
                  bytes_of(call.scratch), call.threads);
 }
 void run_back_on_cpu(const LstmOp& op, const BackwardCall& call) { run_recurrence_back(op, call); }

@@ -25,6 +25,7 @@ OpTraits traits_of(const MatMulOp&) {
 }
 OpTraits traits_of(const SparseMatMulOp&) { return {.has_gradients_apart = true}; }
 OpTraits traits_of(const RowPoolOp&) { return {}; }
+OpTraits traits_of(const RowLookupOp&) { return {}; }
 
 Shape shape_of(const MatMulOp& op, std::span<const Shape> inputs) {
   return matmul_shape(inputs, op.has_transposed_kernel);
@@ -33,5 +34,11 @@ Shape shape_of(const SparseMatMulOp&, std::span<const Shape> inputs) {
   return matmul_shape(inputs, false);
 }
 Shape shape_of(const RowPoolOp& op, std::span<const Shape>) { return {op.columns}; }
+Shape shape_of(const RowLookupOp& op, std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 1);
+  Shape shape = inputs[0];
+  shape.append(op.columns);
+  return shape;
+}
 
 }  // namespace trainyard::runtime

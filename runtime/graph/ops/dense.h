@@ -1,4 +1,4 @@
-// Products with a matrix of parameters, and pooled rows of an embedding table.
+// Products with a matrix of parameters, and rows of an embedding table.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,24 @@ struct RowPoolOp {
   std::int64_t first;
   std::int64_t columns;
   Pooling pooling;
+  std::int64_t table = 0;
+};
+
+// The same columns of the row of each id. Input: IdsOp [..] -> [.., columns].
+struct RowLookupOp {
+  std::int64_t first = 0;
+  std::int64_t columns = 0;
+  std::int64_t table = 0;
 };
 
 OpTraits traits_of(const MatMulOp& op);
 OpTraits traits_of(const SparseMatMulOp& op);
 OpTraits traits_of(const RowPoolOp& op);
+OpTraits traits_of(const RowLookupOp& op);
 
 Shape shape_of(const MatMulOp& op, std::span<const Shape> inputs);
 Shape shape_of(const SparseMatMulOp& op, std::span<const Shape> inputs);
 Shape shape_of(const RowPoolOp& op, std::span<const Shape> inputs);
+Shape shape_of(const RowLookupOp& op, std::span<const Shape> inputs);
 
 }  // namespace trainyard::runtime

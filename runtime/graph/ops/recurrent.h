@@ -5,13 +5,16 @@
 #include <span>
 
 #include "runtime/graph/ops/op_traits.h"
+#include "runtime/graph/ops/source.h"
 #include "runtime/math/ops/recurrence.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
 
-// Inputs: IdsOp [..], table [ids, size] -> [.., size].
-struct EmbeddingOp {};
+// Inputs: IdsOp [..] of this field, table [ids, size] -> [.., size].
+struct EmbeddingOp {
+  IdField field{};
+};
 
 // Where the sequence begins and ends, and what comes out.
 struct Along {

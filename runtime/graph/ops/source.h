@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "runtime/graph/ops/op_traits.h"
@@ -17,8 +18,18 @@ struct FeaturesOp {};
 // read it.
 struct SparseFeaturesOp {};
 
-// The batch's ids, [time] of an example: whole numbers, hence no tensor; only EmbeddingOp reads it.
-struct IdsOp {};
+// A field of the batch's ids, which lie field after field: `columns` ids of each example, behind
+// those of other fields, which have `before` of each.
+struct IdField {
+  std::int64_t before = 0;
+  std::int64_t columns = 0;  // 0: all that there are
+};
+
+// The ids of a field, [time] or [] of an example: whole numbers, hence no tensor; only EmbeddingOp
+// and RowLookupOp read it.
+struct IdsOp {
+  IdField field;
+};
 
 // Parameters or state, as they are.
 struct VariableOp {

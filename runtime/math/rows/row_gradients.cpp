@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "runtime/core/reduction_tree.h"
@@ -11,35 +12,61 @@
 namespace trainyard::runtime {
 namespace {
 
-void append(const RowGradients& from, std::size_t row, std::size_t width, RowGradients& to) {
-  to.ids.push_back(from.ids[row]);
-  const auto begin = from.rows.begin() + static_cast<std::ptrdiff_t>(row * width);
-  to.rows.insert(to.rows.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+// Reads gradients row by row.
+class RowCursor {
+ public:
+  RowCursor(const RowGradients& of, const RowWidths& widths) : of_(of), widths_(widths) {}
+
+  [[nodiscard]] bool at_end() const { return row_ == of_.ids.size(); }
+  [[nodiscard]] std::int64_t id() const { return of_.ids[row_]; }
+  [[nodiscard]] std::size_t width() const { return static_cast<std::size_t>(widths_.of(id())); }
+  [[nodiscard]] const float* floats() const { return of_.rows.data() + float_; }
+  void next() {
+    float_ += width();
+    ++row_;
+  }
+
+ private:
+  const RowGradients& of_;
+  const RowWidths& widths_;
+  std::size_t row_ = 0;
+  std::size_t float_ = 0;
+};
+
+void append(const RowCursor& from, RowGradients& to) {
+  to.ids.push_back(from.id());
+  to.rows.insert(to.rows.end(), from.floats(), from.floats() + from.width());
 }
 
 }  // namespace
 
-RowGradients add_rows(const RowGradients& left, const RowGradients& right, std::int64_t columns) {
-  const auto width = static_cast<std::size_t>(columns);
+Status check_rows(std::span<const std::int64_t> ids, const RowWidths& widths) {
+  for (const std::int64_t id : ids) {
+    if (widths.has(id)) continue;
+    return invalid("row " + std::to_string(id) + " cannot be: it is of none of " +
+                   std::to_string(widths.tables()) + " tables");
+  }
+  return ok();
+}
+
+RowGradients add_rows(const RowGradients& left, const RowGradients& right,
+                      const RowWidths& widths) {
   RowGradients sum;
   sum.ids.reserve(left.ids.size() + right.ids.size());
   sum.rows.reserve(left.rows.size() + right.rows.size());
-  std::size_t l = 0;
-  std::size_t r = 0;
-  while (l < left.ids.size() || r < right.ids.size()) {
-    const bool left_is_next =
-        r == right.ids.size() || (l < left.ids.size() && left.ids[l] <= right.ids[r]);
-    if (!left_is_next) {
-      append(right, r++, width, sum);
-      continue;
-    }
-    append(left, l, width, sum);
-    if (r < right.ids.size() && right.ids[r] == left.ids[l]) {
+  RowCursor l(left, widths);
+  RowCursor r(right, widths);
+  while (!l.at_end() || !r.at_end()) {
+    const bool left_is_next = r.at_end() || (!l.at_end() && l.id() <= r.id());
+    RowCursor& next = left_is_next ? l : r;
+    append(next, sum);
+    if (left_is_next && !r.at_end() && r.id() == l.id()) {
+      const std::size_t width = r.width();
       float* const to = sum.rows.data() + sum.rows.size() - width;
-      const float* const from = right.rows.data() + r++ * width;
-      for (std::size_t i = 0; i < width; ++i) to[i] += from[i];
+      for (std::size_t i = 0; i < width; ++i) to[i] += r.floats()[i];
+      r.next();
     }
-    ++l;
+    next.next();
   }
   return sum;
 }
@@ -53,7 +80,7 @@ std::vector<std::int64_t> add_ids(std::span<const std::int64_t> left,
 }
 
 RowGradients sum_of_rows(std::vector<RowGradients> parts, std::span<const std::int64_t> order,
-                         std::int64_t width) {
+                         const RowWidths& widths) {
   std::vector<RowGradients> stack;
   for (const std::int64_t next : order) {
     if (next != addition) {
@@ -63,22 +90,21 @@ RowGradients sum_of_rows(std::vector<RowGradients> parts, std::span<const std::i
     ENSURE(stack.size() >= 2);
     const RowGradients right = std::move(stack.back());
     stack.pop_back();
-    stack.back() = add_rows(stack.back(), right, width);
+    stack.back() = add_rows(stack.back(), right, widths);
   }
   ENSURE(stack.size() == 1);
   return std::move(stack.front());
 }
 
 std::vector<RowGradients> split_by_owner(RowGradients gradients, std::int64_t owners,
-                                         std::int64_t width) {
+                                         const RowWidths& widths) {
   std::vector<RowGradients> shares(static_cast<std::size_t>(owners));
   if (owners == 1) {
     shares.front() = std::move(gradients);
     return shares;
   }
-  for (std::size_t row = 0; row < gradients.ids.size(); ++row) {
-    const auto owner = static_cast<std::size_t>(owner_of_row(gradients.ids[row], owners));
-    append(gradients, row, static_cast<std::size_t>(width), shares[owner]);
+  for (RowCursor row(gradients, widths); !row.at_end(); row.next()) {
+    append(row, shares[static_cast<std::size_t>(owner_of_row(row.id(), owners))]);
   }
   return shares;
 }

@@ -38,14 +38,16 @@ void fill_uniform(const CounterRng& rng, std::int64_t id, float bound, std::span
 
 }  // namespace
 
-RowTable::RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& optimizer)
+RowTable::RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& optimizer,
+                   std::int64_t table)
     : layout_(std::move(layout)),
+      table_(table),
       seed_(seed),
       optimizer_(optimizer),
-      width_(static_cast<std::uint32_t>(layout_.width())),
+      width_(static_cast<std::uint32_t>(layout_.width(table))),
       stride_(std::size_t{width_} * (1 + slot_names(optimizer.kind).size())),
       index_{std::make_shared<RowIndex>()} {
-  ENSURE(layout_.width() >= 1 && layout_.width() == std::int64_t{width_});
+  ENSURE(width_ >= 1 && layout_.width(table) == std::int64_t{width_});
 }
 
 RowTable RowTable::fork() {
@@ -58,6 +60,10 @@ void RowTable::start_row(std::int64_t id, std::span<float> row) const {
   std::size_t begin = 0;
   std::uint32_t number = 0;
   for (const RowVariable& variable : layout_.variables) {
+    if (variable.table != table_) {
+      ++number;
+      continue;
+    }
     const auto columns = static_cast<std::size_t>(variable.columns);
     const std::span<float> part = row.subspan(begin, columns);
     if (variable.bound > 0) {

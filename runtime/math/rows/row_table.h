@@ -1,4 +1,4 @@
-// An embedding table, or a ps' share of one: rows by id, each with the slots of its optimizer. A
+// One embedding table, or a ps' share of it: rows by id, each with the slots of its optimizer. A
 // row is made when it is first learned; until then reading it computes how it starts, which is a
 // function of (seed, id) alone. So no order of events and no number of ps makes a difference, and a
 // table may have more rows than fit any memory as long as few of them are ever learned.
@@ -18,7 +18,9 @@ namespace trainyard::runtime {
 
 class RowTable {
  public:
-  RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& optimizer);
+  // That of this number in the layout, which is of all of a model's tables.
+  RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& optimizer,
+           std::int64_t table = 0);
 
   // The same rows, to be updated apart. What is not changed on either side stays shared, so this is
   // quick; the first change of a block of rows copies the block. One thread calls fork() and
@@ -49,7 +51,6 @@ class RowTable {
   };
   [[nodiscard]] std::vector<Stored> stored() const;
 
-  [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] std::int64_t width() const { return width_; }
   // Floats of a row with its slots: (1 + slots) * width.
   [[nodiscard]] std::size_t stride() const { return stride_; }
@@ -82,6 +83,7 @@ class RowTable {
   [[nodiscard]] const float* row(std::uint32_t number) const;
 
   RowLayout layout_;
+  std::int64_t table_;
   std::uint64_t seed_;
   OptimizerConfig optimizer_;
   std::uint32_t width_;  // unsigned, so that the compiler knows it for a size

@@ -81,6 +81,17 @@ const model::Variable& LayerContext::analysed_variable(std::string_view name) co
   return model_.analysis.variables[*index];
 }
 
+IdField LayerContext::id_field() const {
+  IdField field{.before = 0, .columns = output_shape().elements()};
+  for (const model::Field& each : model_.facts.fields) {
+    if (each.kind != model::ElementKind::id) continue;
+    if (each.name == text("field")) return field;
+    field.before += shape_of(*each.shape).elements();
+  }
+  ENSURE(false);
+  return field;
+}
+
 bool LayerContext::x_has_lengths() const {
   return model::follows_data_time(model_.analysis, layer_.in.front());
 }

@@ -30,6 +30,7 @@ class LayerContext {
   // What all layers of a model share.
   struct Model {
     const model::Analysis& analysis;
+    const model::Facts& facts;
     ModelBuilder& builder;
     const std::map<std::size_t, NodeId>& variables;  // by position in the analysis
     std::uint32_t dropouts = 0;                      // so far
@@ -51,6 +52,9 @@ class LayerContext {
   [[nodiscard]] NodeId variable(std::string_view name) const;
   [[nodiscard]] const model::Variable& analysed_variable(std::string_view name) const;
   [[nodiscard]] NodeId tied() const { return model_.variables.at(*layer_.tied_to); }
+
+  // Of an input of ids: where a batch has them.
+  [[nodiscard]] IdField id_field() const;
 
   // x's time is the data set's, whose lengths are x's then.
   [[nodiscard]] bool x_has_lengths() const;
@@ -80,7 +84,7 @@ class LayerContext {
   NodeId activated(NodeId id);  // by the argument "activation"
   Graph& graph() { return model_.builder.graph; }
   [[nodiscard]] const Graph& graph() const { return model_.builder.graph; }
-  RowLayout& rows() { return model_.builder.rows; }
+  ModelBuilder& builder() { return model_.builder; }
   // A number of its own for each dropout of a model.
   std::uint32_t next_dropout() { return model_.dropouts++; }
 

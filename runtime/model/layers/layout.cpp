@@ -24,9 +24,7 @@ NodeId input(LayerContext& layer) {
     return layer.graph().add_sparse_features((*layer.layer().shape)[0]);
   }
   if (layer.layer().kind == model::ElementKind::id) {
-    const Shape shape = layer.output_shape();
-    ENSURE(shape.rank() == 1);
-    return layer.graph().add_ids(shape[0]);
+    return layer.graph().add_ids(layer.output_shape(), layer.id_field());
   }
   return layer.graph().add_features(layer.output_shape());
 }

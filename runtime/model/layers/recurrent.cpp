@@ -1,13 +1,9 @@
-// Tables of ids that lie in the arena, and recurrent networks.
+// Recurrent networks.
 #include "runtime/model/layers/builders.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
-
-NodeId embedding(LayerContext& layer) {
-  return layer.add(EmbeddingOp{}, {layer.x(), layer.variable("kernel")});
-}
 
 // `prefix`: "" or "forward/".
 std::vector<NodeId> inputs_of(const LayerContext& layer, const std::string& prefix) {
@@ -48,7 +44,7 @@ NodeId recurrent(LayerContext& layer) {
 }  // namespace
 
 std::vector<LayerBuilder> recurrent_builders() {
-  return {{"embedding", embedding}, {"lstm", recurrent}, {"gru", recurrent}, {"rnn", recurrent}};
+  return {{"lstm", recurrent}, {"gru", recurrent}, {"rnn", recurrent}};
 }
 
 }  // namespace trainyard::runtime

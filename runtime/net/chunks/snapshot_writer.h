@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/math/aligned_buffer.h"
-#include "runtime/math/rows/row_table.h"
+#include "runtime/math/rows/row_tables.h"
 #include "schemas/base/result.h"
 #include "schemas/types/run_event.h"
 
@@ -31,7 +31,7 @@ struct ShareSnapshot {
   std::vector<AlignedBuffer> slots;
   // Onebit: by leaf of the reduction tree, what the encoding of its gradients has lost.
   std::map<std::int64_t, AlignedBuffer> residuals = {};
-  std::optional<RowTable> rows = {};  // of the embedding table, where there is one
+  std::optional<RowTables> rows = {};  // of the embedding tables, where there are some
 };
 using ShareSnapshotPtr = std::shared_ptr<const ShareSnapshot>;
 

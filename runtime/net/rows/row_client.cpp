@@ -76,21 +76,20 @@ Result<std::unique_ptr<RowClient>> RowClient::connect(Options options) {
 
 RowClient::RowClient(Options options, std::vector<RawPeer> ps)
     : options_(std::move(options)), ps_(std::move(ps)) {
-  ENSURE(options_.width > 0 && !ps_.empty());
+  ENSURE(!options_.widths.empty() && !ps_.empty());
 }
 
 // What no message holds would be refused by gRPC as if the ps were away.
 Result<RowClient::Request> RowClient::request_of(const google::protobuf::MessageLite& header,
-                                                 RowData data, std::int64_t vectors) const {
+                                                 RowData data, std::int64_t floats) const {
   const std::int64_t bytes = data.bytes();
-  if (bytes > RowData::floats_max * std::int64_t{sizeof(float)} ||
-      vectors > RowData::floats_max / options_.width) {
+  if (bytes > RowData::floats_max * std::int64_t{sizeof(float)} || floats > RowData::floats_max) {
     return invalid("the rows of one batch are more than a message holds");
   }
   return Request{
       .message = encode_rows_message(header, std::make_shared<const RowData>(std::move(data))),
       .bytes = bytes,
-      .vectors = vectors};
+      .floats = floats};
 }
 
 Result<std::vector<grpc::ByteBuffer>> RowClient::call_until_answered(
@@ -129,9 +128,9 @@ Result<RowClient::Answers> RowClient::call(Method method,
     if (!data.has_value()) {
       return Error{data.error().code, ps_[ps].name + ": " + data.error().message};
     }
-    if (std::ssize(data->floats) != requests[ps].vectors * options_.width) {
+    if (std::ssize(data->floats) != requests[ps].floats) {
       return invalid(ps_[ps].name + ": answered with " + std::to_string(data->floats.size()) +
-                     " floats for " + std::to_string(requests[ps].vectors) + " rows or bags");
+                     " floats for rows or bags of " + std::to_string(requests[ps].floats));
     }
     answers.traffic.received += data->bytes();
     answers.floats[ps] = std::move(data->floats);
@@ -141,14 +140,23 @@ Result<RowClient::Answers> RowClient::call(Method method,
 
 Result<Traffic> RowClient::read(std::optional<std::int64_t> version,
                                 std::span<const std::int64_t> ids, std::span<float> rows) {
-  const auto width = index_of(options_.width);
-  ENSURE(rows.size() == ids.size() * width);
-  std::vector<std::vector<std::size_t>> places(ps_.size());  // by ps, in ids
+  const RowWidths& widths = options_.widths;
+  ENSURE(std::ssize(rows) == widths.floats(ids));
+  struct RowPlace {
+    std::size_t begin = 0;  // in `rows`
+    std::size_t width = 0;
+  };
+  std::vector<std::vector<RowPlace>> places(ps_.size());
   std::vector<RowData> shares(ps_.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::size_t ps = index_of(owner_of_row(ids[i], std::ssize(ps_)));
-    places[ps].push_back(i);
-    shares[ps].ids.push_back(ids[i]);
+  std::vector<std::int64_t> floats(ps_.size());
+  std::size_t begin = 0;
+  for (const std::int64_t id : ids) {
+    const std::size_t ps = index_of(owner_of_row(id, std::ssize(ps_)));
+    const std::size_t width = index_of(widths.of(id));
+    places[ps].push_back({begin, width});
+    shares[ps].ids.push_back(id);
+    floats[ps] += widths.of(id);
+    begin += width;
   }
   std::vector<Request> requests(ps_.size());
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
@@ -159,13 +167,14 @@ Result<Traffic> RowClient::read(std::optional<std::int64_t> version,
     about.set_process(options_.process);
     if (version) about.set_version(*version);
     about.set_ids(std::ssize(places[ps]));
-    TRY_ASSIGN(requests[ps], request_of(about, std::move(shares[ps]), std::ssize(places[ps])));
+    TRY_ASSIGN(requests[ps], request_of(about, std::move(shares[ps]), floats[ps]));
   }
   TRY_ASSIGN(const Answers answers, call(Method::read, requests));
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
-    for (std::size_t i = 0; i < places[ps].size(); ++i) {
-      std::copy_n(answers.floats[ps].data() + i * width, width,
-                  rows.data() + places[ps][i] * width);
+    const float* from = answers.floats[ps].data();
+    for (const RowPlace& place : places[ps]) {
+      std::copy_n(from, place.width, rows.data() + place.begin);
+      from += place.width;
     }
   }
   return answers.traffic;
@@ -174,7 +183,7 @@ Result<Traffic> RowClient::read(std::optional<std::int64_t> version,
 Result<Traffic> RowClient::push(const Push& push, std::vector<RowGradients> parts) {
   std::vector<std::vector<RowGradients>> shares(ps_.size());
   for (RowGradients& part : parts) {
-    auto split = split_by_owner(std::move(part), std::ssize(ps_), options_.width);
+    auto split = split_by_owner(std::move(part), std::ssize(ps_), options_.widths);
     for (std::size_t ps = 0; ps < shares.size(); ++ps) shares[ps].push_back(std::move(split[ps]));
   }
   std::vector<Request> requests;
@@ -192,7 +201,9 @@ Result<Traffic> RowClient::push(const Push& push, std::vector<RowGradients> part
 }
 
 Result<RowClient::BagsRead> RowClient::read_bags(const BagView& batch) {
-  shares_ = share_bags(batch, std::ssize(ps_), options_.width);
+  ENSURE(options_.widths.tables() == 1);
+  const std::int64_t width = options_.widths.of_table(0);
+  shares_ = share_bags(batch, std::ssize(ps_), width);
   ++batch_;
   std::vector<Request> requests(ps_.size());
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
@@ -206,7 +217,7 @@ Result<RowClient::BagsRead> RowClient::read_bags(const BagView& batch) {
     about.set_ids(std::ssize(data.ids));
     about.set_bags(std::ssize(data.sizes));
     about.set_elements(std::ssize(data.places));
-    TRY_ASSIGN(requests[ps], request_of(about, std::move(data), share.vectors()));
+    TRY_ASSIGN(requests[ps], request_of(about, std::move(data), share.vectors() * width));
   }
   TRY_ASSIGN(const Answers answers, call(Method::read, requests));
   BagsRead read{.bags = {.x = join_bags(shares_, batch.x.rows()), .vectors = {}},
@@ -224,7 +235,7 @@ Result<Traffic> RowClient::push_bags(const Push& push, std::span<const float> gr
   ENSURE(shares_.size() == ps_.size());
   std::vector<Request> requests;
   for (const BagShare& share : shares_) {
-    const auto own = gradients.first(index_of(share.vectors() * options_.width));
+    const auto own = gradients.first(index_of(share.vectors() * options_.widths.of_table(0)));
     gradients = gradients.subspan(own.size());
     proto::RowPush about;
     about.set_rank(options_.rank);

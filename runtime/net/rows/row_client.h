@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/core/exchange_words.h"
+#include "runtime/core/row_layout.h"
 #include "runtime/math/rows/bag_shares.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/net/raw_calls.h"
@@ -34,7 +35,7 @@ class RowClient {
     std::string token;
     std::int64_t rank = 0;
     std::int64_t process = 1;  // of the rank: later ones have greater numbers
-    std::int64_t width = 0;    // of a row
+    RowWidths widths{};
     // How long a round of calls may take, a ps that is away or rows that others have yet to make
     // included.
     std::chrono::milliseconds limit{300'000};
@@ -45,7 +46,7 @@ class RowClient {
 
   // What went in vain is not counted as traffic.
   //
-  // Sync: the rows of just this version, [ids, width] of distinct ids. It is the one that the
+  // Sync: the rows of just this version, of distinct ids, one after another. It is the one that the
   // rank's next push follows, or the one before: it waits until all ps have made it. Nothing, and
   // in async: the newest.
   Result<Traffic> read(std::optional<std::int64_t> version, std::span<const std::int64_t> ids,
@@ -63,9 +64,9 @@ class RowClient {
     PooledBags bags;
     Traffic traffic;
   };
-  // Async, in place of the two above: from each ps its rows of a batch or their sums by example,
-  // whichever is fewer bytes, and gradients of the vectors that came, in the same order. Ids go
-  // once. After push_bags() the next is of another batch.
+  // Async, of one table, in place of the two above: from each ps its rows of a batch or their sums
+  // by example, whichever is fewer bytes, and gradients of the vectors that came, in the same
+  // order. Ids go once. After push_bags() the next is of another batch.
   Result<BagsRead> read_bags(const BagView& batch);
   Result<Traffic> push_bags(const Push& push, std::span<const float> gradients);
 
@@ -74,7 +75,7 @@ class RowClient {
   struct Request {
     grpc::ByteBuffer message;  // empty: nothing is asked of this ps
     std::int64_t bytes = 0;    // of its data
-    std::int64_t vectors = 0;  // that are to come
+    std::int64_t floats = 0;   // that are to come
   };
   struct Answers {
     std::vector<std::vector<float>> floats;  // by ps
@@ -86,7 +87,7 @@ class RowClient {
   [[nodiscard]] Result<std::vector<grpc::ByteBuffer>> call_until_answered(
       Method method, const std::vector<grpc::ByteBuffer>& messages) const;
   [[nodiscard]] Result<Request> request_of(const google::protobuf::MessageLite& header,
-                                           RowData data, std::int64_t vectors) const;
+                                           RowData data, std::int64_t floats) const;
 
   Options options_;
   std::vector<RawPeer> ps_;

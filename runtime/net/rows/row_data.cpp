@@ -162,10 +162,12 @@ RowData joined_parts(std::vector<RowGradients> parts) {
 }
 
 Result<std::vector<RowGradients>> parts_of(RowData data, std::span<const std::int64_t> counts,
-                                           std::int64_t width) {
-  if (std::ssize(data.floats) != std::ssize(data.ids) * width) {
+                                           const RowWidths& widths) {
+  TRY(check_rows(data.ids, widths));
+  if (std::ssize(data.floats) != widths.floats(data.ids)) {
     return invalid(std::to_string(data.floats.size()) + " floats for " +
-                   std::to_string(data.ids.size()) + " rows of " + std::to_string(width));
+                   std::to_string(data.ids.size()) + " rows of " +
+                   std::to_string(widths.floats(data.ids)));
   }
   std::vector<RowGradients> parts;
   if (counts.size() == 1) {
@@ -175,9 +177,10 @@ Result<std::vector<RowGradients>> parts_of(RowData data, std::span<const std::in
   auto id = data.ids.begin();
   auto row = data.floats.begin();
   for (const std::int64_t count : counts) {
-    parts.push_back({.ids = {id, id + count}, .rows = {row, row + count * width}});
+    const std::int64_t floats = widths.floats({id, id + count});
+    parts.push_back({.ids = {id, id + count}, .rows = {row, row + floats}});
     id += count;
-    row += count * width;
+    row += floats;
   }
   return parts;
 }

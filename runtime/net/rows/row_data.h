@@ -51,10 +51,11 @@ struct RowCounts {
 Result<RowData> read_row_data(const Payload& payload, const RowCounts& counts);
 
 // The parts of a rank's gradients as one message's ids and floats, and back; the first counts[0]
-// ids are the first part's. `invalid` where the floats are not [ids, width].
+// ids are the first part's. `invalid` where a row is of no table, or the floats are not those of
+// the rows.
 RowData joined_parts(std::vector<RowGradients> parts);
 Result<std::vector<RowGradients>> parts_of(RowData data, std::span<const std::int64_t> counts,
-                                           std::int64_t width);
+                                           const RowWidths& widths);
 // The sum of such counts, of a message of so many bytes; `invalid` for more ids than those can be.
 Result<std::int64_t> sum_of_counts(std::span<const std::int64_t> counts, std::int64_t bytes);
 

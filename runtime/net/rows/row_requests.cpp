@@ -15,10 +15,10 @@ grpc::ByteBuffer reply_of(std::vector<float> floats) {
                              std::make_shared<RowData>(RowData{.floats = std::move(floats)}));
 }
 
-Status check_floats(std::int64_t floats, std::int64_t vectors, std::int64_t width) {
-  if (floats == vectors * width) return ok();
-  return invalid(std::to_string(floats) + " floats for " + std::to_string(vectors) + " rows of " +
-                 std::to_string(width));
+Status check_floats(std::int64_t floats, std::int64_t expected) {
+  if (floats == expected) return ok();
+  return invalid(std::to_string(floats) + " floats for rows or bags of " +
+                 std::to_string(expected));
 }
 
 }  // namespace
@@ -62,12 +62,13 @@ Status RowRequests::try_read(const grpc::ByteBuffer& message, const Reply& reply
   } else {
     read.ids = std::move(data.ids);
   }
-  store_.read(
-      std::move(read), [reply, batch, width = store_.width()](Result<std::vector<float>> rows) {
-        if (!rows.has_value()) return reply(rows.error());
-        const bool is_pooled = batch && batch->is_pooled();
-        reply(reply_of(is_pooled ? pool_bags(batch->bags, *rows, width) : *std::move(rows)));
-      });
+  store_.read(std::move(read),
+              [reply, batch, &widths = store_.widths()](Result<std::vector<float>> rows) {
+                if (!rows.has_value()) return reply(rows.error());
+                const bool is_pooled = batch && batch->is_pooled();
+                reply(reply_of(is_pooled ? pool_bags(batch->bags, *rows, widths.of_table(0))
+                                         : *std::move(rows)));
+              });
   return ok();
 }
 
@@ -79,11 +80,14 @@ Result<RowRequests::BatchPtr> RowRequests::batch_of(const proto::RowRequest& abo
   for (std::size_t i = 1; i < data.ids.size(); ++i) {
     if (data.ids[i - 1] >= data.ids[i]) return invalid("ids of a batch must ascend");
   }
+  TRY(check_rows(data.ids, store_.widths()));
   Batch batch{.process = about.process(), .number = about.batch(), .ids = std::move(data.ids)};
   if (!data.sizes.empty()) {
-    if (std::ssize(data.sizes) > RowData::floats_max / store_.width()) {
-      return invalid(std::to_string(data.sizes.size()) + " bags of " +
-                     std::to_string(store_.width()) + " floats are more than a message holds");
+    if (store_.widths().tables() != 1) return invalid("rows of several tables are not summed");
+    const std::int64_t width = store_.widths().of_table(0);
+    if (std::ssize(data.sizes) > RowData::floats_max / width) {
+      return invalid(std::to_string(data.sizes.size()) + " bags of " + std::to_string(width) +
+                     " floats are more than a message holds");
     }
     SparseRows& bags = batch.bags;
     bags.values = std::move(data.floats);
@@ -123,7 +127,7 @@ Result<std::vector<RowGradients>> RowRequests::parts_of_push(const proto::RowPus
   const std::span<const std::int64_t> counts(about.counts().data(), index_of(about.counts_size()));
   TRY_ASSIGN(const std::int64_t ids, sum_of_counts(counts, payload.bytes()));
   TRY_ASSIGN(RowData data, read_row_data(payload, {.ids = ids}));
-  if (about.batch() == 0) return parts_of(std::move(data), counts, store_.width());
+  if (about.batch() == 0) return parts_of(std::move(data), counts, store_.widths());
   if (about.counts_size() > 0) return invalid("gradients name their rows by ids or by a batch");
   TRY_ASSIGN(RowGradients part, part_of_batch(about, std::move(data.floats)));
   std::vector<RowGradients> parts;
@@ -138,11 +142,13 @@ Result<RowGradients> RowRequests::part_of_batch(const proto::RowPush& about,
     return conflict("batch " + std::to_string(about.batch()) + " of rank " +
                     std::to_string(about.rank()) + " is not its last");
   }
-  const std::int64_t width = store_.width();
-  const std::int64_t vectors =
-      batch->is_pooled() ? batch->bags.view().rows() : std::ssize(batch->ids);
-  TRY(check_floats(std::ssize(gradients), vectors, width));
-  if (batch->is_pooled()) return spread_bags(batch->ids, batch->bags, gradients, width);
+  const RowWidths& widths = store_.widths();
+  if (batch->is_pooled()) {
+    const std::int64_t width = widths.of_table(0);
+    TRY(check_floats(std::ssize(gradients), batch->bags.view().rows() * width));
+    return spread_bags(batch->ids, batch->bags, gradients, width);
+  }
+  TRY(check_floats(std::ssize(gradients), widths.floats(batch->ids)));
   return RowGradients{.ids = batch->ids, .rows = std::move(gradients)};
 }
 

@@ -103,7 +103,7 @@ void RowServer::hand_out_snapshots(std::unique_lock<std::mutex>& lock) {
   std::vector<RowStore::Snapshot> snapshots = requests_.store().take_snapshots();
   lock.unlock();
   for (RowStore::Snapshot& snapshot : snapshots) {
-    if (options_.on_snapshot) options_.on_snapshot(snapshot.step, std::move(snapshot.table));
+    if (options_.on_snapshot) options_.on_snapshot(snapshot.step, std::move(snapshot.tables));
   }
 }
 
@@ -136,7 +136,7 @@ void RowServer::end_rank(std::int64_t rank, std::int64_t snapshot) {
   hand_out_snapshots(lock);
 }
 
-RowTable RowServer::copy() {
+RowTables RowServer::copy() {
   const std::lock_guard lock(mutex_);
   return requests_.store().copy();
 }

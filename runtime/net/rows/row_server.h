@@ -28,7 +28,7 @@ class RowServer {
     std::string local_socket = {};  // an abstract Unix socket for callers of this host; empty: none
     std::string token;  // of the attempt: calls without it are sent away before they are read
     // A snapshot is whole. On the server's thread, or on that of the call that has made it so.
-    std::function<void(std::int64_t snapshot, RowTable table)> on_snapshot = {};
+    std::function<void(std::int64_t snapshot, RowTables tables)> on_snapshot = {};
     // A call whose message is not there by then ends.
     std::chrono::milliseconds message_limit = std::chrono::minutes(1);
   };
@@ -45,7 +45,7 @@ class RowServer {
   // As RowStore has them.
   Status apply(const RowStore::Made& made);
   void end_rank(std::int64_t rank, std::int64_t snapshot);
-  [[nodiscard]] RowTable copy();
+  [[nodiscard]] RowTables copy();
   [[nodiscard]] std::int64_t version();
 
  private:

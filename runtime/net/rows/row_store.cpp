@@ -23,15 +23,24 @@ bool ascends(std::span<const std::int64_t> ids) {
   return std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end();
 }
 
-Status check_part(const RowGradients& part, std::int64_t width) {
-  if (!ascends(part.ids) || (!part.ids.empty() && part.ids.front() < 0)) {
-    return invalid("ids of rows must be 0 or more and ascend");
+Status check_part(const RowGradients& part, const RowWidths& widths) {
+  if (!ascends(part.ids)) return invalid("ids of rows must ascend");
+  TRY(check_rows(part.ids, widths));
+  const std::int64_t floats = widths.floats(part.ids);
+  if (std::ssize(part.rows) == floats) return ok();
+  return invalid(std::to_string(part.rows.size()) + " floats for rows of " +
+                 std::to_string(floats));
+}
+
+// Where the floats of each row begin.
+std::vector<std::size_t> begins_of(std::span<const std::int64_t> ids, const RowWidths& widths) {
+  std::vector<std::size_t> begins;
+  std::size_t begin = 0;
+  for (const std::int64_t id : ids) {
+    begins.push_back(begin);
+    begin += index_of(widths.of(id));
   }
-  if (std::ssize(part.rows) != std::ssize(part.ids) * width) {
-    return invalid(std::to_string(part.rows.size()) + " floats for " +
-                   std::to_string(part.ids.size()) + " rows of " + std::to_string(width));
-  }
-  return ok();
+  return begins;
 }
 
 // Of so many leaves that are a node each.
@@ -43,9 +52,9 @@ std::vector<Leaves> single_leaves(std::int64_t count) {
 
 }  // namespace
 
-RowStore::RowStore(Rules rules, Start start, RowTable table)
+RowStore::RowStore(Rules rules, Start start, RowTables tables)
     : rules_(std::move(rules)),
-      table_(std::move(table)),
+      tables_(std::move(tables)),
       version_(start.version),
       taken_(std::move(start.rank_steps)),
       held_(rules_.nodes.size()),
@@ -76,7 +85,7 @@ Status RowStore::check(const Push& push) const {
     return invalid(std::to_string(push.parts.size()) + " parts of rows from rank " +
                    std::to_string(push.rank) + ", which has " + std::to_string(parts));
   }
-  for (const RowGradients& part : push.parts) TRY(check_part(part, width()));
+  for (const RowGradients& part : push.parts) TRY(check_part(part, widths()));
   const bool is_sync = rules_.mode == Mode::sync;
   const bool is_misnamed = is_sync && push.snapshot != push.step;
   if (push.snapshot != 0 && (is_misnamed || push.snapshot < snapshot_)) {
@@ -113,12 +122,12 @@ Status RowStore::push(Push push) {
 void RowStore::apply_at_once(Push push) {
   const std::vector<Leaves>& nodes = rules_.nodes[index_of(push.rank)];
   const auto order = addition_order(nodes, rules_.leaves);
-  const RowGradients sum = sum_of_rows(std::move(push.parts), order, width());
+  const RowGradients sum = sum_of_rows(std::move(push.parts), order, widths());
   const Step step = rules_.step_at(++version_);
   const RowTable::Update update{
       .learning_rate = step.learning_rate, .step = version_, .gradient_scale = step.gradient_scale};
-  table_.apply(sum, update);
-  if (cut_ && cut_->open[index_of(push.rank)]) cut_->table.apply(sum, update);
+  tables_.apply(sum, update);
+  if (cut_ && cut_->open[index_of(push.rank)]) cut_->tables.apply(sum, update);
   mark(push);
 }
 
@@ -137,7 +146,7 @@ void RowStore::mark(const Push& push) {
 }
 
 void RowStore::save_if_made() {
-  if (snapshot_ == version_) snapshots_.push_back({snapshot_, table_.fork()});
+  if (snapshot_ == version_) snapshots_.push_back({snapshot_, tables_.fork()});
 }
 
 Status RowStore::check(const Made& made) const {
@@ -183,15 +192,15 @@ void RowStore::make(const Made& made) {
     leaves = std::ssize(made.ranks);
     nodes = single_leaves(leaves);
   }
-  RowGradients sum = sum_of_rows(std::move(parts), addition_order(nodes, leaves), width());
+  RowGradients sum = sum_of_rows(std::move(parts), addition_order(nodes, leaves), widths());
   for (auto& held : held_) held.reset();
 
   RowGradients before{.ids = {}, .rows = std::vector<float>(sum.rows.size())};
-  table_.read(sum.ids, before.rows);
+  tables_.read(sum.ids, before.rows);
   const Step step = rules_.step_at(++version_);
-  table_.apply(sum, {.learning_rate = step.learning_rate,
-                     .step = version_,
-                     .gradient_scale = step.gradient_scale});
+  tables_.apply(sum, {.learning_rate = step.learning_rate,
+                      .step = version_,
+                      .gradient_scale = step.gradient_scale});
   before.ids = std::move(sum.ids);
   before_ = std::move(before);
   save_if_made();
@@ -207,7 +216,7 @@ void RowStore::end(std::int64_t rank, std::int64_t snapshot) {
 
 void RowStore::begin_cut(std::int64_t snapshot) {
   snapshot_ = snapshot;
-  cut_.emplace(Cut{.step = snapshot, .table = table_.fork(), .open = ended_});
+  cut_.emplace(Cut{.step = snapshot, .tables = tables_.fork(), .open = ended_});
   cut_->open.flip();
 }
 
@@ -216,18 +225,16 @@ void RowStore::leave_cut(std::int64_t rank, std::int64_t snapshot) {
   if (!cut_ || cut_->step != snapshot) return;  // whole already
   cut_->open[index_of(rank)] = false;
   if (std::ranges::find(cut_->open, true) != cut_->open.end()) return;
-  snapshots_.push_back({cut_->step, std::move(cut_->table)});
+  snapshots_.push_back({cut_->step, std::move(cut_->tables)});
   cut_.reset();
 }
 
 Status RowStore::check(const Read& read) const {
   if (read.rank < 0 || read.rank >= ranks()) return no_rank(read.rank);
-  if (std::ssize(read.ids) > rules_.floats_max / width()) {
-    return invalid(std::to_string(read.ids.size()) + " rows of " + std::to_string(width()) +
+  TRY(check_rows(read.ids, widths()));
+  if (const std::int64_t floats = widths().floats(read.ids); floats > rules_.floats_max) {
+    return invalid(std::to_string(read.ids.size()) + " rows of " + std::to_string(floats) +
                    " floats are more than a message holds");
-  }
-  for (const std::int64_t id : read.ids) {
-    if (id < 0) return invalid("row " + std::to_string(id) + " cannot be: ids are 0 or more");
   }
   if (!read.version) return ok();
   if (rules_.mode == Mode::async) return invalid("rows have no versions in asynchronous training");
@@ -256,15 +263,19 @@ void RowStore::read(Read read, Reply reply) {
 
 std::vector<float> RowStore::rows_of(std::int64_t version,
                                      std::span<const std::int64_t> ids) const {
-  const std::size_t columns = index_of(width());
-  std::vector<float> rows(ids.size() * columns);
-  table_.read(ids, rows);
+  std::vector<float> rows(index_of(widths().floats(ids)));
+  tables_.read(ids, rows);
   if (version != version_ - 1 || !before_) return rows;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto changed = std::ranges::lower_bound(before_->ids, ids[i]);
-    if (changed == before_->ids.end() || *changed != ids[i]) continue;
-    const auto row = static_cast<std::size_t>(changed - before_->ids.begin()) * columns;
-    std::copy_n(before_->rows.data() + row, columns, rows.data() + i * columns);
+  const std::vector<std::size_t> begins = begins_of(before_->ids, widths());
+  std::size_t to = 0;
+  for (const std::int64_t id : ids) {
+    const std::size_t width = index_of(widths().of(id));
+    const auto changed = std::ranges::lower_bound(before_->ids, id);
+    if (changed != before_->ids.end() && *changed == id) {
+      const std::size_t from = begins[index_of(changed - before_->ids.begin())];
+      std::copy_n(before_->rows.data() + from, width, rows.data() + to);
+    }
+    to += width;
   }
   return rows;
 }

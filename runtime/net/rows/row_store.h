@@ -1,6 +1,6 @@
-// A ps' share of an embedding table: when gradients of its rows are taken and applied, which
-// version of the rows a reader gets, and what of them a checkpoint holds. It knows no network and
-// no thread: whoever calls it brings what callers ask.
+// A ps' share of a model's embedding tables: when gradients of its rows are taken and applied,
+// which version of the rows a reader gets, and what of them a checkpoint holds. It knows no network
+// and no thread: whoever calls it brings what callers ask.
 //
 // Tables are in no arena and no chunk, but their rows follow the same rules (runtime/ps). A rank
 // numbers its steps from 1:
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "runtime/core/reduction_tree.h"
-#include "runtime/math/rows/row_table.h"
+#include "runtime/math/rows/row_tables.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job_spec.h"
 
@@ -51,7 +51,7 @@ class RowStore {
     std::int64_t version = 0;
     std::vector<std::int64_t> rank_steps = {};  // async: newest step taken of each rank; empty = 0
   };
-  RowStore(Rules rules, Start start, RowTable table);
+  RowStore(Rules rules, Start start, RowTables tables);
 
   struct Push {
     std::int64_t rank = 0;
@@ -87,7 +87,7 @@ class RowStore {
     std::optional<std::int64_t> version = {};
     std::vector<std::int64_t> ids = {};
   };
-  using Reply = std::function<void(Result<std::vector<float>>)>;  // [ids, width]
+  using Reply = std::function<void(Result<std::vector<float>>)>;  // one after another
   // Answered now, or in a later call, when the version is made. A rank has one answer outstanding:
   // a newer request of it takes the place of an older one.
   void read(Read read, Reply reply);
@@ -97,14 +97,14 @@ class RowStore {
   // What has become whole since the last call.
   struct Snapshot {
     std::int64_t step = 0;
-    RowTable table;
+    RowTables tables;
   };
   std::vector<Snapshot> take_snapshots();
   // As it is now.
-  [[nodiscard]] RowTable copy() { return table_.fork(); }
+  [[nodiscard]] RowTables copy() { return tables_.fork(); }
 
   [[nodiscard]] std::int64_t version() const { return version_; }
-  [[nodiscard]] std::int64_t width() const { return table_.width(); }
+  [[nodiscard]] const RowWidths& widths() const { return tables_.widths(); }
   [[nodiscard]] std::int64_t ranks() const { return std::ssize(rules_.nodes); }
   [[nodiscard]] Mode mode() const { return rules_.mode; }
 
@@ -117,7 +117,7 @@ class RowStore {
   // rank that has yet to mark goes into the copy, too.
   struct Cut {
     std::int64_t step = 0;
-    RowTable table;
+    RowTables tables;
     std::vector<bool> open;  // by rank: it has yet to mark
   };
 
@@ -135,7 +135,7 @@ class RowStore {
                                            std::span<const std::int64_t> ids) const;
 
   Rules rules_;
-  RowTable table_;
+  RowTables tables_;
   std::int64_t version_;
   std::vector<std::int64_t> taken_;        // by rank: the newest step whose gradients have come
   std::vector<std::optional<Push>> held_;  // sync, by rank: of the next version

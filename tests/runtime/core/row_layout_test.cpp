@@ -26,6 +26,16 @@ TEST_CASE("a row is as wide as its variables together", "[row_layout]") {
   CHECK(RowLayout{}.width() == 0);
   CHECK(RowLayout{{{.name = "embedding", .columns = 8}, {.name = "bias", .columns = 1}}}.width() ==
         9);
+  const RowLayout two{{{.name = "u", .columns = 8}, {.name = "i", .columns = 3, .table = 1}}};
+  CHECK(two.tables() == 2);
+  CHECK(two.width(0) == 8);
+  CHECK(two.width(1) == 3);
+}
+
+TEST_CASE("a row's name is its table's number and its id there", "[row_layout]") {
+  STATIC_REQUIRE(row_of(0, 12) == 12);
+  STATIC_REQUIRE(table_of(row_of(3, table_ids_max - 1)) == 3);
+  STATIC_REQUIRE(id_in_table(row_of(3, table_ids_max - 1)) == table_ids_max - 1);
 }
 
 }  // namespace trainyard::runtime

@@ -16,14 +16,15 @@ const std::vector<Variable> dense_variables{
     {.name = "dense_0/bias", .shape = {3}, .offset = 0, .elements = 3}};
 const std::vector<std::string> adam_slots{"m", "v"};
 const RowLayout layout{.variables = {{.name = "wide/kernel", .columns = 1, .bound = 0},
-                                     {.name = "embedding/kernel", .columns = 4, .bound = 0.1}}};
+                                     {.name = "embedding/kernel", .columns = 4, .bound = 0.1},
+                                     {.name = "item/kernel", .columns = 2, .table = 1}}};
 constexpr std::int64_t id_count = 9000;  // more than are read at once
 
-RowTable empty() { return {layout, 3, {.kind = OptimizerKind::adam}}; }
+RowTables empty() { return {layout, 3, {.kind = OptimizerKind::adam}}; }
 
 // Of all the ids that ps `owner` of `owners` holds, learned for two steps.
-RowTable learned(std::int64_t owner, std::int64_t owners) {
-  RowTable table = empty();
+RowTables learned(std::int64_t owner, std::int64_t owners) {
+  RowTables table = empty();
   for (std::int64_t step = 1; step <= 2; ++step) {
     RowGradients gradients;
     for (std::int64_t id = step; id < id_count * 3; id += 3) {
@@ -34,12 +35,17 @@ RowTable learned(std::int64_t owner, std::int64_t owners) {
         gradients.rows.push_back(static_cast<float>(rng.normal(i)));
       }
     }
+    for (std::int64_t id = 0; id < 50; ++id) {
+      if (owner_of_row(row_of(1, id), owners) != owner) continue;
+      gradients.ids.push_back(row_of(1, id));
+      for (int i = 0; i < 2; ++i) gradients.rows.push_back(static_cast<float>(id + i));
+    }
     table.apply(gradients, {.learning_rate = 0.1, .step = step});
   }
   return table;
 }
 
-Result<ArtifactFile> write(const TempFolder& folder, const RowTable& table, std::int64_t index,
+Result<ArtifactFile> write(const TempFolder& folder, const RowTables& table, std::int64_t index,
                            std::int64_t count) {
   // The arena's share is the first ps' alone.
   const Share share{.ranges = index == 0 ? std::vector<Range>{{0, 3}} : std::vector<Range>{}};
@@ -64,14 +70,17 @@ std::vector<ArtifactFile> write_all(const TempFolder& folder, std::int64_t count
   return files;
 }
 
-void require_same(const RowTable& got, const RowTable& expected) {
-  const auto ours = got.stored();
-  const auto theirs = expected.stored();
-  REQUIRE(ours.size() == theirs.size());
-  REQUIRE(got.stride() == expected.stride());
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    REQUIRE(ours[i].id == theirs[i].id);
-    REQUIRE(std::equal(ours[i].floats, ours[i].floats + got.stride(), theirs[i].floats));
+void require_same(const RowTables& got, const RowTables& expected) {
+  for (const std::int64_t table : {0, 1}) {
+    const auto ours = got.table(table).stored();
+    const auto theirs = expected.table(table).stored();
+    const std::size_t stride = expected.table(table).stride();
+    REQUIRE(ours.size() == theirs.size());
+    REQUIRE(got.table(table).stride() == stride);
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      REQUIRE(ours[i].id == theirs[i].id);
+      REQUIRE(std::equal(ours[i].floats, ours[i].floats + stride, theirs[i].floats));
+    }
   }
 }
 
@@ -84,7 +93,7 @@ TEST_CASE("rows that some ps wrote any number of ps can read, with their slots",
     for (const std::int64_t owners : {1, 2, 4}) {
       for (std::int64_t owner = 0; owner < owners; ++owner) {
         INFO(written << " wrote, " << owner << " of " << owners << " reads");
-        RowTable table = empty();
+        RowTables table = empty();
         REQUIRE(restore_rows({.folder = folder.path(),
                               .files = files,
                               .slot_names = adam_slots,
@@ -107,13 +116,13 @@ TEST_CASE("rows that some ps wrote any number of ps can read, with their slots",
 
 TEST_CASE("one state of a table gives one sha256, in whatever order its rows were learned",
           "[checkpoint]") {
-  RowTable forward = empty();
-  RowTable backward = empty();
+  RowTables forward = empty();
+  RowTables backward = empty();
   for (std::int64_t i = 0; i < 3000; ++i) {
-    const std::vector<float> up(forward.stride(), static_cast<float>(i));
-    const std::vector<float> down(forward.stride(), static_cast<float>(2999 - i));
-    forward.put(i, up);
-    backward.put(2999 - i, down);
+    const std::vector<float> up(forward.table(0).stride(), static_cast<float>(i));
+    const std::vector<float> down(forward.table(0).stride(), static_cast<float>(2999 - i));
+    forward.table(0).put(i, up);
+    backward.table(0).put(2999 - i, down);
   }
   const TempFolder one;
   const TempFolder two;
@@ -123,17 +132,17 @@ TEST_CASE("one state of a table gives one sha256, in whatever order its rows wer
 TEST_CASE("a row that is no number is never saved, and rows of another model are refused",
           "[checkpoint]") {
   const TempFolder folder;
-  RowTable bad = empty();
-  std::vector<float> row(bad.stride(), 1.0F);
+  RowTables bad = empty();
+  std::vector<float> row(bad.table(0).stride(), 1.0F);
   row[3] = std::numeric_limits<float>::infinity();
-  bad.put(4, row);
+  bad.table(0).put(4, row);
   const auto refused = write(folder, bad, 0, 1);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == Code::invalid);
 
   const auto files = write_all(folder, 1);
-  RowTable wider({.variables = {{.name = "wide/kernel", .columns = 2, .bound = 0}}}, 3,
-                 {.kind = OptimizerKind::adam});
+  RowTables wider({.variables = {{.name = "wide/kernel", .columns = 2, .bound = 0}}}, 3,
+                  {.kind = OptimizerKind::adam});
   const RowRestore request{.folder = folder.path(), .files = files, .slot_names = adam_slots};
   const Status other = restore_rows(request, wider);
   REQUIRE_FALSE(other.has_value());
@@ -143,7 +152,9 @@ TEST_CASE("a row that is no number is never saved, and rows of another model are
   manifest.variables = {{"dense_0/bias", {3}}};
   manifest.slots = adam_slots;
   CHECK_FALSE(check_fits(manifest, dense_variables, adam_slots, layout).has_value());
-  manifest.rows = {{"wide/kernel", {1}}, {"embedding/kernel", {4}}};
+  manifest.rows = {{"wide/kernel", {1}}, {"embedding/kernel", {4}}, {"item/kernel", {2}}};
+  CHECK_FALSE(check_fits(manifest, dense_variables, adam_slots, layout).has_value());
+  manifest.rows.back().table = 1;
   CHECK(check_fits(manifest, dense_variables, adam_slots, layout).has_value());
   CHECK_FALSE(check_fits(manifest, dense_variables, adam_slots).has_value());
 }

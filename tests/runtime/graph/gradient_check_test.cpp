@@ -85,12 +85,66 @@ TEST_CASE("gradients of pooled embedding rows agree with finite differences", "[
   std::vector<float> rows = random_values(9 * 4, 5);  // a row for each column
   std::vector<float> row_gradients(rows.size());
   Feed feed = owned.feed(6);
-  feed.rows = {
+  const RowFeed table{
       .places = owned.sparse.columns, .rows = rows, .gradients = row_gradients, .width = 4};
+  feed.rows = {&table, 1};
   std::vector<float> gradients(parameters.size());
   executor.forward(parameters, feed, Pass::train);
   executor.backward(parameters, feed, gradients, {});
 
+  constexpr float step = 2e-2F;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float start = rows[i];
+    rows[i] = start + step;
+    const double above = loss_of(executor, loss, parameters, feed);
+    rows[i] = start - step;
+    const double below = loss_of(executor, loss, parameters, feed);
+    rows[i] = start;
+    INFO("row element " << i);
+    const double expected = (above - below) / (2 * static_cast<double>(step));
+    REQUIRE(static_cast<double>(row_gradients[i]) == Approx(expected).epsilon(0.01).margin(0.01));
+  }
+}
+
+TEST_CASE("gradients of rows that are looked up in two tables agree with finite differences",
+          "[gradient]") {
+  // Two columns of a field's rows are read by one lookup and one by another; a field of one id has
+  // a table of its own.
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId many = graph.add_ids({3}, {.before = 0, .columns = 3});
+  const NodeId one = graph.add_ids({}, {.before = 3, .columns = 1});
+  const NodeId wide = graph.add(RowLookupOp{.first = 0, .columns = 1}, {many});
+  const NodeId deep = graph.add(RowLookupOp{.first = 1, .columns = 2}, {many});
+  const NodeId user = graph.add(RowLookupOp{.columns = 2, .table = 1}, {one});
+  const NodeId all = graph.add(
+      ConcatOp{0}, {graph.add(ReshapeOp{{3}}, {wide}), graph.add(ReshapeOp{{6}}, {deep}), user});
+  const NodeId hidden = graph.add(ActivationOp{Nonlinearity::tanh}, {dense(graph, all, 4)});
+  small.loss = graph.add(SoftmaxCrossEntropyOp{}, {dense(graph, hidden, 3)});
+  const NodeId loss = small.loss;
+  Executor executor(std::move(small.graph), {.examples = 3, .loss = loss, .outputs = {loss}});
+  const auto parameters =
+      random_values(static_cast<std::size_t>(executor.graph().arena_elements()), 3);
+  const std::vector<std::int32_t> ids{0, 2, 2, 1, 0, 3, 2, 1, 1, 0, 1, 0};
+  const std::vector<std::int32_t> labels{0, 2, 1};
+  std::vector<float> rows = random_values(4 * 3 + 2 * 2, 5);
+  std::vector<float> row_gradients(rows.size());
+  const std::span<const std::int32_t> places(ids);
+  const std::span<const float> values(rows);
+  const std::span<float> gradients_of(row_gradients);
+  const std::array tables{RowFeed{.places = places.first(9),
+                                  .rows = values.first(12),
+                                  .gradients = gradients_of.first(12),
+                                  .width = 3},
+                          RowFeed{.places = places.last(3),
+                                  .rows = values.last(4),
+                                  .gradients = gradients_of.last(4),
+                                  .width = 2}};
+  const Feed feed{
+      .examples = 3, .features = {}, .labels = labels, .targets = {}, .rows = tables, .ids = ids};
+  std::vector<float> gradients(parameters.size());
+  executor.forward(parameters, feed, Pass::train);
+  executor.backward(parameters, feed, gradients, {});
   constexpr float step = 2e-2F;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float start = rows[i];

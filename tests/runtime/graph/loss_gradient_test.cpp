@@ -81,4 +81,14 @@ TEST_CASE("metrics are numbers of examples, and no gradient comes from them", "[
   REQUIRE(std::ranges::equal(executor.value(errors).span(), std::vector<float>{1, 2}));
 }
 
+TEST_CASE("gradients of two towers in a batch agree with finite differences", "[gradient]") {
+  SmallGraph small;
+  Graph& graph = small.graph;
+  const NodeId x = graph.add_features({5});
+  const NodeId users = graph.add(L2NormalizeOp{}, {dense(graph, x, 3)});
+  const NodeId items = dense(graph, x, 3);
+  small.loss = graph.add(InBatchSoftmaxOp{0.7}, {users, items});
+  require_gradients_right(std::move(small), 5);
+}
+
 }  // namespace trainyard::runtime

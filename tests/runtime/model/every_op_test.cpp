@@ -23,9 +23,9 @@ bool runs(model::Model written, const Data& data, const std::string& field) {
   AlignedBuffer parameters(static_cast<std::size_t>(model->arena_elements()));
   AlignedBuffer gradients(parameters.size());
   model->initialize(1, parameters.span());
-  RowBatch rows(model->rows().width());
-  RowBatch* const table = model->rows().width() > 0 ? &rows : nullptr;
-  if (table != nullptr) rows.assign(data.batch.sparse);
+  RowBatch rows = model->row_batch();
+  RowBatch* const table = model->rows().empty() ? nullptr : &rows;
+  if (table != nullptr) rows.assign(data.batch);
   const BatchResult result =
       model->gradient(parameters.span(), data.batch, gradients.span(), {}, table);
   CHECK(result.examples == data.batch.examples);

@@ -25,6 +25,12 @@ DataShape shape_of(std::int64_t features, FeatureLayout layout = FeatureLayout::
   return {.example = {features}, .features = features, .classes = 2, .layout = layout};
 }
 
+Batch sparse_batch(SparseRows x) {
+  Batch batch{.examples = x.view().rows(), .features = {}, .labels = {}, .targets = {}};
+  batch.sparse = std::move(x);
+  return batch;
+}
+
 std::vector<std::int64_t> first_ids(std::int64_t count) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
   std::iota(ids.begin(), ids.end(), 0);
@@ -62,11 +68,11 @@ TEST_CASE("twelve steps of wide and deep are PyTorch's", "[model][golden]") {
     std::ranges::copy(start, weights.begin() + variables[v].offset);
   }
   RowTable table = table_of(model->rows(), reference["start_rows"]);
-  RowBatch rows(model->rows().width());
+  RowBatch rows = model->row_batch();
 
   const auto examples = static_cast<float>(batch.examples);
   for (std::int64_t step = 1; step <= 12; ++step) {
-    rows.assign(batch.sparse);
+    rows.assign(batch);
     table.read(rows.ids(), rows.rows());
     const BatchResult result = model->gradient(weights, batch, gradients, {}, &rows);
     const double expected = reference["losses"][static_cast<std::size_t>(step - 1)];
@@ -117,16 +123,16 @@ TEST_CASE("the rows of a batch are its distinct columns, and every element finds
   const SparseRows x{.offsets = {0, 3, 3, 6},
                      .columns = {5, 70'000, 2'147'483'646, 5, 6, 70'000},
                      .values = std::vector<float>(6, 1.0F)};
-  RowBatch rows(3);
-  rows.assign(x);
+  RowBatch rows(3, {{}});
+  rows.assign(sparse_batch(x));
   const std::vector<std::int64_t> expected{5, 6, 70'000, 2'147'483'646};
   CHECK(std::ranges::equal(rows.ids(), expected));
   CHECK(rows.rows().size() == 12);
-  const RowFeed feed = rows.feed();
+  const RowFeed feed = rows.feeds().front();
   for (std::size_t i = 0; i < x.columns.size(); ++i) {
     CHECK(rows.ids()[static_cast<std::size_t>(feed.places[i])] == x.columns[i]);
   }
-  rows.assign({.offsets = {0, 0}, .columns = {}, .values = {}});
+  rows.assign(sparse_batch({.offsets = {0, 0}, .columns = {}, .values = {}}));
   CHECK(rows.ids().empty());
 }
 
@@ -141,8 +147,8 @@ TEST_CASE("a gradient of sums that somebody has made of rows is that of the rows
       .offsets = {0, 3, 5}, .columns = {2, 5, 7, 2, 8}, .values = {1, -2, 0.5F, 3, 1.5F}};
   const std::int64_t width = model->rows().width();
   std::vector<float> gradients(weights.size());
-  RowBatch rows(width);
-  rows.assign(batch.sparse);
+  RowBatch rows(width, {{}});
+  rows.assign(batch);
   std::ranges::copy(random_floats(rows.rows().size(), 4), rows.rows().begin());
   const std::vector<float> table(rows.rows().begin(), rows.rows().end());
   const double loss = model->gradient(weights, batch, gradients, {}, &rows).loss_sum;
@@ -153,7 +159,7 @@ TEST_CASE("a gradient of sums that somebody has made of rows is that of the rows
   std::vector<float> vectors = pool_bags(summed, table, width);
   vectors.insert(vectors.end(), table.begin(), table.begin() + width);
   vectors.insert(vectors.end(), table.begin() + 3 * width, table.end());
-  rows.assign(batch.sparse);
+  rows.assign(batch);
   rows.take({.x = {.offsets = {0, 2, 4}, .columns = {1, 0, 1, 2}, .values = {1, 1, 3, 1.5F}},
              .vectors = vectors});
   std::vector<float> same(weights.size());
@@ -179,8 +185,8 @@ TEST_CASE("an example without features has the bias' logit", "[model]") {
   weights[static_cast<std::size_t>(model->variables()[1].offset)] = 2.0F;
   Batch batch{.examples = 2, .features = {}, .labels = {1, 0}, .targets = {}};
   batch.sparse = {.offsets = {0, 0, 0}, .columns = {}, .values = {}};
-  RowBatch rows(5);
-  rows.assign(batch.sparse);
+  RowBatch rows(5, {{}});
+  rows.assign(batch);
   CHECK(model->evaluate(weights, batch, &rows).loss_sum ==
         Approx(std::log1p(std::exp(-2.0)) + std::log1p(std::exp(2.0))));
 }

@@ -46,17 +46,17 @@ struct Learned {
 Learned learned_by(const Job& job) {
   const auto checkpoint = job.newest_checkpoint();
   REQUIRE(checkpoint);
-  RowTable table({.variables = {{.name = "wide/kernel", .columns = 1, .bound = 0},
-                                {.name = "embedding/kernel", .columns = embedding_size}}},
-                 1, {.kind = OptimizerKind::adam});
+  RowTables table({.variables = {{.name = "wide/kernel", .columns = 1, .bound = 0},
+                                 {.name = "embedding/kernel", .columns = embedding_size}}},
+                  1, {.kind = OptimizerKind::adam});
   const std::vector<std::string> slots{"m", "v"};
   const Status restored = restore_rows(
       {.folder = checkpoint->folder, .files = checkpoint->shards, .slot_names = slots}, table);
   if (!restored.has_value()) FAIL(restored.error().message);
   Learned learned{.ids = {}, .rows = {}, .weights = job.final_weights()};
-  for (const RowTable::Stored& row : table.stored()) {
+  for (const RowTable::Stored& row : table.table(0).stored()) {
     learned.ids.push_back(row.id);
-    learned.rows.insert(learned.rows.end(), row.floats, row.floats + table.stride());
+    learned.rows.insert(learned.rows.end(), row.floats, row.floats + table.table(0).stride());
   }
   return learned;
 }

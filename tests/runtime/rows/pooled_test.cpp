@@ -171,10 +171,10 @@ TEST_CASE("a cut of two workers that push at once holds the same pushes of each 
   REQUIRE(std::ssize(shares) == servers);
   // What one thread makes of so many pushes of a rank: adagrad's steps depend on their number
   // alone.
-  for (const RowTable& share : shares) {
-    for (const RowTable::Stored& stored : share.stored()) {
+  for (const RowTables& share : shares) {
+    for (const RowTable::Stored& stored : share.table(0).stored()) {
       const std::int64_t rank = stored.id / 1000;
-      RowTable alone = first_table(gang.scene());
+      RowTables alone = first_table(gang.scene());
       for (std::int64_t step = 1; step <= 7 + 9 * rank; ++step) {
         alone.apply({.ids = {stored.id}, .rows = std::vector<float>(6, 1)},
                     {.learning_rate = step_of(gang.scene()).learning_rate,

@@ -13,11 +13,30 @@ namespace {
 constexpr double rate = 0.1;
 constexpr std::int64_t examples = 4;  // of a leaf
 
-RowGradients sum_of(Leaves node, const std::vector<RowGradients>& leaves, std::int64_t width) {
+RowGradients sum_of(Leaves node, const std::vector<RowGradients>& leaves, const RowWidths& widths) {
   if (node.count() == 1) return leaves[index_of(node.begin)];
   const std::int64_t middle = divide(node);
-  return add_rows(sum_of({node.begin, middle}, leaves, width),
-                  sum_of({middle, node.end}, leaves, width), width);
+  return add_rows(sum_of({node.begin, middle}, leaves, widths),
+                  sum_of({middle, node.end}, leaves, widths), widths);
+}
+
+RowLayout layout_of(const RowScene& scene) {
+  RowLayout layout{{{.name = "table", .columns = scene.width - 1, .bound = 0.5},
+                    {.name = "wide", .columns = 1, .bound = 0}}};
+  if (scene.second_width > 0) {
+    layout.variables.push_back(
+        {.name = "second", .columns = scene.second_width, .bound = 0.5, .table = 1});
+  }
+  return layout;
+}
+
+// The rows of these ids in each table.
+std::vector<std::int64_t> in_each_table(const RowScene& scene,
+                                        const std::vector<std::int64_t>& ids) {
+  std::vector<std::int64_t> rows = ids;
+  if (scene.second_width == 0) return rows;
+  for (const std::int64_t id : ids) rows.push_back(row_of(1, id));
+  return rows;
 }
 
 }  // namespace
@@ -36,11 +55,8 @@ std::vector<std::vector<Leaves>> nodes_of(const RowScene& scene) {
   return nodes;
 }
 
-RowTable first_table(const RowScene& scene) {
-  return {{.variables = {{.name = "table", .columns = scene.width - 1, .bound = 0.5},
-                         {.name = "wide", .columns = 1, .bound = 0}}},
-          17,
-          {.kind = scene.optimizer}};
+RowTables first_table(const RowScene& scene) {
+  return {layout_of(scene), 17, {.kind = scene.optimizer}};
 }
 
 RowStore::Step step_of(const RowScene& scene) {
@@ -62,6 +78,16 @@ std::vector<std::int64_t> ids_of(std::int64_t leaf, std::int64_t step) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < 1 + 5 * (leaf % 3); ++i) ids.push_back(11 * i + leaf % 2 + step % 4);
   return ids;
+}
+
+std::vector<std::int64_t> rows_of(const RowScene& scene, std::int64_t leaf, std::int64_t step) {
+  return in_each_table(scene, ids_of(leaf, step));
+}
+
+RowWidths widths_of(const RowScene& scene) { return RowWidths(layout_of(scene)); }
+
+std::vector<std::int64_t> all_rows(const RowScene& scene) {
+  return in_each_table(scene, all_ids());
 }
 
 std::vector<std::int64_t> all_ids() {
@@ -87,7 +113,7 @@ RowServers::RowServers(const RowScene& scene) : scene_(scene) {
                                     .local_socket = local_sockets_.back(),
                                     .token = row_token,
                                     .on_snapshot =
-                                        [this](std::int64_t step, RowTable table) {
+                                        [this](std::int64_t step, RowTables table) {
                                           const std::lock_guard lock(mutex_);
                                           snapshots_[step].push_back(std::move(table));
                                         },
@@ -108,7 +134,7 @@ RowClient::Options RowServers::options(std::int64_t rank, std::int64_t process) 
           .token = row_token,
           .rank = rank,
           .process = process,
-          .width = scene_.width,
+          .widths = widths_of(scene_),
           .limit = patience,
           .stop = {}};
 }
@@ -119,7 +145,7 @@ std::unique_ptr<RowClient> RowServers::connect(std::int64_t rank, std::int64_t p
   return *std::move(connected);
 }
 
-std::vector<RowTable> RowServers::snapshots(std::int64_t step) {
+std::vector<RowTables> RowServers::snapshots(std::int64_t step) {
   const std::lock_guard lock(mutex_);
   return snapshots_[step];
 }
@@ -129,43 +155,46 @@ Result<std::vector<RowGradients>> compute(const RowScene& scene, RowClient& clie
   const Leaves owned = leaves_of(rank, scene.ranks, scene.leaves);
   std::vector<RowGradients> leaves(index_of(scene.leaves));
   for (std::int64_t leaf = owned.begin; leaf < owned.end; ++leaf) {
-    const std::vector<std::int64_t> ids = ids_of(leaf, step);
-    std::vector<float> rows(ids.size() * index_of(scene.width));
+    const std::vector<std::int64_t> ids = rows_of(scene, leaf, step);
+    std::vector<float> rows(index_of(widths_of(scene).floats(ids)));
     TRY(client.read(step - 1, ids, rows));
     leaves[index_of(leaf)] = leaf_gradient(leaf, ids, rows);
   }
   std::vector<RowGradients> parts;
   for (const Leaves& node : roots_of(owned, scene.leaves)) {
-    parts.push_back(sum_of(node, leaves, scene.width));
+    parts.push_back(sum_of(node, leaves, widths_of(scene)));
   }
   return parts;
 }
 
 std::vector<float> expected_rows(const RowScene& scene, std::int64_t steps) {
-  RowTable table = first_table(scene);
+  RowTables table = first_table(scene);
   for (std::int64_t step = 1; step <= steps; ++step) {
     std::vector<RowGradients> leaves;
     for (std::int64_t leaf = 0; leaf < scene.leaves; ++leaf) {
-      const std::vector<std::int64_t> ids = ids_of(leaf, step);
-      std::vector<float> rows(ids.size() * index_of(scene.width));
+      const std::vector<std::int64_t> ids = rows_of(scene, leaf, step);
+      std::vector<float> rows(index_of(widths_of(scene).floats(ids)));
       table.read(ids, rows);
       leaves.push_back(leaf_gradient(leaf, ids, rows));
     }
     const RowStore::Step how = step_of(scene);
     table.apply(
-        sum_of({0, scene.leaves}, leaves, scene.width),
+        sum_of({0, scene.leaves}, leaves, widths_of(scene)),
         {.learning_rate = how.learning_rate, .step = step, .gradient_scale = how.gradient_scale});
   }
   return rows_in({table});
 }
 
-std::vector<float> rows_in(const std::vector<RowTable>& shares) {
-  const std::vector<std::int64_t> ids = all_ids();
-  const std::size_t width = index_of(shares.front().width());
-  std::vector<float> rows(ids.size() * width);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto owner = index_of(owner_of_row(ids[i], std::ssize(shares)));
-    shares[owner].read(std::span(ids).subspan(i, 1), std::span(rows).subspan(i * width, width));
+std::vector<float> rows_in(const std::vector<RowTables>& shares) {
+  const RowWidths& widths = shares.front().widths();
+  std::vector<float> rows;
+  for (std::int64_t table = 0; table < widths.tables(); ++table) {
+    for (const std::int64_t id : all_ids()) {
+      const std::vector<std::int64_t> row{row_of(table, id)};
+      std::vector<float> floats(index_of(widths.of_table(table)));
+      shares[index_of(owner_of_row(row[0], std::ssize(shares)))].read(row, floats);
+      rows.insert(rows.end(), floats.begin(), floats.end());
+    }
   }
   return rows;
 }

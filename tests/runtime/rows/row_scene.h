@@ -24,6 +24,7 @@ struct RowScene {
   std::int64_t ranks = 2;
   std::int64_t leaves = 2;
   std::int64_t width = 5;
+  std::int64_t second_width = 0;  // of the rows of a second table; 0: there is none
   std::int64_t max_steps = 6;
   OptimizerKind optimizer = OptimizerKind::adagrad;
   bool local = false;  // by Unix sockets
@@ -34,14 +35,18 @@ inline constexpr const char* row_token = "the attempt's secret";
 
 // By rank, as RowStore::Rules wants them.
 std::vector<std::vector<Leaves>> nodes_of(const RowScene& scene);
-RowTable first_table(const RowScene& scene);
+RowTables first_table(const RowScene& scene);
 RowStore store_of(const RowScene& scene);
 RowStore::Step step_of(const RowScene& scene);
 
 // Of a leaf in a step: some are others' too, and some ps hold none of it.
 std::vector<std::int64_t> ids_of(std::int64_t leaf, std::int64_t step);
+// The same of each table of the scene.
+std::vector<std::int64_t> rows_of(const RowScene& scene, std::int64_t leaf, std::int64_t step);
 // That any leaf may have, and a few more.
 std::vector<std::int64_t> all_ids();
+std::vector<std::int64_t> all_rows(const RowScene& scene);
+RowWidths widths_of(const RowScene& scene);
 // Depends on the rows and the leaf, so that a mistake anywhere spreads.
 RowGradients leaf_gradient(std::int64_t leaf, std::vector<std::int64_t> ids,
                            const std::vector<float>& rows);
@@ -55,12 +60,12 @@ class RowServers {
   [[nodiscard]] RowServer& of(std::size_t ps) { return *servers_[ps]; }
   [[nodiscard]] const RowScene& scene() const { return scene_; }
   // By ps, what came of this snapshot.
-  [[nodiscard]] std::vector<RowTable> snapshots(std::int64_t step);
+  [[nodiscard]] std::vector<RowTables> snapshots(std::int64_t step);
 
  private:
   RowScene scene_;
   std::mutex mutex_;
-  std::map<std::int64_t, std::vector<RowTable>> snapshots_;  // by step; guarded by mutex_
+  std::map<std::int64_t, std::vector<RowTables>> snapshots_;  // by step; guarded by mutex_
   std::vector<std::string> local_sockets_;
   std::vector<std::unique_ptr<RowServer>> servers_;
 };
@@ -70,9 +75,9 @@ class RowServers {
 Result<std::vector<RowGradients>> compute(const RowScene& scene, RowClient& client,
                                           std::int64_t rank, std::int64_t step);
 
-// What one thread makes: the rows of all_ids() after so many steps; with the leaves' ids of all.
+// What one thread makes: all_rows() after so many steps; with the leaves' ids of all.
 std::vector<float> expected_rows(const RowScene& scene, std::int64_t steps);
 // As this table, or these shares of one, have them.
-std::vector<float> rows_in(const std::vector<RowTable>& shares);
+std::vector<float> rows_in(const std::vector<RowTables>& shares);
 
 }  // namespace trainyard::runtime::test

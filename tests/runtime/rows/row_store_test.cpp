@@ -9,7 +9,7 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-RowTable counting_table() {
+RowTables counting_table() {
   return {{.variables = {{.name = "row", .columns = 1, .bound = 0}}}, 1, {}};
 }
 
@@ -56,7 +56,7 @@ class Counter {
   }
 };
 
-float row_of(const RowTable& table) {
+float row_of(const RowTables& table) {
   Floats row(1);
   table.read(Ids{3}, row);
   return row.front();
@@ -171,7 +171,7 @@ TEST_CASE("a snapshot holds the table as the step made it that asked for it") {
   CHECK_FALSE(counter.push(0, 2, 1));
   CHECK_FALSE(counter.push(1, 2, 1));
   CHECK(counter.store.take_snapshots().empty());
-  CHECK(row_of(snapshots.front().table) == -2);
+  CHECK(row_of(snapshots.front().tables) == -2);
   CHECK(row_of(counter.store.copy()) == -4);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("who sends a step's rows again may ask for its snapshot yet") {
   const auto snapshots = counter.store.take_snapshots();
   REQUIRE(snapshots.size() == 1);
   CHECK(snapshots.front().step == 2);
-  CHECK(row_of(snapshots.front().table) == -4);
+  CHECK(row_of(snapshots.front().tables) == -4);
   CHECK_FALSE(counter.push(0, 1, 1, 1));  // long gone
   CHECK(counter.store.take_snapshots().empty());
 }
@@ -249,7 +249,7 @@ TEST_CASE("a snapshot of async holds of each rank what it has pushed up to its m
   const auto snapshots = counter.store.take_snapshots();
   REQUIRE(snapshots.size() == 1);
   CHECK(snapshots.front().step == 10);
-  CHECK(row_of(snapshots.front().table) == -31);
+  CHECK(row_of(snapshots.front().tables) == -31);
   CHECK(counter.row() == -3031);
   CHECK(counter.push(2, 2, 1, 9) == Code::conflict);  // older than one that has begun
 }
@@ -263,7 +263,7 @@ TEST_CASE("a rank that has ended, or sends its mark again, holds up no snapshot"
   CHECK_FALSE(counter.push(1, 1, 4, 5));  // an earlier process of it knew of no mark
   const auto first = counter.store.take_snapshots();
   REQUIRE(first.size() == 1);
-  CHECK(row_of(first.front().table) == -7);
+  CHECK(row_of(first.front().tables) == -7);
 
   CHECK_FALSE(counter.push(0, 2, 8, 6));
   CHECK_FALSE(counter.push(0, 2, 8, 6));
@@ -283,7 +283,7 @@ TEST_CASE("a mark that comes again with older rows than the newest is none") {
   CHECK_FALSE(counter.push(0, 3, 8, 5));
   const auto snapshots = counter.store.take_snapshots();
   REQUIRE(snapshots.size() == 1);
-  CHECK(row_of(snapshots.front().table) == -15);
+  CHECK(row_of(snapshots.front().tables) == -15);
 }
 
 TEST_CASE("a later snapshot takes the place of one that never became whole") {
@@ -294,7 +294,7 @@ TEST_CASE("a later snapshot takes the place of one that never became whole") {
   const auto snapshots = counter.store.take_snapshots();
   REQUIRE(snapshots.size() == 1);
   CHECK(snapshots.front().step == 6);
-  CHECK(row_of(snapshots.front().table) == -7);
+  CHECK(row_of(snapshots.front().tables) == -7);
 }
 
 }  // namespace trainyard::runtime

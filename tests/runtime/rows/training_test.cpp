@@ -27,8 +27,8 @@ Result<std::vector<float>> work(const RowScene& scene, RowClient& client, std::i
     const bool marks = rank == 0 && step == life.snapshot_at;
     TRY(client.push({.step = step, .snapshot = marks ? step : 0}, std::move(parts)));
   }
-  std::vector<float> rows(all_ids().size() * index_of(scene.width));
-  if (life.until == 0) TRY(client.read(scene.max_steps, all_ids(), rows));
+  std::vector<float> rows(index_of(widths_of(scene).floats(all_rows(scene))));
+  if (life.until == 0) TRY(client.read(scene.max_steps, all_rows(scene), rows));
   return rows;
 }
 
@@ -51,7 +51,7 @@ void require_all_learn(const RowScene& scene, const std::vector<std::string>& wa
     if (!end.has_value()) FAIL(end.error().message);
     CHECK(*end == expected);
   }
-  std::vector<RowTable> last;
+  std::vector<RowTables> last;
   for (std::size_t ps = 0; ps < index_of(scene.servers); ++ps)
     last.push_back(servers.of(ps).copy());
   CHECK(rows_in(last) == expected);
@@ -70,6 +70,17 @@ TEST_CASE("rows are learned to the bits of one thread, by any number of workers 
                          .optimizer = servers == 2 ? OptimizerKind::adam : OptimizerKind::adagrad,
                          .local = ranks == 2});
     }
+  }
+}
+
+TEST_CASE("rows of two tables of different widths are learned to the bits of one thread") {
+  for (const std::int64_t servers : {1, 3}) {
+    INFO(servers << " ps");
+    require_all_learn({.servers = servers,
+                       .ranks = 2,
+                       .leaves = 6,
+                       .second_width = 3,
+                       .optimizer = OptimizerKind::adam});
   }
 }
 
@@ -162,13 +173,14 @@ TEST_CASE("a snapshot has the rows of its step, while training goes on") {
   const RowScene scene{.servers = 3, .ranks = 1, .leaves = 2};
   RowServers servers(scene);
   REQUIRE(work(scene, *servers.connect(0), 0, {.snapshot_at = 4}).has_value());
-  std::map<std::size_t, RowTable> by_size;
+  std::map<std::size_t, RowTables> by_size;
   auto shares = servers.snapshots(4);
   REQUIRE(shares.size() == 3);
   CHECK(servers.snapshots(3).empty());
   // One worker: its calls go out together, so shares may come in any order.
-  std::ranges::sort(
-      shares, {}, [](const RowTable& share) { return owner_of_row(share.stored().front().id, 3); });
+  std::ranges::sort(shares, {}, [](const RowTables& share) {
+    return owner_of_row(share.table(0).stored().front().id, 3);
+  });
   CHECK(rows_in(shares) == expected_rows(scene, 4));
 }
 
@@ -181,7 +193,7 @@ TEST_CASE("with backup workers a step is made of the rows of those that are name
   RowServers servers(scene);
   std::vector<std::unique_ptr<RowClient>> clients;
   for (std::int64_t rank = 0; rank < 3; ++rank) clients.push_back(servers.connect(rank));
-  RowTable table = first_table(scene);
+  RowTables table = first_table(scene);
   for (std::int64_t step = 1; step <= scene.max_steps; ++step) {
     const std::vector<std::int64_t> named{step % 2, 2};
     for (std::int64_t rank = 0; rank < 3; ++rank) {

@@ -189,6 +189,47 @@ TEST_CASE("the words of a model's ids are its last tensor", "[model_file]") {
   CHECK(bytes.substr(static_cast<std::size_t>(header.data_start + last.begin)) == words);
 }
 
+TEST_CASE("each of two tables has its own ids in the file", "[model_file]") {
+  SafetensorsHeader header;
+  header.entries = {{.name = "ids@rows", .dtype = "I64", .shape = {1}},
+                    {.name = "u@rows", .shape = {1, 2}},
+                    {.name = "ids/1@rows", .dtype = "I64", .shape = {2}},
+                    {.name = "i@rows", .shape = {2, 1}}};
+  std::string data;
+  const auto append = [&data](const auto& value) {
+    data.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  append(std::int64_t{7});
+  for (const float value : {1.0F, 2.0F}) append(value);
+  for (const std::int64_t id : {4, 9}) append(id);
+  for (const float value : {3.0F, 5.0F}) append(value);
+  ModelYard yard;
+  yard.checkpoint.shards.push_back(yard.put("shard-0", *encode_safetensors_header(header) + data));
+  Manifest manifest;
+  manifest.step = 600;
+  manifest.job = "j-1";
+  manifest.mode = "sync";
+  manifest.rows = {{"u", {2}}, {"i", {1}, 1}};
+  manifest.shards = yard.checkpoint.shards;
+  yard.checkpoint.manifest = yard.put("manifest.json", to_json(manifest));
+  value_of(yard.write());
+
+  const std::string bytes = content_of(yard.model_path());
+  const auto written = value_of(decode_safetensors_header(bytes, std::ssize(bytes)));
+  REQUIRE(written.entries.size() == 4);
+  CHECK(written.entries[0].name == "rows/ids");
+  CHECK(written.entries[1].name == "rows/1/ids");
+  CHECK(written.entries[1].shape == std::vector<std::int64_t>{2});
+  CHECK(written.entries[3].name == "i");
+  CHECK(written.entries[3].shape == std::vector<std::int64_t>{2, 1});
+  std::vector<std::int64_t> ids(2);
+  std::memcpy(ids.data(), bytes.data() + written.data_start + written.entries[1].begin, 16);
+  CHECK(ids == std::vector<std::int64_t>{4, 9});
+  std::vector<float> rows(2);
+  std::memcpy(rows.data(), bytes.data() + written.data_start + written.entries[3].begin, 8);
+  CHECK(rows == std::vector<float>{3, 5});
+}
+
 TEST_CASE("a shard without its rows, or of other rows, is refused", "[model_file]") {
   for (const std::string& second : {shard_of({}), row_shard(1, 2, 3)}) {
     ModelYard yard;

@@ -125,12 +125,31 @@ void RandomValues::add_sequence(DatasetSpec& dataset) {
   dataset.test_fraction = number(0.001, 0.999);
 }
 
+// Fields in the order of their names.
+void RandomValues::add_recsys(DatasetSpec& dataset) {
+  RecsysSpec& recsys = dataset.recsys;
+  const ColumnSeparator separators[] = {ColumnSeparator::comma, ColumnSeparator::tab,
+                                        ColumnSeparator::semicolon};
+  recsys.separator = separators[integer(0, 2)];
+  recsys.has_header = coin();
+  const auto column = [this, &recsys] {
+    return recsys.has_header && coin() ? "c" + word(20) : std::to_string(integer(0, 1'000'000));
+  };
+  recsys.has_label = coin();
+  if (recsys.has_label) dataset.label_column = column();
+  if (coin()) recsys.numeric = {column()};
+  recsys.fields = {{.field = "a", .columns = {column()}},
+                   {.field = "b " + word(5), .columns = {column()}, .is_single = true}};
+  (coin() ? recsys.hash_buckets : recsys.vocabulary) = integer(2, 16'777'216);
+  dataset.test_fraction = number(0.001, 0.999);
+}
+
 DatasetSpec RandomValues::dataset() {
   DatasetSpec dataset;
   const std::string formats[] = {
-      "synthetic_digits", "idx",       "cifar",       "image_folder",   "csv", "libsvm", "text",
-      "tokens",           "sequences", "image_lines", "synthetic_lines"};
-  dataset.format = formats[integer(0, 10)];
+      "synthetic_digits", "idx",       "cifar",       "image_folder",    "csv",   "libsvm", "text",
+      "tokens",           "sequences", "image_lines", "synthetic_lines", "recsys"};
+  dataset.format = formats[integer(0, 11)];
   const bool is_drawn = is_synthetic(dataset.format);
   dataset.name = is_drawn ? dataset.format : word(30);
   dataset.train_examples = integer(is_drawn ? 1 : 0, 10'000'000);
@@ -158,6 +177,7 @@ DatasetSpec RandomValues::dataset() {
     dataset.test_fraction = number(0.001, 0.999);
   }
   add_sequence(dataset);
+  if (dataset.format == "recsys") add_recsys(dataset);
   if (!has_images(dataset.format)) return dataset;
   if (coin()) {
     std::vector<double> means{number(-1, 1)};
@@ -175,6 +195,7 @@ bool fit(const model::ZooCall& model, const DatasetSpec& dataset) {
   const std::string& format = dataset.format;
   // Their models are not among those that are drawn.
   if (format == "text" || format == "tokens" || format.ends_with("_lines")) return false;
+  if (format == "recsys") return false;
   if (model.name == "linear_regression") return dataset.format == "csv";
   if (model.name == "logistic_regression") {
     return dataset.format != "synthetic_digits" && dataset.format != "cifar";

@@ -43,6 +43,7 @@ class RandomValues {
   model::ZooCall model();
   AugmentSpec augment();
   void add_sequence(DatasetSpec& dataset);
+  void add_recsys(DatasetSpec& dataset);
   TokenizerSpec tokenizer(bool is_of_examples);
   OptimizerSpec optimizer();
   TrainingSpec training();

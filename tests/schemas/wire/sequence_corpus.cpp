@@ -1,4 +1,4 @@
-// Good and bad data sets of texts, tokens, series and lines of text.
+// Good and bad data sets of texts, tokens, series, lines of text and columns of categories.
 #include "tests/schemas/wire/spec_corpus.h"
 
 namespace trainyard {
@@ -24,6 +24,10 @@ std::string on_series(const std::string& members) {
 std::string on_lines(const std::string& members) {
   return job_of("crnn",
                 R"("name": "lines", "format": "image_lines", "path": "/d/labels.csv")" + members);
+}
+
+std::string on_recsys(const std::string& model, const std::string& members) {
+  return job_of(model, R"("name": "ads", "format": "recsys", "path": "/d.tsv")" + members);
 }
 
 constexpr auto unsaid = SpecCase::Schema::cannot_say;
@@ -59,6 +63,16 @@ std::vector<SpecCase> good_sequences() {
                       "normalize": {"mean": 0.1, "stddev": [0.3]})"),
        {}},
       {R"({"model": "crnn", "dataset": "synthetic_lines"})", {}},
+      {on_recsys("deepfm", R"(, "separator": "tab", "label_column": 0, "numeric": "1-13",
+                              "categorical": "14-39", "hash_buckets": 1000000000)"),
+       {}},
+      {on_recsys("dlrm", R"(, "header": true, "label_column": "click", "numeric": ["age", 3],
+                            "categorical": ["site", 5], "vocabulary": 5000,
+                            "test_fraction": 0.5)"),
+       {}},
+      {on_recsys("two_tower", R"(, "header": true, "label_column": null, "categorical":
+                                 {"user": "userId", "item": 1, "rest": ["a", 7], "more": "8-9"})"),
+       {}},
   };
 }
 
@@ -121,6 +135,21 @@ std::vector<SpecCase> bad_sequences() {
        {"/dataset/label_column", "/dataset/normalize/mean"}},
       {job_of("crnn", R"("name": "synthetic_lines", "path": "/d", "alphabet": "a")"),
        {"/dataset/alphabet", "/dataset/path"}},
+      {on_recsys("deepfm", ""), {"/dataset/categorical"}},
+      {on_recsys("deepfm", R"(, "categorical": "9-2", "label_column": 0)"),
+       {"/dataset/categorical"},
+       unsaid},
+      {on_recsys("deepfm", R"(, "categorical": [], "separator": "pipe", "label_column": -1)"),
+       {"/dataset/categorical", "/dataset/label_column", "/dataset/separator"}},
+      {on_recsys("deepfm", R"(, "categorical": ["site", 2, 2], "label_column": 0)"),
+       {"/dataset/categorical", "/dataset/categorical/2"},
+       unsaid},
+      {on_recsys("deepfm", R"(, "categorical": [1, 2], "hash_buckets": 10, "vocabulary": 1,
+                              "label_column": 0)"),
+       {"/dataset/hash_buckets", "/dataset/vocabulary"}},
+      {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": [], "numeric": 2},
+                                 "label_column": null)"),
+       {"/dataset/categorical/item", "/dataset/categorical/numeric"}},
       {job_of("crnn", R"("name": "synthetic_lines", "train_examples": 0)"),
        {"/dataset/train_examples"}},
   };

@@ -39,6 +39,10 @@ function kindOfAlternatives(alternatives: Schema[]): FieldKind {
   const whole = alternatives.find((one) => one.properties);
   if (!whole) {
     const isList = alternatives.some((one) => one.type === 'array' && isOfNumbers(one));
+    const isMixed = alternatives.some(
+      (one) => one.type === 'object' || (one.type === 'array' && !isOfNumbers(one)),
+    );
+    if (isMixed) return {kind: 'json'};
     return isList ? {kind: 'numbers', isOneAlone: true} : {kind: 'text', offers: []};
   }
   const offers = alternatives

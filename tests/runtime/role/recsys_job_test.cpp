@@ -1,0 +1,166 @@
+// Jobs with several embedding tables of different widths: the same rows, whoever learns them.
+#include <catch2/catch.hpp>
+
+#include "runtime/core/counter_rng.h"
+#include "runtime/files/row_tensors.h"
+#include "tests/environment.h"
+#include "tests/runtime/role/job_runs.h"
+#include "tests/support/models.h"
+#include "tests/support/temp_folder.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using test::Job, test::run, test::small_job;
+
+// Whether user u likes item i is the sign of a product of two hidden numbers.
+std::string likes(std::int64_t count) {
+  const CounterRng rng(5, RngStream::synthetic);
+  const auto hidden = [&rng](std::uint64_t who) { return rng.normal(1'000'000 + who); };
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const std::uint64_t user = rng.bits(static_cast<std::uint64_t>(2 * n)) % 40;
+    const std::uint64_t item = rng.bits(static_cast<std::uint64_t>(2 * n + 1)) % 30;
+    const bool likes = hidden(user) * hidden(100 + item) > 0;
+    text += "u" + std::to_string(user) + "," + std::to_string(item) + "," +
+            std::to_string(item % 3) + "," + (likes ? "1\n" : "0\n");
+  }
+  return text;
+}
+
+// Rows of user and item, and of the item's two columns a second and a third table.
+JobSpec recsys_job(const TempFolder& folder) {
+  JobSpec spec = small_job();
+  spec.dataset = {};
+  spec.dataset.name = "likes";
+  spec.dataset.format = "recsys";
+  spec.dataset.path = folder.write("likes.csv", likes(2000));
+  spec.dataset.label_column = "3";
+  spec.dataset.recsys = {.fields = {{.field = "item", .columns = {"1", "2"}},
+                                    {.field = "user", .columns = {"0"}, .is_single = true}},
+                         .vocabulary = 1000,
+                         .has_label = true};
+  const auto rows = [](const char* name, const char* from, int size) {
+    model::Layer layer = model::op("embedding", {{"size", size}, {"storage", "rows"}});
+    layer.name = name;
+    layer.in = {from};
+    return layer;
+  };
+  model::Layer flat = model::op("flatten");
+  flat.in = {"i"};
+  flat.name = "flat";
+  model::Layer joined = model::op("concat");
+  joined.in = {"u", "flat", "w"};
+  spec.model = model::Model{
+      .inputs = {{"item_ids", "item"}, {"user_id", "user"}},
+      .layers = {rows("u", "user_id", 6), rows("i", "item_ids", 4), rows("w", "user_id", 1), flat,
+                 joined, model::op("dense", {{"units", 16}, {"activation", "tanh"}}),
+                 model::op("dense", {{"units", 1}})},
+      .losses = {{.op = "sigmoid_cross_entropy"}},
+      .metrics = {{.op = "accuracy"}}};
+  spec.training.optimizer.learning_rate = 0.03;
+  spec.training.global_batch_size = 48;
+  spec.training.micro_batch_size = 4;
+  spec.training.max_steps = 150;
+  return spec;
+}
+
+struct LearnedTables {
+  std::vector<std::vector<std::int64_t>> ids;  // by table
+  std::vector<float> rows;                     // with their slots
+  std::vector<float> weights;
+  bool operator==(const LearnedTables&) const = default;
+};
+
+LearnedTables tables_of(const Job& job) {
+  const auto checkpoint = job.newest_checkpoint();
+  REQUIRE(checkpoint);
+  RowTables tables({{{.name = "u/kernel", .columns = 6},
+                     {.name = "i/kernel", .columns = 4, .table = 1},
+                     {.name = "w/kernel", .columns = 1}}},
+                   1, {.kind = OptimizerKind::adam});
+  const std::vector<std::string> slots{"m", "v"};
+  const Status restored = restore_rows(
+      {.folder = checkpoint->folder, .files = checkpoint->shards, .slot_names = slots}, tables);
+  if (!restored.has_value()) FAIL(restored.error().message);
+  LearnedTables learned{.ids = {}, .rows = {}, .weights = job.final_weights()};
+  for (std::int64_t number = 0; number < 2; ++number) {
+    const RowTable& table = tables.table(number);
+    std::vector<std::int64_t>& ids = learned.ids.emplace_back();
+    for (const RowTable::Stored& row : table.stored()) {
+      ids.push_back(row.id);
+      learned.rows.insert(learned.rows.end(), row.floats, row.floats + table.stride());
+    }
+  }
+  return learned;
+}
+
+LearnedTables train_tables(const JobSpec& spec, std::optional<RestoreFrom> from = std::nullopt) {
+  Job job(spec, std::move(from));
+  run(job);
+  return tables_of(job);
+}
+
+void put_tables(JobSpec& spec, std::int64_t workers, std::int64_t ps) {
+  spec.worker.replicas = workers;
+  spec.ps.replicas = ps;
+  if (ps == 0) spec.training.strategy = Strategy::all_reduce;
+  if (ps == 0 && workers == 1) spec.training.strategy = Strategy::local;
+}
+
+double accuracy_of(const Job& job) {
+  double accuracy = 0;
+  for (const RunEvent& event : job.events("worker/0")) {
+    const auto* const metric = std::get_if<MetricEvent>(&event.what);
+    if (metric == nullptr || !metric->values.contains("test_accuracy")) continue;
+    accuracy = metric->values.at("test_accuracy");
+  }
+  return accuracy;
+}
+
+}  // namespace
+
+TEST_CASE("workers, ps and strategies change no bit of several embedding tables", "[job][recsys]") {
+  const TempFolder folder;
+  JobSpec spec = recsys_job(folder);
+  put_tables(spec, 2, 1);
+  const LearnedTables expected = train_tables(spec);
+  CHECK(expected.ids[0].size() == 40);
+  CHECK(expected.ids[1].size() == 33);
+  using Shapes = std::vector<std::pair<int, int>>;
+  for (const auto& [workers, ps] : either<Shapes>({{1, 1}, {3, 2}, {2, 0}, {1, 0}}, {{3, 2}})) {
+    INFO(workers << " workers, " << ps << " ps");
+    JobSpec other = spec;
+    put_tables(other, workers, ps);
+    CHECK(train_tables(other) == expected);
+  }
+}
+
+TEST_CASE("several embedding tables go on from a checkpoint on another number of ps",
+          "[job][recsys]") {
+  const TempFolder folder;
+  JobSpec spec = recsys_job(folder);
+  put_tables(spec, 2, 3);
+  const LearnedTables expected = train_tables(spec);
+  JobSpec half = spec;
+  half.training.max_steps = 60;
+  put_tables(half, 3, 2);
+  Job first(half);
+  run(first);
+  CHECK(train_tables(spec, first.newest_checkpoint()) == expected);
+}
+
+TEST_CASE("async workers learn several embedding tables", "[job][recsys]") {
+  const TempFolder folder;
+  JobSpec spec = recsys_job(folder);
+  spec.training.global_batch_size = spec.training.micro_batch_size = std::nullopt;
+  spec.training.batch_size = 32;
+  spec.mode = Mode::async;
+  spec.training.max_steps = 900;
+  put_tables(spec, 3, 2);
+  Job job(spec);
+  run(job);
+  CHECK(accuracy_of(job) >= 0.85);
+}
+
+}  // namespace trainyard::runtime
