@@ -99,7 +99,8 @@ std::string file_of(const OnnxModel& model, const NumbersOf& numbers_of) {
 }
 
 RuntimeCase::RuntimeCase(const json& model, const json& facts, Lengths lengths)
-    : analysis_(model::analyse(written_of(model), facts_of(facts), {.micro_batch = examples})),
+    : facts_(facts_of(facts)),
+      analysis_(model::analyse(written_of(model), facts_, {.micro_batch = examples})),
       lengths_(lengths) {
   for (const Fault& fault : analysis_.faults) UNSCOPED_INFO(fault.pointer + " " + fault.message);
   REQUIRE(analysis_.faults.empty());
@@ -153,7 +154,7 @@ void RuntimeCase::make_labels() {
 // A few steps, so that running averages are those of data; then biases and the like are moved a
 // little, so that none is zero and a variance stays one.
 void RuntimeCase::train(runtime::NodeId scores, std::vector<float>& outputs) {
-  runtime::BuiltModel built = runtime::GraphWalk(analysis_).run();
+  runtime::BuiltModel built = runtime::GraphWalk(analysis_, facts_).run();
   variables_.assign(built.builder.graph.variables().begin(), built.builder.graph.variables().end());
   parameters_.assign(static_cast<std::size_t>(built.builder.graph.arena_elements()), 0.0F);
   const auto range_of = [](std::vector<float>& of, const runtime::Variable& variable) {
@@ -226,7 +227,7 @@ json RuntimeCase::inputs() const {
 }
 
 void RuntimeCase::write(const std::string& folder, const std::string& name) {
-  const runtime::BuiltModel built = runtime::GraphWalk(analysis_).run();
+  const runtime::BuiltModel built = runtime::GraphWalk(analysis_, facts_).run();
   const runtime::NodeId scores = built.builder.graph.nodes()[built.loss].inputs.front();
   std::vector<float> outputs;
   train(scores, outputs);

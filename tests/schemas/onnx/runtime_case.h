@@ -38,6 +38,7 @@ class RuntimeCase {
   void train(runtime::NodeId scores, std::vector<float>& outputs);
   [[nodiscard]] nlohmann::json inputs() const;
 
+  model::Facts facts_;
   model::Analysis analysis_;
   Lengths lengths_;
   runtime::Batch batch_;
