@@ -30,7 +30,9 @@ void read_batch(const Dataset& data, Split split) {
   for (const std::int32_t column : batch.sparse.columns) {
     ENSURE(column >= 0 && column < shape.features);
   }
-  for (const std::int32_t id : batch.ids) ENSURE(id >= 0 && id < shape.vocabulary);
+  std::int64_t ids = shape.vocabulary;
+  for (const runtime::IdFieldShape& field : shape.id_fields) ids = std::max(ids, field.ids);
+  for (const std::int32_t id : batch.ids) ENSURE(id >= 0 && id < ids);
   for (const std::int32_t id : batch.token_labels) ENSURE(id >= 0 && id < shape.vocabulary);
   for (const std::int32_t symbol : batch.symbols) ENSURE(symbol > 0 && symbol < shape.symbols);
   for (const std::int32_t length : batch.lengths) {

@@ -32,9 +32,25 @@ void require_all_below(const std::vector<std::int32_t>& numbers, std::int64_t en
   for (const std::int32_t number : numbers) REQUIRE((number >= 0 && number < end));
 }
 
+void require_fields_whole(const Batch& batch, const DataShape& shape) {
+  auto id = batch.ids.begin();
+  for (const IdFieldShape& field : shape.id_fields) {
+    const std::int64_t columns = field.example.empty() ? 1 : field.example.front();
+    REQUIRE(batch.ids.end() - id >= columns * batch.examples);
+    const auto end = id + columns * batch.examples;
+    require_all_below({id, end}, field.ids);
+    id = end;
+  }
+  REQUIRE(id == batch.ids.end());
+}
+
 void require_whole(const Batch& batch, const DataShape& shape) {
   require_all_below(batch.labels, shape.classes);
-  require_all_below(batch.ids, shape.vocabulary);
+  if (shape.layout == FeatureLayout::columns) {
+    require_fields_whole(batch, shape);
+  } else {
+    require_all_below(batch.ids, shape.vocabulary);
+  }
   require_all_below(batch.token_labels, shape.vocabulary);
   require_all_below(batch.symbols, shape.symbols);
   if (shape.layout == FeatureLayout::ids) {
@@ -109,6 +125,29 @@ TEST_CASE("a damaged CSV file opens or is refused", "[damage]") {
   const int opened = open_all("table.csv", text, spec, folder);
   REQUIRE(opened > 20);
   REQUIRE(opened < 380);
+}
+
+TEST_CASE("a damaged file of categories and numbers opens or is refused", "[damage]") {
+  const TempFolder folder;
+  std::string text = "user\titem\tage\tliked\n";
+  for (int i = 0; i < 30; ++i) {
+    text += "u" + std::to_string(i % 7) + "\t\"" + std::to_string(i % 5) + "\"\t" +
+            std::to_string(i) + ".5\t" + std::to_string(i % 2) + "\n";
+  }
+  DatasetSpec spec;
+  spec.format = "recsys";
+  spec.path = folder.path() + "/likes.tsv";
+  spec.label_column = "liked";
+  spec.recsys = {.separator = ColumnSeparator::tab,
+                 .has_header = true,
+                 .numeric = {"age"},
+                 .fields = {{.field = "both", .columns = {"user", "item"}},
+                            {.field = "item", .columns = {"item"}, .is_single = true}},
+                 .vocabulary = 6,
+                 .has_label = true};
+  const int opened = open_all("likes.tsv", text, spec, folder);
+  REQUIRE(opened > 10);
+  REQUIRE(opened < 390);
 }
 
 TEST_CASE("a damaged LibSVM file opens or is refused", "[damage]") {

@@ -163,4 +163,56 @@ TEST_CASE("async workers learn several embedding tables", "[job][recsys]") {
   CHECK(accuracy_of(job) >= 0.85);
 }
 
+namespace {
+
+JobSpec zoo_job(const TempFolder& folder, const std::string& members) {
+  const std::string path = folder.write("likes.csv", likes(3000));
+  const auto parsed = parse_job_spec(
+      R"({"dataset": {"name": "likes", "format": "recsys", "path": ")" + path + "\", " + members);
+  return test::with_tasks(parsed, 2, 1);
+}
+
+std::map<std::string, double> end_of(JobSpec spec) {
+  Job job(std::move(spec));
+  run(job);
+  std::map<std::string, double> values;
+  for (const MetricEvent& event : test::all_of<MetricEvent>(job, "worker/0")) {
+    for (const auto& [name, value] : event.values) values[name] = value;
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("a DeepFM tells what is liked, by the area under its curve", "[job][recsys]") {
+  const TempFolder folder;
+  const auto values = end_of(zoo_job(folder, R"("categorical": "0-1", "label_column": 3,
+      "hash_buckets": 1000}, "mode": "async",
+      "model": {"name": "deepfm", "embedding_size": 4, "hidden": [16]},
+      "training": {"batch_size": 32, "max_steps": 600,
+                   "optimizer": {"name": "adagrad", "learning_rate": 0.1}}})"));
+  CHECK(values.at("test_auc") >= 0.9);
+  CHECK(values.at("test_accuracy") >= 0.8);
+  CHECK_FALSE(values.contains("auc"));
+}
+
+TEST_CASE("two towers find what goes together", "[job][recsys]") {
+  const TempFolder folder;
+  // The item's number and its remainder by 3: of ten kinds of items with a remainder one is right.
+  const auto values = end_of(zoo_job(folder, R"("categorical": {"user": 1, "item": [1, 2]},
+      "vocabulary": 100},
+      "model": {"layers": [
+        {"op": "embedding", "size": 8, "storage": "rows", "in": "user"},
+        {"op": "dense", "units": 8}, {"op": "l2_normalize", "name": "u"},
+        {"op": "embedding", "size": 6, "storage": "rows", "in": "item"}, "flatten",
+        {"op": "dense", "units": 8}, {"op": "l2_normalize", "name": "i"}],
+        "inputs": {"user": "user", "item": "item"},
+        "loss": {"op": "in_batch_softmax", "in": ["u", "i"], "temperature": 0.1},
+        "metrics": [{"op": "recall", "k": 2}]},
+      "training": {"global_batch_size": 128, "micro_batch_size": 32, "max_steps": 200,
+                   "optimizer": {"name": "adam", "learning_rate": 0.02}}})"));
+  CHECK(values.at("test_recall_2") >= 0.9);  // of 30 items; by chance 0.07
+  CHECK(values.at("recall_2") >= 0.5);
+}
+
 }  // namespace trainyard::runtime
