@@ -47,6 +47,12 @@ void rest(const std::stop_token& stop) {
   never.wait_for(lock, stop, pause, [] { return false; });
 }
 
+// Where floats that come of a ps go, one after another.
+struct RowPlace {
+  std::size_t begin = 0;
+  std::size_t width = 0;
+};
+
 // Of a request.
 RowData data_of(const BagShare& share) {
   RowData data{.ids = share.ids};
@@ -142,31 +148,33 @@ Result<Traffic> RowClient::read(std::optional<std::int64_t> version,
                                 std::span<const std::int64_t> ids, std::span<float> rows) {
   const RowWidths& widths = options_.widths;
   ENSURE(std::ssize(rows) == widths.floats(ids));
-  struct RowPlace {
-    std::size_t begin = 0;  // in `rows`
-    std::size_t width = 0;
-  };
   std::vector<std::vector<RowPlace>> places(ps_.size());
   std::vector<RowData> shares(ps_.size());
   std::vector<std::int64_t> floats(ps_.size());
+  if (ps_.size() == 1) {  // has all of them, in this order
+    shares.front().ids.assign(ids.begin(), ids.end());
+    places.front().push_back({0, rows.size()});
+    floats.front() = std::ssize(rows);
+  }
   std::size_t begin = 0;
-  for (const std::int64_t id : ids) {
-    const std::size_t ps = index_of(owner_of_row(id, std::ssize(ps_)));
-    const std::size_t width = index_of(widths.of(id));
+  for (std::size_t i = 0; ps_.size() > 1 && i < ids.size(); ++i) {
+    const std::size_t ps = index_of(owner_of_row(ids[i], std::ssize(ps_)));
+    const std::size_t width = index_of(widths.of(ids[i]));
     places[ps].push_back({begin, width});
-    shares[ps].ids.push_back(id);
-    floats[ps] += widths.of(id);
+    shares[ps].ids.push_back(ids[i]);
+    floats[ps] += widths.of(ids[i]);
     begin += width;
   }
   std::vector<Request> requests(ps_.size());
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
     // Who has read a version of all ps may push the step that follows it: none is behind.
-    if (places[ps].empty() && !version) continue;
+    const std::int64_t count = std::ssize(shares[ps].ids);
+    if (count == 0 && !version) continue;
     proto::RowRequest about;
     about.set_rank(options_.rank);
     about.set_process(options_.process);
     if (version) about.set_version(*version);
-    about.set_ids(std::ssize(places[ps]));
+    about.set_ids(count);
     TRY_ASSIGN(requests[ps], request_of(about, std::move(shares[ps]), floats[ps]));
   }
   TRY_ASSIGN(const Answers answers, call(Method::read, requests));
