@@ -91,7 +91,8 @@ void check_row_gradients(const nlohmann::json& tables, const RowGradients& gradi
 }  // namespace
 
 TEST_CASE("a step of each recommender of the zoo is PyTorch's", "[model][golden]") {
-  for (const auto& reference : load_golden("recommenders.json")["steps"]) {
+  const nlohmann::json golden = load_golden("recommenders.json");
+  for (const auto& reference : golden["steps"]) {
     INFO(reference["model"].dump());
     const Batch batch = recommender_batch(reference);
     auto model = Model::build(recommender_of(reference["model"]), recommender_shape(reference),

@@ -9,7 +9,7 @@
 namespace trainyard::runtime {
 namespace {
 
-void put(float value, float& place, Write write) {
+void put_moved(float value, float& place, Write write) {
   place = write == Write::add ? place + value : value;
 }
 
@@ -26,7 +26,8 @@ void copy_run(const float* from, float* to, Steps steps, std::int64_t count, Wri
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
   } else {
-    for (std::int64_t i = 0; i < count; ++i) put(from[i * steps.from], to[i * steps.to], write);
+    for (std::int64_t i = 0; i < count; ++i)
+      put_moved(from[i * steps.from], to[i * steps.to], write);
   }
 }
 
@@ -61,8 +62,8 @@ void copy_square(const Turned& turned, std::int64_t row, std::int64_t column) {
 void copy_rest(const Turned& turned, std::int64_t row, std::int64_t column) {
   for (std::int64_t i = row; i < std::min(row + side, turned.rows); ++i) {
     for (std::int64_t j = column; j < std::min(column + side, turned.columns); ++j) {
-      put(turned.from[j * turned.from_stride + i], turned.to[i * turned.to_stride + j],
-          turned.write);
+      put_moved(turned.from[j * turned.from_stride + i], turned.to[i * turned.to_stride + j],
+                turned.write);
     }
   }
 }
@@ -83,7 +84,7 @@ void copy_turned(const Turned& turned) {
 }  // namespace
 
 void strided_copy(CopyLoops loops, const float* from, float* to, Write write) {
-  if (loops.rank() == 0) return put(*from, *to, write);
+  if (loops.rank() == 0) return put_moved(*from, *to, write);
   const std::size_t last = loops.rank() - 1;
   const std::int64_t columns = loops.size(last);
   const Steps steps{loops.strides(last)[0], loops.strides(last)[1]};
