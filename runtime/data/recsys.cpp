@@ -74,6 +74,8 @@ class RecsysReader {
     auto more = csv.next(cells_);
     if (!more) return bad_recsys_line(spec_, line, ": a quote is not closed, or text follows one");
     if (!*more) return ok();
+    const auto again = csv.next(behind_);
+    if (!again || *again) return bad_recsys_line(spec_, line, " has a carriage return within it");
     if (columns_.count == 0) {
       auto found = find_recsys_columns(spec_, cells_);
       if (!found) return bad_data(spec_.path, found.error().message);
@@ -112,6 +114,7 @@ class RecsysReader {
   RecsysFileColumns columns_;
   IdNumbering ids_;
   RecsysCells cells_;
+  RecsysCells behind_;  // the line's record: there is to be none
   std::int64_t rows_ = 0;
   std::vector<float> numbers_;
   std::vector<LabelCell> labels_;

@@ -30,7 +30,7 @@ NodeId Graph::add_ids(std::int64_t time) {
 }
 
 NodeId Graph::add_ids(const Shape& example, const IdField& field) {
-  ENSURE(example.elements() == field.columns);
+  ENSURE(field.columns == 0 || example.elements() == field.columns);
   nodes_.push_back(
       {.op = IdsOp{field}, .inputs = {}, .shape = example, .extent = Extent::per_example});
   return nodes_.size() - 1;

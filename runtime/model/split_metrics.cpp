@@ -87,7 +87,8 @@ double ScoreCounts::area() const {
 void TowerVectors::add(ConstTensor users, ConstTensor items) {
   features_ = users.shape.columns();
   const std::int64_t kept = std::ssize(users_) / features_;
-  const std::int64_t more = std::min(users.shape.rows(), examples_max - kept);
+  const std::int64_t most = std::min(examples_max, floats_max / features_);
+  const std::int64_t more = std::min(users.shape.rows(), std::max(most, kept) - kept);
   const auto floats = static_cast<std::size_t>(more * features_);
   users_.insert(users_.end(), users.data, users.data + floats);
   items_.insert(items_.end(), items.data, items.data + floats);

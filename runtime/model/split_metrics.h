@@ -37,6 +37,7 @@ class TowerVectors {
  public:
   // More examples than this are not kept: each is compared with each item.
   static constexpr std::int64_t examples_max = 65'536;
+  static constexpr std::int64_t floats_max = std::int64_t{1} << 25;  // of users, and of items
 
   void add(ConstTensor users, ConstTensor items);
   [[nodiscard]] bool empty() const { return users_.empty(); }

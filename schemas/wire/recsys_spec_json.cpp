@@ -149,6 +149,11 @@ void read_categorical(const JsonPlace& place, RecsysSpec& recsys) {
     }
   }
   std::ranges::sort(recsys.fields, {}, &IdColumns::field);
+  if (recsys.fields.size() <= id_fields_max) return;
+  place.fault(
+      "names " + std::to_string(recsys.fields.size() - 1) +
+      " columns, each of which is a field of its own: " + std::to_string(id_fields_max - 1) +
+      " at most; {\"name\": [...]} makes one field of many");
 }
 
 // Names are the header's.

@@ -38,6 +38,7 @@ std::string name_of(const FrameHeader& header) {
     case FrameKind::finish: return "finish";
     case FrameKind::whole: return marked(header, "whole");
     case FrameKind::named: return "named";
+    case FrameKind::total_squares: return "total_squares";
     case FrameKind::welcome: return "welcome";
     case FrameKind::parameters:
       return header.snapshot == 0 ? "parameters" : "parameters that ask for a residual";
@@ -50,6 +51,7 @@ std::string name_of(const FrameHeader& header) {
     case FrameKind::residual_taken: return "residual_taken";
     case FrameKind::restored_residual: return "restored_residual";
     case FrameKind::late: return "late";
+    case FrameKind::squares: return "squares";
   }
   return "frame";
 }

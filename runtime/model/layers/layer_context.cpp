@@ -82,9 +82,14 @@ const model::Variable& LayerContext::analysed_variable(std::string_view name) co
 }
 
 IdField LayerContext::id_field() const {
+  const auto is_of_ids = [](const model::Field& each) {
+    return each.kind == model::ElementKind::id;
+  };
+  // All that a batch has, whatever the length that it is padded to.
+  if (std::ranges::count_if(model_.facts.fields, is_of_ids) == 1) return {};
   IdField field{.before = 0, .columns = output_shape().elements()};
   for (const model::Field& each : model_.facts.fields) {
-    if (each.kind != model::ElementKind::id) continue;
+    if (!is_of_ids(each)) continue;
     if (each.name == text("field")) return field;
     field.before += shape_of(*each.shape).elements();
   }

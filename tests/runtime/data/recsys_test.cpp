@@ -147,6 +147,8 @@ TEST_CASE("a line that is no example is named, and nothing of it", "[recsys]") {
              Contains("line 3") && Contains("quote"));
   CHECK_THAT(recsys_error(header + "7,a,1,\n", spec), Contains("line 3 has an empty label"));
   CHECK_THAT(recsys_error("userId,movieId,age,liked\n", spec), Contains("has no rows"));
+  CHECK_THAT(recsys_error(header + "7,a,1,1\r8,b,2,0\n", spec),
+             Contains("line 3 has a carriage return"));
   CHECK_THAT(recsys_error(header + std::string(std::size_t{2} << 20, 'x') + "\n", spec),
              Contains("longer than 1 MiB"));
   CHECK_THAT(recsys_error("userId,film,age,liked\n7,a,1,1\n", spec),

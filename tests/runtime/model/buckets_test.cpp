@@ -8,6 +8,7 @@
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/culprit.h"
 #include "runtime/model/model.h"
+#include "runtime/model/row_batch.h"
 #include "tests/support/models.h"
 
 namespace trainyard::runtime {
@@ -58,6 +59,14 @@ model::Written attentive() {
       .metrics = {{.op = "accuracy"}}};
 }
 
+// Words whose embeddings are rows of a table.
+model::Written rows_of_words() {
+  return model::Model{
+      .layers = {bucket_layer("embedding", {{"size", 8}, {"storage", "rows"}}),
+                 bucket_layer("lstm", {{"units", 6}}), bucket_layer("dense", {{"units", 3}})},
+      .losses = {{.op = "softmax_cross_entropy"}}};
+}
+
 struct Outcome {
   double loss = 0;
   double test_loss = 0;
@@ -70,8 +79,17 @@ Outcome outcome_of(Model& model, const Batch& batch) {
   std::ranges::fill(gradients.span(), 1e9F);  // what is not written is seen
   model.initialize(5, weights.span());
   Outcome outcome;
-  outcome.loss = model.gradient(weights.span(), batch, gradients.span()).loss_sum;
-  outcome.test_loss = model.evaluate(weights.span(), batch).loss_sum;
+  RowBatch rows = model.row_batch();
+  RowBatch* const table = model.rows().empty() ? nullptr : &rows;
+  if (table != nullptr) {
+    rows.assign(batch);
+    const std::size_t width = rows.rows().size() / rows.ids().size();
+    for (std::size_t i = 0; i < rows.rows().size(); ++i) {  // by id: padding may be one of them
+      rows.rows()[i] = 0.1F * static_cast<float>((rows.ids()[i / width] * 5 + i % width) % 7);
+    }
+  }
+  outcome.loss = model.gradient(weights.span(), batch, gradients.span(), {}, table).loss_sum;
+  outcome.test_loss = model.evaluate(weights.span(), batch, table).loss_sum;
   outcome.gradients = {gradients.span().begin(), gradients.span().end()};
   return outcome;
 }
@@ -86,7 +104,8 @@ std::string refusal_of(const model::Written& written) {
 TEST_CASE("losses and gradients are the same with buckets and without", "[model]") {
   const std::vector<model::Written> models{
       models::zoo("lstm_classifier", {{"embedding_size", 8}, {"units", 6}, {"depth", 2}}),
-      models::zoo("gru_classifier", {{"embedding_size", 8}, {"units", 6}}), attentive()};
+      models::zoo("gru_classifier", {{"embedding_size", 8}, {"units", 6}}), attentive(),
+      rows_of_words()};
   for (const model::Written& written : models) {
     const ModelSetting setting{.batch_size = 5, .seed = 9};
     auto whole = Model::build(written, texts({}), setting);

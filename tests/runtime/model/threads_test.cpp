@@ -46,10 +46,10 @@ std::optional<Computed> compute(const model::Written& written, const every_op::D
   if (!model) return std::nullopt;
   AlignedBuffer parameters(static_cast<std::size_t>(model->arena_elements()));
   model->initialize(1, parameters.span());
-  RowBatch rows(model->rows().width());
-  RowBatch* const table = model->rows().width() > 0 ? &rows : nullptr;
+  RowBatch rows = model->row_batch();
+  RowBatch* const table = model->rows().empty() ? nullptr : &rows;
   if (table != nullptr) {
-    rows.assign(data.batch.sparse);
+    rows.assign(data.batch);
     for (std::size_t i = 0; i < rows.rows().size(); ++i) {
       rows.rows()[i] = 0.1F * static_cast<float>(i % 7);
     }

@@ -30,6 +30,14 @@ std::string on_recsys(const std::string& model, const std::string& members) {
   return job_of(model, R"("name": "ads", "format": "recsys", "path": "/d.tsv")" + members);
 }
 
+// With so many columns that are named.
+std::string on_named_columns(int count) {
+  std::string names;
+  for (int i = 0; i < count; ++i) names += (i == 0 ? "\"c" : ", \"c") + std::to_string(i) + "\"";
+  return on_recsys("deepfm",
+                   R"(, "header": true, "label_column": "y", "categorical": [)" + names + "]");
+}
+
 constexpr auto unsaid = SpecCase::Schema::cannot_say;
 
 }  // namespace
@@ -70,6 +78,7 @@ std::vector<SpecCase> good_sequences() {
                             "categorical": ["site", 5], "vocabulary": 5000,
                             "test_fraction": 0.5)"),
        {}},
+      {on_named_columns(63), {}},
       {on_recsys("two_tower", R"(, "header": true, "label_column": null, "categorical":
                                  {"user": "userId", "item": 1, "rest": ["a", 7], "more": "8-9"})"),
        {}},
@@ -136,6 +145,7 @@ std::vector<SpecCase> bad_sequences() {
       {job_of("crnn", R"("name": "synthetic_lines", "path": "/d", "alphabet": "a")"),
        {"/dataset/alphabet", "/dataset/path"}},
       {on_recsys("deepfm", ""), {"/dataset/categorical"}},
+      {on_named_columns(64), {"/dataset/categorical"}, unsaid},
       {on_recsys("deepfm", R"(, "categorical": "9-2", "label_column": 0)"),
        {"/dataset/categorical"},
        unsaid},
