@@ -144,6 +144,13 @@ std::vector<SpecCase> bad_sequences() {
        {"/dataset/label_column", "/dataset/normalize/mean"}},
       {job_of("crnn", R"("name": "synthetic_lines", "path": "/d", "alphabet": "a")"),
        {"/dataset/alphabet", "/dataset/path"}},
+      {job_of("crnn", R"("name": "synthetic_lines", "train_examples": 0)"),
+       {"/dataset/train_examples"}},
+  };
+}
+
+std::vector<SpecCase> bad_columns() {
+  return {
       {on_recsys("deepfm", ""), {"/dataset/categorical"}},
       {on_named_columns(64), {"/dataset/categorical"}, unsaid},
       {on_recsys("deepfm", R"(, "categorical": "9-2", "label_column": 0)"),
@@ -160,8 +167,6 @@ std::vector<SpecCase> bad_sequences() {
       {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": [], "numeric": 2},
                                  "label_column": null)"),
        {"/dataset/categorical/item", "/dataset/categorical/numeric"}},
-      {job_of("crnn", R"("name": "synthetic_lines", "train_examples": 0)"),
-       {"/dataset/train_examples"}},
   };
 }
 

@@ -373,8 +373,8 @@ std::vector<SpecCase> good_specs() {
 std::vector<SpecCase> bad_specs() {
   std::vector<SpecCase> all;
   for (const auto& cases :
-       {bad_wholes(), bad_models_and_data(), bad_images(), bad_sequences(), bad_trainings(),
-        bad_micro_batches(), bad_roles(), bad_policies(), bad_layers()}) {
+       {bad_wholes(), bad_models_and_data(), bad_images(), bad_sequences(), bad_columns(),
+        bad_trainings(), bad_micro_batches(), bad_roles(), bad_policies(), bad_layers()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -22,6 +22,7 @@ std::vector<SpecCase> bad_images();
 // good ones nothing is wrong, but models of them may not be there yet.
 std::vector<SpecCase> good_sequences();
 std::vector<SpecCase> bad_sequences();
+std::vector<SpecCase> bad_columns();  // of recsys
 std::vector<SpecCase> bad_specs();
 // Those of them whose models are lists of layers.
 std::vector<SpecCase> good_layers();
