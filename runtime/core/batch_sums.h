@@ -22,8 +22,10 @@ inline void add_to(MetricSums& sums, const MetricSums& more) {
 // says it.
 enum class MeanOver { examples, tokens };
 
-// Of a sum of gradients with the denominator, what makes it the mean. Of nothing: nothing.
-inline float mean_factor(std::int64_t denominator) {
+// What makes a sum of gradients with this denominator the mean. Of examples all tasks know it
+// ahead: `of_examples`. Of no tokens at all the mean is 0.
+inline float mean_factor(MeanOver over, std::int64_t denominator, float of_examples) {
+  if (over == MeanOver::examples) return of_examples;
   return denominator == 0 ? 0.0F : 1.0F / static_cast<float>(denominator);
 }
 

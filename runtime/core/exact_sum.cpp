@@ -7,8 +7,7 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr int lowest_bit =
-    -298;  // what the first bit of the first word is worth, as a power of two
+constexpr int lowest_bit = -298;  // of the first word: what it is worth, as a power of two
 constexpr int word_bits = 64;
 constexpr std::size_t nan_word = ExactSum::words - 1;
 constexpr int highest_bit = static_cast<int>(nan_word) * word_bits + lowest_bit;

@@ -15,7 +15,7 @@ class ExactSum {
   using Words = std::array<std::uint64_t, words>;
 
   ExactSum() = default;
-  // As another's words() has it.
+  // As another's words_of() has them.
   explicit ExactSum(const Words& register_words) : words_(register_words) {}
 
   // A multiple of 2^-298, as are squares of floats and their sums in double, below 2^298; what is

@@ -59,11 +59,9 @@ void LocalExchange::settle(std::int64_t from) {
 UpdateStep LocalExchange::next_update() const {
   UpdateStep step{.learning_rate = rules_.learning_rate_at(version_),
                   .number = version_,
-                  .gradient_scale = rules_.gradient_scale,
+                  .gradient_scale =
+                      mean_factor(rules_.mean_over, step_sums_.denominator, rules_.gradient_scale),
                   .average_scale = rules_.gradient_scale};
-  if (rules_.mean_over == MeanOver::tokens) {
-    step.gradient_scale = mean_factor(step_sums_.denominator);
-  }
   if (rules_.clip_norm > 0) {
     ExactSum squares;
     rules_.update.add_squares(0, gradient_.span(), squares);

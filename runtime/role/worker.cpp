@@ -235,8 +235,8 @@ class Training {
     const std::span<float> gradient = exchange_.gradient();
     ExactSum squares;
     plan_.update.add_squares(0, gradient, squares);
-    const float scale = plan_.mean_over == MeanOver::tokens ? mean_factor(step_.sums.denominator)
-                                                            : plan_.gradient_scale();
+    const float scale =
+        mean_factor(plan_.mean_over, step_.sums.denominator, plan_.gradient_scale());
     const float factor = clip_factor(squares.value(), scale, plan_.clip_norm);
     const auto end = std::min<std::int64_t>(std::ssize(gradient), plan_.state_begin);
     for (float& value : gradient.first(static_cast<std::size_t>(end))) value *= factor;

@@ -52,13 +52,12 @@ void ChunkStore::apply(const UpdateChunk& what, const UpdateScale& scale, std::s
   std::vector<std::span<float>> slots(slots_.size());
   const StoreRules& rules = layout_->rules();
   const std::int64_t in_arena = layout_->range_of(what.chunk).begin;
-  UpdateStep step{.learning_rate = scale.learning_rate,
-                  .number = what.version,
-                  .gradient_scale = scale.gradient_scale,
-                  .average_scale = scale.gradient_scale};
-  if (rules.mean_over == MeanOver::tokens) {
-    step.gradient_scale = mean_factor(gradients_.denominator_of(what.chunk, what.ranks));
-  }
+  UpdateStep step{
+      .learning_rate = scale.learning_rate,
+      .number = what.version,
+      .gradient_scale = mean_factor(
+          rules.mean_over, gradients_.denominator_of(what.chunk, what.ranks), scale.gradient_scale),
+      .average_scale = scale.gradient_scale};
   if (rules.clip_norm > 0) {
     const double squares = all_squares_ ? *all_squares_ : squares_.value();
     step.gradient_scale *= clip_factor(squares, step.gradient_scale, rules.clip_norm);
