@@ -46,9 +46,9 @@ trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohm
 trainyard_test(runtime/ps APART parameter_server_test DEPS runtime/ps)
 trainyard_test(runtime/worker APART exchange_test DEPS runtime/worker)
 trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
-trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/graph DEPS runtime/graph OUTSIDE nlohmann_json::nlohmann_json)
-trainyard_test(runtime/model APART wide_and_deep_test DEPS runtime/model schemas/wire OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/model APART wide_and_deep_test DEPS runtime/model schemas/wire OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
 # that together have all threads.
