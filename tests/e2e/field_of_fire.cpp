@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 namespace trainyard::e2e {
@@ -30,6 +31,8 @@ FieldOfFire::~FieldOfFire() {
 
 FieldOfFire::End FieldOfFire::train(std::vector<Kill> kills) {
   ledger_.clear();
+  // Each job makes the data anew: what only the first one does could not be struck in a later one.
+  std::filesystem::remove_all(yard_.folder().path("agent-a") + "/data-cache");
   const std::string id = yard_.submit(round_.spec);
   started_again_.clear();
   saboteur_.plan(std::move(kills));

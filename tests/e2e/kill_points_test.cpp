@@ -100,11 +100,43 @@ json table_job(const TempFolder& data, int workers) {
   return spec;
 }
 
-// A batch norm's averages among the parameters, and examples that are drawn by their positions.
+// A batch norm's averages among the parameters, and examples that are drawn by their positions. The
+// norm of the whole gradient is above what is allowed in most steps.
 json convnet_job() {
   json spec = with_micro_batches(job_of(2, 3));
   spec["model"] = json::parse(models::convnet);
   spec["dataset"] = json::parse(models::augmented_digits);
+  spec["training"]["optimizer"] = {
+      {"name", "momentum"}, {"learning_rate", 0.05}, {"clip_norm", 0.5}};
+  spec["training"]["max_steps"] = 40;
+  return spec;
+}
+
+// A reader of lines: convolutions, LSTMs in both directions, CTC.
+json lines_job() {
+  json spec = with_micro_batches(job_of(2, 3));
+  spec["model"] = {{"name", "crnn"}, {"units", 8}};
+  spec["dataset"] = {{"name", "synthetic_lines"}, {"train_examples", 60}, {"test_examples", 6}};
+  spec["training"]["global_batch_size"] = 6;
+  spec["training"]["micro_batch_size"] = 1;
+  spec["training"]["optimizer"] = {{"name", "adadelta"}, {"learning_rate", 1.0}};
+  spec["training"]["max_steps"] = 20;
+  spec["checkpoint"]["every_steps"] = 5;
+  return spec;
+}
+
+// Letters whose gradients are means over tokens, not over examples.
+json gpt_job(const TempFolder& data) {
+  std::string text;
+  for (std::size_t i = 0; i < 2000; ++i) text += "train yard "[(i * i + i / 7) % 11];
+  data.write("letters.txt", text);
+  json spec = with_micro_batches(job_of(2, 3));
+  spec["model"] = {{"name", "gpt"}, {"width", 16}, {"heads", 2}, {"depth", 2}, {"dropout", 0.1}};
+  spec["dataset"] = {{"name", "letters"},    {"format", "tokens"},
+                     {"test_fraction", 0.1}, {"path", data.path("letters.txt")},
+                     {"length", 24},         {"tokenizer", {{"name", "bytes"}}}};
+  spec["training"]["global_batch_size"] = 24;
+  spec["training"]["micro_batch_size"] = 4;
   spec["training"]["max_steps"] = 40;
   return spec;
 }
@@ -117,6 +149,8 @@ std::vector<Round> all_rounds(const TempFolder& data) {
   for (const char* const transport : {"shared_memory", "unix", "tcp"}) {
     rounds.push_back({"micro_batches", transport, micro});
     rounds.push_back({"convnet", transport, convnet_job()});
+    rounds.push_back({"lines", transport, lines_job()});
+    rounds.push_back({"gpt", transport, gpt_job(data)});
     rounds.push_back({"large", transport, large_job()});
     rounds.push_back({"onebit", transport, with(micro, "wire", "onebit")});
     rounds.push_back({"all_reduce", transport, all_reduce_job()});
@@ -139,9 +173,10 @@ std::vector<Round> all_rounds(const TempFolder& data) {
 bool is_for_every_run(const Round& round) {
   const std::set<std::string> most{"micro_batches_by_tcp", "large_by_unix", "onebit_by_tcp",
                                    "async_by_shared_memory", "all_reduce_by_shared_memory"};
-  const std::set<std::string> others{"convnet_by_unix",           "backup_by_tcp",
-                                     "table_by_shared_memory",    "async_table_by_tcp",
-                                     "bounded_staleness_by_unix", "backup_table_by_unix"};
+  const std::set<std::string> others{
+      "convnet_by_unix",           "backup_by_tcp",          "lines_by_tcp",
+      "gpt_by_shared_memory",      "table_by_shared_memory", "async_table_by_tcp",
+      "bounded_staleness_by_unix", "backup_table_by_unix"};
   return most.contains(round.name) || (!is_sanitized && others.contains(round.name));
 }
 

@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 // Of a message so much is looked at: a header and more.
 constexpr std::size_t kLook = 4096;
 
-// "step-40" and "step-50" are one: "step-N"; so are all jobs, and all files that are named by their
-// digest.
+// "step-40" and "step-50" are one: "step-N"; so are all jobs, and all files that are named by a
+// digest of their own or of what they are made of.
 std::string without_numbers(const std::string& name) {
-  constexpr std::size_t digest_letters = 64;
-  const std::size_t end = name.find_first_not_of("0123456789abcdef");
-  if (std::min(end, name.size()) == digest_letters) return "DIGEST" + name.substr(digest_letters);
+  constexpr std::size_t digest_letters_min = 16;
+  const std::size_t end = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
+  if (end >= digest_letters_min) return "DIGEST" + name.substr(end);
   if (name.starts_with("j-")) return "j-ID";
   std::string text;
   for (const char letter : name) {
