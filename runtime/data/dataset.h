@@ -52,8 +52,10 @@ struct DataShape {
   // None: always so many.
   std::vector<std::int64_t> buckets{};
   std::int64_t symbols = 0;  // labels symbols: how many, with the blank, which is 0
-  // Layout columns: `features` are its numbers, perhaps none.
+  // Layout columns: `features` are its numbers, perhaps none. The last of them are fields of one
+  // number each, the others together are the field "numeric".
   std::vector<IdFieldShape> id_fields{};
+  std::vector<std::string> log_frequency_fields{};
   bool operator==(const DataShape&) const = default;
 };
 

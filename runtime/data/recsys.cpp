@@ -13,6 +13,7 @@
 #include "runtime/data/recsys_columns.h"
 #include "runtime/data/recsys_ids.h"
 #include "runtime/data/recsys_set.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -201,6 +202,21 @@ Result<IdFields> id_fields_of(const DatasetSpec& spec, std::span<const std::int6
   return fields;
 }
 
+// Fields of one number behind the numeric ones.
+void add_log_frequencies(const DatasetSpec& spec, const std::vector<std::int64_t>& training,
+                         DataShape& shape, RecsysTable& table) {
+  const std::vector<std::string> distinct = distinct_id_columns(spec.recsys);
+  for (const LogFrequency& each : spec.recsys.log_frequencies) {
+    const auto counted = std::ranges::find(spec.recsys.fields, each.of, &IdColumns::field);
+    ENSURE(counted != spec.recsys.fields.end() && counted->is_single);
+    const auto column = std::ranges::find(distinct, counted->columns.front()) - distinct.begin();
+    table.log_frequencies.push_back(log_frequencies(table.ids, table.columns, column, training));
+    shape.log_frequency_fields.push_back(each.field);
+    ++shape.features;
+  }
+  shape.example = {shape.features};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint64_t seed,
@@ -229,6 +245,7 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
                     .labels = array_of<std::int32_t>(data, 2),
                     .targets = array_of<float>(data, 3),
                     .owner = data.owner};
+  add_log_frequencies(spec, rows.train, shape, table);
   return std::unique_ptr<Dataset>(std::make_unique<RecsysSet>(
       std::move(shape), std::move(table), std::move(fields.columns), std::move(rows)));
 }

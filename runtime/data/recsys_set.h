@@ -11,11 +11,17 @@
 
 namespace trainyard::runtime {
 
+// How frequent the id is that each row has in a column: of the rows of training, of which some id
+// has n of N, log(max(n, 1) / N).
+std::vector<float> log_frequencies(std::span<const std::int32_t> ids, std::int64_t columns,
+                                   std::int64_t column, std::span<const std::int64_t> training);
+
 struct RecsysTable {
   std::span<const float> numbers;     // [rows x DataShape::features]
   std::span<const std::int32_t> ids;  // [rows x columns], each counted from 0 in its column
   std::int64_t columns = 0;
-  std::span<const std::int32_t> labels;  // of labels and targets one is empty, or both
+  std::vector<std::vector<float>> log_frequencies{};  // [rows] each, which follow the numbers
+  std::span<const std::int32_t> labels;               // of labels and targets one is empty, or both
   std::span<const float> targets;
   std::shared_ptr<const void> owner{};  // of all of them
 };

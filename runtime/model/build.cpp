@@ -25,8 +25,11 @@ std::vector<model::Field> column_fields(const DataShape& data) {
                       .kind = model::ElementKind::id,
                       .ids = field.ids});
   }
-  if (data.features > 0)
-    fields.push_back({.name = "numeric", .shape = model::Sizes{data.features}});
+  const std::int64_t numeric = data.features - std::ssize(data.log_frequency_fields);
+  if (numeric > 0) fields.push_back({.name = "numeric", .shape = model::Sizes{numeric}});
+  for (const std::string& name : data.log_frequency_fields) {
+    fields.push_back({.name = name, .shape = model::Sizes{1}});
+  }
   return fields;
 }
 

@@ -123,8 +123,9 @@ NodeId GraphWalk::loss_of(const Term& term) {
   }
   if (term.op == "in_batch_softmax") {
     built_.examples_max = in_batch_examples_max;
-    return add(InBatchSoftmaxOp{number_argument(term.arguments, "temperature")},
-               {nodes_[term.in[0]], nodes_[term.in[1]]});
+    std::vector<NodeId> in;
+    for (const std::size_t layer : term.in) in.push_back(nodes_[layer]);
+    return add(InBatchSoftmaxOp{number_argument(term.arguments, "temperature")}, std::move(in));
   }
   if (term.op == "huber") return add(HuberOp{number_argument(term.arguments, "delta")}, {scores});
   ENSURE(term.op == "squared_error");
@@ -165,6 +166,19 @@ Op GraphWalk::metric_op(const Term& term) const {
   return is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{});
 }
 
+std::vector<IdField> GraphWalk::id_fields_of(NodeId node) const {
+  const std::span<const Node> nodes = built_.builder.graph.nodes();
+  std::vector<bool> is_read(node + 1);
+  is_read[node] = true;
+  std::vector<IdField> fields;
+  for (NodeId at = node + 1; at-- > 0;) {
+    if (!is_read[at]) continue;
+    for (const NodeId input : nodes[at].inputs) is_read[input] = true;
+    if (const auto* const ids = std::get_if<IdsOp>(&nodes[at].op)) fields.push_back(ids->field);
+  }
+  return fields;
+}
+
 void GraphWalk::add_metrics() {
   for (const Term& term : analysis_.metrics) {
     Metric metric{.name = model::metric_name(term)};
@@ -178,6 +192,7 @@ void GraphWalk::add_metrics() {
     } else if (term.op == "recall") {
       metric.kind = Metric::Kind::recall;
       metric.k = integer_argument(term.arguments, "k");
+      metric.tower_ids = {id_fields_of(nodes_[term.in[0]]), id_fields_of(nodes_[term.in[1]])};
       watched = {nodes_[term.in[0]], nodes_[term.in[1]]};
       node = add(RecallInBatchOp{metric.k}, watched);
     } else {

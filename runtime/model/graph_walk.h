@@ -32,6 +32,8 @@ class GraphWalk {
   [[nodiscard]] Op metric_op(const Term& term) const;
   // The value that the term reads, of this shape where it is a single number.
   NodeId scores_of(const Term& term);
+  // That the node's value is computed from.
+  [[nodiscard]] std::vector<IdField> id_fields_of(NodeId node) const;
   // A metric of each token.
   [[nodiscard]] bool is_of_tokens(const Term& term) const;
   [[nodiscard]] bool has_lengths(const Term& term) const;

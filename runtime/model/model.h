@@ -3,6 +3,7 @@
 // ranges and never of layers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 #include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
+#include "runtime/graph/ops/source.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 #include "schemas/base/result.h"
@@ -46,7 +48,9 @@ struct Metric {
   // training does not report, and the recall among all items, where training reports the mean of
   // that in each batch.
   enum class Kind { mean, mean_as_loss, exp_of_loss, area, recall } kind = Kind::mean;
-  std::int64_t k = 0;  // recall
+  // Recall: among how many, and the fields of ids that users and items are computed from.
+  std::int64_t k = 0;
+  std::array<std::vector<IdField>, 2> tower_ids{};
 };
 
 // By name, each under `prefix` and its name: "loss", the mean, and the metrics.

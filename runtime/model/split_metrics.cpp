@@ -1,13 +1,9 @@
 #include "runtime/model/split_metrics.h"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <cstddef>
 
 #include "runtime/core/portable_math.h"
-#include "runtime/math/aligned_buffer.h"
-#include "runtime/math/ops/loss.h"
-#include "runtime/math/ops/matmul.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -21,30 +17,41 @@ std::size_t range_of_score(float score, std::size_t ranges) {
   return std::min(range, ranges - 1);
 }
 
-// The distinct rows of a matrix, and which of them each row is.
-struct DistinctRows {
-  std::vector<float> rows;
-  std::vector<std::int32_t> number;  // by row of the matrix
-};
-
-DistinctRows distinct_rows(std::span<const float> values, std::size_t columns) {
-  const auto row = [&](std::size_t i) { return values.data() + i * columns; };
-  const std::size_t bytes = columns * sizeof(float);
-  std::vector<std::size_t> order(values.size() / columns);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return std::memcmp(row(a), row(b), bytes) < 0; });
-  DistinctRows distinct{.rows = {}, .number = std::vector<std::int32_t>(order.size())};
-  std::int32_t count = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool is_new = i == 0 || std::memcmp(row(order[i - 1]), row(order[i]), bytes) != 0;
-    if (is_new) {
-      distinct.rows.insert(distinct.rows.end(), row(order[i]), row(order[i]) + columns);
-      ++count;
-    }
-    distinct.number[order[i]] = count - 1;
+// FNV-1a, of as many bits as there are.
+std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t hash) {
+  for (const std::byte byte : bytes) {
+    hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
   }
-  return distinct;
+  return hash;
+}
+
+constexpr std::uint64_t hash_of_nothing = 0xCBF29CE484222325U;
+
+// A user or an item: all ids that its tower reads.
+std::vector<std::uint64_t> keys_of_ids(const std::vector<IdField>& fields, const Batch& batch) {
+  const auto examples = static_cast<std::size_t>(batch.examples);
+  std::vector<std::uint64_t> keys(examples, hash_of_nothing);
+  const std::span<const std::int32_t> ids(batch.ids);
+  for (const IdField& field : fields) {
+    const std::size_t columns =
+        field.columns == 0 ? ids.size() / examples : static_cast<std::size_t>(field.columns);
+    const std::size_t first = static_cast<std::size_t>(field.before) * examples;
+    for (std::size_t i = 0; i < examples; ++i) {
+      keys[i] = hash_of(std::as_bytes(ids.subspan(first + i * columns, columns)), keys[i]);
+    }
+  }
+  return keys;
+}
+
+// The same where the tower reads no ids.
+std::vector<std::uint64_t> keys_of_vectors(ConstTensor vectors) {
+  std::vector<std::uint64_t> keys;
+  const auto columns = static_cast<std::size_t>(vectors.shape.columns());
+  const std::span<const float> all = vectors.span();
+  for (std::size_t begin = 0; begin < all.size(); begin += columns) {
+    keys.push_back(hash_of(std::as_bytes(all.subspan(begin, columns)), hash_of_nothing));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -84,41 +91,6 @@ double ScoreCounts::area() const {
   return right / (below * ones);
 }
 
-void TowerVectors::add(ConstTensor users, ConstTensor items) {
-  features_ = users.shape.columns();
-  const std::int64_t kept = std::ssize(users_) / features_;
-  const std::int64_t most = std::min(examples_max, floats_max / features_);
-  const std::int64_t more = std::min(users.shape.rows(), std::max(most, kept) - kept);
-  const auto floats = static_cast<std::size_t>(more * features_);
-  users_.insert(users_.end(), users.data, users.data + floats);
-  items_.insert(items_.end(), items.data, items.data + floats);
-}
-
-// Some users at a time, so that the scores stay small.
-double TowerVectors::recall(std::int64_t k) const {
-  constexpr std::int64_t floats_at_once = std::int64_t{1} << 22;
-  const DistinctRows items = distinct_rows(items_, static_cast<std::size_t>(features_));
-  const std::int64_t item_count = std::ssize(items.rows) / features_;
-  const std::int64_t examples = std::ssize(users_) / features_;
-  const std::int64_t at_once = std::max<std::int64_t>(1, floats_at_once / item_count);
-  AlignedBuffer scores(static_cast<std::size_t>(std::min(at_once, examples) * item_count));
-  std::vector<float> matches;
-  double right = 0;
-  for (std::int64_t begin = 0; begin < examples; begin += at_once) {
-    const std::int64_t count = std::min(at_once, examples - begin);
-    const Tensor block{scores.data(), {count, item_count}};
-    matmul_transposed({users_.data() + begin * features_, {count, features_}},
-                      {items.rows.data(), {item_count, features_}}, {}, block);
-    matches.resize(static_cast<std::size_t>(count));
-    match_top_labels(k, block,
-                     std::span(items.number)
-                         .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count)),
-                     {matches.data(), {count}});
-    for (const float match : matches) right += static_cast<double>(match);
-  }
-  return right / static_cast<double>(examples);
-}
-
 SplitMetrics::SplitMetrics(const Model& model)
     : metrics_(model.metrics().begin(), model.metrics().end()) {
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
@@ -134,7 +106,32 @@ void SplitMetrics::add(const Model& model, const Batch& batch) {
   for (auto& [metric, towers] : towers_) {
     const std::vector<ConstTensor> both = model.watched(metric);
     ENSURE(both.size() == 2);
-    towers.add(both[0], both[1]);
+    const auto& [users, items] = metrics_[metric].tower_ids;
+    const auto keys = [&batch](const std::vector<IdField>& ids, ConstTensor vectors) {
+      return ids.empty() ? keys_of_vectors(vectors) : keys_of_ids(ids, batch);
+    };
+    const std::vector<std::uint64_t> user_keys = keys(users, both[0]);
+    const std::vector<std::uint64_t> item_keys = keys(items, both[1]);
+    towers.add({both[0], both[1], user_keys, item_keys});
+  }
+}
+
+bool SplitMetrics::reads_training() const {
+  return std::ranges::any_of(towers_, [this](const auto& each) {
+    const auto& [users, items] = metrics_[each.first].tower_ids;
+    return !users.empty() && !items.empty() && !each.second.empty();
+  });
+}
+
+void SplitMetrics::add_training(const Batch& batch) {
+  for (auto& [metric, towers] : towers_) {
+    const auto& [users, items] = metrics_[metric].tower_ids;
+    if (users.empty() || items.empty()) continue;
+    const std::vector<std::uint64_t> user_keys = keys_of_ids(users, batch);
+    const std::vector<std::uint64_t> item_keys = keys_of_ids(items, batch);
+    for (std::size_t i = 0; i < user_keys.size(); ++i) {
+      towers.add_known(user_keys[i], item_keys[i]);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/data/dataset.h"
 #include "runtime/model/model.h"
+#include "runtime/model/tower_vectors.h"
 
 namespace trainyard::runtime {
 
@@ -32,31 +33,16 @@ class ScoreCounts {
   std::vector<std::int64_t> of_label_1_ = std::vector<std::int64_t>(ranges);
 };
 
-// Vectors of users and items, as two towers give them. Items are told apart by their vectors.
-class TowerVectors {
- public:
-  // More examples than this are not kept: each is compared with each item.
-  static constexpr std::int64_t examples_max = 65'536;
-  static constexpr std::int64_t floats_max = std::int64_t{1} << 25;  // of users, and of items
-
-  void add(ConstTensor users, ConstTensor items);
-  [[nodiscard]] bool empty() const { return users_.empty(); }
-  // The share of examples whose own item is among the k of the largest products with the example's
-  // user, of all items that any example has.
-  [[nodiscard]] double recall(std::int64_t k) const;
-
- private:
-  std::int64_t features_ = 0;
-  std::vector<float> users_;
-  std::vector<float> items_;
-};
-
 class SplitMetrics {
  public:
   explicit SplitMetrics(const Model& model);
 
   // Of the batch that the model has evaluated last.
   void add(const Model& model, const Batch& batch);
+  // Whether examples of training say what is no wrong item for a user; then some of them, behind
+  // all others.
+  [[nodiscard]] bool reads_training() const;
+  void add_training(const Batch& batch);
   // Under `prefix` and their names.
   void put(const std::string& prefix, std::map<std::string, double>& values) const;
 

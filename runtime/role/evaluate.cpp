@@ -9,6 +9,33 @@
 
 namespace trainyard::runtime {
 
+namespace {
+
+std::vector<std::int64_t> indices_from(std::int64_t begin, std::int64_t count) {
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), begin);
+  return indices;
+}
+
+// What users have in training is no wrong item for them: of the first examples, so many at most.
+constexpr std::int64_t training_examples_max = std::int64_t{1} << 24;
+
+Status add_training(const Evaluation& evaluation, SplitMetrics& metrics) {
+  const auto& [task, dataset, model, parameters, table] = evaluation;
+  TRY(task.cause.of(Reason::bad_data, dataset.prepare(Split::train)));
+  constexpr std::int64_t at_once = 4096;
+  const std::int64_t count = std::min(dataset.size(Split::train), training_examples_max);
+  Batch batch;
+  for (std::int64_t begin = 0; begin < count && !task.stop.stop_requested(); begin += at_once) {
+    const std::vector<std::int64_t> indices = indices_from(begin, std::min(at_once, count - begin));
+    TRY(task.cause.of(Reason::bad_data, dataset.read({.indices = indices}, batch)));
+    metrics.add_training(batch);
+  }
+  return ok();
+}
+
+}  // namespace
+
 Result<MetricValues> evaluate(const Evaluation& evaluation) {
   const auto& [task, dataset, model, parameters, table] = evaluation;
   const std::int64_t count = dataset.size(Split::test);
@@ -19,10 +46,8 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
   Batch batch;
   BatchResult sum;
   SplitMetrics whole(model);
-  std::vector<std::int64_t> indices;
   for (std::int64_t begin = 0; begin < count; begin += at_once) {
-    indices.resize(static_cast<std::size_t>(std::min(at_once, count - begin)));
-    std::iota(indices.begin(), indices.end(), begin);
+    const std::vector<std::int64_t> indices = indices_from(begin, std::min(at_once, count - begin));
     TRY(task.cause.of(Reason::bad_data,
                       dataset.read({.split = Split::test, .indices = indices}, batch)));
     if (table != nullptr) {
@@ -34,6 +59,7 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
     sum += model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
     whole.add(model, batch);
   }
+  if (whole.reads_training()) TRY(add_training(evaluation, whole));
   MetricValues values = means_of(model.metrics(), sum, "test_");
   whole.put("test_", values);
   return values;

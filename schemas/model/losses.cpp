@@ -94,9 +94,19 @@ void ctc(TermScribe& term) {
   }
 }
 
-// Two towers, [features] each: the right item of a user is that of its own example.
+// Two towers, [features] each: the right item of a user is that of its own example. And, perhaps,
+// the logarithm of how often the item comes, [1] or [].
 void in_batch_softmax(TermScribe& term) {
   if (!term.has_rank(0, 1, 1, "[features]") || !term.has_rank(1, 1, 1, "[features]")) return;
+  if (term.inputs() > 2) {
+    if (!term.has_rank(2, 0, 1, "one number, [1]")) return;
+    const Count numbers = elements(term.shape(2));
+    if (numbers && *numbers != 1) {
+      term.fault("in", "in_batch_softmax reads one number for how often an item comes, but " +
+                           term.input_name(2) + " gives " + to_text(term.shape(2)));
+      return;
+    }
+  }
   if (may_be_equal(term.shape(0).front(), term.shape(1).front())) return;
   term.fault("in", "in_batch_softmax: " + term.input_name(0) + " gives " + to_text(term.shape(0)) +
                        " and " + term.input_name(1) + " gives " + to_text(term.shape(1)) +
@@ -124,6 +134,7 @@ std::vector<TermRule> make_losses() {
        .check = ctc},
       {.name = "in_batch_softmax",
        .inputs = 2,
+       .more_inputs = 1,
        .arguments = {weight, number_or("temperature", 1, 1e-6, 1e6)},
        .check = in_batch_softmax},
   };

@@ -15,6 +15,7 @@ class TermScribe;
 struct TermRule {
   std::string_view name;
   std::size_t inputs = 1;
+  std::size_t more_inputs = 0;  // that may be there
   ArgumentRules arguments = {};
   void (*check)(TermScribe& term) = nullptr;  // called where the shapes of all inputs are known
 };

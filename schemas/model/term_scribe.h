@@ -26,6 +26,7 @@ class TermScribe {
   explicit TermScribe(const About& about) : about_(about) {}
 
   [[nodiscard]] const std::string& op() const { return about_.term.op; }
+  [[nodiscard]] std::size_t inputs() const { return about_.term.in.size(); }
   [[nodiscard]] const Sizes& shape(std::size_t input) const;
   [[nodiscard]] std::string input_name(std::size_t input) const;  // quoted
   [[nodiscard]] const Facts& facts() const { return about_.facts; }

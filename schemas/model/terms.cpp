@@ -17,6 +17,17 @@ std::vector<std::string_view> names_of(std::span<const TermRule> rules) {
   return names;
 }
 
+bool may_read(const TermRule& rule, std::size_t inputs) {
+  return inputs >= rule.inputs && inputs <= rule.inputs + rule.more_inputs;
+}
+
+// "2 or 3 layers"
+std::string layers_of(const TermRule& rule) {
+  std::string text = std::to_string(rule.inputs);
+  if (rule.more_inputs > 0) text += " or " + std::to_string(rule.inputs + rule.more_inputs);
+  return text + (rule.inputs + rule.more_inputs == 1 ? " layer" : " layers");
+}
+
 bool has_fields(const Term& term) {
   return !term.in.empty() || !term.target.empty() || !term.arguments.empty();
 }
@@ -47,7 +58,10 @@ bool Terms::check(const Expansion& expansion, Analysis& analysis) {
                       "; there are " + listed(names_of(metrics())));
       continue;
     }
-    check_one(item, standard, expansion, analysis.metrics, analysis);
+    // Of what the loss reads the first ones: how often an item comes is no tower.
+    std::vector<std::size_t> read = standard;
+    if (read.size() > item.rule->inputs && item.rule->inputs > 1) read.resize(item.rule->inputs);
+    check_one(item, read, expansion, analysis.metrics, analysis);
   }
   return knows_inputs_;
 }
@@ -89,21 +103,19 @@ std::vector<std::size_t> Terms::read_inputs(const Item& item,
                                             const std::vector<std::size_t>& standard,
                                             const Expansion& expansion) {
   if (item.term.in.empty()) {
-    if (standard.size() == item.rule->inputs) return standard;
+    if (may_read(*item.rule, standard.size())) return standard;
     if (standard.empty()) {  // the last layer is at fault
       knows_inputs_ = false;
       return {};
     }
     faults_.add(item.place, "",
-                item.term.op + " reads " + std::to_string(item.rule->inputs) +
-                    (item.rule->inputs == 1 ? " layer" : " layers") + "; say which with \"in\"");
+                item.term.op + " reads " + layers_of(*item.rule) + "; say which with \"in\"");
     knows_inputs_ = false;
     return {};
   }
-  if (item.term.in.size() != item.rule->inputs) {
+  if (!may_read(*item.rule, item.term.in.size())) {
     faults_.add(item.place, "/in",
-                item.term.op + " reads " + std::to_string(item.rule->inputs) +
-                    (item.rule->inputs == 1 ? " layer" : " layers") + ", \"in\" names " +
+                item.term.op + " reads " + layers_of(*item.rule) + ", \"in\" names " +
                     std::to_string(item.term.in.size()));
     knows_inputs_ = false;
     return {};
@@ -196,7 +208,7 @@ void Terms::check_one(const Item& written, const std::vector<std::size_t>& stand
                         .target = term.target.empty() ? facts_.label : term.target,
                         .arguments = given.values(),
                         .pointer = item.place.pointer};
-  const bool has_all = analysed.in.size() == item.rule->inputs;
+  const bool has_all = may_read(*item.rule, analysed.in.size());
   sum.push_back(analysed);
   if (!has_all) return;
   for (const std::size_t input : analysed.in) {

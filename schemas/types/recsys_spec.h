@@ -17,12 +17,21 @@ struct IdColumns {
   bool operator==(const IdColumns&) const = default;
 };
 
+// A field of one number: the natural logarithm of the share of the training examples that have the
+// example's id.
+struct LogFrequency {
+  std::string field;
+  std::string of;  // a field of one id
+  bool operator==(const LogFrequency&) const = default;
+};
+
 struct RecsysSpec {
   ColumnSeparator separator = ColumnSeparator::comma;
   bool has_header = false;
   std::vector<std::string>
       numeric{};                    // columns of the field "numeric"; none: there is no such field
   std::vector<IdColumns> fields{};  // by name
+  std::vector<LogFrequency> log_frequencies{};  // by name
   // Of the two one is 0. Ids are hashes below hash_buckets, or places in a column's own list of so
   // many values at most, the most frequent ones.
   std::int64_t hash_buckets = 0;

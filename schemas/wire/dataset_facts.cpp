@@ -100,6 +100,9 @@ model::Facts facts_of_recsys(const RecsysSpec& recsys) {
   if (numbers > 0) {
     facts.fields.push_back({.name = numeric_field, .shape = model::Sizes{numbers}});
   }
+  for (const LogFrequency& each : recsys.log_frequencies) {
+    facts.fields.push_back({.name = each.field, .shape = model::Sizes{1}});
+  }
   if (recsys.has_label) {
     facts.classes = unknown_size;
   } else {

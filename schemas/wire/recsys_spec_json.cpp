@@ -17,6 +17,7 @@ using Columns = std::vector<std::string>;
 constexpr std::int64_t position_max = 1'000'000;
 constexpr std::size_t field_columns_max = 1024;  // of a field
 constexpr std::size_t id_fields_max = 64;
+constexpr std::size_t log_frequencies_max = 16;
 constexpr std::int64_t ids_max = 2'147'483'647;
 constexpr std::int64_t column_vocabulary_max = 16'777'216;
 constexpr std::int64_t standard_buckets = 1'000'000;
@@ -156,6 +157,31 @@ void read_categorical(const JsonPlace& place, RecsysSpec& recsys) {
       " at most; {\"name\": [...]} makes one field of many");
 }
 
+// {"popularity": "movieId"}
+void read_log_frequencies(const JsonPlace& place, RecsysSpec& recsys) {
+  if (!place.value.is_object() || place.value.empty() || place.value.size() > log_frequencies_max) {
+    place.fault("must have 1 to " + std::to_string(log_frequencies_max) +
+                " fields, each with the field of ids that it counts, got " + describe(place.value));
+    return;
+  }
+  for (const auto& [name, value] : place.value.items()) {
+    const JsonPlace item{value, child_pointer(place.pointer, name), place.faults};
+    const json name_value(name);
+    if (!read_text({name_value, item.pointer, place.faults}, printable_rule(1, 255))) continue;
+    if (name == numeric_field ||
+        std::ranges::find(recsys.fields, name, &IdColumns::field) != recsys.fields.end()) {
+      item.fault("there is a field of this name already");
+    }
+    const auto of = read_text(item, printable_rule(1, 255));
+    if (!of) continue;
+    const auto counted = std::ranges::find(recsys.fields, *of, &IdColumns::field);
+    if (counted == recsys.fields.end() || !counted->is_single) {
+      item.fault("must be a field of one id in \"categorical\", got " + describe(item.value));
+    }
+    recsys.log_frequencies.push_back({.field = name, .of = *of});
+  }
+}
+
 // Names are the header's.
 void check_names(const JsonPlace& place, const RecsysSpec& recsys, const Columns& columns) {
   if (recsys.has_header || std::ranges::all_of(columns, is_position)) return;
@@ -215,6 +241,7 @@ void read_recsys_fields(Fields& fields, DatasetSpec& dataset) {
     }
     check_names(*place, recsys, all);
   }
+  if (const auto place = fields.find("log_frequency")) read_log_frequencies(*place, recsys);
   read_ids(fields, recsys);
   fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
 }
@@ -231,6 +258,9 @@ void add_recsys_fields(const DatasetSpec& dataset, json& object) {
         field.is_single ? column_to_json(field.columns.front()) : columns_to_json(field.columns);
   }
   object["categorical"] = categorical;
+  for (const LogFrequency& each : recsys.log_frequencies) {
+    object["log_frequency"][each.field] = each.of;
+  }
   if (recsys.vocabulary > 0) {
     object["vocabulary"] = recsys.vocabulary;
   } else {

@@ -82,13 +82,20 @@ def dlrm(net, ids, numbers):
     return click_losses(net.dense(x, 1))
 
 
-def two_tower(net, ids, _):
+def two_tower(net, ids, numbers, log_frequency=None):
     towers = []
     for column in (0, 1):
         x = torch.relu(net.dense(net.table(5)[ids[:, column]], 6))
         towers.append(functional.normalize(net.dense(x, 4), dim=1))
     scores = towers[0] @ towers[1].T / 0.25
+    if log_frequency is not None:
+        scores = scores - log_frequency.reshape(1, -1)
     return functional.cross_entropy(scores, torch.arange(EXAMPLES), reduction="none")
+
+
+def corrected_two_tower(net, ids, numbers):
+    """What stands in a data set's log_frequency: one number of each example."""
+    return two_tower(net, ids, numbers, numbers[:, 2])
 
 
 CASES = [
@@ -96,6 +103,8 @@ CASES = [
     ({"name": "dlrm", "embedding_size": 4, "bottom": [7], "top": [8]}, dlrm),
     ({"name": "two_tower", "embedding_size": 5, "hidden": [6], "size": 4, "temperature": 0.25},
      two_tower),
+    ({"name": "two_tower", "embedding_size": 5, "hidden": [6], "size": 4, "temperature": 0.25,
+      "popularity": "popularity"}, corrected_two_tower),
 ]
 
 
@@ -117,12 +126,18 @@ def step(model, run):
 
 def towers_alone():
     examples, features, temperature = 7, 5, 0.3
+    log_frequency = leaf_of(hashed(examples, 702) * 4, [examples])
     users = leaf_of(hashed(examples * features, 700) * 2, [examples, features])
     items = leaf_of(hashed(examples * features, 701) * 2, [examples, features])
     weights = torch.tensor([0.5 + i for i in range(examples)])
     losses = functional.cross_entropy(users @ items.T / temperature, torch.arange(examples),
                                       reduction="none")
     (losses * weights).sum().backward()
+    again = [tower.detach().clone().requires_grad_(True) for tower in (users, items)]
+    corrected = functional.cross_entropy(
+        again[0] @ again[1].T / temperature - log_frequency.reshape(1, -1),
+        torch.arange(examples), reduction="none")
+    (corrected * weights).sum().backward()
     ranks = (users @ items.T).detach()
     own = ranks.diagonal().reshape(-1, 1)
     return {"examples": examples, "features": features, "temperature": temperature,
@@ -131,6 +146,11 @@ def towers_alone():
             "weights": weights.tolist(), "losses": losses.tolist(),
             "users_gradient": users.grad.reshape(-1).tolist(),
             "items_gradient": items.grad.reshape(-1).tolist(),
+            "corrected": {"log_frequency": log_frequency.detach().tolist(),
+                          "losses": corrected.tolist(),
+                          "users_gradient": again[0].grad.reshape(-1).tolist(),
+                          "items_gradient": again[1].grad.reshape(-1).tolist(),
+                          "log_frequency_gradient": log_frequency.grad.tolist()},
             "before_own": (ranks > own).sum(1).tolist()}
 
 

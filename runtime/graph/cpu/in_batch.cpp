@@ -7,7 +7,9 @@ namespace trainyard::runtime {
 namespace {
 
 Towers towers_of(std::span<const ConstTensor> inputs) {
-  return {.users = inputs[0], .items = inputs[1]};
+  Towers towers{.users = inputs[0], .items = inputs[1]};
+  if (inputs.size() > 2) towers.log_frequency = inputs[2];
+  return towers;
 }
 
 Shape pairs_of(const ConstTensor& users) { return {users.shape.rows(), users.shape.rows()}; }
@@ -34,11 +36,13 @@ void run_on_cpu(const RecallInBatchOp& op, const ForwardCall& call) {
 }
 
 void run_back_on_cpu(const InBatchSoftmaxOp& op, const BackwardCall& call) {
-  const GradientTarget& users = call.input_gradients[0];
-  const GradientTarget& items = call.input_gradients[1];
+  const auto gradient_of = [&call](std::size_t input) -> TowerGradient {
+    if (input >= call.input_gradients.size()) return {};
+    return {call.input_gradients[input].into, call.input_gradients[input].write};
+  };
   in_batch_softmax_gradient(towers_of(call.inputs), static_cast<float>(op.temperature),
                             {call.saved.data, pairs_of(call.inputs[0])}, call.output_gradient,
-                            {users.into, users.write}, {items.into, items.write},
+                            {gradient_of(0), gradient_of(1), gradient_of(2)},
                             bytes_of(call.scratch));
 }
 

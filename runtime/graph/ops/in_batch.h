@@ -11,6 +11,7 @@
 namespace trainyard::runtime {
 
 // A loss per example: softmax cross entropy of the user's products with all items of the batch.
+// Inputs: users, items, and perhaps one number of each item that is subtracted from its scores.
 struct InBatchSoftmaxOp {
   double temperature = 1;
 };

@@ -97,6 +97,16 @@ IdField LayerContext::id_field() const {
   return field;
 }
 
+LayerContext::Numbers LayerContext::numbers() const {
+  Numbers numbers;
+  for (const model::Field& each : model_.facts.fields) {
+    if (each.kind != model::ElementKind::number) continue;
+    if (each.name == text("field")) numbers.before = numbers.all;
+    numbers.all += shape_of(*each.shape).elements();
+  }
+  return numbers;
+}
+
 bool LayerContext::x_has_lengths() const {
   return model::follows_data_time(model_.analysis, layer_.in.front());
 }

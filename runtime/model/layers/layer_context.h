@@ -56,6 +56,13 @@ class LayerContext {
   // Of an input of ids: where a batch has them.
   [[nodiscard]] IdField id_field() const;
 
+  // Of an input of numbers: where a batch's features have them.
+  struct Numbers {
+    std::int64_t before = 0;
+    std::int64_t all = 0;
+  };
+  [[nodiscard]] Numbers numbers() const;
+
   // x's time is the data set's, whose lengths are x's then.
   [[nodiscard]] bool x_has_lengths() const;
 

@@ -26,7 +26,12 @@ NodeId input(LayerContext& layer) {
   if (layer.layer().kind == model::ElementKind::id) {
     return layer.graph().add_ids(layer.output_shape(), layer.id_field());
   }
-  return layer.graph().add_features(layer.output_shape());
+  const Shape shape = layer.output_shape();
+  const auto [before, all] = layer.numbers();
+  if (shape.elements() == all) return layer.graph().add_features(shape);
+  const NodeId features = layer.graph().add_features({all});
+  const SliceOp part{.axis = 0, .begin = before, .size = shape.elements()};
+  return layer.reshaped(layer.add(part, {features}), shape);
 }
 
 NodeId reshape(LayerContext& layer) { return layer.reshaped(layer.x(), layer.output_shape()); }

@@ -92,13 +92,19 @@ Model two_tower(const ZooArguments& arguments, const Facts&) {
   add_relu_layers(tower, arguments, "hidden");
   tower.push_back(dense_layer(arguments.value("size")));
   tower.push_back(op("l2_normalize"));
-  return {.inputs = {{"item", arguments.text("item")}, {"user", arguments.text("user")}},
+  std::vector<Input> inputs{{"item", arguments.text("item")}, {"user", arguments.text("user")}};
+  std::vector<std::string> compared{"u", "i"};
+  if (const std::string& popularity = arguments.text("popularity"); !popularity.empty()) {
+    inputs.push_back({"popularity", popularity});
+    compared.emplace_back("popularity");
+  }
+  return {.inputs = std::move(inputs),
           .blocks = {{.name = "tower", .layers = std::move(tower)}},
           .init = "he_normal",
           .layers = {named("u", reading({"user"}, use("tower"))),
                      named("i", reading({"item"}, use("tower")))},
           .losses = {{.op = "in_batch_softmax",
-                      .in = {"u", "i"},
+                      .in = std::move(compared),
                       .arguments = {{"temperature", arguments.value("temperature")}}}},
           .metrics = {{.op = "recall", .arguments = {{"k", arguments.value("k")}}}}};
 }
@@ -108,11 +114,10 @@ ZooArgument embedding_size(int standard) {
                           row_numbers_max);
 }
 
-ZooArgument field(std::string_view name, std::string_view description) {
-  return {.name = name,
-          .description = description,
-          .kind = ArgumentKind::field,
-          .standard = std::string(name)};
+ZooArgument field(std::string_view name, std::string_view description,
+                  const std::string& standard) {
+  return {
+      .name = name, .description = description, .kind = ArgumentKind::field, .standard = standard};
 }
 
 }  // namespace
@@ -143,8 +148,10 @@ void add_recommenders(std::vector<ZooModel>& models) {
                       .least = 0.001,
                       .most = 100},
                      integer_argument("k", "Recall is counted among so many items", 10, 1000),
-                     field("user", "The data set's field of users"),
-                     field("item", "The data set's field of items")},
+                     field("user", "The data set's field of users", "user"),
+                     field("item", "The data set's field of items", "item"),
+                     field("popularity",
+                           "The data set's log_frequency of the items, where there is one", "")},
        .make = two_tower});
 }
 

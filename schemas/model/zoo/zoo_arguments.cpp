@@ -95,7 +95,9 @@ std::string broken_rule(const ZooArgument& argument, const Value& value) {
       return is_one ? "" : choices_in_words(argument);
     }
     case ArgumentKind::field: {
-      const bool may_be = text != nullptr && !text->empty() && text->size() <= field_letters_max;
+      const bool may_be_none = argument.standard == Value(std::string());
+      const bool may_be =
+          text != nullptr && (may_be_none || !text->empty()) && text->size() <= field_letters_max;
       return may_be ? "" : "must be the name of a field of the data set";
     }
     case ArgumentKind::init:

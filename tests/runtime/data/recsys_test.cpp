@@ -1,6 +1,8 @@
 #include "runtime/data/recsys.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -86,6 +88,26 @@ TEST_CASE("columns become numbers, fields of ids and labels", "[recsys]") {
                                                    {3, 4, 1000, 0}, {1, 1, 30, 1},    {2, 3, 2, 1},
                                                    {3, 0, 0, 0},    {1, 2, 1, 1}};
   CHECK(seen == expected);
+}
+
+TEST_CASE("how often an item comes in training is a number of each example", "[recsys]") {
+  DatasetSpec spec = ratings_spec();
+  spec.recsys.log_frequencies = {{.field = "popularity", .of = "item"}};
+  const auto data = open_recsys_text(ratings, spec);
+  CHECK(data->shape().features == 2);
+  CHECK(data->shape().log_frequency_fields == std::vector<std::string>{"popularity"});
+  const Batch training = read_all(*data, Split::train);
+  const auto items_of = [](const Batch& batch) {
+    return std::span(batch.ids).last(static_cast<std::size_t>(batch.examples));
+  };
+  for (const Split split : {Split::train, Split::test}) {
+    const Batch batch = read_all(*data, split);
+    for (std::size_t i = 0; i < items_of(batch).size(); ++i) {
+      const auto count = std::ranges::count(items_of(training), items_of(batch)[i]);
+      const double expected = std::log(std::max<double>(static_cast<double>(count), 1) / 6);
+      CHECK(batch.features[2 * i + 1] == Approx(expected));
+    }
+  }
 }
 
 TEST_CASE("a vocabulary that is full leaves the rarest values to id 0", "[recsys]") {

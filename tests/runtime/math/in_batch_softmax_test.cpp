@@ -39,12 +39,46 @@ TEST_CASE("losses and gradients of two towers are PyTorch's", "[in_batch][golden
   const std::vector<float> weights = golden.reference["weights"];
   std::vector<float> users(golden.users.size());
   std::vector<float> items(golden.items.size(), 1.0F);
-  in_batch_softmax_gradient(golden.towers(), golden.temperature, {probabilities.data(), pairs},
-                            {weights.data(), {golden.examples}}, {{users.data(), golden.shape}},
-                            {{items.data(), golden.shape}, Write::add}, golden.room());
+  in_batch_softmax_gradient(
+      golden.towers(), golden.temperature, {probabilities.data(), pairs},
+      {weights.data(), {golden.examples}},
+      {{{users.data(), golden.shape}}, {{items.data(), golden.shape}, Write::add}}, golden.room());
   require_close(users, golden.reference["users_gradient"].get<std::vector<float>>(), 1e-5);
   for (float& value : items) value -= 1;
   require_close(items, golden.reference["items_gradient"].get<std::vector<float>>(), 2e-5);
+}
+
+TEST_CASE("two towers with how often each item comes are PyTorch's", "[in_batch][golden]") {
+  GoldenTowers golden;
+  const nlohmann::json corrected = golden.reference["corrected"];
+  const auto numbers = [&corrected](const char* name) {
+    return corrected[name].get<std::vector<float>>();
+  };
+  const auto count = static_cast<std::size_t>(golden.examples);
+  const Shape pairs{golden.examples, golden.examples};
+  const std::vector<float> log_frequency = numbers("log_frequency");
+  Towers towers = golden.towers();
+  towers.log_frequency = ConstTensor{log_frequency.data(), {golden.examples}};
+  std::vector<float> losses(count);
+  std::vector<float> probabilities(count * count);
+  in_batch_softmax(towers, golden.temperature, {losses.data(), {golden.examples}},
+                   {probabilities.data(), pairs}, golden.room());
+  require_close(losses, numbers("losses"), 1e-5);
+
+  const std::vector<float> weights = golden.reference["weights"];
+  std::vector<float> users(golden.users.size());
+  std::vector<float> items(golden.items.size());
+  std::vector<float> frequency(count, 1.0F);
+  in_batch_softmax_gradient(towers, golden.temperature, {probabilities.data(), pairs},
+                            {weights.data(), {golden.examples}},
+                            {{{users.data(), golden.shape}},
+                             {{items.data(), golden.shape}},
+                             {{frequency.data(), {golden.examples}}, Write::add}},
+                            golden.room());
+  require_close(users, numbers("users_gradient"), 2e-5);
+  require_close(items, numbers("items_gradient"), 2e-5);
+  for (float& value : frequency) value -= 1;
+  require_close(frequency, numbers("log_frequency_gradient"), 2e-5);
 }
 
 TEST_CASE("an item is found in a batch where fewer than k are before it", "[in_batch]") {

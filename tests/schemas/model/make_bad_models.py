@@ -308,7 +308,7 @@ for dataset, head, loss, pointer, part in [
         ("cifar", 10, {"op": "softmax_cross_entropy", "smoothing": 0.1}, "/model/loss/smoothing", 'softmax_cross_entropy has no "smoothing"'),
         ("cifar", 10, {"op": "softmax_cross_entropy", "weight": 0}, "/model/loss/weight", "must be a number"),
         ("cifar", 10, {"op": "softmax_cross_entropy", "target": "labl"}, "/model/loss/target", 'did you mean "label"?'),
-        ("cifar", 10, "in_batch_softmax", "/model/loss", "in_batch_softmax reads 2 layers"),
+        ("cifar", 10, "in_batch_softmax", "/model/loss", "in_batch_softmax reads 2 or 3 layers"),
         ("numbers", 1, {"op": "huber", "delta": 0}, "/model/loss/delta", "must be a number")]:
     bad(dataset, layers("flatten", {"op": "dense", "units": head}, loss=loss), [pointer, part])
 for metric, pointer, part in [

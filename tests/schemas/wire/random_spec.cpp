@@ -140,6 +140,7 @@ void RandomValues::add_recsys(DatasetSpec& dataset) {
   if (coin()) recsys.numeric = {column()};
   recsys.fields = {{.field = "a", .columns = {column()}},
                    {.field = "b " + word(5), .columns = {column()}, .is_single = true}};
+  if (coin()) recsys.log_frequencies = {{.field = "c" + word(5), .of = recsys.fields[1].field}};
   (coin() ? recsys.hash_buckets : recsys.vocabulary) = integer(2, 16'777'216);
   dataset.test_fraction = number(0.001, 0.999);
 }

@@ -82,6 +82,11 @@ std::vector<SpecCase> good_sequences() {
       {on_recsys("two_tower", R"(, "header": true, "label_column": null, "categorical":
                                  {"user": "userId", "item": 1, "rest": ["a", 7], "more": "8-9"})"),
        {}},
+      {R"({"model": {"name": "two_tower", "popularity": "popularity"},
+           "dataset": {"name": "ratings", "format": "recsys", "path": "/d.csv",
+                       "categorical": {"user": 0, "item": 1},
+                       "log_frequency": {"popularity": "item", "of_user": "user"}}})",
+       {}},
   };
 }
 
@@ -167,6 +172,18 @@ std::vector<SpecCase> bad_columns() {
       {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": [], "numeric": 2},
                                  "label_column": null)"),
        {"/dataset/categorical/item", "/dataset/categorical/numeric"}},
+      {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": [1]},
+                                 "log_frequency": {"p": "item", "q": "nobody", "user": "user"})"),
+       {"/dataset/log_frequency/p", "/dataset/log_frequency/q", "/dataset/log_frequency/user"},
+       unsaid},
+      {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": 1},
+                                 "log_frequency": {"numeric": "item", "": "user", "p": 1})"),
+       {"/dataset/log_frequency/", "/dataset/log_frequency/numeric", "/dataset/log_frequency/p"}},
+      {on_recsys("two_tower", R"(, "categorical": {"user": 0, "item": 1}, "log_frequency": {})"),
+       {"/dataset/log_frequency"}},
+      {on_recsys("two_tower",
+                 R"(, "categorical": {"user": 0, "item": 1}, "log_frequency": "item")"),
+       {"/dataset/log_frequency"}},
   };
 }
 
