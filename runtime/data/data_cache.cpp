@@ -38,8 +38,13 @@ std::string boot() {
   return id;
 }
 
-// The key of a folder of images would be longer than its file.
-constexpr std::size_t files_text_max = 16 * 1024;
+// The key of a folder of images would be longer than its file, and a reader may be told of
+// thousands of columns.
+constexpr std::size_t key_part_max = 16 * 1024;
+
+std::string bounded(const std::string& text) {
+  return text.size() > key_part_max ? sha256_hex(text) : text;
+}
 
 // "" where the data cannot be told from what it may become.
 std::string key_of(const DataCache::Source& source) {
@@ -58,10 +63,10 @@ std::string key_of(const DataCache::Source& source) {
              " change " + std::to_string(found.st_ctim.tv_sec) + "." +
              std::to_string(found.st_ctim.tv_nsec) + " " + path;
   }
-  if (files.size() > files_text_max) {
+  if (files.size() > key_part_max) {
     files = "\n" + std::to_string(source.files.size()) + " files " + sha256_hex(files);
   }
-  return source.reader + "\nboot " + boot() + files;
+  return bounded(source.reader) + "\nboot " + boot() + files;
 }
 
 // A range of the folder's lock file, for as long as this lives. The kernel gives it back when its

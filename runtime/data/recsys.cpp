@@ -51,8 +51,8 @@ class RecsysReader {
     return ok();
   }
 
-  // Numbers: rows, numbers of a row, classes or no_label, then of each column of ids how many there
-  // are. Arrays: numbers, ids, labels, targets.
+  // Numbers: rows, numbers of a row, classes or no_label. Arrays: numbers, ids, labels, targets,
+  // and of each column of ids how many there are.
   Result<DecodedData> take() && {
     std::vector<std::int64_t> about{rows_, std::ssize(columns_.numeric), no_label};
     Labels labels;
@@ -63,9 +63,9 @@ class RecsysReader {
       about[2] = labels.classes;
     }
     NumberedIds numbered = std::move(ids_).take();
-    about.insert(about.end(), numbered.counts.begin(), numbered.counts.end());
     return decoded_data(std::move(about), std::move(numbers_), std::move(numbered.ids),
-                        std::move(labels.labels), std::move(labels.targets));
+                        std::move(labels.labels), std::move(labels.targets),
+                        std::move(numbered.counts));
   }
 
  private:
@@ -128,14 +128,14 @@ Result<DecodedData> decode_recsys(const DatasetSpec& spec) {
 }
 
 bool is_sound_recsys(const DecodedData& data) {
-  if (data.numbers.size() < 4 || data.arrays.size() != 4) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 5) return false;
   const std::int64_t rows = data.numbers[0];
   const std::int64_t classes = data.numbers[2];
-  const std::span<const std::int64_t> counts = std::span(data.numbers).subspan(3);
+  const auto counts = array_of<std::int64_t>(data, 4);
   const std::int64_t columns = std::ssize(counts);
   const auto ids = array_of<std::int32_t>(data, 1);
   const auto labels = array_of<std::int32_t>(data, 2);
-  if (rows < 1 || data.numbers[1] < 0 || std::ssize(ids) % columns != 0 ||
+  if (rows < 1 || columns < 1 || data.numbers[1] < 0 || std::ssize(ids) % columns != 0 ||
       std::ssize(ids) / columns != rows) {
     return false;
   }
@@ -156,7 +156,7 @@ bool is_sound_recsys(const DecodedData& data) {
 // All that the decoded data depends on.
 std::string recsys_reader_of(const DatasetSpec& spec) {
   const RecsysSpec& recsys = spec.recsys;
-  std::string text = "recsys 1";
+  std::string text = "recsys 2";
   const auto add = [&text](const std::string& part) {
     text.append(" ").append(std::to_string(part.size())).append(":").append(part);
   };
@@ -225,7 +225,7 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
   TRY_ASSIGN(const DecodedData data,
              cache.get(
                  source, [&spec] { return decode_recsys(spec); }, is_sound_recsys));
-  const std::span<const std::int64_t> counts = std::span(data.numbers).subspan(3);
+  const auto counts = array_of<std::int64_t>(data, 4);
   if (counts.size() != distinct_id_columns(spec.recsys).size()) {
     return bad_data(spec.path, "was decoded for other columns");
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -14,6 +16,7 @@ namespace trainyard::runtime {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
 // user, item, age, label; the last two lines lack some.
@@ -88,6 +91,43 @@ TEST_CASE("columns become numbers, fields of ids and labels", "[recsys]") {
                                                    {3, 4, 1000, 0}, {1, 1, 30, 1},    {2, 3, 2, 1},
                                                    {3, 0, 0, 0},    {1, 2, 1, 1}};
   CHECK(seen == expected);
+}
+
+TEST_CASE("data of a thousand columns with long names is cached", "[recsys]") {
+  constexpr std::size_t columns = 1000;
+  const TempFolder folder;
+  std::string header = "y";
+  std::string rows;
+  DatasetSpec spec = ratings_spec();
+  spec.label_column = "y";
+  spec.recsys = {.has_header = true, .vocabulary = 100, .has_label = true};
+  IdColumns& all = spec.recsys.fields.emplace_back();
+  all.field = "all";
+  for (std::size_t i = 0; i < columns; ++i) {
+    all.columns.push_back("column " + std::to_string(i) + std::string(200, 'x'));
+    header += "," + all.columns.back();
+  }
+  for (std::size_t row = 0; row < 8; ++row) {
+    rows += std::to_string(row % 2);
+    for (std::size_t i = 0; i < columns; ++i) rows += "," + std::to_string((row + i) % 5);
+    rows += "\n";
+  }
+  spec.path = folder.write("wide.csv", header + "\n" + rows);
+  fs::last_write_time(spec.path, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const DataCache cache({.folder = folder.path("cache"), .bytes_max = 1 << 30});
+  std::vector<Batch> read;
+  for (int i = 0; i < 2; ++i) {
+    const auto data = open_recsys(spec, 1, cache);
+    if (!data) FAIL(data.error().message);
+    CHECK((*data)->shape().id_fields.front().ids == 1000 * 6);
+    read.push_back(read_all(**data, Split::train));
+  }
+  CHECK(read[0].ids == read[1].ids);
+  std::vector<std::string> kept;
+  for (const auto& entry : fs::directory_iterator(folder.path("cache"))) {
+    kept.push_back(entry.path().extension());
+  }
+  CHECK(std::ranges::count(kept, ".data") == 1);
 }
 
 TEST_CASE("how often an item comes in training is a number of each example", "[recsys]") {
