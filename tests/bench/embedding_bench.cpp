@@ -1,6 +1,7 @@
-// An embedding table that is on the ps alone: wide and deep on sparse data, batches of 512 examples
-// of 20 ids each, as real processes. What a worker needs of memory is measured too: the table's
-// rows are no part of it.
+// Embedding tables: wide and deep on sparse data, batches of 512 examples of 20 ids each, and
+// DeepFM on columns, of 26 ids and 13 numbers, as real processes. One process alone is one core, as
+// the peer; with a ps the table is there alone. What a worker needs of memory is measured too: the
+// table's rows are no part of it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,31 +25,57 @@ namespace fs = std::filesystem;
 
 constexpr int runs = 7;
 constexpr std::int64_t examples = 100'000;  // nearly 2 million different ids among 10 million
-constexpr std::int64_t ids_per_example = 20;
 constexpr std::int64_t batch_size = 512;
 constexpr std::int64_t embedding_size = 16;
 constexpr std::int64_t batches = 200;  // of all workers together
 
+enum class Gang { one_process, sync, async };
+
 struct Case {
-  std::string name;
+  std::string model;
   std::int64_t rows = 0;
   OptimizerName optimizer = OptimizerName::sgd;
+  Gang gang = Gang::sync;
   std::int64_t workers = 1;
-  Mode mode = Mode::sync;
 
+  [[nodiscard]] std::string name() const {
+    const std::string what = (model == "deepfm" ? "DeepFM, " : "") +
+                             std::to_string(rows / 1'000'000) + "M rows, " +
+                             std::string(find_name(optimizer_names, optimizer));
+    if (gang == Gang::one_process) return what + ", one process";
+    return what + (gang == Gang::async ? ", async" : "") + ", 1 ps " + std::to_string(workers) +
+           (workers == 1 ? " worker" : " workers");
+  }
   // That a step is of.
-  [[nodiscard]] std::int64_t batches_each() const { return mode == Mode::sync ? workers : 1; }
+  [[nodiscard]] std::int64_t batches_each() const { return gang == Gang::async ? 1 : workers; }
+  [[nodiscard]] std::int64_t ids() const { return model == "deepfm" ? 26 : 20; }  // of an example
 };
 
+// As Criteo's: a label, numbers, categories.
+void write_columns(const fs::path& path, const Case& one) {
+  constexpr int numbers = 13;
+  const runtime::CounterRng rng(1, runtime::RngStream::synthetic);
+  std::ofstream file(path);
+  std::uint64_t draw = 0;
+  for (std::int64_t example = 0; example < examples; ++example) {
+    file << rng.bits(draw++) % 2;
+    for (int i = 0; i < numbers; ++i) file << '\t' << rng.bits(draw++) % 100;
+    for (std::int64_t i = 0; i < one.ids(); ++i) file << '\t' << rng.bits(draw++) % 1'000'000;
+    file << '\n';
+  }
+  ENSURE(file.flush().good());
+}
+
 // Ids drawn evenly, so that nothing is gained by a cache.
-void write_examples(const fs::path& path, std::int64_t rows) {
+void write_examples(const fs::path& path, const Case& one) {
+  if (one.model == "deepfm") return write_columns(path, one);
   const runtime::CounterRng rng(1, runtime::RngStream::synthetic);
   std::ofstream file(path);
   std::uint64_t draw = 0;
   for (std::int64_t example = 0; example < examples; ++example) {
     std::set<std::uint64_t> ids;
-    while (std::ssize(ids) < ids_per_example) {
-      ids.insert(1 + rng.bits(draw++) % static_cast<std::uint64_t>(rows));
+    while (std::ssize(ids) < one.ids()) {
+      ids.insert(1 + rng.bits(draw++) % static_cast<std::uint64_t>(one.rows));
     }
     file << (rng.bits(draw++) % 2 == 0 ? "-1" : "+1");
     for (const std::uint64_t id : ids) file << ' ' << id << ":1";
@@ -58,33 +85,43 @@ void write_examples(const fs::path& path, std::int64_t rows) {
 }
 
 JobSpec job_of(const Case& one, const std::string& path) {
-  const auto parsed = parse_job_spec(R"({
-    "model": {"name": "wide_and_deep", "hidden": [16], "activation": "relu"}, "mode": "sync",
-    "dataset": {"name": "ids", "format": "libsvm", "path": "/", "test_fraction": 0.001},
-    "roles": {"ps": 1, "worker": 2},
+  const std::string model =
+      one.model == "deepfm"
+          ? R"({"model": "deepfm", "dataset": {"name": "clicks", "format": "recsys", "path": "/",
+               "separator": "tab", "label_column": 0, "numeric": "1-13", "categorical": "14-39",
+               "test_fraction": 0.001, "hash_buckets": )" +
+                std::to_string(one.rows) + "}"
+          : R"({"model": {"name": "wide_and_deep", "hidden": [16], "activation": "relu"},
+               "dataset": {"name": "ids", "format": "libsvm", "path": "/",
+                           "test_fraction": 0.001})";
+  const auto parsed = parse_job_spec(model + R"(, "roles": {"ps": 1, "worker": 2},
     "checkpoint": {"every_steps": 0, "every_seconds": 0}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
-  spec.mode = one.mode;
+  spec.mode = one.gang == Gang::async ? Mode::async : Mode::sync;
   models::set_argument(spec.model, "embedding_size", embedding_size);
   spec.dataset.path = path;
-  spec.dataset.features = one.rows;
+  if (one.model != "deepfm") spec.dataset.features = one.rows;
   spec.training.batch_size = batch_size;
   spec.training.epochs.reset();
   spec.training.max_steps = batches / one.batches_each();
   spec.training.optimizer.name = one.optimizer;
-  spec.training.optimizer.learning_rate = 0.1;
+  spec.training.optimizer.learning_rate = one.model == "deepfm" ? 0.001 : 0.1;
   spec.training.replicas_to_aggregate = one.workers;
   spec.training.report_every_steps = *spec.training.max_steps / 10;
   spec.training.evaluate_every_steps = INT32_MAX;
   spec.worker.replicas = one.workers;
+  if (one.gang == Gang::one_process) {
+    spec.training.strategy = Strategy::local;
+    spec.ps.replicas = 0;
+  }
   return spec;
 }
 
 BenchResult result_of(const Case& one, const std::string& unit, const Samples& samples) {
   BenchResult result = summary_of(samples);
   result.bench = "embedding";
-  result.case_name = one.name;
+  result.case_name = one.name();
   result.unit = unit;
   return result;
 }
@@ -93,22 +130,27 @@ BenchResult result_of(const Case& one, const std::string& unit, const Samples& s
 
 std::vector<BenchResult> bench_embedding() {
   using enum OptimizerName;
-  const std::vector<Case> cases{
-      {"1M rows, sgd, 1 ps 1 worker", 1'000'000, sgd, 1},
-      {"1M rows, sgd, 1 ps 2 workers", 1'000'000, sgd, 2},
-      {"1M rows, sgd, async, 1 ps 1 worker", 1'000'000, sgd, 1, Mode::async},
-      {"1M rows, sgd, async, 1 ps 2 workers", 1'000'000, sgd, 2, Mode::async},
-      {"1M rows, adagrad, 1 ps 1 worker", 1'000'000, adagrad, 1},
-      {"10M rows, sgd, 1 ps 1 worker", 10'000'000, sgd, 1},
-      {"10M rows, adagrad, 1 ps 1 worker", 10'000'000, adagrad, 1}};
+  const char* const wide_and_deep = "wide_and_deep";
+  const std::vector<Case> cases{{wide_and_deep, 1'000'000, sgd, Gang::one_process},
+                                {wide_and_deep, 1'000'000, adagrad, Gang::one_process},
+                                {"deepfm", 1'000'000, sgd, Gang::one_process},
+                                {"deepfm", 1'000'000, adagrad, Gang::one_process},
+                                {wide_and_deep, 1'000'000, sgd, Gang::sync, 1},
+                                {wide_and_deep, 1'000'000, sgd, Gang::sync, 2},
+                                {wide_and_deep, 1'000'000, sgd, Gang::async, 1},
+                                {wide_and_deep, 1'000'000, sgd, Gang::async, 2},
+                                {wide_and_deep, 1'000'000, adagrad, Gang::sync, 1},
+                                {"deepfm", 1'000'000, adagrad, Gang::sync, 1},
+                                {wide_and_deep, 10'000'000, sgd, Gang::sync, 1},
+                                {wide_and_deep, 10'000'000, adagrad, Gang::sync, 1}};
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
   fs::create_directories(folder);
   const auto data = [&folder](const Case& one) {
-    return folder / ("ids-" + std::to_string(one.rows));
+    return folder / (one.model + "-" + std::to_string(one.rows));
   };
   for (const Case& one : cases) {
-    if (!fs::exists(data(one))) write_examples(data(one), one.rows);
+    if (!fs::exists(data(one))) write_examples(data(one), one);
   }
 
   std::vector<Samples> rates(cases.size());
@@ -126,9 +168,9 @@ std::vector<BenchResult> bench_embedding() {
       rates[which].units += static_cast<double>(batches * batch_size);
       worker_memory[which].add(static_cast<double>(outcome.worker_bytes_max) / (1 << 20));
       ps_memory[which].add(static_cast<double>(outcome.ps_bytes_max) / (1 << 20));
-      if (one.workers > 1 || one.mode != Mode::sync) continue;
+      if (one.workers > 1 || one.gang == Gang::async) continue;
       const auto peer = pytorch_embedding_examples_per_second(
-          {one.rows, embedding_size, batch_size, ids_per_example, one.optimizer});
+          {one.model, one.rows, embedding_size, batch_size, one.ids(), one.optimizer});
       if (peer) peers[which].add(*peer);
     }
   }
@@ -139,8 +181,9 @@ std::vector<BenchResult> bench_embedding() {
     BenchResult rate = result_of(cases[which], "examples/s", rates[which]);
     const BenchResult peer = result_of(cases[which], "examples/s", peers[which]);
     rate.limit = peer.value;
-    if (peer.n > 0) rate.limit_of = "PyTorch's EmbeddingBag, one process";
+    if (peer.n > 0) rate.limit_of = "PyTorch, one process";
     results.push_back(rate);
+    if (cases[which].gang == Gang::one_process) continue;
     BenchResult memory = result_of(cases[which], "MiB of a worker", worker_memory[which]);
     memory.limit = 500;
     memory.limit_of = "what a worker may need";

@@ -124,7 +124,7 @@ std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {
   if (!has_pytorch()) return std::nullopt;
-  std::string command = python_with("pytorch_embedding.py");
+  std::string command = python_with("pytorch_embedding.py") + " " + peer.model;
   for (const std::int64_t number : {peer.rows, peer.size, peer.batch_size, peer.ids_per_example}) {
     command += " " + std::to_string(number);
   }

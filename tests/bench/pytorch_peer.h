@@ -46,6 +46,7 @@ std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer
 
 // The sparse peer, one process.
 struct PytorchEmbedding {
+  std::string model;  // "wide_and_deep", "deepfm"
   std::int64_t rows = 0;
   std::int64_t size = 0;
   std::int64_t batch_size = 0;
