@@ -41,8 +41,8 @@ void RowIndex::prefetch(std::int64_t id) const {
 }
 
 void RowIndex::grow() {
-  const std::vector<Slot> old =
-      std::exchange(slots_, std::vector<Slot>(slots_.empty() ? first_slots : 2 * slots_.size()));
+  const std::size_t count = slots_.empty() ? first_slots : 2 * slots_.size();
+  const auto old = std::exchange(slots_, std::vector<Slot, HugePages<Slot>>(count));
   shift_ = 64;
   for (std::size_t slots = slots_.size(); slots > 1; slots /= 2) --shift_;
   for (const Slot& slot : old) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/math/huge_pages.h"
+
 namespace trainyard::runtime {
 
 class RowIndex {
@@ -28,8 +30,9 @@ class RowIndex {
   [[nodiscard]] std::size_t place_of(std::int64_t id) const;  // of the id, or of the empty slot
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two of them, at most three quarters taken; or none
-  int shift_ = 64;           // the hash's upper bits are a slot's number
+  std::vector<Slot, HugePages<Slot>>
+      slots_;       // a power of two of them, at most three quarters taken; or none
+  int shift_ = 64;  // the hash's upper bits are a slot's number
   std::size_t size_ = 0;
 };
 

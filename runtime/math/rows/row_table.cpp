@@ -78,7 +78,7 @@ void RowTable::start_row(std::int64_t id, std::span<float> row) const {
 }
 
 const float* RowTable::row(std::uint32_t number) const {
-  return blocks_[number / block_rows].value->floats.data() + number % block_rows * stride_;
+  return blocks_[number / block_rows].value->floats.get() + number % block_rows * stride_;
 }
 
 // In two passes over some rows at a time: while the second copies, memory has fetched what the
@@ -114,46 +114,65 @@ void RowTable::find_rows(std::span<const std::int64_t> ids, std::span<const floa
   }
 }
 
+RowIndex& RowTable::own_index() {
+  if (index_.lent) index_ = {std::make_shared<RowIndex>(*index_.value)};
+  return *index_.value;
+}
+
+RowTable::Block& RowTable::own_block(Lent<Block>& block) {
+  if (block.lent) {
+    const std::size_t floats = block_rows * stride_;
+    Block copy{.ids = block.value->ids, .floats = slabs_.take(floats)};
+    copy_floats(block.value->floats.get(), floats, copy.floats.get());
+    block = {std::make_shared<Block>(std::move(copy))};
+  }
+  return *block.value;
+}
+
 // Made, as it starts, where it is not there.
 float* RowTable::row_to_change(std::int64_t id) {
   const auto known = index_.value->find(id);
   const auto number = static_cast<std::size_t>(
-      known ? *known : index_.own().find_or_add(id, static_cast<std::uint32_t>(size_)));
+      known ? *known : own_index().find_or_add(id, static_cast<std::uint32_t>(size_)));
   if (!known) {
     if (size_ % block_rows == 0) {
       blocks_.push_back({std::make_shared<Block>()});
-      blocks_.back().value->floats.resize(block_rows * stride_);
+      blocks_.back().value->floats = slabs_.take(block_rows * stride_);
     }
-    Block& block = blocks_.back().own();
+    Block& block = own_block(blocks_.back());
     block.ids.push_back(id);
     ++size_;
   }
-  Block& block = blocks_[number / block_rows].own();
-  float* const row = block.floats.data() + number % block_rows * stride_;
+  Block& block = own_block(blocks_[number / block_rows]);
+  float* const row = block.floats.get() + number % block_rows * stride_;
   if (!known) start_row(id, {row, width_});
   return row;
 }
 
-void RowTable::apply(const RowGradients& gradients, const Update& update) {
+void RowTable::apply(const RowGradients& gradients, const Update& update, std::span<float> before) {
   const std::size_t width = width_;
   ENSURE(gradients.rows.size() == gradients.ids.size() * width);
+  ENSURE(before.empty() || before.size() == gradients.rows.size());
   const std::span<const std::int64_t> ids(gradients.ids);
   std::vector<float> gathered(rows_at_once * stride_);
   for (std::size_t begin = 0; begin < ids.size(); begin += rows_at_once) {
     const std::size_t count = std::min(rows_at_once, ids.size() - begin);
-    apply_to_some(ids.subspan(begin, count),
-                  std::span(gradients.rows).subspan(begin * width, count * width), update,
-                  gathered);
+    const auto floats = [&](auto span) { return span.subspan(begin * width, count * width); };
+    apply_to_some({.ids = ids.subspan(begin, count),
+                   .gradients = floats(std::span(gradients.rows)),
+                   .before = before.empty() ? before : floats(before),
+                   .gathered = gathered},
+                  update);
   }
 }
 
 // Rows are gathered into one range, updated as any other range, and put back.
-void RowTable::apply_to_some(std::span<const std::int64_t> ids, std::span<const float> gradients,
-                             const Update& update, std::span<float> gathered) {
+void RowTable::apply_to_some(const SomeRows& some, const Update& update) {
+  const auto& [ids, gradients, before, gathered] = some;
   const std::size_t width = width_;
   const std::size_t slot_count = stride_ / width - 1;
   const auto part = [&](std::size_t slot) {
-    return gathered.subspan(slot * gradients.size(), gradients.size());
+    return some.gathered.subspan(slot * some.gradients.size(), some.gradients.size());
   };
   std::array<const float*, rows_at_once> found{};
   find_rows(ids, found);  // for the sake of the cache: a row may be new, or its block shared
@@ -164,6 +183,7 @@ void RowTable::apply_to_some(std::span<const std::int64_t> ids, std::span<const 
       copy_floats(places[i] + slot * width, width, part(slot).data() + i * width);
     }
   }
+  if (!before.empty()) std::ranges::copy(part(0), before.begin());
   std::array<std::span<float>, 2> slots;
   for (std::size_t slot = 0; slot < slot_count; ++slot) slots[slot] = part(slot + 1);
   apply_update(optimizer_, update.learning_rate, update.step, update.gradient_scale, gradients,
@@ -186,7 +206,7 @@ std::vector<RowTable::Stored> RowTable::stored() const {
   for (const Lent<Block>& block : blocks_) {
     const Block& rows = *block.value;
     for (std::size_t i = 0; i < rows.ids.size(); ++i) {
-      all.push_back({rows.ids[i], rows.floats.data() + i * stride_});
+      all.push_back({rows.ids[i], rows.floats.get() + i * stride_});
     }
   }
   std::ranges::sort(all, {}, &Stored::id);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/core/row_layout.h"
+#include "runtime/math/huge_pages.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/math/rows/row_index.h"
@@ -40,7 +41,8 @@ class RowTable {
   // the "sparse" or "lazy" optimizers of TensorFlow and PyTorch (SparseAdam): weight decay and
   // momentum work on a row only when it is touched, and adam's bias correction counts the model's
   // steps.
-  void apply(const RowGradients& gradients, const Update& update);
+  // `before`, if not empty, receives the rows' values as they were, [ids, width].
+  void apply(const RowGradients& gradients, const Update& update, std::span<float> before = {});
 
   // A row as a checkpoint has it: its values and slots, [1 + slots][width].
   void put(std::int64_t id, std::span<const float> row);
@@ -60,26 +62,27 @@ class RowTable {
   // Of rows that lie together, each with its slots behind it.
   struct Block {
     std::vector<std::int64_t> ids;
-    std::vector<float> floats;
+    std::shared_ptr<float> floats;
   };
   // Shared with a fork until the next change.
   template <class T>
   struct Lent {
     std::shared_ptr<T> value;
     bool lent = false;
-
-    T& own() {
-      if (lent) value = std::make_shared<T>(*value);
-      lent = false;
-      return *value;
-    }
   };
 
   void start_row(std::int64_t id, std::span<float> row) const;
   void find_rows(std::span<const std::int64_t> ids, std::span<const float*> found) const;
-  void apply_to_some(std::span<const std::int64_t> ids, std::span<const float> gradients,
-                     const Update& update, std::span<float> gathered);
+  struct SomeRows {
+    std::span<const std::int64_t> ids;
+    std::span<const float> gradients;
+    std::span<float> before;    // or none
+    std::span<float> gathered;  // room
+  };
+  void apply_to_some(const SomeRows& some, const Update& update);
   float* row_to_change(std::int64_t id);
+  RowIndex& own_index();
+  Block& own_block(Lent<Block>& block);
   [[nodiscard]] const float* row(std::uint32_t number) const;
 
   RowLayout layout_;
@@ -91,6 +94,7 @@ class RowTable {
   std::size_t size_ = 0;
   Lent<RowIndex> index_;
   std::vector<Lent<Block>> blocks_;
+  FloatSlabs slabs_;  // of the blocks' floats
 };
 
 }  // namespace trainyard::runtime

@@ -57,13 +57,15 @@ void RowTables::read(std::span<const std::int64_t> rows, std::span<float> floats
   });
 }
 
-void RowTables::apply(const RowGradients& gradients, const RowTable::Update& update) {
-  if (tables_.size() == 1) return tables_.front().apply(gradients, update);
+void RowTables::apply(const RowGradients& gradients, const RowTable::Update& update,
+                      std::span<float> before) {
+  if (tables_.size() == 1) return tables_.front().apply(gradients, update, before);
   ENSURE(std::ssize(gradients.rows) == widths_.floats(gradients.ids));
   for_each_stretch(gradients.ids, widths_, [&](const Stretch& stretch) {
     const auto floats = std::span(gradients.rows).subspan(stretch.first_float, stretch.floats);
     table(stretch.table)
-        .apply({.ids = stretch.ids, .rows = {floats.begin(), floats.end()}}, update);
+        .apply({.ids = stretch.ids, .rows = {floats.begin(), floats.end()}}, update,
+               before.empty() ? before : before.subspan(stretch.first_float, stretch.floats));
   });
 }
 

@@ -22,7 +22,8 @@ class RowTables {
   // As RowTable has them. Rows are those that widths() has.
   [[nodiscard]] RowTables fork();
   void read(std::span<const std::int64_t> rows, std::span<float> floats) const;
-  void apply(const RowGradients& gradients, const RowTable::Update& update);
+  void apply(const RowGradients& gradients, const RowTable::Update& update,
+             std::span<float> before = {});
 
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] const RowWidths& widths() const { return widths_; }

@@ -196,11 +196,12 @@ void RowStore::make(const Made& made) {
   for (auto& held : held_) held.reset();
 
   RowGradients before{.ids = {}, .rows = std::vector<float>(sum.rows.size())};
-  tables_.read(sum.ids, before.rows);
   const Step step = rules_.step_at(++version_);
-  tables_.apply(sum, {.learning_rate = step.learning_rate,
-                      .step = version_,
-                      .gradient_scale = step.gradient_scale});
+  tables_.apply(sum,
+                {.learning_rate = step.learning_rate,
+                 .step = version_,
+                 .gradient_scale = step.gradient_scale},
+                before.rows);
   before.ids = std::move(sum.ids);
   before_ = std::move(before);
   save_if_made();
