@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t block_rows = 1024;
 // How far ahead of their use rows are fetched: memory answers in about the time of so many.
-constexpr std::size_t fetch_ahead = 8;
+constexpr std::size_t fetch_ahead = 24;
 // Rows that are read or updated together: enough to hide the beginning, few enough for the cache.
 constexpr std::size_t rows_at_once = 256;
 constexpr std::size_t floats_per_line = 16;
@@ -78,7 +78,7 @@ void RowTable::start_row(std::int64_t id, std::span<float> row) const {
 }
 
 const float* RowTable::row(std::uint32_t number) const {
-  return blocks_[number / block_rows].value->floats.get() + number % block_rows * stride_;
+  return begins_[number / block_rows] + number % block_rows * stride_;
 }
 
 // In two passes over some rows at a time: while the second copies, memory has fetched what the
@@ -119,12 +119,14 @@ RowIndex& RowTable::own_index() {
   return *index_.value;
 }
 
-RowTable::Block& RowTable::own_block(Lent<Block>& block) {
+RowTable::Block& RowTable::own_block(std::size_t number) {
+  Lent<Block>& block = blocks_[number];
   if (block.lent) {
     const std::size_t floats = block_rows * stride_;
     Block copy{.ids = block.value->ids, .floats = slabs_.take(floats)};
     copy_floats(block.value->floats.get(), floats, copy.floats.get());
     block = {std::make_shared<Block>(std::move(copy))};
+    begins_[number] = block.value->floats.get();
   }
   return *block.value;
 }
@@ -138,13 +140,14 @@ float* RowTable::row_to_change(std::int64_t id) {
     if (size_ % block_rows == 0) {
       blocks_.push_back({std::make_shared<Block>()});
       blocks_.back().value->floats = slabs_.take(block_rows * stride_);
+      begins_.push_back(blocks_.back().value->floats.get());
     }
-    Block& block = own_block(blocks_.back());
+    Block& block = own_block(blocks_.size() - 1);
     block.ids.push_back(id);
     ++size_;
   }
-  Block& block = own_block(blocks_[number / block_rows]);
-  float* const row = block.floats.get() + number % block_rows * stride_;
+  if (blocks_[number / block_rows].lent) own_block(number / block_rows);
+  float* const row = begins_[number / block_rows] + number % block_rows * stride_;
   if (!known) start_row(id, {row, width_});
   return row;
 }

@@ -82,7 +82,7 @@ class RowTable {
   void apply_to_some(const SomeRows& some, const Update& update);
   float* row_to_change(std::int64_t id);
   RowIndex& own_index();
-  Block& own_block(Lent<Block>& block);
+  Block& own_block(std::size_t number);
   [[nodiscard]] const float* row(std::uint32_t number) const;
 
   RowLayout layout_;
@@ -94,7 +94,8 @@ class RowTable {
   std::size_t size_ = 0;
   Lent<RowIndex> index_;
   std::vector<Lent<Block>> blocks_;
-  FloatSlabs slabs_;  // of the blocks' floats
+  std::vector<float*> begins_;  // of the blocks' floats: one look less on the way to a row
+  FloatSlabs slabs_;            // of the blocks' floats
 };
 
 }  // namespace trainyard::runtime
