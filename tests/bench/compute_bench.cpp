@@ -6,8 +6,8 @@
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
 #include "schemas/base/check.h"
-#include "schemas/wire/model_json.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/peer_networks.h"
 #include "tests/bench/pytorch_peer.h"
 
 namespace trainyard::bench {
@@ -20,7 +20,6 @@ constexpr double seconds_per_run = 1.5;
 
 struct ComputeCase {
   PytorchNetwork peer;
-  std::string model;  // in the model language
   DataShape data;
 };
 
@@ -29,9 +28,6 @@ DataShape images(std::vector<std::int64_t> image) {
 }
 
 std::vector<ComputeCase> compute_cases() {
-  constexpr const char* rows_lstm = R"({
-      "layers": [{"op": "reshape", "shape": [28, 28]}, {"op": "lstm", "units": 128},
-                 {"op": "dense", "units": "classes"}], "loss": "softmax_cross_entropy"})";
   DataShape lines = images({32, 128, 1});
   lines.classes = 0;
   lines.labels = LabelLayout::symbols;
@@ -41,12 +37,12 @@ std::vector<ComputeCase> compute_cases() {
                          .layout = FeatureLayout::ids,
                          .labels = LabelLayout::tokens,
                          .vocabulary = 96};
-  return {{{"lenet5", 64}, R"("lenet5")", images({28, 28, 1})},
-          {{"cifar_cnn", 64}, R"("cifar_cnn")", images({32, 32, 3})},
-          {{"resnet18", 64}, R"({"name": "resnet18", "stem": "cifar"})", images({32, 32, 3})},
-          {{"lstm", 64}, rows_lstm, images({28, 28, 1})},
-          {{"crnn", 32}, R"("crnn")", lines},
-          {{"gpt", 16}, R"({"name": "gpt", "dropout": 0})", tokens}};
+  return {{{"lenet5", 64}, images({28, 28, 1})},
+          {{"cifar_cnn", 64}, images({32, 32, 3})},
+          {{"resnet18", 64}, images({32, 32, 3})},
+          {{"lstm", 64}, images({28, 28, 1})},
+          {{"crnn", 32}, lines},
+          {{"gpt", 16}, tokens}};
 }
 
 std::int32_t drawn(std::int64_t i, std::int64_t below) {
@@ -109,11 +105,8 @@ class GradientRun {
   }
 
   static Model built(const ComputeCase& of, std::int64_t threads) {
-    std::vector<Fault> faults;
-    const auto written = model::parse_model(nlohmann::json::parse(of.model), "/model", faults);
-    ENSURE(faults.empty());
     auto model =
-        Model::build(*written, of.data,
+        Model::build(peer_network(of.peer.network), of.data,
                      {.batch_size = of.peer.batch_size, .seed = 1, .team = {.threads = threads}});
     ENSURE(model.has_value());
     return std::move(*model);

@@ -22,7 +22,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BenchFunction>, 14> benches{
+constexpr std::array<std::pair<std::string_view, BenchFunction>, 18> benches{
     {{"gemm", bench_gemm},
      {"conv", bench_conv},
      {"compute", bench_compute},
@@ -31,6 +31,10 @@ constexpr std::array<std::pair<std::string_view, BenchFunction>, 14> benches{
      {"train_mlp", bench_train_mlp},
      {"train_big_mlp", bench_train_big_mlp},
      {"train_cnn", bench_train_cnn},
+     {"train_cifar_cnn", bench_train_cifar_cnn},
+     {"train_lstm", bench_train_lstm},
+     {"train_crnn", bench_train_crnn},
+     {"train_gpt", bench_train_gpt},
      {"embedding", bench_embedding},
      {"placement", bench_placement},
      {"submit", bench_submit},

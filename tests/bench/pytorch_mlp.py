@@ -33,10 +33,13 @@ def train(rank, workers, place, batch, activation, sizes, answers):
     torch.manual_seed(1)
     data = torch.rand(BATCHES * batch, sizes[0])
     labels = torch.randint(0, sizes[-1], (BATCHES * batch,))
-    train_model(build(sizes, activation), data, labels, rank, workers, place, batch, answers)
+    rate, _ = train_model(build(sizes, activation), data, labels, rank, workers, place, batch)
+    if rank == 0:
+        answers.put(rate)
 
 
-def train_model(model, data, labels, rank, workers, place, batch, answers, loss=torch.nn.functional.cross_entropy):
+def train_model(model, data, labels, rank, workers, place, batch, loss=torch.nn.functional.cross_entropy):
+    """Examples per second of all processes, and the CPU seconds of all of them for an example."""
     if workers > 1:
         dist.init_process_group("gloo", init_method=f"tcp://{place}", rank=rank,
                                 world_size=workers)
@@ -60,14 +63,16 @@ def train_model(model, data, labels, rank, workers, place, batch, answers, loss=
     for number in range(max(1, int(WARM_SECONDS / seconds.item()))):
         step(number)
     count = max(5, int(MEASURED_SECONDS / seconds.item()))
-    start = time.monotonic()
+    start, cpu_start = time.monotonic(), time.process_time()
     for number in range(count):
         step(number)
-    if rank == 0:
-        answers.put(workers * count * batch / (time.monotonic() - start))
+    elapsed, cpu = time.monotonic() - start, torch.tensor([time.process_time() - cpu_start])
     if workers > 1:
+        dist.all_reduce(cpu)
         dist.barrier()
         dist.destroy_process_group()
+    examples = workers * count * batch
+    return examples / elapsed, cpu.item() / examples
 
 
 class Printer:

@@ -72,6 +72,16 @@ std::string command_for(const std::string& what, const PytorchNetwork& peer) {
          " " + peer.network + " " + std::to_string(peer.batch_size);
 }
 
+// The end of the line: the layout, where there are several, and the kernels of OpenBLAS.
+std::string setup_of(std::istringstream& words) {
+  ENSURE(!words.fail());
+  const std::vector<std::string> setup(std::istream_iterator<std::string>(words), {});
+  ENSURE(!setup.empty());
+  const std::string& core = setup.back();
+  const std::string kernels = core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core;
+  return setup.size() > 1 ? setup.front() + ", " + kernels : kernels;
+}
+
 }  // namespace
 
 std::optional<double> pytorch_examples_per_second(PytorchMode mode, const PeerMlp& model,
@@ -108,18 +118,17 @@ std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer)
   std::istringstream words(line_of(command_for("gradient", peer)));
   PytorchGradient answer;
   words >> answer.steps_per_cpu_second;
-  ENSURE(!words.fail());
-  std::vector<std::string> setup(std::istream_iterator<std::string>(words), {});
-  ENSURE(!setup.empty());
-  const std::string core = setup.back();
-  answer.setup = core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core;
-  if (setup.size() > 1) answer.setup = setup.front() + ", " + answer.setup;
+  answer.setup = setup_of(words);
   return answer;
 }
 
-std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer) {
+std::optional<PytorchTraining> pytorch_ddp_training(const PytorchNetwork& peer) {
   if (!has_pytorch()) return std::nullopt;
-  return answer_of(command_for("ddp", peer));
+  std::istringstream words(line_of(command_for("ddp", peer)));
+  PytorchTraining answer;
+  words >> answer.examples_per_second >> answer.cpu_seconds_per_example >> answer.parameters;
+  answer.setup = setup_of(words);
+  return answer;
 }
 
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer) {

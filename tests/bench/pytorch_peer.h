@@ -41,8 +41,13 @@ struct PytorchGradient {
   std::string setup;                // whose matrix products, and of images the layout
 };
 std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer);
-// Examples per second of both processes.
-std::optional<double> pytorch_ddp_examples_per_second(const PytorchNetwork& peer);
+struct PytorchTraining {
+  double examples_per_second = 0;      // of both processes of DDP, one thread each
+  double cpu_seconds_per_example = 0;  // of both together
+  std::int64_t parameters = 0;         // without the second biases of PyTorch's LSTM
+  std::string setup;
+};
+std::optional<PytorchTraining> pytorch_ddp_training(const PytorchNetwork& peer);
 
 // The sparse peer, one process.
 struct PytorchEmbedding {

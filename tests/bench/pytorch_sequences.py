@@ -1,21 +1,12 @@
 #!/usr/bin/env python3
-"""The peer of compute and train_sequences: recurrent nets and a language model with PyTorch's layers and one thread.
+"""The peer of compute, train_lstm, train_crnn and train_gpt: recurrent nets and a language model with PyTorch's layers.
 
-    pytorch_sequences.py gradient NETWORK BATCH    forward and backward, no optimizer: prints steps per CPU second and
-                                                   the kernels that OpenBLAS took
-    pytorch_sequences.py ddp NETWORK BATCH         training by two processes with DistributedDataParallel over gloo:
-                                                   prints examples per second of both
+    pytorch_sequences.py gradient|ddp NETWORK BATCH    see pytorch_network.py
 """
-import sys
-import time
-
-import pytorch_images as images  # first: it says how many threads there are
-import pytorch_mlp as mlp
+import pytorch_network as peer  # first: it says how many threads there are
 import torch
-import torch.multiprocessing as processes
 from torch import nn
 
-MEASURED_SECONDS = 3.0
 TIME, WIDTH, HEADS, DEPTH, VOCABULARY = 128, 128, 4, 4, 96
 LINE, SYMBOLS, TEXT = (1, 32, 128), 11, 4  # crnn: an image, the digits and the blank, digits of a label
 
@@ -55,7 +46,8 @@ class Block(nn.Module):
         self.norms = nn.ModuleList([nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)])
         self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.register_buffer("mask", torch.ones(TIME, TIME, dtype=torch.bool).triu(1))
+        # No buffer: DDP would send it at each step, and gloo has no bool.
+        self.mask = torch.ones(TIME, TIME, dtype=torch.bool).triu(1)
 
     def forward(self, x):
         heads = (part.reshape(-1, TIME, HEADS, WIDTH // HEADS).transpose(1, 2)
@@ -88,52 +80,23 @@ def ctc_loss(scores, texts):
                                   torch.full((count,), scores.shape[1]), torch.full((count,), TEXT))
 
 
-# The network, a function of the number of examples that makes their data and labels, the loss.
+def draw_rows(count):
+    return torch.rand(count, 28, 28), torch.randint(0, 10, (count,))
+
+
+def draw_lines(count):
+    return torch.rand(count, *LINE), torch.randint(1, SYMBOLS, (count, TEXT))
+
+
+def draw_tokens(count):
+    return torch.randint(0, VOCABULARY, (count, TIME)), torch.randint(0, VOCABULARY, (count, TIME))
+
+
 NETWORKS = {
-    "lstm": (RowsLstm, lambda n: (torch.rand(n, 28, 28), torch.randint(0, 10, (n,))), class_loss),
-    "crnn": (Crnn, lambda n: (torch.rand(n, *LINE), torch.randint(1, SYMBOLS, (n, TEXT))), ctc_loss),
-    "gpt": (Gpt, lambda n: (torch.randint(0, VOCABULARY, (n, TIME)), torch.randint(0, VOCABULARY, (n, TIME))),
-            class_loss),
+    "lstm": peer.Network(RowsLstm, draw_rows, class_loss),
+    "crnn": peer.Network(Crnn, draw_lines, ctc_loss),
+    "gpt": peer.Network(Gpt, draw_tokens, class_loss),
 }
 
-
-def gradient_rate(network, batch):
-    torch.manual_seed(1)
-    make, draw, loss = NETWORKS[network]
-    model = make()
-    data, labels = draw(batch)
-
-    def step():
-        model.zero_grad()
-        loss(model(data), labels).backward()
-
-    for _ in range(2):
-        step()
-    start, count = time.process_time(), 0
-    while time.process_time() - start < MEASURED_SECONDS or count < 2:
-        step()
-        count += 1
-    return count / (time.process_time() - start)
-
-
-def train(rank, workers, place, network, batch, answers):
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
-    make, draw, loss = NETWORKS[network]
-    data, labels = draw(mlp.BATCHES * batch)
-    mlp.train_model(make(), data, labels, rank, workers, place, batch, answers, loss)
-
-
-def main():
-    what, network, batch = sys.argv[1:]
-    if what == "gradient":
-        torch.set_num_threads(1)
-        print(gradient_rate(network, int(batch)), images.openblas_core())
-        return
-    answers = processes.get_context("spawn").SimpleQueue()
-    processes.spawn(train, args=(2, f"127.0.0.1:{mlp.free_port()}", network, int(batch), answers), nprocs=2)
-    print(answers.get())
-
-
 if __name__ == "__main__":
-    main()
+    peer.main(NETWORKS)

@@ -1,0 +1,29 @@
+#include "tests/bench/peer_networks.h"
+
+#include <map>
+#include <vector>
+
+#include "schemas/base/check.h"
+#include "schemas/wire/model_json.h"
+
+namespace trainyard::bench {
+
+model::Written peer_network(const std::string& name) {
+  static const std::map<std::string, const char*> networks{
+      {"lenet5", R"("lenet5")"},
+      {"cifar_cnn", R"({"name": "cifar_cnn", "dropout": 0})"},
+      {"resnet18", R"({"name": "resnet18", "stem": "cifar"})"},
+      {"lstm", R"({
+          "layers": [{"op": "reshape", "shape": [28, 28]}, {"op": "lstm", "units": 128},
+                     {"op": "dense", "units": "classes"}],
+          "loss": "softmax_cross_entropy"})"},
+      {"crnn", R"("crnn")"},
+      {"gpt", R"({"name": "gpt", "dropout": 0})"}};
+  std::vector<Fault> faults;
+  const auto written =
+      model::parse_model(nlohmann::json::parse(networks.at(name)), "/model", faults);
+  ENSURE(faults.empty() && written.has_value());
+  return *written;
+}
+
+}  // namespace trainyard::bench
