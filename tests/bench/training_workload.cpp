@@ -23,6 +23,31 @@ struct SettingSamples {
   Samples by_ddp;  // examples per second, ours by DDP's
 };
 
+// As the runtime gets it; without checkpoints.
+JobSpec job_of(const Workload& workload, const Setting& setting) {
+  const auto parsed = parse_job_spec(R"({
+    "model": "mlp", "mode": "sync", "roles": {"ps": 1, "worker": 2},
+    "dataset": {"name": "synthetic_digits"}})");
+  ENSURE(std::holds_alternative<JobSpec>(parsed));
+  JobSpec spec = std::get<JobSpec>(parsed);
+  spec.model = workload.model;
+  spec.dataset = workload.dataset;
+  spec.mode = setting.mode;
+  spec.training.strategy = setting.strategy;
+  spec.training.batch_size = workload.batch_size;
+  spec.training.epochs.reset();
+  spec.training.max_steps = workload.batches / setting.batches_per_step();
+  spec.training.optimizer.learning_rate = 0.1;
+  spec.training.replicas_to_aggregate = setting.workers;
+  spec.training.report_every_steps = std::max<std::int64_t>(*spec.training.max_steps / 10, 1);
+  spec.training.evaluate_every_steps = INT32_MAX;
+  spec.ps.replicas = setting.strategy == Strategy::parameter_server ? 1 : 0;
+  spec.worker.replicas = setting.workers;
+  spec.checkpoint.every_steps = 0;
+  spec.checkpoint.every_seconds = 0;
+  return spec;
+}
+
 void run_setting(const Workload& workload, const Setting& setting, SettingSamples& samples) {
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
@@ -89,30 +114,6 @@ DatasetSpec digits_to_train() {
           .train_examples = 5000,
           .test_examples = 100,
           .label_column = ""};
-}
-
-JobSpec job_of(const Workload& workload, const Setting& setting) {
-  const auto parsed = parse_job_spec(R"({
-    "model": "mlp", "mode": "sync", "roles": {"ps": 1, "worker": 2},
-    "dataset": {"name": "synthetic_digits"}})");
-  ENSURE(std::holds_alternative<JobSpec>(parsed));
-  JobSpec spec = std::get<JobSpec>(parsed);
-  spec.model = workload.model;
-  spec.dataset = workload.dataset;
-  spec.mode = setting.mode;
-  spec.training.strategy = setting.strategy;
-  spec.training.batch_size = workload.batch_size;
-  spec.training.epochs.reset();
-  spec.training.max_steps = workload.batches / setting.batches_per_step();
-  spec.training.optimizer.learning_rate = 0.1;
-  spec.training.replicas_to_aggregate = setting.workers;
-  spec.training.report_every_steps = std::max<std::int64_t>(*spec.training.max_steps / 10, 1);
-  spec.training.evaluate_every_steps = INT32_MAX;
-  spec.ps.replicas = setting.strategy == Strategy::parameter_server ? 1 : 0;
-  spec.worker.replicas = setting.workers;
-  spec.checkpoint.every_steps = 0;
-  spec.checkpoint.every_seconds = 0;
-  return spec;
 }
 
 std::vector<BenchResult> bench_training(const Workload& workload) {

@@ -53,9 +53,6 @@ struct Workload {
 // 5,000 synthetic digits.
 DatasetSpec digits_to_train();
 
-// As the runtime gets it; without checkpoints.
-JobSpec job_of(const Workload& workload, const Setting& setting);
-
 std::vector<BenchResult> bench_training(const Workload& workload);
 
 }  // namespace trainyard::bench
