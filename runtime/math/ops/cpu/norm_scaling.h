@@ -15,14 +15,4 @@ inline float offset_at(ConstTensor offset, std::int64_t channel) {
   return offset.data == nullptr ? 0.0F : offset.data[channel];
 }
 
-// Sums of some columns, to where somebody wants them.
-inline void store_sums_of(const float* sums, std::int64_t first, std::int64_t count, Tensor to,
-                          Write write) {
-  if (to.data == nullptr) return;
-  for (std::int64_t i = 0; i < count; ++i) {
-    float& value = to.data[first + i];
-    value = write == Write::add ? value + sums[i] : sums[i];
-  }
-}
-
 }  // namespace trainyard::runtime

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
@@ -110,6 +111,16 @@ RowSums<count> sum_of_rows(const SharedRows& rows, AddRow add_row) {
     tree.add(sums[static_cast<std::size_t>(branch)]);
   }
   return tree.total();
+}
+
+// Sums of some columns, to where somebody wants them.
+inline void store_sums_of(const float* sums, std::int64_t first, std::int64_t count, Tensor to,
+                          Write write) {
+  if (to.data == nullptr) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    float& value = to.data[first + i];
+    value = write == Write::add ? value + sums[i] : sums[i];
+  }
 }
 
 // Calls visit(first column, columns) for pieces of at most row_sums_width.
