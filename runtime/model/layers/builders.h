@@ -15,7 +15,7 @@ struct LayerBuilder {
   NodeId (*build)(LayerContext& layer) = nullptr;  // the node of the layer's value
 };
 
-// Every op that can be trained; schemas/model/trainable has the same.
+// Every op of the language: what cannot be trained yet is in schemas/model/trainable.
 std::span<const LayerBuilder> layer_builders();
 const LayerBuilder* find_layer_builder(std::string_view op);
 

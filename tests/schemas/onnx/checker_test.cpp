@@ -7,6 +7,8 @@
 #include <map>
 
 #include "schemas/model/exportable.h"
+#include "schemas/model/op_rule.h"
+#include "schemas/onnx/op_writer.h"
 #include "tests/golden/golden.h"
 #include "tests/schemas/onnx/runtime_case.h"
 
@@ -94,6 +96,15 @@ TEST_CASE("each model of the zoo is a valid ONNX model, or has rows of tables", 
     if (has_tokens) check_export(analysis, Lengths::given);
   }
   CHECK(refused >= 1);
+}
+
+TEST_CASE("each op of the language has its nodes in ONNX, or is refused", "[onnx]") {
+  for (const model::OpRule& rule : model::ops()) {
+    const bool is_spelled_out = rule.layers > 1;
+    if (is_spelled_out || rule.name == "embedding_bag") continue;
+    INFO(rule.name);
+    CHECK(find_op_writer(rule.name) != nullptr);
+  }
 }
 
 TEST_CASE("what ONNX cannot express is refused with the layer's pointer and op", "[onnx]") {
