@@ -33,7 +33,7 @@ using Op = std::variant<
     // dense
     MatMulOp, SparseMatMulOp, RowPoolOp, RowLookupOp,
     // elementwise
-    ActivationOp, AffineOp, ClipOp, AddOp, BinaryOp,
+    ActivationOp, PreluOp, AffineOp, ClipOp, AddOp, BinaryOp,
     // layout
     ReshapeOp, TransposeOp, ConcatOp, SliceOp, PadOp,
     // reduce

@@ -15,7 +15,7 @@ constexpr std::array keeps_steps{
     "softplus",   "exp",       "log",       "log1p",      "sqrt",     "square",      "abs",
     "affine",     "clip",      "softmax",   "layer_norm", "rms_norm", "log_softmax", "l2_normalize",
     "add",        "sub",       "mul",       "div",        "max",      "min",         "slice",
-    "concat",     "lstm",      "gru",       "rnn"};
+    "concat",     "lstm",      "gru",       "rnn",        "prelu"};
 
 bool is_of(const auto& ops, std::string_view op) { return std::ranges::find(ops, op) != ops.end(); }
 

@@ -130,6 +130,17 @@ def fields_case(function, examples=3, fields=4, features=5):
             "upstream": numbers(upstream), "y": numbers(y), "x_gradient": numbers(x.grad)}
 
 
+def prelu_case(rows, channels):
+    x = as_floats(torch.randn(rows, channels)).requires_grad_()
+    slope = as_floats(torch.randn(channels)).requires_grad_()  # some of them below zero
+    y = functional.prelu(x, slope)
+    upstream = as_floats(torch.randn_like(y))
+    y.backward(upstream)
+    return {"rows": rows, "channels": channels, "x": numbers(x), "slope": numbers(slope),
+            "upstream": numbers(upstream), "y": numbers(y), "x_gradient": numbers(x.grad),
+            "slope_gradient": numbers(slope.grad)}
+
+
 def main():
     torch.manual_seed(19)
     torch.set_default_dtype(torch.float64)
@@ -146,7 +157,8 @@ def main():
         "l2_normalize": [row_case(functional.normalize, 3, 7)],
         "matrix_products": [product_case(a, b) for a in (False, True) for b in (False, True)],
         "fm": fields_case(factorized),
-        "pairwise_dot": fields_case(pairwise_dotted)})
+        "pairwise_dot": fields_case(pairwise_dotted),
+        "prelu": [prelu_case(7, 5), prelu_case(130, 3)]})
 
 
 if __name__ == "__main__":

@@ -154,11 +154,20 @@ def rows(count):
             record({"op": "reduce", "kind": "mean", "axes": gone}, shape, nn.Identity, axes, kept)
 
 
+def slopes(count):
+    for _ in range(count):
+        shape = [RANDOM.randint(1, 12) for _ in range(RANDOM.randint(1, 3))]
+        places = list(range(len(shape) - 1))
+        record({"op": "prelu"}, shape, lambda: nn.PReLU(shape[-1]), [len(places)] + places,
+               [axis + 1 for axis in places] + [0])
+
+
 convolutions(240)
 sequences_of_convolutions(60)
 pools(120)
 recurrences(60)
 rows(80)
+slopes(12)
 text = ",\n".join(json.dumps(case, separators=(",", ":")) for case in CASES)
 (HERE / "model_shapes.json").write_text("[\n" + text + "\n]\n")
 print(len(CASES), "cases,", sum(case["output"] is None for case in CASES), "refused")

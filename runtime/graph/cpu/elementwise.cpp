@@ -5,6 +5,7 @@
 #include "runtime/math/ops/activation.h"
 #include "runtime/math/ops/binary.h"
 #include "runtime/math/ops/linear.h"
+#include "runtime/math/ops/prelu.h"
 #include "runtime/math/ops/row_pool.h"
 #include "schemas/base/check.h"
 
@@ -38,6 +39,10 @@ void run_on_cpu(const ActivationOp& op, const ForwardCall& call) {
   activate(op.function, call.inputs[0], call.output);
 }
 
+void run_on_cpu(const PreluOp&, const ForwardCall& call) {
+  prelu(call.inputs[0], call.inputs[1], call.output, call.threads);
+}
+
 void run_on_cpu(const AffineOp& op, const ForwardCall& call) {
   affine(op.by, call.inputs[0], call.output);
 }
@@ -60,6 +65,19 @@ void run_back_on_cpu(const ActivationOp& op, const BackwardCall& call) {
   const bool reads_input = gradient_reads(op.function.kind) == Side::input;
   activate_gradient(op.function, reads_input ? call.inputs[0] : call.output, call.output_gradient,
                     x.into, x.write);
+}
+
+void run_back_on_cpu(const PreluOp&, const BackwardCall& call) {
+  const GradientTarget& x = call.input_gradients[0];
+  const GradientTarget& slope = call.input_gradients[1];
+  prelu_gradient({.x = call.inputs[0],
+                  .slope = call.inputs[1],
+                  .y_gradient = call.output_gradient,
+                  .x_gradient = x.into,
+                  .x_write = x.write,
+                  .slope_gradient = slope.into,
+                  .slope_write = slope.write,
+                  .threads = call.threads});
 }
 
 void run_back_on_cpu(const AffineOp& op, const BackwardCall& call) {

@@ -26,6 +26,9 @@ OpTraits traits_of(const ActivationOp& op) {
           .in_place = true};
 }
 
+// A slope may be below zero, so that the output does not tell on which side the input was.
+OpTraits traits_of(const PreluOp&) { return {.backward_reads_inputs = true, .in_place = true}; }
+
 OpTraits traits_of(const AffineOp&) { return {.in_place = true}; }
 
 OpTraits traits_of(const ClipOp&) { return {.backward_reads_inputs = true, .in_place = true}; }
@@ -37,6 +40,12 @@ OpTraits traits_of(const BinaryOp& op) {
 }
 
 Shape shape_of(const ActivationOp&, std::span<const Shape> inputs) { return only_input(inputs); }
+
+Shape shape_of(const PreluOp&, std::span<const Shape> inputs) {
+  ENSURE(inputs.size() == 2 && inputs[0].rank() >= 1);
+  ENSURE(inputs[1] == Shape({inputs[0].columns()}));
+  return inputs[0];
+}
 
 Shape shape_of(const AffineOp&, std::span<const Shape> inputs) { return only_input(inputs); }
 

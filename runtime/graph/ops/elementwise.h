@@ -15,6 +15,10 @@ struct ActivationOp {
   Activation function;
 };
 
+// x where it is above zero, else x times its channel's slope. Inputs: x [.., channels], slope
+// [channels].
+struct PreluOp {};
+
 // x * scale + shift.
 struct AffineOp {
   Affine by;
@@ -34,12 +38,14 @@ struct BinaryOp {
 };
 
 OpTraits traits_of(const ActivationOp& op);
+OpTraits traits_of(const PreluOp& op);
 OpTraits traits_of(const AffineOp& op);
 OpTraits traits_of(const ClipOp& op);
 OpTraits traits_of(const AddOp& op);
 OpTraits traits_of(const BinaryOp& op);
 
 Shape shape_of(const ActivationOp& op, std::span<const Shape> inputs);
+Shape shape_of(const PreluOp& op, std::span<const Shape> inputs);
 Shape shape_of(const AffineOp& op, std::span<const Shape> inputs);
 Shape shape_of(const ClipOp& op, std::span<const Shape> inputs);
 Shape shape_of(const AddOp& op, std::span<const Shape> inputs);

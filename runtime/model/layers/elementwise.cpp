@@ -46,6 +46,10 @@ NodeId activation(LayerContext& layer) {
   return layer.add(ActivationOp{function});
 }
 
+NodeId prelu(LayerContext& layer) {
+  return layer.add(PreluOp{}, {layer.x(), layer.variable("slope")});
+}
+
 NodeId affine(LayerContext& layer) {
   return layer.add(AffineOp{{.scale = static_cast<float>(layer.number("scale")),
                              .shift = static_cast<float>(layer.number("shift"))}});
@@ -91,7 +95,8 @@ Activation activation_of(std::string_view name) {
 }
 
 std::vector<LayerBuilder> elementwise_builders() {
-  std::vector<LayerBuilder> builders{{"affine", affine},
+  std::vector<LayerBuilder> builders{{"prelu", prelu},
+                                     {"affine", affine},
                                      {"clip", clip},
                                      {"softmax", softmax},
                                      {"log_softmax", log_softmax},

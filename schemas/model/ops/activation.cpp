@@ -57,6 +57,16 @@ void softmax(LayerScribe& layer) {
   layer.gives(has_axis ? layer.shape(0) : MaybeShape());
 }
 
+// A slope below zero for each channel, which is learned: it has a variable, and so is no
+// "activation".
+void prelu(LayerScribe& layer) {
+  const bool has_channels = layer.has_rank(0, 1, rank_max, "[.., channels]");
+  const double start = layer.given().number("init").value_or(0);
+  layer.adds_fixed("slope", {layer.last_size(0)}, {StartKind::constant, start});
+  layer.costs().keeps(Kept::input);
+  if (has_channels) layer.gives(layer.shape(0));
+}
+
 // The mask is drawn again in the backward pass.
 void dropout(LayerScribe& layer) { layer.gives(layer.shape(0)); }
 
@@ -95,6 +105,8 @@ std::vector<OpRule> activation_ops() {
     if (activation.name == "elu") rule.arguments = {number_or("alpha", 1, 1e-6, 100)};
     rules.push_back(std::move(rule));
   }
+  rules.push_back(
+      {.name = "prelu", .arguments = {number_or("init", 0.25, -100, 100)}, .infer = prelu});
   rules.push_back({.name = "affine",
                    .arguments = {number_or("scale", 1, -largest, largest),
                                  number_or("shift", 0, -largest, largest)},

@@ -61,6 +61,19 @@ void activation(LayerWriter& layer) {
   each_number(layer, [&](const std::string& x) { return activated(layer, x, op, alpha); });
 }
 
+// ONNX stretches the slope from the last axis on: channels first it needs an axis for each other
+// one.
+void prelu(LayerWriter& layer) {
+  if (!layer.is_first()) {
+    return layer.gives_last(layer.add("PRelu", {layer.last(), layer.weight("slope")}));
+  }
+  model::Sizes shape(layer.shape().size(), 1);
+  shape.front() = layer.shape().back();
+  const std::string slope =
+      layer.weight("slope", {.name = "first", .shape = std::move(shape), .variables = {}});
+  layer.gives_first(layer.add("PRelu", {layer.first(), slope}));
+}
+
 void affine(LayerWriter& layer) {
   each_number(layer, [&](const std::string& x) {
     const std::string scaled = layer.add("Mul", {x, layer.graph().scalar(layer.number("scale"))});
@@ -162,7 +175,7 @@ std::vector<OpWriter> elementwise_writers() {
       {"softmax", softmax},       {"log_softmax", softmax}, {"l2_normalize", l2_normalize},
       {"leaky_relu", activation}, {"elu", activation},      {"gelu", activation},
       {"gelu_tanh", activation},  {"silu", activation},     {"square", activation},
-      {"log1p", activation}};
+      {"log1p", activation},      {"prelu", prelu}};
   for (const Plain& plain : plain_ops) writers.push_back({plain.name, activation});
   for (const char* const op : {"add", "sub", "mul", "div", "max", "min"}) {
     writers.push_back({op, binary});

@@ -22,9 +22,10 @@ enum class Kind {
   relu,
   tanh,
   sum,
-  attention
+  attention,
+  prelu
 };
-constexpr std::uint32_t kinds = 13;
+constexpr std::uint32_t kinds = 14;
 
 // Whether some nodes are computed again in the backward pass: any, not only neighbours.
 enum class Blocks { none, some };
@@ -82,6 +83,7 @@ class RandomGraph {
       case Kind::batch_norm:
       case Kind::layer_norm:
       case Kind::group_norm: drawn.variables = {variable({4}), variable({4})}; break;
+      case Kind::prelu:
       case Kind::rms_norm: drawn.variables = {variable({4})}; break;
       default: break;
     }
@@ -132,6 +134,7 @@ class RandomGraph {
       case Kind::dropout: return DropoutOp{.rate = 0.3, .layer = 1};
       case Kind::relu: return ActivationOp{Nonlinearity::relu};
       case Kind::tanh: return ActivationOp{Nonlinearity::tanh};
+      case Kind::prelu: return PreluOp{};
       case Kind::sum:
       case Kind::attention: return AddOp{};
     }

@@ -83,6 +83,19 @@ TEST_CASE("gradients through activations agree with finite differences", "[gradi
   }
 }
 
+TEST_CASE("gradients through learned slopes agree with finite differences", "[gradient]") {
+  for (const Shape& shape : {Shape{6}, Shape{2, 3}, Shape{2, 2, 1}}) {
+    for (const float shift : {-20.0F, 20.0F}) {  // on either side of the kink
+      INFO("rank " << shape.rank() << " shift " << shift);
+      require_right_through(shape, [&](Graph& graph, NodeId x) {
+        const NodeId slope = graph.add_variable("slope", {shape.columns()});
+        const NodeId bent = graph.add(PreluOp{}, {shifted(graph, x, shift), slope});
+        return graph.add(AffineOp{{.scale = 0.1F}}, {bent});
+      });
+    }
+  }
+}
+
 TEST_CASE("gradients through straight lines and limits agree with finite differences",
           "[gradient]") {
   require_right({6}, AffineOp{{.scale = -1.5F, .shift = 0.5F}});

@@ -70,6 +70,30 @@ TEST_CASE("a convolutional network is the same for any number of cpus of its wor
   CHECK(weights_with(3, 2, 0) == weights);
 }
 
+TEST_CASE("a network whose slopes are learned is the same for any number of tasks and cpus",
+          "[job][threads]") {
+  std::vector<Fault> faults;
+  const auto network = model::parse_model(nlohmann::json::parse(R"({
+      "layers": [{"op": "conv2d", "filters": 12, "kernel": 5, "stride": 2}, "prelu", "flatten",
+                 {"op": "dense", "units": 20}, {"op": "prelu", "init": -0.5},
+                 {"op": "dense", "units": "classes"}],
+      "loss": "softmax_cross_entropy", "metrics": [{"op": "top_k", "k": 3}]})"),
+                                          "/model", faults);
+  REQUIRE(faults.empty());
+  const auto weights_with = [&](std::int64_t cpus, std::int64_t workers, std::int64_t ps) {
+    JobSpec spec = convnet_job(workers, ps);
+    spec.model = *network;
+    spec.worker.resources.cpus = cpus;
+    return weights_of(spec);
+  };
+  const std::vector<float> weights = weights_with(1, 1, 0);
+  CHECK(
+      std::ranges::none_of(weights, [](float value) { return value == 0.25F || value == -0.5F; }));
+  CHECK(weights_with(3, 1, 0) == weights);
+  CHECK(weights_with(1, 3, 2) == weights);
+  CHECK(weights_with(2, 2, 0) == weights);
+}
+
 TEST_CASE("a convolutional network goes on from its checkpoint on other tasks to the same model",
           "[job]") {
   const std::vector<float> weights = weights_of(convnet_job(2, 1));

@@ -59,6 +59,7 @@ for layer, pointer, part in [
         ({"op": "conv2d", "filters": 3, "kernel": 3, "groups": 2}, "/groups", 'conv2d has no "groups"'),
         ({"op": "dropout", "p": 0.5}, "/p", 'dropout has no "p"'),
         ({"op": "relu", "slope": 0.5}, "/slope", 'relu has no "slope"'),
+        ({"op": "prelu", "slope": 0.5}, "/slope", 'prelu has no "slope"'),
         ({"op": "batch_norm", "epsilom": 0.5}, "/epsilom", 'did you mean "epsilon"?'),
         ({"op": "conv2d", "kernel": 3}, "", 'conv2d needs "filters"'),
         ({"op": "conv2d", "filters": 3}, "", 'conv2d needs "kernel"'),
@@ -106,6 +107,11 @@ one("cifar", {"op": "reshape", "shape": [0, -1]}, "/shape", "size of 0")
 one("cifar", {"op": "reshape", "shape": [-1, -1]}, "/shape", "may leave one size")
 one("cifar", {"op": "reshape", "shape": [7, -1]}, "/shape", "do not fill [7, -1]")
 one("cifar", {"op": "reshape", "shape": [3073]}, "/shape", "has 3,072 numbers")
+
+for value in (101, -101, "he_normal", {"name": "constant", "value": 0.25}, [0.25], True):
+    one("cifar", {"op": "prelu", "init": value}, "/init", "must be a number from -100 to 100")
+one("cifar", "prelu", "", "prelu reads [.., channels]", {"op": "reduce", "kind": "sum", "axes": [0, 1, 2]}, after=())
+one("cifar", {"op": "dense", "units": 4, "activation": "prelu"}, "/activation", "must be one of")  # it has a variable
 
 # Facts of the data set.
 bad("lines", layers("flatten", {"op": "dense", "units": 3}, {"op": "reshape", "shape": [1, 3]}, "relu", {"op": "dense", "units": "vocabulary"},

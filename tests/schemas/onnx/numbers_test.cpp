@@ -79,6 +79,7 @@ std::vector<Case> image_cases() {
                           {"padding", "same"},
                           {"dilation", {1, 2}},
                           {"activation", "leaky_relu"}},
+                         "prelu",
                          {{"op", "avg_pool2d"}, {"size", 2}, {"padding", "same"}},
                          {{"op", "group_norm"}, {"groups", 3}},
                          "flatten",
@@ -111,6 +112,7 @@ std::vector<Case> image_cases() {
 std::vector<Case> feature_cases() {
   const json activations = {{{"op", "leaky_relu"}, {"slope", 0.2}},
                             {{"op", "elu"}, {"alpha", 0.7}},
+                            {{"op", "prelu"}, {"init", -0.3}},
                             "silu",
                             "softplus",
                             "sqrt",

@@ -182,6 +182,7 @@ OPS = {
     "LessOrEqual": each(np.less_equal), "Log": each(np.log),
     "LogSoftmax": lambda a, x: np.log(softmax(x, a.get("axis", -1))), "MatMul": each(np.matmul),
     "Max": fold(np.maximum), "MaxPool": max_pool, "Min": fold(np.minimum), "Mul": each(np.multiply), "Pad": pad,
+    "PRelu": lambda a, x, slope: np.where(x < 0, slope * x, x),
     "RNN": recurrence(rnn_step, 1), "ReduceL2": reduce_with(lambda x, **how: np.sqrt((x * x).sum(**how))),
     "ReduceMax": reduce_with(np.max), "ReduceMean": reduce_with(np.mean), "ReduceSum": reduce_with(np.sum),
     "Relu": lambda a, x: np.maximum(x, 0), "Reshape": reshape, "Sigmoid": each(sigmoid), "Slice": slice_,
