@@ -21,6 +21,7 @@ namespace {
 using RecsysCells = std::vector<std::string>;
 
 constexpr std::streamsize line_bytes_max = std::streamsize{1} << 20;
+constexpr std::int64_t ids_max = 2'147'483'647;
 constexpr std::int64_t no_label = -1;  // in place of a number of classes
 
 Error bad_recsys_line(const DatasetSpec& spec, std::int64_t line, const std::string& what) {
@@ -139,6 +140,8 @@ bool is_sound_recsys(const DecodedData& data) {
       std::ssize(ids) / columns != rows) {
     return false;
   }
+  const auto is_count = [](std::int64_t count) { return count >= 1 && count <= ids_max; };
+  if (!std::ranges::all_of(counts, is_count)) return false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::int64_t count = counts[i % counts.size()];
     if (ids[i] < 0 || ids[i] >= count) return false;
@@ -193,7 +196,7 @@ Result<IdFields> id_fields_of(const DatasetSpec& spec, std::span<const std::int6
       columns.push_back({.column = column, .first_id = first});
       const std::int64_t count = counts[static_cast<std::size_t>(column)];
       shape.ids = is_hashed ? count : shape.ids + count;
-      if (shape.ids > std::int64_t{2'147'483'647}) {
+      if (shape.ids > ids_max) {
         return bad_data(spec.path, "the field \"" + field.field + "\" has more than 2^31 ids");
       }
     }
@@ -202,19 +205,19 @@ Result<IdFields> id_fields_of(const DatasetSpec& spec, std::span<const std::int6
   return fields;
 }
 
-// Fields of one number behind the numeric ones.
-void add_log_frequencies(const DatasetSpec& spec, const std::vector<std::int64_t>& training,
-                         DataShape& shape, RecsysTable& table) {
+// Fields of one number behind the numeric ones; the columns of ids that they count.
+std::vector<std::int64_t> add_log_frequencies(const DatasetSpec& spec, DataShape& shape) {
+  std::vector<std::int64_t> counted;
   const std::vector<std::string> distinct = distinct_id_columns(spec.recsys);
   for (const LogFrequency& each : spec.recsys.log_frequencies) {
-    const auto counted = std::ranges::find(spec.recsys.fields, each.of, &IdColumns::field);
-    ENSURE(counted != spec.recsys.fields.end() && counted->is_single);
-    const auto column = std::ranges::find(distinct, counted->columns.front()) - distinct.begin();
-    table.log_frequencies.push_back(log_frequencies(table.ids, table.columns, column, training));
+    const auto field = std::ranges::find(spec.recsys.fields, each.of, &IdColumns::field);
+    ENSURE(field != spec.recsys.fields.end() && field->is_single);
+    counted.push_back(std::ranges::find(distinct, field->columns.front()) - distinct.begin());
     shape.log_frequency_fields.push_back(each.field);
     ++shape.features;
   }
   shape.example = {shape.features};
+  return counted;
 }
 
 }  // namespace
@@ -245,9 +248,10 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
                     .labels = array_of<std::int32_t>(data, 2),
                     .targets = array_of<float>(data, 3),
                     .owner = data.owner};
-  add_log_frequencies(spec, rows.train, shape, table);
-  return std::unique_ptr<Dataset>(std::make_unique<RecsysSet>(
-      std::move(shape), std::move(table), std::move(fields.columns), std::move(rows)));
+  std::vector<std::int64_t> counted = add_log_frequencies(spec, shape);
+  return std::unique_ptr<Dataset>(std::make_unique<RecsysSet>(std::move(shape), std::move(table),
+                                                              std::move(fields.columns),
+                                                              std::move(counted), std::move(rows)));
 }
 
 }  // namespace trainyard::runtime

@@ -8,7 +8,7 @@
 namespace trainyard::runtime {
 namespace {
 
-// So that a column of names that are never twice the same fills no memory.
+// Of all columns: so that names that are never twice the same fill no memory.
 constexpr std::size_t values_max = std::size_t{1} << 25;
 
 }  // namespace
@@ -43,9 +43,10 @@ Status IdNumbering::add(const std::vector<std::string>& cells) {
     Values& values = values_[i];
     const auto [found, is_new] =
         values.try_emplace(cell, Value{static_cast<std::int32_t>(values.size()) + 1});
-    if (is_new && values.size() > values_max) {
-      return invalid("column " + std::to_string(columns_[i]) + " (counted from 0) has more than " +
-                     std::to_string(values_max) + " values; \"hash_buckets\" takes any number");
+    if (is_new && ++value_count_ > values_max) {
+      return invalid("column " + std::to_string(columns_[i]) +
+                     " (counted from 0): the columns have more than " + std::to_string(values_max) +
+                     " distinct values; \"hash_buckets\" takes any number");
     }
     ++found->second.count;
     ids_.push_back(found->second.number);

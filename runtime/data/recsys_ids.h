@@ -26,7 +26,7 @@ class IdNumbering {
   explicit IdNumbering(const RecsysSpec& spec) : spec_(spec) {}
 
   void set_columns(std::vector<std::size_t> columns);
-  // A row. `invalid` where a column has more distinct values than are held.
+  // A row. `invalid` where there are more distinct values than are held.
   Status add(const std::vector<std::string>& cells);
   NumberedIds take() &&;
 
@@ -42,7 +42,8 @@ class IdNumbering {
 
   const RecsysSpec& spec_;
   std::vector<std::size_t> columns_;
-  std::vector<Values> values_;  // by column
+  std::vector<Values> values_;   // by column
+  std::size_t value_count_ = 0;  // of all columns
   std::vector<std::int32_t> ids_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -11,17 +12,11 @@
 
 namespace trainyard::runtime {
 
-// How frequent the id is that each row has in a column: of the rows of training, of which some id
-// has n of N, log(max(n, 1) / N).
-std::vector<float> log_frequencies(std::span<const std::int32_t> ids, std::int64_t columns,
-                                   std::int64_t column, std::span<const std::int64_t> training);
-
 struct RecsysTable {
-  std::span<const float> numbers;     // [rows x DataShape::features]
+  std::span<const float> numbers;     // [rows x DataShape::features without log frequencies]
   std::span<const std::int32_t> ids;  // [rows x columns], each counted from 0 in its column
   std::int64_t columns = 0;
-  std::vector<std::vector<float>> log_frequencies{};  // [rows] each, which follow the numbers
-  std::span<const std::int32_t> labels;               // of labels and targets one is empty, or both
+  std::span<const std::int32_t> labels;  // of labels and targets one is empty, or both
   std::span<const float> targets;
   std::shared_ptr<const void> owner{};  // of all of them
 };
@@ -34,12 +29,14 @@ struct FieldColumn {
 
 class RecsysSet final : public Dataset {
  public:
-  // `fields`: of each of shape.id_fields its columns.
+  // `fields`: of each of shape.id_fields its columns; `counted`: of each of
+  // shape.log_frequency_fields the column of ids whose frequency follows the numbers.
   RecsysSet(DataShape shape, RecsysTable table, std::vector<std::vector<FieldColumn>> fields,
-            SplitRows rows);
+            std::vector<std::int64_t> counted, SplitRows rows);
 
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override;
+  [[nodiscard]] Status prepare(Split split) const override;
 
  private:
   [[nodiscard]] Status fill(const Selection& selection, Batch& batch) const override;
@@ -48,7 +45,11 @@ class RecsysSet final : public Dataset {
   DataShape shape_;
   RecsysTable table_;
   std::vector<std::vector<FieldColumn>> fields_;
+  std::vector<std::int64_t> counted_;
   SplitRows rows_;
+  // Made when the first split is prepared: who asks for the shape alone does not need them.
+  mutable std::once_flag are_counted_;
+  mutable std::vector<std::vector<float>> log_frequencies_;  // by counted column: [rows]
 };
 
 }  // namespace trainyard::runtime

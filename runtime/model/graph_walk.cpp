@@ -166,7 +166,8 @@ Op GraphWalk::metric_op(const Term& term) const {
   return is_binary ? Op(MatchBinaryLabelsOp{}) : Op(MatchLabelsOp{});
 }
 
-std::vector<IdField> GraphWalk::id_fields_of(NodeId node) const {
+// What the node's value is computed from; nothing where that is more than fields of ids.
+std::vector<IdField> GraphWalk::ids_read_by(NodeId node) const {
   const std::span<const Node> nodes = built_.builder.graph.nodes();
   std::vector<bool> is_read(node + 1);
   is_read[node] = true;
@@ -174,9 +175,28 @@ std::vector<IdField> GraphWalk::id_fields_of(NodeId node) const {
   for (NodeId at = node + 1; at-- > 0;) {
     if (!is_read[at]) continue;
     for (const NodeId input : nodes[at].inputs) is_read[input] = true;
-    if (const auto* const ids = std::get_if<IdsOp>(&nodes[at].op)) fields.push_back(ids->field);
+    const Op& op = nodes[at].op;
+    if (std::holds_alternative<FeaturesOp>(op) || std::holds_alternative<SparseFeaturesOp>(op)) {
+      return {};
+    }
+    if (const auto* const ids = std::get_if<IdsOp>(&op)) fields.push_back(ids->field);
   }
   return fields;
+}
+
+// Ids tell users and items apart where each tower has fields of its own. An only field, all of the
+// batch's ids, is read by both, or has lengths.
+std::array<std::vector<IdField>, 2> GraphWalk::tower_ids_of(const Term& term) const {
+  std::array towers{ids_read_by(nodes_[term.in[0]]), ids_read_by(nodes_[term.in[1]])};
+  const auto is_whole = [](const IdField& field) { return field.columns == 0; };
+  const auto is_shared = [&towers](const IdField& field) {
+    return std::ranges::find(towers[1], field.before, &IdField::before) != towers[1].end();
+  };
+  const bool tell =
+      !towers[0].empty() && !towers[1].empty() && std::ranges::none_of(towers[0], is_shared) &&
+      std::ranges::none_of(towers[0], is_whole) && std::ranges::none_of(towers[1], is_whole);
+  if (!tell) return {};
+  return towers;
 }
 
 void GraphWalk::add_metrics() {
@@ -192,7 +212,7 @@ void GraphWalk::add_metrics() {
     } else if (term.op == "recall") {
       metric.kind = Metric::Kind::recall;
       metric.k = integer_argument(term.arguments, "k");
-      metric.tower_ids = {id_fields_of(nodes_[term.in[0]]), id_fields_of(nodes_[term.in[1]])};
+      metric.tower_ids = tower_ids_of(term);
       watched = {nodes_[term.in[0]], nodes_[term.in[1]]};
       node = add(RecallInBatchOp{metric.k}, watched);
     } else {

@@ -2,6 +2,7 @@
 // refused before: schemas/model/trainable.h says what can.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -32,8 +33,8 @@ class GraphWalk {
   [[nodiscard]] Op metric_op(const Term& term) const;
   // The value that the term reads, of this shape where it is a single number.
   NodeId scores_of(const Term& term);
-  // That the node's value is computed from.
-  [[nodiscard]] std::vector<IdField> id_fields_of(NodeId node) const;
+  [[nodiscard]] std::vector<IdField> ids_read_by(NodeId node) const;
+  [[nodiscard]] std::array<std::vector<IdField>, 2> tower_ids_of(const Term& term) const;
   // A metric of each token.
   [[nodiscard]] bool is_of_tokens(const Term& term) const;
   [[nodiscard]] bool has_lengths(const Term& term) const;

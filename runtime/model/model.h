@@ -48,7 +48,8 @@ struct Metric {
   // training does not report, and the recall among all items, where training reports the mean of
   // that in each batch.
   enum class Kind { mean, mean_as_loss, exp_of_loss, area, recall } kind = Kind::mean;
-  // Recall: among how many, and the fields of ids that users and items are computed from.
+  // Recall: among how many, and the fields of ids that tell users and items apart; none: their
+  // vectors do.
   std::int64_t k = 0;
   std::array<std::vector<IdField>, 2> tower_ids{};
 };

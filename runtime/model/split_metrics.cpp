@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/data/cache_file.h"
+#include "runtime/model/feed.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -17,39 +20,31 @@ std::size_t range_of_score(float score, std::size_t ranges) {
   return std::min(range, ranges - 1);
 }
 
-// FNV-1a, of as many bits as there are.
-std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t hash) {
-  for (const std::byte byte : bytes) {
-    hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
-  }
-  return hash;
-}
-
-constexpr std::uint64_t hash_of_nothing = 0xCBF29CE484222325U;
-
 // A user or an item: all ids that its tower reads.
 std::vector<std::uint64_t> keys_of_ids(const std::vector<IdField>& fields, const Batch& batch) {
-  const auto examples = static_cast<std::size_t>(batch.examples);
-  std::vector<std::uint64_t> keys(examples, hash_of_nothing);
-  const std::span<const std::int32_t> ids(batch.ids);
-  for (const IdField& field : fields) {
-    const std::size_t columns =
-        field.columns == 0 ? ids.size() / examples : static_cast<std::size_t>(field.columns);
-    const std::size_t first = static_cast<std::size_t>(field.before) * examples;
-    for (std::size_t i = 0; i < examples; ++i) {
-      keys[i] = hash_of(std::as_bytes(ids.subspan(first + i * columns, columns)), keys[i]);
+  const Feed feed = feed_of(batch, nullptr, 0);
+  std::vector<std::uint64_t> keys;
+  std::string bytes;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.examples); ++i) {
+    bytes.clear();
+    for (const IdField& field : fields) {
+      const auto columns = static_cast<std::size_t>(field.columns);
+      const auto ids = std::as_bytes(ids_of(feed, field).subspan(i * columns, columns));
+      bytes.append(reinterpret_cast<const char*>(ids.data()), ids.size());
     }
+    keys.push_back(fnv_hash(bytes));
   }
   return keys;
 }
 
-// The same where the tower reads no ids.
+// The same where ids do not tell.
 std::vector<std::uint64_t> keys_of_vectors(ConstTensor vectors) {
   std::vector<std::uint64_t> keys;
   const auto columns = static_cast<std::size_t>(vectors.shape.columns());
   const std::span<const float> all = vectors.span();
   for (std::size_t begin = 0; begin < all.size(); begin += columns) {
-    keys.push_back(hash_of(std::as_bytes(all.subspan(begin, columns)), hash_of_nothing));
+    const auto bytes = std::as_bytes(all.subspan(begin, columns));
+    keys.push_back(fnv_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   }
   return keys;
 }
@@ -130,7 +125,7 @@ void SplitMetrics::add_training(const Batch& batch) {
     const std::vector<std::uint64_t> user_keys = keys_of_ids(users, batch);
     const std::vector<std::uint64_t> item_keys = keys_of_ids(items, batch);
     for (std::size_t i = 0; i < user_keys.size(); ++i) {
-      towers.add_known(user_keys[i], item_keys[i]);
+      towers.add_trained(user_keys[i], item_keys[i]);
     }
   }
 }

@@ -17,8 +17,8 @@ void TowerVectors::add(const TowerExamples& examples) {
   ENSURE(examples.users.shape == examples.items.shape);
   users_.insert(users_.end(), examples.users.data, examples.users.data + count * features);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto user = user_numbers_.try_emplace(examples.user_keys[i], std::ssize(known_)).first;
-    known_.resize(user_numbers_.size());
+    const auto user = user_numbers_.try_emplace(examples.user_keys[i], std::ssize(trained_)).first;
+    trained_.resize(user_numbers_.size());
     const auto [item, is_new] =
         item_numbers_.try_emplace(examples.item_keys[i], std::ssize(items_) / features_);
     const float* const vector = examples.items.data + i * features;
@@ -28,15 +28,14 @@ void TowerVectors::add(const TowerExamples& examples) {
   }
 }
 
-void TowerVectors::add_known(std::uint64_t user_key, std::uint64_t item_key) {
+void TowerVectors::add_trained(std::uint64_t user_key, std::uint64_t item_key) {
   const auto user = user_numbers_.find(user_key);
   const auto item = item_numbers_.find(item_key);
   if (user == user_numbers_.end() || item == item_numbers_.end()) return;
-  known_[static_cast<std::size_t>(user->second)].push_back(item->second);
+  trained_[static_cast<std::size_t>(user->second)].insert(item->second);
 }
 
-std::int64_t TowerVectors::count_before(std::size_t example, std::span<const float> scores,
-                                        std::vector<std::int32_t>& known) const {
+std::int64_t TowerVectors::count_before(std::size_t example, std::span<const float> scores) const {
   const auto own = static_cast<std::size_t>(item_of_[example]);
   const float score = scores[own];
   const auto is_before = [&](std::size_t item) {
@@ -44,11 +43,7 @@ std::int64_t TowerVectors::count_before(std::size_t example, std::span<const flo
   };
   std::int64_t before = 0;
   for (std::size_t item = 0; item < scores.size(); ++item) before += is_before(item) ? 1 : 0;
-  known = known_[static_cast<std::size_t>(user_of_[example])];
-  std::ranges::sort(known);
-  const auto rest = std::ranges::unique(known);
-  known.erase(rest.begin(), rest.end());
-  for (const std::int32_t item : known) {
+  for (const std::int32_t item : trained_[static_cast<std::size_t>(user_of_[example])]) {
     before -= is_before(static_cast<std::size_t>(item)) ? 1 : 0;
   }
   return before;
@@ -61,7 +56,6 @@ double TowerVectors::recall(std::int64_t k) const {
   const std::int64_t examples = std::ssize(item_of_);
   const std::int64_t at_once = std::max<std::int64_t>(1, floats_at_once / item_count);
   AlignedBuffer scores(static_cast<std::size_t>(std::min(at_once, examples) * item_count));
-  std::vector<std::int32_t> known;
   std::int64_t right = 0;
   for (std::int64_t begin = 0; begin < examples; begin += at_once) {
     const std::int64_t count = std::min(at_once, examples - begin);
@@ -73,7 +67,7 @@ double TowerVectors::recall(std::int64_t k) const {
       const std::span<const float> of_example(scores.data() + i * item_count,
                                               static_cast<std::size_t>(item_count));
       const float own = of_example[static_cast<std::size_t>(item_of_[example])];
-      if (own == own && count_before(example, of_example, known) < k) ++right;
+      if (own == own && count_before(example, of_example) < k) ++right;
     }
   }
   return static_cast<double>(right) / static_cast<double>(examples);

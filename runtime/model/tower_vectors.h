@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -26,30 +27,29 @@ class TowerVectors {
   static constexpr std::int64_t floats_max = std::int64_t{1} << 25;  // of users, and of items
 
   void add(const TowerExamples& examples);
-  // The user has the item already, so it is no wrong one for it. Nothing where no example has the
-  // user or the item: all examples come first.
-  void add_known(std::uint64_t user_key, std::uint64_t item_key);
+  // The user has the item in training, so it is no wrong one for it. Nothing where no example has
+  // the user or the item: all examples come first.
+  void add_trained(std::uint64_t user_key, std::uint64_t item_key);
   [[nodiscard]] bool empty() const { return item_of_.empty(); }
   // The share of examples whose own item is among the k of the largest products with the example's
-  // user, of all distinct items that any example has, but for those that the user has already. An
-  // item with as large a product is before the own one where it came first; NaN is never right.
+  // user, of all distinct items that any example has, but for those that the user has in training.
+  // An item with as large a product is before the own one where it came first; NaN is never right.
   [[nodiscard]] double recall(std::int64_t k) const;
 
  private:
   using Numbers = std::unordered_map<std::uint64_t, std::int32_t>;  // by key
 
-  // Of the example, the items whose products are `scores`.
-  [[nodiscard]] std::int64_t count_before(std::size_t example, std::span<const float> scores,
-                                          std::vector<std::int32_t>& known) const;
+  // Items that are before the example's own; `scores` are its user's products with all.
+  [[nodiscard]] std::int64_t count_before(std::size_t example, std::span<const float> scores) const;
 
   std::int64_t features_ = 0;
   std::vector<float> users_;  // [examples, features]
   std::vector<float> items_;  // [distinct items, features]
   Numbers user_numbers_;
   Numbers item_numbers_;
-  std::vector<std::int32_t> user_of_;             // [examples]
-  std::vector<std::int32_t> item_of_;             // [examples]
-  std::vector<std::vector<std::int32_t>> known_;  // by user: items
+  std::vector<std::int32_t> user_of_;            // [examples]
+  std::vector<std::int32_t> item_of_;            // [examples]
+  std::vector<std::set<std::int32_t>> trained_;  // by user: items
 };
 
 }  // namespace trainyard::runtime

@@ -18,11 +18,11 @@ std::vector<std::int64_t> indices_from(std::int64_t begin, std::int64_t count) {
 }
 
 // What users have in training is no wrong item for them: of the first examples, so many at most.
+// Whoever trains has prepared that split.
 constexpr std::int64_t training_examples_max = std::int64_t{1} << 24;
 
 Status add_training(const Evaluation& evaluation, SplitMetrics& metrics) {
   const auto& [task, dataset, model, parameters, table] = evaluation;
-  TRY(task.cause.of(Reason::bad_data, dataset.prepare(Split::train)));
   constexpr std::int64_t at_once = 4096;
   const std::int64_t count = std::min(dataset.size(Split::train), training_examples_max);
   Batch batch;
@@ -60,6 +60,7 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
     whole.add(model, batch);
   }
   if (whole.reads_training()) TRY(add_training(evaluation, whole));
+  if (task.stop.stop_requested()) return MetricValues();
   MetricValues values = means_of(model.metrics(), sum, "test_");
   whole.put("test_", values);
   return values;

@@ -138,6 +138,7 @@ std::vector<std::size_t> Terms::read_inputs(const Item& item,
     if (item.term.in.size() > 1) below = item_pointer(below, i);
     faults_.add(item.place, below, "no layer has the name " + quoted(name) + meant(name, names));
   }
+  if (inputs.size() != item.term.in.size()) return {};
   return inputs;
 }
 

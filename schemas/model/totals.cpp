@@ -86,6 +86,16 @@ Count divided_up(Count number, std::int64_t by) {
   return number ? Count((*number + by - 1) / by) : std::nullopt;
 }
 
+// Probabilities of all pairs are kept, and their gradients computed beside them.
+Count pairs_bytes(const Analysis& analysis, const Setting& setting) {
+  const auto pairs = times(Count(setting.micro_batch), setting.micro_batch);
+  Count bytes = 0;
+  for (const AnalysedTerm& loss : analysis.losses) {
+    if (loss.op == "in_batch_softmax") bytes = plus(bytes, times(number_bytes, pairs));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void sum_costs(Analysis& analysis, std::vector<ValueNote>& notes) {
@@ -160,8 +170,9 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
   WorkerMemory& worker = analysis.worker;
   worker.parameters = arena;
   worker.gradients = arena;
-  worker.kept = times(analysis.kept_bytes, setting.micro_batch);
-  worker.scratch = times(widest, setting.micro_batch);
+  const Count pairs = pairs_bytes(analysis, setting);
+  worker.kept = plus(times(analysis.kept_bytes, setting.micro_batch), pairs);
+  worker.scratch = plus(times(widest, setting.micro_batch), pairs);
   worker.slots = setting.ps < 1 ? slots : Count(0);
   worker.total = plus(plus(plus(arena, arena), worker.slots), plus(worker.kept, worker.scratch));
   check_worker(analysis, setting, faults);

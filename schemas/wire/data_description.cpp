@@ -156,7 +156,10 @@ model::Facts with_variables(model::Facts facts, const model::Written& written,
   markers.put(marked.vocabulary);
   markers.put(marked.symbols);
   for (model::Field& field : marked.fields) {
-    if (field.kind == model::ElementKind::id) field.ids = marked.vocabulary.value_or(field.ids);
+    if (field.kind == model::ElementKind::id) {
+      field.ids = marked.vocabulary.value_or(field.ids);
+      markers.put(field.ids);  // of a field with a vocabulary of its own
+    }
     // Of features in a row; of the sizes of an image no variable tells.
     if (field.shape && field.shape->size() == 1) markers.put(field.shape->front());
   }
@@ -165,7 +168,10 @@ model::Facts with_variables(model::Facts facts, const model::Written& written,
   markers.resolve(marked.vocabulary, analysis, variables);
   markers.resolve(marked.symbols, analysis, variables);
   for (model::Field& field : marked.fields) {
-    if (field.kind == model::ElementKind::id) field.ids = marked.vocabulary.value_or(field.ids);
+    if (field.kind == model::ElementKind::id) {
+      markers.resolve(field.ids, analysis, variables);
+      field.ids = marked.vocabulary.value_or(field.ids);
+    }
     if (field.shape && field.shape->size() == 1) {
       markers.resolve(field.shape->front(), analysis, variables);
       if (is_unknown(marked.features)) marked.features = field.shape->front();

@@ -241,7 +241,9 @@ void read_recsys_fields(Fields& fields, DatasetSpec& dataset) {
     }
     check_names(*place, recsys, all);
   }
-  if (const auto place = fields.find("log_frequency")) read_log_frequencies(*place, recsys);
+  // Beside categories that are at fault, what is there to count is not known.
+  const auto counted = fields.find("log_frequency");
+  if (counted && !recsys.fields.empty()) read_log_frequencies(*counted, recsys);
   read_ids(fields, recsys);
   fields.number("test_fraction", dataset.test_fraction, {0.001, 0.999});
 }

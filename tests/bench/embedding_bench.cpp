@@ -27,27 +27,28 @@ constexpr int runs = 7;
 constexpr std::int64_t examples = 100'000;  // nearly 2 million different ids among 10 million
 constexpr std::int64_t batch_size = 512;
 constexpr std::int64_t embedding_size = 16;
-constexpr std::int64_t batches = 200;  // of all workers together
+constexpr std::int64_t batches =
+    2000;  // of all workers together: nearly all rows are made by a tenth
 
-enum class Gang { one_process, sync, async };
+enum class Tasks { one_process, sync, async };
 
 struct Case {
   std::string model;
   std::int64_t rows = 0;
   OptimizerName optimizer = OptimizerName::sgd;
-  Gang gang = Gang::sync;
+  Tasks tasks = Tasks::sync;
   std::int64_t workers = 1;
 
   [[nodiscard]] std::string name() const {
     const std::string what = (model == "deepfm" ? "DeepFM, " : "") +
                              std::to_string(rows / 1'000'000) + "M rows, " +
                              std::string(find_name(optimizer_names, optimizer));
-    if (gang == Gang::one_process) return what + ", one process";
-    return what + (gang == Gang::async ? ", async" : "") + ", 1 ps " + std::to_string(workers) +
+    if (tasks == Tasks::one_process) return what + ", one process";
+    return what + (tasks == Tasks::async ? ", async" : "") + ", 1 ps " + std::to_string(workers) +
            (workers == 1 ? " worker" : " workers");
   }
   // That a step is of.
-  [[nodiscard]] std::int64_t batches_each() const { return gang == Gang::async ? 1 : workers; }
+  [[nodiscard]] std::int64_t batches_each() const { return tasks == Tasks::async ? 1 : workers; }
   [[nodiscard]] std::int64_t ids() const { return model == "deepfm" ? 26 : 20; }  // of an example
 };
 
@@ -98,7 +99,7 @@ JobSpec job_of(const Case& one, const std::string& path) {
     "checkpoint": {"every_steps": 0, "every_seconds": 0}})");
   ENSURE(std::holds_alternative<JobSpec>(parsed));
   JobSpec spec = std::get<JobSpec>(parsed);
-  spec.mode = one.gang == Gang::async ? Mode::async : Mode::sync;
+  spec.mode = one.tasks == Tasks::async ? Mode::async : Mode::sync;
   models::set_argument(spec.model, "embedding_size", embedding_size);
   spec.dataset.path = path;
   if (one.model != "deepfm") spec.dataset.features = one.rows;
@@ -111,7 +112,7 @@ JobSpec job_of(const Case& one, const std::string& path) {
   spec.training.report_every_steps = *spec.training.max_steps / 10;
   spec.training.evaluate_every_steps = INT32_MAX;
   spec.worker.replicas = one.workers;
-  if (one.gang == Gang::one_process) {
+  if (one.tasks == Tasks::one_process) {
     spec.training.strategy = Strategy::local;
     spec.ps.replicas = 0;
   }
@@ -131,18 +132,18 @@ BenchResult result_of(const Case& one, const std::string& unit, const Samples& s
 std::vector<BenchResult> bench_embedding() {
   using enum OptimizerName;
   const char* const wide_and_deep = "wide_and_deep";
-  const std::vector<Case> cases{{wide_and_deep, 1'000'000, sgd, Gang::one_process},
-                                {wide_and_deep, 1'000'000, adagrad, Gang::one_process},
-                                {"deepfm", 1'000'000, sgd, Gang::one_process},
-                                {"deepfm", 1'000'000, adagrad, Gang::one_process},
-                                {wide_and_deep, 1'000'000, sgd, Gang::sync, 1},
-                                {wide_and_deep, 1'000'000, sgd, Gang::sync, 2},
-                                {wide_and_deep, 1'000'000, sgd, Gang::async, 1},
-                                {wide_and_deep, 1'000'000, sgd, Gang::async, 2},
-                                {wide_and_deep, 1'000'000, adagrad, Gang::sync, 1},
-                                {"deepfm", 1'000'000, adagrad, Gang::sync, 1},
-                                {wide_and_deep, 10'000'000, sgd, Gang::sync, 1},
-                                {wide_and_deep, 10'000'000, adagrad, Gang::sync, 1}};
+  const std::vector<Case> cases{{wide_and_deep, 1'000'000, sgd, Tasks::one_process},
+                                {wide_and_deep, 1'000'000, adagrad, Tasks::one_process},
+                                {"deepfm", 1'000'000, sgd, Tasks::one_process},
+                                {"deepfm", 1'000'000, adagrad, Tasks::one_process},
+                                {wide_and_deep, 1'000'000, sgd, Tasks::sync, 1},
+                                {wide_and_deep, 1'000'000, sgd, Tasks::sync, 2},
+                                {wide_and_deep, 1'000'000, sgd, Tasks::async, 1},
+                                {wide_and_deep, 1'000'000, sgd, Tasks::async, 2},
+                                {wide_and_deep, 1'000'000, adagrad, Tasks::sync, 1},
+                                {"deepfm", 1'000'000, adagrad, Tasks::sync, 1},
+                                {wide_and_deep, 10'000'000, sgd, Tasks::sync, 1},
+                                {wide_and_deep, 10'000'000, adagrad, Tasks::sync, 1}};
   const fs::path folder =
       fs::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()));
   fs::create_directories(folder);
@@ -168,7 +169,7 @@ std::vector<BenchResult> bench_embedding() {
       rates[which].units += static_cast<double>(batches * batch_size);
       worker_memory[which].add(static_cast<double>(outcome.worker_bytes_max) / (1 << 20));
       ps_memory[which].add(static_cast<double>(outcome.ps_bytes_max) / (1 << 20));
-      if (one.workers > 1 || one.gang == Gang::async) continue;
+      if (one.workers > 1 || one.tasks == Tasks::async) continue;
       const auto peer = pytorch_embedding_examples_per_second(
           {one.model, one.rows, embedding_size, batch_size, one.ids(), one.optimizer});
       if (peer) peers[which].add(*peer);
@@ -183,7 +184,7 @@ std::vector<BenchResult> bench_embedding() {
     rate.limit = peer.value;
     if (peer.n > 0) rate.limit_of = "PyTorch, one process";
     results.push_back(rate);
-    if (cases[which].gang == Gang::one_process) continue;
+    if (cases[which].tasks == Tasks::one_process) continue;
     BenchResult memory = result_of(cases[which], "MiB of a worker", worker_memory[which]);
     memory.limit = 500;
     memory.limit_of = "what a worker may need";

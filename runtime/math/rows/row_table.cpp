@@ -46,7 +46,8 @@ RowTable::RowTable(RowLayout layout, std::uint64_t seed, const OptimizerConfig& 
       optimizer_(optimizer),
       width_(static_cast<std::uint32_t>(layout_.width(table))),
       stride_(std::size_t{width_} * (1 + slot_names(optimizer.kind).size())),
-      index_{std::make_shared<RowIndex>()} {
+      index_{std::make_shared<RowIndex>()},
+      pool_(block_rows * stride_) {
   ENSURE(width_ >= 1 && layout_.width(table) == std::int64_t{width_});
 }
 
@@ -122,9 +123,8 @@ RowIndex& RowTable::own_index() {
 RowTable::Block& RowTable::own_block(std::size_t number) {
   Lent<Block>& block = blocks_[number];
   if (block.lent) {
-    const std::size_t floats = block_rows * stride_;
-    Block copy{.ids = block.value->ids, .floats = slabs_.take(floats)};
-    copy_floats(block.value->floats.get(), floats, copy.floats.get());
+    Block copy{.ids = block.value->ids, .floats = pool_.take()};
+    copy_floats(block.value->floats.get(), copy.ids.size() * stride_, copy.floats.get());
     block = {std::make_shared<Block>(std::move(copy))};
     begins_[number] = block.value->floats.get();
   }
@@ -139,7 +139,7 @@ float* RowTable::row_to_change(std::int64_t id) {
   if (!known) {
     if (size_ % block_rows == 0) {
       blocks_.push_back({std::make_shared<Block>()});
-      blocks_.back().value->floats = slabs_.take(block_rows * stride_);
+      blocks_.back().value->floats = pool_.take();
       begins_.push_back(blocks_.back().value->floats.get());
     }
     Block& block = own_block(blocks_.size() - 1);
@@ -148,7 +148,9 @@ float* RowTable::row_to_change(std::int64_t id) {
   }
   if (blocks_[number / block_rows].lent) own_block(number / block_rows);
   float* const row = begins_[number / block_rows] + number % block_rows * stride_;
-  if (!known) start_row(id, {row, width_});
+  if (known) return row;
+  start_row(id, {row, width_});
+  std::fill(row + width_, row + stride_, 0.0F);
   return row;
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/core/row_layout.h"
-#include "runtime/math/huge_pages.h"
 #include "runtime/math/optim/optimizer.h"
+#include "runtime/math/rows/block_pool.h"
 #include "runtime/math/rows/row_gradients.h"
 #include "runtime/math/rows/row_index.h"
 
@@ -95,7 +95,7 @@ class RowTable {
   Lent<RowIndex> index_;
   std::vector<Lent<Block>> blocks_;
   std::vector<float*> begins_;  // of the blocks' floats: one look less on the way to a row
-  FloatSlabs slabs_;            // of the blocks' floats
+  BlockPool pool_;              // of the blocks' floats
 };
 
 }  // namespace trainyard::runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "tests/golden/golden.h"
@@ -139,6 +140,38 @@ TEST_CASE("a fork stays as it was, and so does the table whose fork is changed",
   fork.apply(random_gradients({6, 5000, 5001}, 5, 3), {.learning_rate = 0.1});
   require_same_bits(read(table, ids), after);
   CHECK(fork.size() == 3002);
+}
+
+TEST_CASE("a change can say what was before, of new rows and of those that a fork has", "[rows]") {
+  for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam}) {
+    RowTable table(layout_of(16), 7, {.kind = kind});
+    std::vector<std::int64_t> ids(700);
+    std::iota(ids.begin(), ids.end(), 0);
+    table.apply(random_gradients(ids, 17, 1), {.learning_rate = 0.1});
+    auto fork = std::make_unique<RowTable>(table.fork());
+    for (std::int64_t& id : ids) id = 2 * id + 1;  // some are there, some are not
+    const std::vector<float> expected = read(table, ids);
+    std::vector<float> before(expected.size());
+    table.apply(random_gradients(ids, 17, 2), {.learning_rate = 0.1, .step = 2}, before);
+    CHECK(before == expected);
+    CHECK(read(table, ids) != expected);
+    CHECK(read(*fork, ids) == expected);
+    const std::vector<float> after = read(table, ids);
+    fork.reset();
+    table.apply(random_gradients({9'999}, 17, 3), {.learning_rate = 0.1, .step = 3});
+    CHECK(read(table, ids) == after);
+  }
+}
+
+TEST_CASE("a fork is read though its table is gone", "[rows]") {
+  auto table = std::make_unique<RowTable>(layout_of(16), 7, OptimizerConfig{});
+  std::vector<std::int64_t> ids(3000);
+  std::iota(ids.begin(), ids.end(), 0);
+  table->apply(random_gradients(ids, 17, 1), {.learning_rate = 0.1});
+  const std::vector<float> expected = read(*table, ids);
+  const RowTable fork = table->fork();
+  table.reset();
+  CHECK(read(fork, ids) == expected);
 }
 
 TEST_CASE("the rows of a table go into another as they are, by ascending id", "[rows]") {

@@ -40,16 +40,16 @@ TEST_CASE("recall of a split is among the distinct items of all batches", "[metr
 TEST_CASE("an item that a user has in training is no wrong one for it", "[metrics]") {
   TowerVectors towers;
   towers.add(examples_of(0, 4));
-  towers.add_known(9, 70);   // before e1 and e2 for user 9, and the right one of its first example
-  towers.add_known(9, 70);   // twice counts once
-  towers.add_known(8, 999);  // nobody's item, nobody
-  towers.add_known(777, 70);
+  towers.add_trained(9, 70);  // before e1 and e2 for user 9, and the right one of its first example
+  towers.add_trained(9, 70);  // twice counts once
+  towers.add_trained(8, 999);  // nobody's item, nobody
+  towers.add_trained(777, 70);
   CHECK(towers.recall(1) == 0.5);
   CHECK(towers.recall(2) == 0.75);
-  towers.add_known(9, 71);
+  towers.add_trained(9, 71);
   CHECK(towers.recall(1) == 0.75);
-  towers.add_known(8, 71);
-  towers.add_known(8, 72);
+  towers.add_trained(8, 71);
+  towers.add_trained(8, 72);
   CHECK(towers.recall(1) == 1);
 }
 

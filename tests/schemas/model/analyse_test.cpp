@@ -166,6 +166,21 @@ TEST_CASE("memory is of one task of each role", "[model]") {
   CHECK(analysis.ps.slots == 4 * parameters);
 }
 
+TEST_CASE("a loss that compares all pairs of a micro-batch keeps a number for each", "[model]") {
+  const auto worker = [](std::int64_t micro_batch) {
+    return analyse_json(json::parse(R"({"inputs": {"u": "userId", "i": "movieId"},
+        "layers": [{"op": "embedding", "in": "u", "size": 4, "name": "a"},
+                   {"op": "embedding", "in": "i", "size": 4, "name": "b"}],
+        "loss": {"op": "in_batch_softmax", "in": ["a", "b"]}})"),
+                        facts_of("ratings"), {.micro_batch = micro_batch})
+        .worker;
+  };
+  const auto one = worker(1);
+  const auto many = worker(100);
+  CHECK(*many.kept == 100 * (*one.kept - 4) + 4 * 100 * 100);
+  CHECK(*many.scratch == 100 * (*one.scratch - 4) + 4 * 100 * 100);
+}
+
 TEST_CASE("the table of ops names each op once, with a rule", "[model]") {
   std::vector<std::string_view> names = op_names();
   std::ranges::sort(names);

@@ -115,6 +115,29 @@ TEST_CASE("without a description the shapes of the variables tell what they can"
   CHECK(again.classes == 5);
 }
 
+TEST_CASE("the variables tell how many ids each field with a vocabulary has", "[description]") {
+  DatasetSpec spec = of_format("recsys");
+  spec.recsys = {.fields = {{.field = "item", .columns = {"1"}, .is_single = true},
+                            {.field = "user", .columns = {"0"}, .is_single = true}},
+                 .vocabulary = 1000};
+  const auto table = [](const char* name) {
+    model::Layer layer = model::op("embedding", {{"size", 4}});
+    layer.in = {name};
+    layer.name = std::string(name) + "_table";
+    return layer;
+  };
+  const model::Written towers =
+      model::Model{.inputs = {{"i", "item"}, {"u", "user"}},
+                   .layers = {table("i"), table("u")},
+                   .losses = {{.op = "in_batch_softmax", .in = {"u_table", "i_table"}}}};
+  model::Facts known = facts_of(spec);
+  known.fields[0].ids = 321;
+  known.fields[1].ids = 77;
+  const model::Facts again = with_variables(facts_of(spec), towers, variables_of(towers, known));
+  CHECK(again.fields[0].ids == 321);
+  CHECK(again.fields[1].ids == 77);
+}
+
 TEST_CASE("of an image's size no variable tells, and it stays unknown", "[description]") {
   const model::Written lenet = model::ZooCall{"lenet5"};
   const model::Facts found =

@@ -38,6 +38,7 @@ void subtract_from_each_row(ConstTensor row, Tensor values) {
 // In the order of the rows.
 void subtract_rows(ConstTensor values, const TowerGradient& sum) {
   const std::span<float> into = sum.into.span();
+  ENSURE(into.size() == static_cast<std::size_t>(values.shape.columns()));
   if (sum.write == Write::overwrite) std::ranges::fill(into, 0.0F);
   const std::span<const float> all = values.span();
   for (std::size_t begin = 0; begin < all.size(); begin += into.size()) {

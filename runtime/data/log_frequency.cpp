@@ -1,0 +1,26 @@
+#include "runtime/data/log_frequency.h"
+
+#include <algorithm>
+
+#include "runtime/core/portable_math.h"
+
+namespace trainyard::runtime {
+
+std::vector<float> log_frequencies(const IdColumn& ids, std::span<const std::int64_t> training) {
+  const auto id_of = [&ids](std::int64_t row) {
+    return ids.table[static_cast<std::size_t>(row * ids.columns + ids.column)];
+  };
+  std::vector<std::int32_t> trained;
+  for (const std::int64_t row : training) trained.push_back(id_of(row));
+  std::ranges::sort(trained);
+  const double all = portable_log(static_cast<double>(training.size()));
+  std::vector<float> logarithms(ids.table.size() / static_cast<std::size_t>(ids.columns));
+  for (std::size_t row = 0; row < logarithms.size(); ++row) {
+    const auto same = std::ranges::equal_range(trained, id_of(static_cast<std::int64_t>(row)));
+    const auto count = static_cast<double>(std::max<std::size_t>(same.size(), 1));
+    logarithms[row] = static_cast<float>(portable_log(count) - all);
+  }
+  return logarithms;
+}
+
+}  // namespace trainyard::runtime
