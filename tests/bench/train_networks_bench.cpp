@@ -33,6 +33,7 @@ std::int64_t parameters_of(const Workload& workload) {
 // A run of ours is so many batches of all workers together.
 std::vector<BenchResult> bench_beside_ddp(const std::string& name, const PytorchNetwork& network,
                                           const DatasetSpec& data, std::int64_t batches) {
+  const auto parameters = std::make_shared<std::int64_t>(0);
   const auto peer = std::make_shared<std::optional<PytorchTraining>>();  // as it was last
   Workload workload{
       .name = name,
@@ -43,15 +44,16 @@ std::vector<BenchResult> bench_beside_ddp(const std::string& name, const Pytorch
       .settings = sync_settings(),
       .runs = 5,
       .ddp = {.name = "PyTorch DDP, two processes",
-              .measure = [network, peer]() -> std::optional<PeerRate> {
+              .measure = [network, peer, parameters]() -> std::optional<PeerRate> {
                 *peer = pytorch_ddp_training(network);
                 if (!*peer) return std::nullopt;
+                ENSURE((*peer)->parameters == *parameters);  // else it is other work
                 return PeerRate{(*peer)->examples_per_second, (*peer)->cpu_seconds_per_example};
               }}};
+  *parameters = parameters_of(workload);
   std::vector<BenchResult> results = bench_training(workload);
 
-  const std::int64_t parameters = parameters_of(workload);
-  const auto value = static_cast<double>(parameters);
+  const auto value = static_cast<double>(*parameters);
   BenchResult count{.bench = name,
                     .case_name = "numbers that are trained",
                     .value = value,
@@ -61,7 +63,6 @@ std::vector<BenchResult> bench_beside_ddp(const std::string& name, const Pytorch
                     .max = value,
                     .limit_of = ""};
   if (*peer) {
-    ENSURE((*peer)->parameters == parameters);  // else the two figures are of different work
     count.limit = static_cast<double>((*peer)->parameters);
     count.limit_of = "PyTorch's, " + (*peer)->setup;
   }

@@ -355,6 +355,12 @@ one("cifar", {"op": "conv2d", "filters": 2147483647, "kernel": 1, "padding": 0},
 bad("vectors", layers({"op": "dense", "units": 2147483647}, {"op": "dense", "units": 2147483647}, HEAD), ["/model/layers/1", "more than 1,099,511,627,776"])
 bad("cifar", layers({"op": "pad", "before": [65536, 65536, 65536]}, "flatten", HEAD), ["/model/layers/0", "numbers an example, more than"])
 
+# One name of three is wrong: that is the fault, and no other.
+EQUAL_TOWERS = [dict(tower, size=4) for tower in TOWERS]
+bad("ratings", {"inputs": INPUTS, "layers": EQUAL_TOWERS, "loss": {"op": "in_batch_softmax", "in": ["nobody", "u", "i"]}}, ["/model/loss/in/0", 'no layer has the name "nobody"'])
+bad("ratings", {"inputs": INPUTS, "layers": EQUAL_TOWERS, "loss": {"op": "in_batch_softmax", "in": ["u", "i", "i"]}}, ["/model/loss/in", "reads one number for how often an item comes"])
+bad("ratings", {"inputs": INPUTS, "layers": EQUAL_TOWERS, "loss": {"op": "in_batch_softmax", "in": ["u", "i", "i", "i"]}}, ["/model/loss/in", "reads 2 or 3 layers"])
+
 text = "".join(json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n" for case in CASES)
 (HERE / "bad_models.jsonl").write_text(text)
 print(len(CASES))
