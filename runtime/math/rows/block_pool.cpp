@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/math/huge_pages.h"
+#include "schemas/base/huge_pages.h"
 
 namespace trainyard::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/row_layout.h"
-#include "runtime/math/huge_pages.h"
+#include "schemas/base/huge_pages.h"
 
 namespace trainyard::runtime {
 

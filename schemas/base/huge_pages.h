@@ -6,7 +6,7 @@
 #include <limits>
 #include <new>
 
-namespace trainyard::runtime {
+namespace trainyard {
 
 inline constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
 
@@ -30,4 +30,4 @@ struct HugePages {
   bool operator==(const HugePages&) const = default;
 };
 
-}  // namespace trainyard::runtime
+}  // namespace trainyard

@@ -1,11 +1,11 @@
-#include "runtime/math/huge_pages.h"
+#include "schemas/base/huge_pages.h"
 
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
 
-namespace trainyard::runtime {
+namespace trainyard {
 namespace {
 
 std::size_t whole_pages(std::size_t bytes) {
@@ -44,4 +44,4 @@ void free_huge(void* memory, std::size_t bytes) {
   ::munmap(memory, whole_pages(bytes));
 }
 
-}  // namespace trainyard::runtime
+}  // namespace trainyard
