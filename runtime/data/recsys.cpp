@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/data/csv_text.h"
@@ -159,7 +160,7 @@ bool is_sound_recsys(const DecodedData& data) {
 // All that the decoded data depends on.
 std::string recsys_reader_of(const DatasetSpec& spec) {
   const RecsysSpec& recsys = spec.recsys;
-  std::string text = "recsys 2";
+  std::string text = "recsys 3";
   const auto add = [&text](const std::string& part) {
     text.append(" ").append(std::to_string(part.size())).append(":").append(part);
   };
@@ -168,11 +169,12 @@ std::string recsys_reader_of(const DatasetSpec& spec) {
   add(recsys.has_label ? spec.label_column : "");
   add(std::to_string(recsys.hash_buckets));
   add(std::to_string(recsys.vocabulary));
-  for (const std::string& column : recsys.numeric) add(column);
-  for (const IdColumns& field : recsys.fields) {
-    add(std::string("field ").append(field.field));
-    for (const std::string& column : field.columns) add(column);
-  }
+  const auto add_list = [&add](const std::vector<std::string>& columns) {
+    add(std::to_string(columns.size()));
+    for (const std::string& column : columns) add(column);
+  };
+  add_list(recsys.numeric);
+  add_list(distinct_id_columns(recsys));
   return text;
 }
 
@@ -184,13 +186,16 @@ struct IdFields {
 // `counts`: of the table's columns of ids. Hashes are of one range, vocabularies of one each.
 Result<IdFields> id_fields_of(const DatasetSpec& spec, std::span<const std::int64_t> counts) {
   IdFields fields;
-  const std::vector<std::string> distinct = distinct_id_columns(spec.recsys);
+  std::unordered_map<std::string, std::int64_t> columns_of;
+  for (const std::string& name : distinct_id_columns(spec.recsys)) {
+    columns_of.emplace(name, std::ssize(columns_of));
+  }
   for (const IdColumns& field : spec.recsys.fields) {
     IdFieldShape shape{.name = field.field, .example = {}, .ids = 0};
     if (!field.is_single) shape.example = {std::ssize(field.columns)};
     std::vector<FieldColumn>& columns = fields.columns.emplace_back();
     for (const std::string& name : field.columns) {
-      const auto column = std::ranges::find(distinct, name) - distinct.begin();
+      const std::int64_t column = columns_of.at(name);
       const bool is_hashed = spec.recsys.hash_buckets > 0;
       const auto first = static_cast<std::int32_t>(is_hashed ? 0 : shape.ids);
       columns.push_back({.column = column, .first_id = first});
@@ -229,7 +234,8 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
              cache.get(
                  source, [&spec] { return decode_recsys(spec); }, is_sound_recsys));
   const auto counts = array_of<std::int64_t>(data, 4);
-  if (counts.size() != distinct_id_columns(spec.recsys).size()) {
+  if (counts.size() != distinct_id_columns(spec.recsys).size() ||
+      data.numbers[1] != std::ssize(spec.recsys.numeric)) {
     return bad_data(spec.path, "was decoded for other columns");
   }
   TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, data.numbers[0]));

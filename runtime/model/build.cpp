@@ -52,6 +52,14 @@ std::vector<model::Field> fields_of(const DataShape& data) {
   return {{.name = sizes.size() == 3 ? "image" : "features", .shape = sizes}};
 }
 
+// A task does not look at the size of its micro-batches again: the server has held them against the
+// model when it took the job. Two examples are enough for any layer.
+model::Setting setting_of_task() {
+  model::Setting setting;
+  setting.micro_batch = 2;
+  return setting;
+}
+
 Error to_error(const std::vector<Fault>& faults) {
   std::string text;
   for (const Fault& fault : faults) {
@@ -101,7 +109,7 @@ Result<std::vector<BuiltModel>> build_bucket_graphs(const model::Written& writte
   TRY_ASSIGN(BuiltModel longest, build_graph(written, data));
   built.push_back(std::move(longest));
   if (data.buckets.empty()) return built;
-  const model::Analysis analysis = model::analyse(written, facts_of(data), {});
+  const model::Analysis analysis = model::analyse(written, facts_of(data), setting_of_task());
   const std::vector<Fault> faults = model::faults_of_buckets(analysis, "dataset.buckets");
   if (!faults.empty()) return to_error(faults);
   for (std::size_t i = data.buckets.size(); i-- > 1;) {
@@ -124,7 +132,7 @@ Result<BuiltModel> build_graph(const model::Written& written, const DataShape& d
 }
 
 Result<BuiltModel> build_graph(const model::Written& written, const model::Facts& facts) {
-  const model::Analysis analysis = model::analyse(written, facts, {});
+  const model::Analysis analysis = model::analyse(written, facts, setting_of_task());
   if (!analysis.faults.empty()) return to_error(analysis.faults);
   const std::vector<Fault> not_yet = model::not_trainable_yet(written, analysis, "/model");
   if (!not_yet.empty()) return to_error(not_yet);

@@ -6,12 +6,10 @@
 #include "runtime/model/layers/builders.h"
 #include "schemas/base/check.h"
 #include "schemas/model/data_time.h"
+#include "schemas/model/trainable.h"
 
 namespace trainyard::runtime {
 namespace {
-
-// Its scores and their gradients are 2 GiB then.
-constexpr std::int64_t in_batch_examples_max = 16'384;
 
 // How a step changes a variable of the layer.
 UpdateRule update_of(const model::Variable& variable) {
@@ -122,7 +120,7 @@ NodeId GraphWalk::loss_of(const Term& term) {
     return add(SigmoidCrossEntropyOp{number_argument(term.arguments, "label_smoothing")}, {scores});
   }
   if (term.op == "in_batch_softmax") {
-    built_.examples_max = in_batch_examples_max;
+    built_.examples_max = model::in_batch_examples_max;
     std::vector<NodeId> in;
     for (const std::size_t layer : term.in) in.push_back(nodes_[layer]);
     return add(InBatchSoftmaxOp{number_argument(term.arguments, "temperature")}, std::move(in));

@@ -32,6 +32,7 @@ ChunkStore::Rules store_rules(const JobPlan& plan, std::size_t index, std::int64
   const std::int64_t aggregate = plan.has_backups() ? plan.aggregate : 0;
   ChunkStore::Rules rules{.chunks = {},
                           .arena_elements = plan.model.arena_elements(),
+                          .holders = std::ssize(plan.shares),
                           .push = plan.push,
                           .pull = plan.pull,
                           .state_begin = plan.state_begin,

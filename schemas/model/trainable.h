@@ -2,6 +2,7 @@
 // that asks for it is told so before a task starts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "schemas/model/analysis.h"
 
 namespace trainyard::model {
+
+// Of a micro-batch with in_batch_softmax: its scores and their gradients are 2 GiB then.
+inline constexpr std::int64_t in_batch_examples_max = 16'384;
 
 // Each at what the user wrote, for the most of FaultKind::not_yet; none: the runtime trains it.
 // `analysis` is that of `written`, whose pointer in its document is `pointer`, and has no faults.

@@ -1,7 +1,9 @@
 #include "schemas/wire/job_model.h"
 
 #include <algorithm>
+#include <string>
 
+#include "schemas/model/trainable.h"
 #include "schemas/wire/dataset_facts.h"
 
 namespace trainyard {
@@ -19,6 +21,36 @@ std::int64_t slots_of(OptimizerName name) {
     case OptimizerName::adamw: break;
   }
   return 2;
+}
+
+// In a batch of one the own item has no other beside it: nothing would be learned.
+void check_pairs(const model::Setting& setting, model::Analysis& analysis) {
+  const auto compares = [](const model::AnalysedTerm& loss) {
+    return loss.op == "in_batch_softmax";
+  };
+  if (std::ranges::none_of(analysis.losses, compares)) return;
+  const std::int64_t most = model::in_batch_examples_max;
+  if (setting.micro_batch >= 2 && setting.micro_batch <= most) return;
+  analysis.faults.push_back(
+      {setting.micro_batch_pointer,
+       "in_batch_softmax compares each example of a micro-batch with each other: 2 to " +
+           std::to_string(most) + ", got " + std::to_string(setting.micro_batch)});
+}
+
+// A step of several tasks is made of chunks of the arena, and tables of rows are in none.
+void check_arena(const JobSpec& spec, model::Analysis& analysis) {
+  const auto is_in_arena = [](const model::Variable& variable) {
+    return variable.role != model::VariableRole::row_table;
+  };
+  if (spec.training.strategy == Strategy::local || analysis.variables.empty() ||
+      std::ranges::any_of(analysis.variables, is_in_arena)) {
+    return;
+  }
+  analysis.faults.push_back(
+      {"/model",
+       "a model of nothing but tables of rows is not in this version yet, unless "
+       "\"strategy\" is \"local\"; a dense layer, or a table in the arena, is enough",
+       FaultKind::not_yet});
 }
 
 }  // namespace
@@ -40,7 +72,10 @@ model::Analysis analyse_job(const JobSpec& spec) {
     setting.worker_memory_pointer = "/roles/chief/resources/memory_mb";
   }
   setting.ps_memory_mb = spec.ps.resources.memory_mb;
-  return model::analyse(spec.model, facts_of(spec.dataset), setting);
+  model::Analysis analysis = model::analyse(spec.model, facts_of(spec.dataset), setting);
+  check_pairs(setting, analysis);
+  check_arena(spec, analysis);
+  return analysis;
 }
 
 std::int64_t label_steps_of(const JobSpec& spec) {

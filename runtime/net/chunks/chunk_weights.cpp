@@ -34,7 +34,7 @@ ChunkWeights::ChunkWeights(StoreLayoutPtr layout, const AlignedBuffer& first)
 std::optional<SharedFloats> ChunkWeights::make_shared_memory() const {
   const StoreRules& rules = layout_->rules();
   const bool is_one_for_all = versions_kept(rules.mode, rules.aggregate > 0) == 2 &&
-                              rules.pull == Wire::float32 &&
+                              rules.pull == Wire::float32 && rules.holders == 1 &&
                               layout_->elements() == rules.arena_elements;
   if (!is_one_for_all) return std::nullopt;
   auto made = SharedFloats::create(SharedWeights{layout_->elements()}.floats(),

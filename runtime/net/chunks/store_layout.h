@@ -24,6 +24,7 @@ namespace trainyard::runtime {
 struct StoreRules {
   std::vector<Range> chunks;  // of the arena, ascending
   std::int64_t arena_elements = 0;
+  std::int64_t holders = 1;  // who the arena's chunks are divided among, some with none perhaps
   Wire push = Wire::float32;
   Wire pull = Wire::float32;  // float32 or bfloat16
   // Chunks from there on are state, of float32 whatever the wires.

@@ -130,6 +130,29 @@ TEST_CASE("data of a thousand columns with long names is cached", "[recsys]") {
   CHECK(std::ranges::count(kept, ".data") == 1);
 }
 
+TEST_CASE("specs that read other columns of a file share nothing in a cache", "[recsys]") {
+  const TempFolder folder;
+  DatasetSpec spec = ratings_spec();
+  spec.label_column = "y";
+  std::string text = "x,field a,d,y\n";
+  for (int i = 0; i < 8; ++i) text += std::to_string(i) + ",2,4," + std::to_string(i % 2) + "\n";
+  spec.path = folder.write("few.csv", text);
+  fs::last_write_time(spec.path, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const DataCache cache({.folder = folder.path("cache"), .bytes_max = 1 << 30});
+  const auto features_of = [&](std::vector<std::string> numeric, std::vector<IdColumns> fields) {
+    spec.recsys.numeric = std::move(numeric);
+    spec.recsys.fields = std::move(fields);
+    const auto data = open_recsys(spec, 1, cache);
+    if (!data) FAIL(data.error().message);
+    return read_all(**data, Split::train).features.size() / 6;
+  };
+  const IdColumns a{.field = "a", .columns = {"d"}, .is_single = true};
+  const IdColumns c{.field = "c", .columns = {"d"}, .is_single = true};
+  CHECK(features_of({"x"}, {a, c}) == 1);
+  CHECK(features_of({"x", "field a", "d"}, {c}) == 3);
+  CHECK(features_of({"x", "field a"}, {c}) == 2);
+}
+
 TEST_CASE("how often an item comes in training is a number of each example", "[recsys]") {
   DatasetSpec spec = ratings_spec();
   spec.recsys.log_frequencies = {{.field = "popularity", .of = "item"}};

@@ -20,6 +20,18 @@ JobSpec convnet_job(std::int64_t workers, std::int64_t ps, const std::string& mo
   return with_tasks(parsed, workers, ps);
 }
 
+// Of these layers, and a loss.
+model::Written model_of(const std::string& layers) {
+  std::vector<Fault> faults;
+  const auto model =
+      model::parse_model(nlohmann::json::parse(R"({"loss": "softmax_cross_entropy", "metrics": [
+          "accuracy", {"op": "top_k", "k": 3}], "layers": [)" +
+                                               layers + "}"),
+                         "/model", faults);
+  REQUIRE(faults.empty());
+  return *model;
+}
+
 // Of products that are worth several threads.
 model::Written wide_convnet() {
   std::vector<Fault> faults;
@@ -50,6 +62,33 @@ TEST_CASE("a convolutional network is the same for any number of workers and ps"
     INFO(workers << " workers, " << ps << " ps");
     CHECK(weights_of(convnet_job(workers, ps)) == weights);
   }
+}
+
+TEST_CASE("a model of fewer numbers than a chunk trains on several ps, one of which has it all",
+          "[job][tiny]") {
+  const auto weights_with = [](std::int64_t workers, std::int64_t ps) {
+    JobSpec spec = convnet_job(workers, ps);
+    spec.model = model_of(R"(
+        {"op": "reduce", "kind": "mean", "axes": [0, 1]}, {"op": "dense", "units": "classes"}])");
+    return weights_of(spec);
+  };
+  const std::vector<float> weights = weights_with(1, 0);
+  for (const auto& [workers, ps] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 1}, {2, 2}, {2, 3}, {3, 0}}) {
+    INFO(workers << " workers, " << ps << " ps");
+    CHECK(weights_with(workers, ps) == weights);
+  }
+}
+
+TEST_CASE("a batch norm of numbers that are no image trains", "[job][tiny]") {
+  const auto weights_with = [](std::int64_t workers, std::int64_t ps) {
+    JobSpec spec = convnet_job(workers, ps);
+    spec.model = model_of(R"(
+        "flatten", {"op": "dense", "units": 8}, "batch_norm",
+        {"op": "dense", "units": "classes"}])");
+    return weights_of(spec);
+  };
+  CHECK(weights_with(2, 1) == weights_with(1, 0));
 }
 
 TEST_CASE("a convolutional network is the same for any number of cpus of its workers",
