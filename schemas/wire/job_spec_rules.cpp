@@ -25,14 +25,17 @@ void note(const JsonPlace& place, std::string_view pointer, std::string message)
 
 // One that is measured, so that there is a best checkpoint.
 void check_metric(const JobSpec& spec, const model::Analysis& analysis, const JsonPlace& place) {
-  std::vector<std::string> names{"loss"};
-  for (const model::AnalysedTerm& metric : analysis.metrics) names.push_back(metric_name(metric));
+  std::vector<std::string> names{"loss", "test_loss"};
+  for (const model::AnalysedTerm& metric : analysis.metrics) {
+    const std::string name = metric_name(metric);
+    if (metric.op != "auc") names.push_back(name);  // which is of the test split alone
+    names.push_back("test_" + name);
+  }
   std::string known;
   for (const std::string& name : names) {
-    if (spec.checkpoint.metric == name || spec.checkpoint.metric == "test_" + name) return;
-    known += name + ", test_" + name + ", ";
+    if (spec.checkpoint.metric == name) return;
+    known += (known.empty() ? "" : ", ") + name;
   }
-  known.resize(known.size() - 2);
   note(
       place, "/checkpoint/metric",
       "must be one that is measured: " + known + "; got " + describe(json(spec.checkpoint.metric)));
