@@ -1,6 +1,7 @@
 #include "runtime/data/log_frequency.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "runtime/core/portable_math.h"
 
@@ -16,8 +17,9 @@ std::vector<float> log_frequencies(const IdColumn& ids, std::span<const std::int
   const double all = portable_log(static_cast<double>(training.size()));
   std::vector<float> logarithms(ids.table.size() / static_cast<std::size_t>(ids.columns));
   for (std::size_t row = 0; row < logarithms.size(); ++row) {
-    const auto same = std::ranges::equal_range(trained, id_of(static_cast<std::int64_t>(row)));
-    const auto count = static_cast<double>(std::max<std::size_t>(same.size(), 1));
+    const auto [first, last] =
+        std::equal_range(trained.begin(), trained.end(), id_of(static_cast<std::int64_t>(row)));
+    const auto count = static_cast<double>(std::max<std::ptrdiff_t>(last - first, 1));
     logarithms[row] = static_cast<float>(portable_log(count) - all);
   }
   return logarithms;
