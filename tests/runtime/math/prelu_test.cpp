@@ -80,7 +80,8 @@ TEST_CASE("learned slopes and their gradients are those of the definition, in ev
 }
 
 TEST_CASE("learned slopes and their gradients are PyTorch's", "[prelu][golden]") {
-  for (const auto& reference : load_golden("elements.json")["prelu"]) {
+  const nlohmann::json golden = load_golden("elements.json");
+  for (const auto& reference : golden["prelu"]) {
     const PreluCase of{reference["rows"], reference["channels"], reference["x"], reference["slope"],
                        reference["upstream"]};
     check_prelu(run_prelu(of),
