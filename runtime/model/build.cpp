@@ -6,6 +6,7 @@
 #include "runtime/model/graph_walk.h"
 #include "schemas/model/data_time.h"
 #include "schemas/model/trainable.h"
+#include "schemas/types/recsys_spec.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -26,7 +27,7 @@ std::vector<model::Field> column_fields(const DataShape& data) {
                       .ids = field.ids});
   }
   const std::int64_t numeric = data.features - std::ssize(data.log_frequency_fields);
-  if (numeric > 0) fields.push_back({.name = "numeric", .shape = model::Sizes{numeric}});
+  if (numeric > 0) fields.push_back({.name = numeric_field, .shape = model::Sizes{numeric}});
   for (const std::string& name : data.log_frequency_fields) {
     fields.push_back({.name = name, .shape = model::Sizes{1}});
   }

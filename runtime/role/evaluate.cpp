@@ -18,7 +18,7 @@ std::vector<std::int64_t> indices_from(std::int64_t begin, std::int64_t count) {
 }
 
 // What users have in training is no wrong item for them: of the first examples, so many at most.
-// Whoever trains has prepared that split.
+// Fields of ids are a recsys set's, which is prepared with either split.
 constexpr std::int64_t training_examples_max = std::int64_t{1} << 24;
 
 Status add_training(const Evaluation& evaluation, SplitMetrics& metrics) {

@@ -22,7 +22,8 @@ struct BlockPool::Slabs {
   void add_slab() {
     const std::size_t most = slab_bytes_max / (block_floats * sizeof(float));
     Slab slab(blocks_next * block_floats);
-    free.reserve(free.size() + blocks_next);
+    blocks += blocks_next;
+    free.reserve(blocks);  // so that giving one back asks for no memory
     for (std::size_t block = blocks_next; block-- > 0;) {
       free.push_back(slab.data() + block * block_floats);
     }
@@ -34,6 +35,7 @@ struct BlockPool::Slabs {
   std::mutex mutex;  // of all below
   std::vector<Slab> slabs;
   std::vector<float*> free;
+  std::size_t blocks = 0;       // of all slabs
   std::size_t blocks_next = 1;  // of the next slab: small at first, as most tables are
 };
 
