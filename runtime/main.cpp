@@ -122,9 +122,6 @@ int run(const TaskContext& context, const std::stop_token& stop) {
     return says_disk_is_full(events.error()) ? exit_no_space : exit_bad_task;
   }
   log_info("task", {{"task", to_string(context.key)}, {"folder", context.folder}});
-  if (const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES"); gpus != nullptr && *gpus != '\0') {
-    log_warning("GPUs are not used in this version: computing on the CPU", {{"gpus", gpus}});
-  }
   FailureCause cause;
   const Task task{.context = context, .events = *events, .cause = cause, .stop = stop};
   return report(task, run_caught(task));

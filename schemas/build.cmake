@@ -74,6 +74,18 @@ target_compile_definitions(trainyard_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=
 target_include_directories(trainyard_onnx SYSTEM INTERFACE ${TRAINYARD_ONNX_INCLUDE})
 target_link_libraries(trainyard_onnx INTERFACE ${TRAINYARD_ONNX_PROTO} protobuf::libprotobuf)
 
+# A toolkit that is there, wherever it lies; sanitizers and fuzzers have no use for one.
+if(NOT TRAINYARD_SANITIZE)
+  find_package(CUDAToolkit 12.4 QUIET)
+endif()
+if(CUDAToolkit_FOUND)
+  set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRAINYARD_CCACHE})
+  set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
+  enable_language(CUDA)
+endif()
+
 # What every unit is compiled with. Library headers are SYSTEM, so these are about our own code.
 add_library(trainyard_options INTERFACE)
 target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic
@@ -169,6 +181,36 @@ function(trainyard_library folder)
   if(sources AND (TRAINYARD_SANITIZE OR NOT folder STREQUAL runtime/math))
     trainyard_compile_together(${target})
   endif()
+endfunction()
+
+# trainyard_build_id(folder): the header runtime/graph/build_id.h for that folder's target: a digest of what the runtime
+# and its plugin for GPUs share, so that they know each other.
+function(trainyard_build_id folder)
+  set(header ${CMAKE_BINARY_DIR}/generated/runtime/graph/build_id.h)
+  add_custom_target(trainyard_build_id ALL
+    COMMAND ${CMAKE_COMMAND} -D OUT=${header} -D ROOT=${CMAKE_SOURCE_DIR} -P ${CMAKE_SOURCE_DIR}/schemas/build_id.cmake
+    BYPRODUCTS ${header} VERBATIM)
+endfunction()
+
+# trainyard_cuda_plugin(name folder): lib<name>.so of the folder's .cu files, beside the programs, where there is a CUDA
+# toolkit of 12.4 or newer; it needs the driver alone. Without one nothing is built, and nothing lacks.
+function(trainyard_cuda_plugin name folder)
+  if(NOT CMAKE_CUDA_COMPILER)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cu)
+  add_library(${name} MODULE ${sources})
+  add_dependencies(${name} trainyard_build_id)
+  set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
+                        CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  # Nothing is contracted: the bits are those of the CPU (docs/decisions, 0019). CMake 3.25 knows no C++20 for nvcc: 17,
+  # which is its default, adds no option.
+  target_compile_options(${name} PRIVATE -std=c++20 --extended-lambda --expt-relaxed-constexpr
+                         -fmad=false --diag-suppress=20011,554
+                         -Xcompiler=-march=x86-64-v3,-ffp-contract=off,-fno-omit-frame-pointer)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  target_link_options(${name} PRIVATE LINKER:-z,defs LINKER:--exclude-libs,ALL LINKER:-z,relro LINKER:-z,now)
 endfunction()
 
 # trainyard_protos(folder file.proto...): messages and gRPC services, generated into the build folder and

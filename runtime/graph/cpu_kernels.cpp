@@ -88,22 +88,25 @@ void run_back_by_threads(const Kind& kind, const BackwardCall& call) {
   run_back_on_cpu(kind, call);
 }
 
+class CpuKernels : public Kernels {
+ public:
+  [[nodiscard]] Needs needs(const Op& op, std::span<const Shape> inputs, const Shape& output,
+                            std::int64_t threads) const override {
+    return std::visit(
+        [&](const auto& kind) { return needs_of_threads(kind, inputs, output, threads); }, op);
+  }
+  void forward(const Op& op, const ForwardCall& call) const override {
+    std::visit([&](const auto& kind) { run_by_threads(kind, call); }, op);
+  }
+  void backward(const Op& op, const BackwardCall& call) const override {
+    std::visit([&](const auto& kind) { run_back_by_threads(kind, call); }, op);
+  }
+};
+
+const CpuKernels instance;
+
 }  // namespace
 
-constinit const Kernels cpu_kernels{
-    .needs =
-        [](const Op& op, std::span<const Shape> inputs, const Shape& output, std::int64_t threads) {
-          return std::visit(
-              [&](const auto& kind) { return needs_of_threads(kind, inputs, output, threads); },
-              op);
-        },
-    .forward =
-        [](const Op& op, const ForwardCall& call) {
-          std::visit([&](const auto& kind) { run_by_threads(kind, call); }, op);
-        },
-    .backward =
-        [](const Op& op, const BackwardCall& call) {
-          std::visit([&](const auto& kind) { run_back_by_threads(kind, call); }, op);
-        }};
+const Kernels& cpu_kernels = instance;
 
 }  // namespace trainyard::runtime

@@ -1,11 +1,15 @@
 // Runs a graph on one device: forward, then backward with word of each gradient that is final. Owns
-// the arena of intermediate values; parameters, gradients and the batch are the caller's.
+// the arena of intermediate values; parameters, gradients and the batch are the caller's, and lie
+// in memory of the host.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "runtime/graph/device_memory.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/kernels.h"
 #include "runtime/graph/plan.h"
@@ -18,6 +22,9 @@ class Executor {
   // `threads`: who computes each op together; the request has as many.
   Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels,
            const Threads& threads = {});
+  // On a device that has memory of its own. What it does not do is thrown as DeviceFailed by any of
+  // the calls below.
+  Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory);
 
   // Values of both lie in one memory from now on, where that is large enough: they never run at
   // the same time, and `other` outlives this.
@@ -41,10 +48,25 @@ class Executor {
                 const std::function<void(std::size_t)>& on_final,
                 Parameters may = Parameters::may_change_when_final);
 
-  // One of the request's outputs or the loss, after forward.
-  [[nodiscard]] ConstTensor value(NodeId id) const { return values_[id]; }
+  // One of the request's outputs or the loss, after forward: in memory of the host.
+  [[nodiscard]] ConstTensor value(NodeId id) const;
 
  private:
+  using OnFinal = std::function<void(std::size_t)>;
+  // Gradients on their way to the host.
+  struct Leaving {
+    std::vector<std::size_t> variables;
+    std::size_t bytes = 0;
+    std::uint64_t mark = 0;
+  };
+
+  void bring_parameters(std::size_t variable, std::span<const float> parameters);
+  void fetch_outputs();
+  void begin_loss_gradient();
+  void finish(std::size_t variable, std::span<float> gradients, const OnFinal& on_final);
+  void send_gradients();
+  void tell_what_arrived(const OnFinal& on_final, bool waits);
+  void finish_all(const Feed& feed, const OnFinal& on_final);
   void bind(std::span<const float> parameters, const Feed& feed);
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   [[nodiscard]] Tensor room(const Place& place) { return tensor(place, {place.elements}); }
@@ -62,6 +84,7 @@ class Executor {
 
   Graph graph_;
   NodeId loss_;
+  std::vector<NodeId> outputs_;
   std::int64_t examples_max_;
   const Kernels& kernels_;
   Threads threads_;
@@ -72,6 +95,15 @@ class Executor {
   std::vector<ConstTensor> values_again_;  // by node that runs forward twice
   std::vector<ConstTensor> inputs_;        // of the call being made: kept for their memory
   std::vector<GradientTarget> targets_;
+
+  // Of a device with memory of its own.
+  std::shared_ptr<DeviceMemory> there_;  // none: the host's
+  Feed staged_;
+  std::vector<bool> is_brought_;             // by variable, in this step
+  std::vector<std::vector<float>> fetched_;  // by node that is an output
+  std::vector<float> ones_;
+  Leaving leaving_;
+  std::deque<Leaving> sent_;
 };
 
 }  // namespace trainyard::runtime

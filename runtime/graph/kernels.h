@@ -25,6 +25,12 @@ struct RowFeed {
   SparseView pooled{};
 };
 
+// Of what the numbers are a function that are drawn in training.
+struct Drawing {
+  std::uint64_t seed = 0;
+  std::uint64_t first_position = 0;
+};
+
 // A batch as the graph sees it: features, sparse features or ids; of labels, targets, token labels
 // and symbols the one that the loss reads.
 struct Feed {
@@ -36,6 +42,7 @@ struct Feed {
   std::span<const RowFeed> rows{};      // by table
   std::uint64_t seed = 0;               // of what is drawn in training
   std::uint64_t first_position = 0;     // of the first example in the endless line of examples
+  const Drawing* drawing = nullptr;     // the two before, where a device reads them
   std::span<const std::int32_t> ids{};  // of each field [examples, columns]; 0 where padded
   // How long each example is, from 0 to the data set's time; empty: all are full. They are of the
   // axis [time] of ids, or of features [time, features].
@@ -93,16 +100,18 @@ struct BackwardCall {
   Threads threads = {};
 };
 
-struct Kernels {
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
   // Of the largest batch, whose shapes these are, for calls that have so many threads.
-  Needs (*needs)(const Op& op, std::span<const Shape> inputs, const Shape& output,
-                 std::int64_t threads);
-  void (*forward)(const Op& op, const ForwardCall& call);
+  [[nodiscard]] virtual Needs needs(const Op& op, std::span<const Shape> inputs,
+                                    const Shape& output, std::int64_t threads) const = 0;
+  virtual void forward(const Op& op, const ForwardCall& call) const = 0;
   // Called twice for an op that has_gradients_apart, each time for some of its inputs: variables
   // first.
-  void (*backward)(const Op& op, const BackwardCall& call);
+  virtual void backward(const Op& op, const BackwardCall& call) const = 0;
 };
 
-extern const Kernels cpu_kernels;
+extern const Kernels& cpu_kernels;
 
 }  // namespace trainyard::runtime

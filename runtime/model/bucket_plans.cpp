@@ -1,6 +1,7 @@
 #include "runtime/model/bucket_plans.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "schemas/base/check.h"
@@ -31,12 +32,22 @@ std::int64_t length_of(const Graph& graph) {
 }  // namespace
 
 BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
-                         const Threads& threads) {
+                         const Threads& threads, Device* device) {
   executors_.reserve(built.size());
+  std::shared_ptr<DeviceMemory> memory;
+  if (device != nullptr) {
+    const std::int64_t parameters = built.front().builder.graph.arena_elements();
+    memory = std::make_shared<DeviceMemory>(*device, parameters);
+  }
   for (BuiltModel& model : built) {
-    const PlanRequest request = plan_request(model, batch_size, threads);
+    const PlanRequest request =
+        plan_request(model, batch_size, device == nullptr ? threads : Threads{});
     lengths_.push_back(length_of(model.builder.graph));
-    executors_.emplace_back(std::move(model.builder.graph), request, cpu_kernels, threads);
+    if (memory != nullptr) {
+      executors_.emplace_back(std::move(model.builder.graph), request, memory);
+    } else {
+      executors_.emplace_back(std::move(model.builder.graph), request, cpu_kernels, threads);
+    }
     if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
   }
 }

@@ -14,8 +14,9 @@ namespace trainyard::runtime {
 class BucketPlans {
  public:
   // As build_bucket_graphs() gives them; the graphs are taken. The plans are for batches of up to
-  // `batch_size` examples, computed by these threads.
-  BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size, const Threads& threads);
+  // `batch_size` examples, computed by the device, or by these threads if there is none.
+  BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size, const Threads& threads,
+              Device* device = nullptr);
 
   [[nodiscard]] const Graph& graph() const { return executors_.front().graph(); }  // of the longest
   // Which runs the batch. A batch of a length that is none of them is the caller's mistake.

@@ -74,7 +74,7 @@ struct Model::Parts {
         metric_nodes(built.front().metric_nodes),  // the plans keep these values, and the next
         watched(built.front().watched),
         team(setting.team),
-        plans(std::move(built), setting.batch_size, team) {}
+        plans(std::move(built), setting.batch_size, team, setting.device) {}
 
   BatchResult forward(Executor& executor, std::span<const float> parameters, const Feed& feed,
                       Pass pass, const std::function<void(std::size_t)>& on_need = {}) {

@@ -58,6 +58,7 @@ struct Metric {
 std::map<std::string, double> means_of(std::span<const Metric> metrics, const BatchResult& sums,
                                        const std::string& prefix = "");
 
+class Device;
 class RowBatch;
 
 // What is told of a gradient while it is computed; each may be empty.
@@ -77,11 +78,13 @@ struct ModelSetting {
   std::int64_t batch_size = 0;  // the largest batch it is ever given
   std::uint64_t seed = 0;       // of what is drawn in training
   TeamSetting team = {};        // of threads that compute together: no bit depends on it
+  Device* device = nullptr;     // that computes; it lives longer. None: the CPU
 };
 
 class Model {
  public:
-  // `invalid` where model and data do not fit together.
+  // `invalid` where model and data do not fit together. Where a device has too little memory, this
+  // or a later call throws DeviceFailed.
   static Result<Model> build(const model::Written& written, const DataShape& data,
                              const ModelSetting& setting);
   Model(Model&&) noexcept;

@@ -192,11 +192,12 @@ std::uint64_t JobPlan::hash() const {
 }
 
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size,
-                         std::int64_t threads) {
+                         std::int64_t threads, Device* gpu) {
   TRY_ASSIGN(Model model, Model::build(spec.model, data.example,
                                        {.batch_size = batch_size,
                                         .seed = spec.training.seed,
-                                        .team = {.threads = threads}}));
+                                        .team = {.threads = threads},
+                                        .device = gpu}));
   JobPlan plan{.model = std::move(model),
                .data = data.example,
                .shares = {},

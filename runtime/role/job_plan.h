@@ -61,9 +61,10 @@ struct JobPlan {
   [[nodiscard]] std::uint64_t hash() const;
 };
 
-// `batch_size` is the largest batch that the model is to be given, `threads` how many compute it.
+// `batch_size` is the largest batch that the model is to be given, `threads` how many compute it,
+// unless a GPU does, which outlives the plan.
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size,
-                         std::int64_t threads = 1);
+                         std::int64_t threads = 1, Device* gpu = nullptr);
 
 // A share of the parameters to start with: from the checkpoint where there is one, else from the
 // seed.

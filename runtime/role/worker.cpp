@@ -13,6 +13,7 @@
 #include "runtime/data/prefetch.h"
 #include "runtime/model/culprit.h"
 #include "runtime/role/chief.h"
+#include "runtime/role/compute_devices.h"
 #include "runtime/role/final_part.h"
 #include "runtime/role/finite_check.h"
 #include "runtime/role/holders.h"
@@ -32,8 +33,11 @@ namespace {
 // The loop and what it works on.
 class Training {
  public:
-  Training(const Task& task, JobPlan& plan, const Dataset& dataset, StepExchange& exchange)
+  // `computes`: words on where, for the job's status.
+  Training(const Task& task, JobPlan& plan, const Dataset& dataset, StepExchange& exchange,
+           std::string computes)
       : task_(task),
+        computes_(std::move(computes)),
         plan_(plan),
         dataset_(dataset),
         exchange_(exchange),
@@ -57,8 +61,7 @@ class Training {
     log_info("training", {{"version", before.version},
                           {"max_steps", plan_.max_steps},
                           {"threads", plan_.model.threads().count()}});
-    TRY(task_.phase(PhaseEvent::Phase::running,
-                    routes_of(task_.context.spec, exchange_.transports())));
+    TRY(task_.phase(PhaseEvent::Phase::running, phase_detail()));
     std::optional<Chief> chief;
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
@@ -77,6 +80,12 @@ class Training {
   }
 
  private:
+  [[nodiscard]] std::string phase_detail() const {
+    const std::string routes = routes_of(task_.context.spec, exchange_.transports());
+    if (computes_.empty()) return routes;
+    return "computes " + computes_ + (routes.empty() ? "" : "; " + routes);
+  }
+
   // Nothing when asked to stop.
   Result<std::optional<NextStep>> next_step() {
     const auto start = StepTimes::Clock::now();
@@ -309,6 +318,7 @@ class Training {
   }
 
   const Task& task_;
+  const std::string computes_;
   JobPlan& plan_;
   const Dataset& dataset_;
   StepExchange& exchange_;
@@ -347,7 +357,9 @@ std::int64_t threads_of(const TaskContext& context) {
 
 }  // namespace
 
-Result<TaskEnd> run_worker(const Task& task) {
+namespace {
+
+Result<TaskEnd> train(const Task& task) {
   const JobSpec& spec = task.context.spec;
   const bool again = task.context.tasks_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
@@ -358,15 +370,29 @@ Result<TaskEnd> run_worker(const Task& task) {
                                                    DataCache(task.context.data_cache),
                                                    cpus_of(task.context), label_steps_of(spec))));
   TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
-  TRY_ASSIGN(JobPlan plan, task.cause.of(Reason::bad_data, plan_job(spec, shape_of(*dataset),
-                                                                    leaf_examples(spec.training),
-                                                                    threads_of(task.context))));
+  TRY_ASSIGN(const ComputeDevices devices,
+             task.cause.of(Reason::no_gpu, open_compute_devices(task.context)));
+  Device* const gpu = devices.gpus.empty() ? nullptr : devices.gpus.front().get();
+  TRY_ASSIGN(JobPlan plan,
+             task.cause.of(Reason::bad_data,
+                           plan_job(spec, shape_of(*dataset), leaf_examples(spec.training),
+                                    threads_of(task.context), gpu)));
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
   TRY_ASSIGN(auto exchange, open_exchange(task, plan));
-  TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *exchange).run());
+  TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *exchange, devices.detail).run());
   exchange.reset();  // the connections end in good order before its own share does
   if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own.finish(task.stop)));
   return end;
+}
+
+}  // namespace
+
+Result<TaskEnd> run_worker(const Task& task) {
+  try {
+    return train(task);
+  } catch (const DeviceFailed& failure) {
+    return task.cause.of(Reason::no_gpu, Result<TaskEnd>(internal(failure.what())));
+  }
 }
 
 }  // namespace trainyard::runtime

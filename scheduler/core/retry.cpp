@@ -6,7 +6,7 @@
 namespace trainyard::scheduler {
 
 Account account_of(Reason cause) {
-  if (cause == Reason::no_space) return Account::user;
+  if (cause == Reason::no_space || cause == Reason::no_gpu) return Account::user;
   return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
 }
 

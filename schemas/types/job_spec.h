@@ -19,6 +19,10 @@ namespace trainyard {
 
 enum class Mode { sync, async };
 enum class Strategy { parameter_server, all_reduce, local };
+// What computes a worker's gradients. automatic: its GPUs, where its host can use them.
+enum class ComputeDevice { automatic, cpu, gpu };
+// Of products and convolutions on a GPU. float32: the bytes of a CPU.
+enum class Precision { float32, tf32, bfloat16 };
 // How numbers travel in one direction between workers and ps.
 enum class Wire {
   float32,
@@ -132,6 +136,8 @@ struct TrainingSpec {
   OptimizerSpec optimizer;
   std::uint64_t seed = 42;
   bool deterministic = true;
+  std::optional<ComputeDevice> device;  // nothing: GPUs where the role has some
+  Precision precision = Precision::float32;
   std::int64_t replicas_to_aggregate = 1;  // sync: contributions that a step waits for
   std::optional<std::int64_t> max_staleness;
   StalenessScaling staleness_scaling = StalenessScaling::none;  // async

@@ -42,6 +42,7 @@ enum class Reason {
   checkpoint_failed,  // a task could not write it: its disk, not a peer
   port_in_use,        // another program held a port that the task was given
   no_space,           // a disk is full: class INFRA, but as often as a user's restarts
+  no_gpu,             // a host cannot compute on the GPUs that a task was given: as no_space
   // of no class: the normal course
   completed,
   stopped_with_gang,  // ended because its gang was stopped

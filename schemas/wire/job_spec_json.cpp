@@ -81,6 +81,10 @@ json training_to_json(const TrainingSpec& training) {
       {"staleness_scaling", find_name(staleness_scaling_names, training.staleness_scaling)},
       {"report_every_steps", training.report_every_steps},
       {"evaluate_every_steps", training.evaluate_every_steps}};
+  if (training.device) object["device"] = find_name(device_names, *training.device);
+  if (training.precision != Precision::float32) {
+    object["precision"] = find_name(precision_names, training.precision);
+  }
   if (training.global_batch_size) {
     object["global_batch_size"] = *training.global_batch_size;
     object["micro_batch_size"] = leaf_examples(training);

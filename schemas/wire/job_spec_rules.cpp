@@ -256,6 +256,14 @@ void check_environment(const JobSpec& spec, const JsonPlace& place) {
   }
 }
 
+void check_device(const JobSpec& spec, const JsonPlace& place) {
+  const bool has_gpus =
+      spec.worker.resources.gpus > 0 || (spec.chief && spec.chief->resources.gpus > 0);
+  if (spec.training.device != ComputeDevice::gpu || has_gpus) return;
+  note(place, "/training/device",
+       "is gpu, but no worker has one: set resources.gpus of the role worker");
+}
+
 struct Rule {
   void (*check)(const JobSpec& spec, const JsonPlace& place);
   // All fields whose values it uses; "" is none.
@@ -280,6 +288,7 @@ constexpr Rule rules[] = {
     {check_clip_norm, {clip_norm, aggregate, workers, chiefs, "/mode"}},
     {check_staleness, {"/mode", "/training/max_staleness", "/training/staleness_scaling"}},
     {check_wire, {wire, strategy}},
+    {check_device, {"/training/device", "/roles/worker/resources", "/roles/chief/resources"}},
     {check_micro_batches, {"/mode", global_batch, micro_batch}},
     {check_shares, {"/mode", global_batch, micro_batch, workers, chiefs}},
     {check_min_replicas, {"/roles/worker/min_replicas", workers, "/mode", global_batch}},

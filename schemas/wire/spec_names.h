@@ -13,6 +13,11 @@ inline constexpr NameTable<Strategy, 3> strategy_names{
     {{Strategy::parameter_server, "parameter_server"},
      {Strategy::all_reduce, "all_reduce"},
      {Strategy::local, "local"}}};
+inline constexpr NameTable<ComputeDevice, 3> device_names{
+    {{ComputeDevice::automatic, "auto"}, {ComputeDevice::cpu, "cpu"}, {ComputeDevice::gpu, "gpu"}}};
+inline constexpr NameTable<Precision, 3> precision_names{{{Precision::float32, "float32"},
+                                                          {Precision::tf32, "tf32"},
+                                                          {Precision::bfloat16, "bfloat16"}}};
 inline constexpr NameTable<Wire, 3> wire_names{
     {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}, {Wire::onebit, "onebit"}}};
 inline constexpr NameTable<Wire, 2> pull_wire_names{

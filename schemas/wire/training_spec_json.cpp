@@ -103,6 +103,20 @@ void read_length(Fields& fields, TrainingSpec& training) {
   if (!training.epochs && !training.max_steps) training.epochs = default_training().epochs;
 }
 
+void read_device(Fields& fields, TrainingSpec& training) {
+  if (fields.find("device")) {
+    training.device = ComputeDevice::automatic;
+    fields.choice("device", *training.device, device_names);
+  }
+  const auto precision = fields.find("precision");
+  if (!precision) return;
+  fields.choice("precision", training.precision, precision_names);
+  if (training.precision == Precision::float32) return;
+  precision->fault(std::string(find_name(precision_names, training.precision)) +
+                       " is not available in this version yet; float32 is",
+                   FaultKind::not_yet);
+}
+
 }  // namespace
 
 TrainingSpec default_training() {
@@ -135,6 +149,7 @@ TrainingSpec read_training(const JsonPlace& place) {
   fields.integer("seed", seed, {0, 9'007'199'254'740'991});
   training.seed = static_cast<std::uint64_t>(seed);
   fields.boolean("deterministic", training.deterministic);
+  read_device(fields, training);
   fields.integer("replicas_to_aggregate", training.replicas_to_aggregate, {1, 1000});
   fields.optional_integer("max_staleness", training.max_staleness, {0, 1'000'000});
   fields.choice("staleness_scaling", training.staleness_scaling, staleness_scaling_names);

@@ -52,6 +52,8 @@ inline constexpr std::array layers{
     Layer{"runtime/math/wire", "schemas/base runtime/core runtime/math", "x86"},
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph", "schemas/base runtime/core runtime/math", ""},
+    Layer{"runtime/graph/cuda", "schemas/base runtime/core runtime/math runtime/graph", "cuda"},
+    Layer{"runtime/device", "schemas/base runtime/graph", "posix"},
     Layer{"runtime/data",
           "schemas/base schemas/types schemas/files schemas/wire runtime/core runtime/math",
           "jpeg png posix zlib"},
@@ -95,6 +97,7 @@ struct Library {
 inline constexpr std::array libraries{
     Library{"boost", "boost/"},
     Library{"cli11", "CLI/"},
+    Library{"cuda", "cuda_runtime.h"},
     Library{"curl", "curl/"},
     Library{"eigen", "Eigen/"},
     Library{"grpc", "grpcpp/ grpc/"},

@@ -2,24 +2,15 @@
 
 #include <algorithm>
 
+#include "runtime/graph/cpu/batch_axes.h"
 #include "runtime/math/ops/activation.h"
 #include "runtime/math/ops/binary.h"
 #include "runtime/math/ops/linear.h"
 #include "runtime/math/ops/prelu.h"
 #include "runtime/math/ops/row_pool.h"
-#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
-
-// An operand under the output's rank: examples first, then axes that are missing, as size 1.
-Shape of_rank(const Shape& operand, const Shape& output) {
-  ENSURE(operand[0] == output[0] && operand.rank() <= output.rank());
-  Shape shape{operand[0]};
-  for (std::size_t i = operand.rank(); i < output.rank(); ++i) shape.append(1);
-  for (const std::int64_t size : operand.sizes().subspan(1)) shape.append(size);
-  return shape;
-}
 
 ConstTensor of_rank(ConstTensor operand, const Shape& output) {
   return {operand.data, of_rank(operand.shape, output)};

@@ -7,24 +7,6 @@
 #include "runtime/math/ops/row_pool.h"
 
 namespace trainyard::runtime {
-namespace {
-
-// A number more, of the examples' axis.
-AxisNumbers behind(std::int64_t first, const AxisNumbers& numbers) {
-  AxisNumbers result{first};
-  for (const std::int64_t number : numbers.sizes()) result.append(number);
-  return result;
-}
-
-AxisNumbers place_of(const SliceOp& op, const Shape& batch) {
-  AxisNumbers place;
-  for (std::size_t axis = 0; axis < batch.rank(); ++axis) {
-    place.append(axis == op.axis + 1 ? op.begin : 0);
-  }
-  return place;
-}
-
-}  // namespace
 
 // Where it works in place there is nothing to do.
 void run_on_cpu(const ReshapeOp&, const ForwardCall& call) {
@@ -41,7 +23,7 @@ void run_on_cpu(const ConcatOp& op, const ForwardCall& call) {
 }
 
 void run_on_cpu(const SliceOp& op, const ForwardCall& call) {
-  slice(call.inputs[0], place_of(op, call.output.shape), call.output);
+  slice(call.inputs[0], place_along(op.axis, op.begin, call.output.shape), call.output);
 }
 
 void run_on_cpu(const PadOp& op, const ForwardCall& call) {
@@ -72,7 +54,8 @@ void run_back_on_cpu(const ConcatOp& op, const BackwardCall& call) {
 
 void run_back_on_cpu(const SliceOp& op, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
-  slice_gradient(call.output_gradient, place_of(op, x.into.shape), x.into, x.write);
+  slice_gradient(call.output_gradient, place_along(op.axis, op.begin, x.into.shape), x.into,
+                 x.write);
 }
 
 void run_back_on_cpu(const PadOp& op, const BackwardCall& call) {

@@ -18,10 +18,6 @@ Shape recurrent_shape(const Recurrence& kind, std::span<const Shape> inputs) {
   return kind.output == Recurrence::Output::all ? Shape{x[0], units} : Shape{units};
 }
 
-Recurrence recurrence_along(RecurrentCell cell, const Along& along) {
-  return {.cell = cell, .order = along.order, .output = along.output};
-}
-
 constexpr OpTraits recurrent_traits{.backward_reads_inputs = true};
 
 }  // namespace
@@ -47,14 +43,6 @@ Shape shape_of(const GruOp& op, std::span<const Shape> inputs) {
 }
 Shape shape_of(const RnnOp& op, std::span<const Shape> inputs) {
   return recurrent_shape(recurrence_of(op), inputs);
-}
-
-Recurrence recurrence_of(const LstmOp& op) {
-  return recurrence_along(RecurrentCell::lstm, op.along);
-}
-Recurrence recurrence_of(const GruOp& op) { return recurrence_along(RecurrentCell::gru, op.along); }
-Recurrence recurrence_of(const RnnOp& op) {
-  return recurrence_along(op.is_relu ? RecurrentCell::rnn_relu : RecurrentCell::rnn_tanh, op.along);
 }
 
 }  // namespace trainyard::runtime

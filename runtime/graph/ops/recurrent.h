@@ -53,8 +53,18 @@ Shape shape_of(const GruOp& op, std::span<const Shape> inputs);
 Shape shape_of(const RnnOp& op, std::span<const Shape> inputs);
 
 // What the kernels compute.
-Recurrence recurrence_of(const LstmOp& op);
-Recurrence recurrence_of(const GruOp& op);
-Recurrence recurrence_of(const RnnOp& op);
+inline Recurrence recurrence_along(RecurrentCell cell, const Along& along) {
+  return {.cell = cell, .order = along.order, .output = along.output};
+}
+
+inline Recurrence recurrence_of(const LstmOp& op) {
+  return recurrence_along(RecurrentCell::lstm, op.along);
+}
+inline Recurrence recurrence_of(const GruOp& op) {
+  return recurrence_along(RecurrentCell::gru, op.along);
+}
+inline Recurrence recurrence_of(const RnnOp& op) {
+  return recurrence_along(op.is_relu ? RecurrentCell::rnn_relu : RecurrentCell::rnn_tanh, op.along);
+}
 
 }  // namespace trainyard::runtime

@@ -2,8 +2,4 @@
 // that both have the same bits. Plain IEEE operations; nothing here is contracted.
 #pragma once
 
-#ifdef __CUDACC__
-#define TRAINYARD_BOTH __host__ __device__
-#else
-#define TRAINYARD_BOTH
-#endif
+#include "runtime/core/both.h"

@@ -18,7 +18,16 @@ namespace trainyard::runtime {
 //   rnn_tanh, rnn_relu  h = f(x W + b + h U)
 // where i, f, o, r and z are sigmoids and g is a tanh: PyTorch's, with one bias for two.
 enum class RecurrentCell { lstm, gru, rnn_tanh, rnn_relu };
-std::int64_t gates_of(RecurrentCell cell);  // kernels are so many times `units` wide
+// Kernels are so many times `units` wide.
+constexpr std::int64_t gates_of(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::lstm: return 4;
+    case RecurrentCell::gru: return 3;
+    case RecurrentCell::rnn_tanh:
+    case RecurrentCell::rnn_relu: break;
+  }
+  return 1;
+}
 
 enum class TimeOrder { forward, backward };
 

@@ -18,106 +18,116 @@ struct ReadsInput {
 };
 
 struct Relu : ReadsOutput {
-  static float value(float x) { return x < 0.0F ? 0.0F : x; }
-  static float gradient(float y, float upstream) { return y <= 0.0F ? 0.0F : upstream; }
+  TRAINYARD_BOTH static float value(float x) { return x < 0.0F ? 0.0F : x; }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) {
+    return y <= 0.0F ? 0.0F : upstream;
+  }
 };
 
 struct LeakyRelu : ReadsOutput {
   float slope = 0;
-  [[nodiscard]] float value(float x) const { return x < 0.0F ? slope * x : x; }
-  [[nodiscard]] float gradient(float y, float upstream) const {
+  [[nodiscard]] TRAINYARD_BOTH float value(float x) const { return x < 0.0F ? slope * x : x; }
+  [[nodiscard]] TRAINYARD_BOTH float gradient(float y, float upstream) const {
     return y <= 0.0F ? slope * upstream : upstream;
   }
 };
 
 struct Elu : ReadsOutput {
   float alpha = 1;
-  [[nodiscard]] float value(float x) const { return x < 0.0F ? alpha * expm1_float(x) : x; }
-  [[nodiscard]] float gradient(float y, float upstream) const {
+  [[nodiscard]] TRAINYARD_BOTH float value(float x) const {
+    return x < 0.0F ? alpha * expm1_float(x) : x;
+  }
+  [[nodiscard]] TRAINYARD_BOTH float gradient(float y, float upstream) const {
     return y <= 0.0F ? upstream * (y + alpha) : upstream;
   }
 };
 
 struct Gelu : ReadsInput {
-  static float value(float x) { return x * normal_at(x).below; }
-  static float gradient(float x, float upstream) {
+  TRAINYARD_BOTH static float value(float x) { return x * normal_at(x).below; }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) {
     const NormalAt normal = normal_at(x);
     return upstream * (normal.below + x * normal.density);
   }
 };
 
 // x sigmoid(v) of some v(x); 1/2 (1 + tanh(v / 2)) is the same without the digits of small values.
-inline float gated_slope(float x, float gate, float v_slope) {
+TRAINYARD_BOTH inline float gated_slope(float x, float gate, float v_slope) {
   return gate + (x * v_slope) * (gate * (1.0F - gate));
 }
 
 struct GeluTanh : ReadsInput {
   static constexpr float twice_sqrt_2_over_pi = 1.59576912F;
   static constexpr float cubic = 0.044715F;
-  static float gate(float x) {
+  TRAINYARD_BOTH static float gate(float x) {
     return sigmoid_float(twice_sqrt_2_over_pi * (x + cubic * (x * (x * x))));
   }
-  static float value(float x) { return x * gate(x); }
-  static float gradient(float x, float upstream) {
+  TRAINYARD_BOTH static float value(float x) { return x * gate(x); }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) {
     const float v_slope = twice_sqrt_2_over_pi * (1.0F + (3.0F * cubic) * (x * x));
     return upstream * gated_slope(x, gate(x), v_slope);
   }
 };
 
 struct Silu : ReadsInput {
-  static float value(float x) { return x * sigmoid_float(x); }
-  static float gradient(float x, float upstream) {
+  TRAINYARD_BOTH static float value(float x) { return x * sigmoid_float(x); }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) {
     return upstream * gated_slope(x, sigmoid_float(x), 1.0F);
   }
 };
 
 struct Sigmoid : ReadsOutput {
-  static float value(float x) { return sigmoid_float(x); }
-  static float gradient(float y, float upstream) { return upstream * (y * (1.0F - y)); }
+  TRAINYARD_BOTH static float value(float x) { return sigmoid_float(x); }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) {
+    return upstream * (y * (1.0F - y));
+  }
 };
 
 struct Tanh : ReadsOutput {
-  static float value(float x) { return tanh_float(x); }
-  static float gradient(float y, float upstream) { return upstream * (1.0F - y * y); }
+  TRAINYARD_BOTH static float value(float x) { return tanh_float(x); }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) {
+    return upstream * (1.0F - y * y);
+  }
 };
 
 // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|): no exponent is above zero.
 struct Softplus : ReadsOutput {
-  static float value(float x) {
+  TRAINYARD_BOTH static float value(float x) {
     const float rest = log1p_float(exp_float(-std::fabs(x)));
     return (x < 0.0F ? 0.0F : x) + rest;
   }
-  static float gradient(float y, float upstream) { return upstream * -expm1_float(-y); }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) {
+    return upstream * -expm1_float(-y);
+  }
 };
 
 struct Exp : ReadsOutput {
-  static float value(float x) { return exp_float(x); }
-  static float gradient(float y, float upstream) { return upstream * y; }
+  TRAINYARD_BOTH static float value(float x) { return exp_float(x); }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) { return upstream * y; }
 };
 
 struct Log : ReadsInput {
-  static float value(float x) { return log_float(x); }
-  static float gradient(float x, float upstream) { return upstream / x; }
+  TRAINYARD_BOTH static float value(float x) { return log_float(x); }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) { return upstream / x; }
 };
 
 struct Log1p : ReadsInput {
-  static float value(float x) { return log1p_float(x); }
-  static float gradient(float x, float upstream) { return upstream / (1.0F + x); }
+  TRAINYARD_BOTH static float value(float x) { return log1p_float(x); }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) { return upstream / (1.0F + x); }
 };
 
 struct Sqrt : ReadsOutput {
-  static float value(float x) { return std::sqrt(x); }
-  static float gradient(float y, float upstream) { return upstream / (2.0F * y); }
+  TRAINYARD_BOTH static float value(float x) { return std::sqrt(x); }
+  TRAINYARD_BOTH static float gradient(float y, float upstream) { return upstream / (2.0F * y); }
 };
 
 struct Square : ReadsInput {
-  static float value(float x) { return x * x; }
-  static float gradient(float x, float upstream) { return upstream * (2.0F * x); }
+  TRAINYARD_BOTH static float value(float x) { return x * x; }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) { return upstream * (2.0F * x); }
 };
 
 struct Abs : ReadsInput {
-  static float value(float x) { return std::fabs(x); }
-  static float gradient(float x, float upstream) {
+  TRAINYARD_BOTH static float value(float x) { return std::fabs(x); }
+  TRAINYARD_BOTH static float gradient(float x, float upstream) {
     return x == 0.0F ? 0.0F : std::copysign(1.0F, x) * upstream;
   }
 };

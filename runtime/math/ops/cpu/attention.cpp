@@ -89,10 +89,6 @@ void AttentionSizes::multiply_by_weights(const QueryBlock& block, const float* w
   }
 }
 
-float score_scale(std::int64_t depth) {
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(depth)));
-}
-
 namespace {
 
 class Attending {

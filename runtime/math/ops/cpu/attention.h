@@ -2,6 +2,8 @@
 // share: the queries of a block and the keys that they see.
 #pragma once
 
+#include <cmath>
+
 #include "runtime/math/ops/attention.h"
 #include "runtime/math/ops/cpu/gemm.h"
 
@@ -91,6 +93,8 @@ class AttentionSizes {
                                     std::int64_t example_and_head, std::int64_t first) const;
 };
 
-float score_scale(std::int64_t depth);  // 1 / sqrt(depth)
+inline float score_scale(std::int64_t depth) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(depth)));
+}
 
 }  // namespace trainyard::runtime

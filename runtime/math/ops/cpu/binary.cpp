@@ -1,6 +1,8 @@
 #include "runtime/math/ops/binary.h"
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/elements/binary.h"
+#include "runtime/math/ops/cpu/reduced_axes.h"
 #include "runtime/math/ops/cpu/strided.h"
 #include "runtime/math/ops/reduce.h"
 #include "schemas/base/check.h"
@@ -51,58 +53,6 @@ void for_each_pair(const BinaryLoops& loops, const float* a, const float* b, Bod
       run(count, [=, one = *left](std::int64_t i) { body(y + i, one, right[i]); });
     }
   });
-}
-
-// visit(op(a, b))
-template <class Visit>
-void with_op(Binary op, Visit visit) {
-  switch (op) {
-    case Binary::add: return visit([](float a, float b) { return a + b; });
-    case Binary::sub: return visit([](float a, float b) { return a - b; });
-    case Binary::mul: return visit([](float a, float b) { return a * b; });
-    case Binary::div: return visit([](float a, float b) { return a / b; });
-    case Binary::max: return visit([](float a, float b) { return a < b ? b : a; });
-    case Binary::min: return visit([](float a, float b) { return b < a ? b : a; });
-  }
-}
-
-// visit(gradient(a, b, upstream)) towards a.
-template <class Visit>
-void with_gradient_to_a(Binary op, Visit visit) {
-  switch (op) {
-    case Binary::add:
-    case Binary::sub: return visit([](float, float, float upstream) { return upstream; });
-    case Binary::mul: return visit([](float, float b, float upstream) { return upstream * b; });
-    case Binary::div: return visit([](float, float b, float upstream) { return upstream / b; });
-    case Binary::max:
-      return visit([](float a, float b, float upstream) { return a < b ? 0.0F : upstream; });
-    case Binary::min:
-      return visit([](float a, float b, float upstream) { return b < a ? 0.0F : upstream; });
-  }
-}
-
-template <class Visit>
-void with_gradient_to_b(Binary op, Visit visit) {
-  switch (op) {
-    case Binary::add: return visit([](float, float, float upstream) { return upstream; });
-    case Binary::sub: return visit([](float, float, float upstream) { return -upstream; });
-    case Binary::mul: return visit([](float a, float, float upstream) { return upstream * a; });
-    case Binary::div:
-      return visit([](float a, float b, float upstream) { return -upstream * ((a / b) / b); });
-    case Binary::max:
-      return visit([](float a, float b, float upstream) { return a < b ? upstream : 0.0F; });
-    case Binary::min:
-      return visit([](float a, float b, float upstream) { return b < a ? upstream : 0.0F; });
-  }
-}
-
-// Along which an operand is stretched.
-AxisNumbers stretched(const Shape& operand, const Shape& y) {
-  AxisNumbers axes;
-  for (std::size_t axis = 0; axis < y.rank(); ++axis) {
-    if (operand[axis] != y[axis]) axes.append(static_cast<std::int64_t>(axis));
-  }
-  return axes;
 }
 
 void write_terms(Binary op, const CombineGradient& call, float* to, Write write) {

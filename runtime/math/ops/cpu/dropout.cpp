@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "runtime/core/counter_rng.h"
+#include "runtime/math/elements/dropout.h"
 #include "runtime/math/ops/cpu/philox_lanes.h"
 #include "schemas/base/check.h"
 
@@ -43,11 +43,6 @@ void draw_factors(const PhiloxStream& stream, std::uint64_t first_block, std::ui
   _mm256_storeu_ps(factors.data() + 24, _mm256_permute2f128_ps(blocks[2], blocks[3], 0x31));
 }
 
-// A word of rate * 2^32 or more: so is every whole number from the next one on.
-std::uint64_t threshold_of(double rate) {
-  return static_cast<std::uint64_t>(std::ceil(rate * 0x1p32));
-}
-
 // Calls visit(at, count, factors) for some of the elements `first`, `first` + 1, .. at a time.
 template <class Visit>
 void for_factors(const Dropout& dropout, std::uint64_t first, std::uint64_t elements, Visit visit) {
@@ -55,8 +50,8 @@ void for_factors(const Dropout& dropout, std::uint64_t first, std::uint64_t elem
   const PhiloxStream stream{.stream = static_cast<std::uint32_t>(RngStream::dropout),
                             .substream = dropout.layer,
                             .seed = dropout.seed};
-  const std::uint64_t threshold = threshold_of(dropout.rate);
-  const auto factor = static_cast<float>(1.0 / (1.0 - dropout.rate));
+  const std::uint64_t threshold = dropout_threshold(dropout.rate);
+  const float factor = dropout_factor(dropout.rate);
   Factors factors{};
   for (std::uint64_t at = 0; at < elements;) {
     const std::uint64_t number = first + at;

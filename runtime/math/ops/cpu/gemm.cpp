@@ -237,13 +237,6 @@ void multiply(const Product& product) {
 
 }  // namespace
 
-std::int64_t depth_block_of(std::int64_t depth) {
-  const std::int64_t blocks =
-      std::max<std::int64_t>(1, (depth + gemm_depth_block - 1) / gemm_depth_block);
-  const std::int64_t each = (depth + blocks - 1) / blocks;
-  return std::max(pack_lane, (each + pack_lane - 1) / pack_lane * pack_lane);
-}
-
 bool is_available(GemmKernel kernel) {
   if (kernel == GemmKernel::avx2) return true;  // main() has made sure of it
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;

@@ -16,7 +16,13 @@ namespace trainyard::runtime {
 inline constexpr std::int64_t gemm_depth_block = 320;
 // Blocks of one size, as far as that goes: a short last one would read and write all sums for
 // little work.
-std::int64_t depth_block_of(std::int64_t depth);
+constexpr std::int64_t depth_block_of(std::int64_t depth) {
+  constexpr std::int64_t step = 8;
+  const std::int64_t blocks =
+      depth <= gemm_depth_block ? 1 : (depth + gemm_depth_block - 1) / gemm_depth_block;
+  const std::int64_t each = (depth + blocks - 1) / blocks;
+  return each <= step ? step : (each + step - 1) / step * step;
+}
 
 // A matrix in any layout: element (i, j) is data[i * row_stride + j * column_stride], and one of
 // the strides is 1.

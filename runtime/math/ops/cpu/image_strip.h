@@ -19,8 +19,9 @@ struct StripRequest {
   std::int64_t source_rows = 0;  // that an image has; more are never needed
   std::int64_t pitch = 0;        // floats of a row of the source, with its padding
 
+  // The reach of no taps at all may be negative.
   [[nodiscard]] std::int64_t rows_for(std::int64_t rows) const {
-    return std::min(source_rows, (rows - 1) * stride + reach);
+    return std::max<std::int64_t>(0, std::min(source_rows, (rows - 1) * stride + reach));
   }
   [[nodiscard]] bool fits(std::int64_t rows, std::int64_t images) const {
     return images * rows_for(rows) * pitch <= strip_floats && images * rows * width <= strip_pixels;

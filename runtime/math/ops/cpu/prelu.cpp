@@ -1,5 +1,6 @@
 #include "runtime/math/ops/prelu.h"
 
+#include "runtime/math/elements/prelu.h"
 #include "runtime/math/ops/cpu/row_tree.h"
 #include "schemas/base/check.h"
 
@@ -28,7 +29,7 @@ void sum_slope_gradients(const PreluGradient& call) {
       const float* const dy = call.y_gradient.data + row * channels + first;
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < width; ++i) {
-        to[0][static_cast<std::size_t>(i)] += x[i] > 0.0F ? 0.0F : x[i] * dy[i];
+        to[0][static_cast<std::size_t>(i)] += prelu_slope_gradient(x[i], dy[i]);
       }
     });
     store_sums_of(sums[0].data(), first, width, call.slope_gradient, call.slope_write);
@@ -47,9 +48,7 @@ void prelu(ConstTensor x, ConstTensor slope, Tensor y, const Threads& threads) {
     const float* const slopes = slope.data;
     float* const to = y.data + row * channels;
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < channels; ++i) {
-      to[i] = from[i] > 0.0F ? from[i] : slopes[i] * from[i];
-    }
+    for (std::int64_t i = 0; i < channels; ++i) to[i] = prelu_of(from[i], slopes[i]);
   });
 }
 
@@ -70,7 +69,7 @@ void prelu_gradient(const PreluGradient& call) {
     float* const dx = call.x_gradient.data + row * channels;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < channels; ++i) {
-      const float value = x[i] > 0.0F ? dy[i] : slopes[i] * dy[i];
+      const float value = prelu_x_gradient(x[i], slopes[i], dy[i]);
       dx[i] = call.x_write == Write::add ? dx[i] + value : value;
     }
   });

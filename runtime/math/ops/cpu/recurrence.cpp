@@ -139,16 +139,6 @@ class Forward {
 
 }  // namespace
 
-std::int64_t gates_of(RecurrentCell cell) {
-  switch (cell) {
-    case RecurrentCell::lstm: return 4;
-    case RecurrentCell::gru: return 3;
-    case RecurrentCell::rnn_tanh:
-    case RecurrentCell::rnn_relu: break;
-  }
-  return 1;
-}
-
 std::size_t recurrence_saved_bytes(RecurrentCell cell, const RecurrentSizes& sizes) {
   Scratch counts;
   cut_kept(counts, cell, sizes);

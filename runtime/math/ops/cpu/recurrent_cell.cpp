@@ -2,6 +2,7 @@
 // of them.
 #include "runtime/math/ops/cpu/recurrent_cell.h"
 
+#include "runtime/math/elements/recurrent_cell.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 
 namespace trainyard::runtime {
@@ -22,9 +23,6 @@ void tanh_row(const float* from, float* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = tanh_float(from[i]);
 }
 
-float sigmoid_slope(float y) { return y * (1.0F - y); }
-float tanh_slope(float y) { return 1.0F - y * y; }
-
 void lstm(std::int64_t units, const CellStep& row) {
   float* const i = row.gates;
   float* const f = i + units;
@@ -37,7 +35,7 @@ void lstm(std::int64_t units, const CellStep& row) {
   const float* const before = row.c_before;
   float* const c = row.c;
 #pragma GCC ivdep
-  for (std::int64_t j = 0; j < units; ++j) c[j] = f[j] * before[j] + i[j] * g[j];
+  for (std::int64_t j = 0; j < units; ++j) c[j] = lstm_c(i[j], f[j], g[j], before[j]);
   tanh_row(c, row.c_tanh, units);
   const float* const bounded = row.c_tanh;
   float* const h = row.h;
@@ -60,11 +58,11 @@ void lstm_back(std::int64_t units, const CellStepBack& row) {
   float* const to_o = to_g + units;
 #pragma GCC ivdep
   for (std::int64_t j = 0; j < units; ++j) {
-    const float dc = (dh[j] * o[j]) * tanh_slope(bounded[j]) + carry[j];
-    to_i[j] = (dc * g[j]) * sigmoid_slope(i[j]);
-    to_f[j] = (dc * before[j]) * sigmoid_slope(f[j]);
-    to_g[j] = (dc * i[j]) * tanh_slope(g[j]);
-    to_o[j] = (dh[j] * bounded[j]) * sigmoid_slope(o[j]);
+    const float dc = lstm_c_gradient(dh[j], o[j], bounded[j], carry[j]);
+    to_i[j] = through_sigmoid(dc, g[j], i[j]);
+    to_f[j] = through_sigmoid(dc, before[j], f[j]);
+    to_g[j] = through_tanh(dc, i[j], g[j]);
+    to_o[j] = through_sigmoid(dh[j], bounded[j], o[j]);
     carry[j] = dc * f[j];
   }
 }
@@ -86,7 +84,7 @@ void gru(std::int64_t units, const CellStep& row) {
   const float* const before = row.h_before;
   float* const h = row.h;
 #pragma GCC ivdep
-  for (std::int64_t j = 0; j < units; ++j) h[j] = (1.0F - z[j]) * n[j] + z[j] * before[j];
+  for (std::int64_t j = 0; j < units; ++j) h[j] = gru_h(z[j], n[j], before[j]);
 }
 
 void gru_back(std::int64_t units, const CellStepBack& row) {
@@ -102,9 +100,9 @@ void gru_back(std::int64_t units, const CellStepBack& row) {
 #pragma GCC ivdep
   for (std::int64_t j = 0; j < units; ++j) {
     const float whole = dh[j] + carry[j];
-    const float to_n = (whole * (1.0F - z[j])) * tanh_slope(n[j]);
-    const float to_r = (to_n * candidate[j]) * sigmoid_slope(r[j]);
-    const float to_z = (whole * (before[j] - n[j])) * sigmoid_slope(z[j]);
+    const float to_n = through_tanh(whole, 1.0F - z[j], n[j]);
+    const float to_r = through_sigmoid(to_n, candidate[j], r[j]);
+    const float to_z = through_sigmoid(whole, before[j] - n[j], z[j]);
     gates[j] = to_r;
     gates[units + j] = to_z;
     gates[2 * units + j] = to_n;

@@ -13,7 +13,7 @@ namespace trainyard::runtime {
 
 // log(x): -infinity of 0, NaN below. x = 2^n m with m from sqrt(1/2) to sqrt(2); the polynomial is
 // Cephes' logf (Moshier).
-inline float log_float(float x) {
+TRAINYARD_BOTH inline float log_float(float x) {
   constexpr float least_normal = std::numeric_limits<float>::min();
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float ln2_high = 0.693359375F;
@@ -45,7 +45,7 @@ inline float log_float(float x) {
 }
 
 // log(1 + x): what 1 + x loses by rounding is put back to the first order.
-inline float log1p_float(float x) {
+TRAINYARD_BOTH inline float log1p_float(float x) {
   const float u = 1.0F + x;
   const float lost = x - (u - 1.0F);
   const float corrected = log_float(u) + lost / u;
@@ -55,7 +55,7 @@ inline float log1p_float(float x) {
 }
 
 // e^x - 1; above 88.3 as exp_float. e^x - 1 = 2^n (e^r - 1) + (2^n - 1).
-inline float expm1_float(float x) {
+TRAINYARD_BOTH inline float expm1_float(float x) {
   const Exponential parts = exponential_parts(x);
   const float value = parts.scale * parts.less_one + (parts.scale - 1.0F);
   return x < exp_lowest ? -1.0F : value;
@@ -69,7 +69,7 @@ struct NormalAt {
 
 // The tail beyond |x| is e^(-x^2 / 2) u P(u), u = 1 / (1 + |x| / 4), with a polynomial fitted to
 // Mills' ratio over |x| <= 14 (relative error 6e-8): also the least tails keep their digits.
-inline NormalAt normal_at(float x) {
+TRAINYARD_BOTH inline NormalAt normal_at(float x) {
   const float e = exp_float(-0.5F * (x * x));
   const float u = 1.0F / (1.0F + 0.25F * std::fabs(x));
   float p = 0.0257235808F;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/math/elements/both.h"
+
 namespace trainyard::runtime {
 
 inline constexpr float exp_lowest = -87.3365F;
@@ -20,7 +22,7 @@ struct Exponential {
   float less_one;  // e^r - 1
 };
 
-inline Exponential exponential_parts(float x) {
+TRAINYARD_BOTH inline Exponential exponential_parts(float x) {
   constexpr float highest = 88.3762F;
   constexpr float round_magic = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr float ln2_high = 0.693359375F;    // few bits: n * ln2_high is exact
@@ -44,16 +46,16 @@ inline Exponential exponential_parts(float x) {
 
 // 0 below -87.3 and the largest power of two times e^r above 88.3, where the true value leaves the
 // normal numbers.
-inline float exp_float(float x) {
+TRAINYARD_BOTH inline float exp_float(float x) {
   const Exponential parts = exponential_parts(x);
   const float result = (parts.less_one + 1.0F) * parts.scale;
   return x < exp_lowest ? 0.0F : result;
 }
 
-inline float sigmoid_float(float x) { return 1.0F / (1.0F + exp_float(-x)); }
+TRAINYARD_BOTH inline float sigmoid_float(float x) { return 1.0F / (1.0F + exp_float(-x)); }
 
 // Cephes' tanhf: a polynomial near zero, where 1 - 2 / (e^2x + 1) would lose its digits.
-inline float tanh_float(float x) {
+TRAINYARD_BOTH inline float tanh_float(float x) {
   const float magnitude = std::fabs(x);
   const float square = x * x;
   float p = -5.70498872745e-3F;

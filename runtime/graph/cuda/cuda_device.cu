@@ -1,0 +1,110 @@
+#include "runtime/graph/cuda/cuda_device.h"
+
+namespace trainyard::runtime {
+namespace {
+
+cudaStream_t new_stream(int ordinal, CudaStatus& status) {
+  cudaStream_t stream = nullptr;
+  if (!status.is_good(cudaSetDevice(ordinal), "cudaSetDevice")) return nullptr;
+  status.is_good(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return stream;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int ordinal)
+    : ordinal_(ordinal),
+      compute_(new_stream(ordinal, status_)),
+      out_(new_stream(ordinal, status_)),
+      kernels_(CudaGrid(compute_, &status_)) {
+  cudaDeviceProp properties{};
+  if (!status_.is_good(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties")) {
+    return;
+  }
+  name_ = properties.name;
+  const auto make = [this](cudaEvent_t& event) {
+    status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  };
+  make(computed_);
+  for (cudaEvent_t& event : events_) make(event);
+}
+
+CudaDevice::~CudaDevice() {
+  cudaSetDevice(ordinal_);
+  cudaStreamSynchronize(compute_);
+  cudaStreamSynchronize(out_);
+  for (cudaEvent_t const event : events_) cudaEventDestroy(event);
+  cudaEventDestroy(computed_);
+  cudaStreamDestroy(out_);
+  cudaStreamDestroy(compute_);
+}
+
+// Too little memory is no failure of the device.
+void* CudaDevice::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaSetDevice(ordinal_);
+  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void CudaDevice::release(void* memory) { status_.is_good(cudaFree(memory), "cudaFree"); }
+
+std::size_t CudaDevice::free_bytes() const {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  cudaSetDevice(ordinal_);
+  return cudaMemGetInfo(&free, &all) == cudaSuccess ? free : 0;
+}
+
+// Memory that cannot be pinned is copied all the same, through CUDA's own.
+void CudaDevice::pin(void* memory, std::size_t bytes) {
+  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) != cudaSuccess) cudaGetLastError();
+}
+
+void CudaDevice::unpin(void* memory) {
+  if (cudaHostUnregister(memory) != cudaSuccess) cudaGetLastError();
+}
+
+void CudaDevice::upload(const void* host, void* device, std::size_t bytes) {
+  status_.is_good(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_),
+                  "a copy to the GPU");
+}
+
+void CudaDevice::let_downloads_follow() {
+  status_.is_good(cudaEventRecord(computed_, compute_), "cudaEventRecord");
+  status_.is_good(cudaStreamWaitEvent(out_, computed_, 0), "cudaStreamWaitEvent");
+}
+
+void CudaDevice::download(const void* device, void* host, std::size_t bytes) {
+  let_downloads_follow();
+  status_.is_good(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, out_),
+                  "a copy from the GPU");
+}
+
+void CudaDevice::clear(void* device, std::size_t bytes) {
+  status_.is_good(cudaMemsetAsync(device, 0, bytes, compute_), "cudaMemset");
+}
+
+std::uint64_t CudaDevice::mark() {
+  if (marks_ >= marks_kept) wait(marks_ + 1 - marks_kept);  // whose event is used again
+  ++marks_;
+  let_downloads_follow();
+  status_.is_good(cudaEventRecord(event_of(marks_), out_), "cudaEventRecord");
+  return marks_;
+}
+
+bool CudaDevice::reached(std::uint64_t mark) {
+  if (mark == 0 || mark + marks_kept <= marks_) return true;
+  const cudaError_t state = cudaEventQuery(event_of(mark));
+  if (state == cudaErrorNotReady) return false;
+  status_.is_good(state, "the GPU's work");
+  return true;
+}
+
+void CudaDevice::wait(std::uint64_t mark) {
+  if (mark == 0 || mark + marks_kept <= marks_) return;
+  status_.is_good(cudaEventSynchronize(event_of(mark)), "the GPU's work");
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,55 @@
+// A GPU as a device: kernels and uploads on one stream, downloads on another that waits for what
+// was asked before them, so that gradients leave while the backward pass goes on.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <string>
+
+#include "runtime/graph/cuda/cuda_grid.h"
+#include "runtime/graph/cuda/cuda_status.h"
+#include "runtime/graph/device.h"
+#include "runtime/graph/grid/grid_kernels.h"
+
+namespace trainyard::runtime {
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int ordinal);
+  ~CudaDevice() override;
+
+  [[nodiscard]] const char* name() const override { return name_.c_str(); }
+  [[nodiscard]] const char* failure() const override { return status_.failure(); }
+  [[nodiscard]] const Kernels& kernels() const override { return kernels_; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) override;
+  [[nodiscard]] std::size_t free_bytes() const override;
+  void pin(void* memory, std::size_t bytes) override;
+  void unpin(void* memory) override;
+  void upload(const void* host, void* device, std::size_t bytes) override;
+  void download(const void* device, void* host, std::size_t bytes) override;
+  void clear(void* device, std::size_t bytes) override;
+  std::uint64_t mark() override;
+  [[nodiscard]] bool reached(std::uint64_t mark) override;
+  void wait(std::uint64_t mark) override;
+
+ private:
+  static constexpr std::size_t marks_kept = 256;
+
+  // Downloads from now on come after what the compute stream was asked for until now.
+  void let_downloads_follow();
+  cudaEvent_t& event_of(std::uint64_t mark) { return events_[mark % marks_kept]; }
+
+  int ordinal_;
+  std::string name_;
+  CudaStatus status_;
+  cudaStream_t compute_ = nullptr;
+  cudaStream_t out_ = nullptr;
+  cudaEvent_t computed_ = nullptr;
+  std::array<cudaEvent_t, marks_kept> events_{};
+  std::uint64_t marks_ = 0;
+  GridKernels<CudaGrid> kernels_;
+};
+
+}  // namespace trainyard::runtime

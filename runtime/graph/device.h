@@ -1,0 +1,56 @@
+// Where a graph is computed: memory of its own, and one order of work. What is asked for happens in
+// that order, but perhaps after the call has returned. A call never throws: what goes wrong is kept
+// as failure(), and nothing that is asked for later is of value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+#include "runtime/graph/kernels.h"
+
+namespace trainyard::runtime {
+
+class Device {
+ public:
+  Device() = default;
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] virtual const char* name() const = 0;     // "NVIDIA H100 80GB HBM3"
+  [[nodiscard]] virtual const char* failure() const = 0;  // the first; null: none
+  [[nodiscard]] virtual const Kernels& kernels() const = 0;
+
+  // Memory of the device, from a border of 256 bytes on; null where there is too little.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) = 0;
+  [[nodiscard]] virtual std::size_t free_bytes() const = 0;
+
+  // Memory of the host that copies may read and write while others run; until unpin() of it.
+  virtual void pin(void* memory, std::size_t bytes) = 0;
+  virtual void unpin(void* memory) = 0;
+
+  // Memory of the host stays, and what is read of it stays as it is, until the copy is over.
+  virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
+  virtual void download(const void* device, void* host, std::size_t bytes) = 0;
+  virtual void clear(void* device, std::size_t bytes) = 0;  // all bits 0
+
+  // All that has been asked for until now, as a number that grows; whether it is over; until it is.
+  virtual std::uint64_t mark() = 0;
+  [[nodiscard]] virtual bool reached(std::uint64_t mark) = 0;
+  virtual void wait(std::uint64_t mark) = 0;
+};
+
+// The device did not do what was asked of it.
+class DeviceFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws DeviceFailed where something went wrong.
+inline void require_sound(const Device& device) {
+  if (device.failure() != nullptr) throw DeviceFailed(device.failure());
+}
+
+}  // namespace trainyard::runtime

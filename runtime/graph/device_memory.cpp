@@ -1,0 +1,144 @@
+#include "runtime/graph/device_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t border = 256;
+
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + border - 1) / border * border; }
+
+// Calls visit(span) for all that a batch has in memory, but rows' gradients.
+template <class AnyFeed, class Visit>
+void for_each_span(AnyFeed& feed, Visit visit) {
+  visit(feed.features);
+  visit(feed.labels);
+  visit(feed.targets);
+  visit(feed.sparse.offsets);
+  visit(feed.sparse.columns);
+  visit(feed.sparse.values);
+  visit(feed.ids);
+  visit(feed.lengths);
+  visit(feed.token_labels);
+  visit(feed.symbols);
+  visit(feed.symbol_offsets);
+}
+
+template <class AnyRows, class Visit>
+void for_each_span_of_rows(AnyRows& rows, Visit visit) {
+  visit(rows.places);
+  visit(rows.rows);
+  visit(rows.pooled.offsets);
+  visit(rows.pooled.columns);
+  visit(rows.pooled.values);
+}
+
+}  // namespace
+
+std::byte* DeviceBuffer::of(std::size_t bytes) {
+  if (data_ != nullptr && bytes <= bytes_) return data_;
+  release();
+  const std::size_t wanted = round_up(bytes + 1);
+  data_ = static_cast<std::byte*>(device_->allocate(wanted));
+  if (data_ == nullptr) {
+    require_sound(*device_);
+    throw DeviceFailed(std::string(device_->name()) + " has " +
+                       std::to_string(device_->free_bytes() >> 20) + " MiB free, " +
+                       std::to_string((wanted >> 20) + 1) +
+                       " more are needed: smaller micro-batches or \"recompute\" need less");
+  }
+  bytes_ = wanted;
+  return data_;
+}
+
+void DeviceBuffer::release() {
+  if (data_ != nullptr) device_->release(data_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters)
+    : device_(device),
+      count_(static_cast<std::size_t>(parameters)),
+      parameters_(device),
+      gradients_(device),
+      row_gradients_(device) {
+  for (auto& stage : stages_) stage = std::make_unique<Stage>(device);
+}
+
+DeviceMemory::~DeviceMemory() {
+  device_.wait(device_.mark());
+  for (const std::span<const float> range : pinned_) {
+    device_.unpin(const_cast<float*>(range.data()));  // NOLINT: CUDA's own types
+  }
+}
+
+void DeviceMemory::pin(std::span<const float> host) {
+  constexpr std::size_t ranges_max = 8;  // a task's arenas are few and stay
+  const auto is_it = [&](std::span<const float> range) { return range.data() == host.data(); };
+  if (host.empty() || pinned_.size() >= ranges_max || std::ranges::any_of(pinned_, is_it)) return;
+  device_.pin(const_cast<float*>(host.data()), host.size_bytes());  // NOLINT
+  pinned_.push_back(host);
+}
+
+Feed DeviceMemory::stage(const Feed& feed) {
+  Stage& stage = *stages_[turn_++ % stages_.size()];
+  device_.wait(stage.mark);
+  std::size_t bytes = round_up(sizeof(Drawing));
+  const auto count = [&](const auto& span) { bytes += round_up(span.size_bytes()); };
+  for_each_span(feed, count);
+  for (const RowFeed& rows : feed.rows) for_each_span_of_rows(rows, count);
+  stage.here.resize(bytes);
+  std::byte* const there = stage.there.of(bytes);
+
+  const Drawing drawing{.seed = feed.seed, .first_position = feed.first_position};
+  std::memcpy(stage.here.data(), &drawing, sizeof drawing);
+  std::size_t at = round_up(sizeof drawing);
+  const auto move = [&](auto& span) {
+    using Element = typename std::remove_reference_t<decltype(span)>::element_type;
+    if (span.empty()) return;
+    std::memcpy(stage.here.data() + at, span.data(), span.size_bytes());
+    const std::size_t here = at;
+    at += round_up(span.size_bytes());
+    span = {reinterpret_cast<Element*>(there + here), span.size()};
+  };
+  Feed staged = feed;
+  staged.drawing = reinterpret_cast<const Drawing*>(there);
+  for_each_span(staged, move);
+  rows_.assign(feed.rows.begin(), feed.rows.end());
+  std::size_t gradients = 0;
+  for (RowFeed& rows : rows_) {
+    for_each_span_of_rows(rows, move);
+    gradients += rows.gradients.size();
+  }
+  ENSURE(at == bytes);
+  if (gradients > 0) {
+    float* to = row_gradients_.floats(gradients);
+    device_.clear(to, gradients * sizeof(float));
+    for (RowFeed& rows : rows_) {
+      if (rows.gradients.empty()) continue;
+      rows.gradients = {to, rows.gradients.size()};
+      to += rows.gradients.size();
+    }
+  }
+  staged.rows = rows_;
+  device_.upload(stage.here.data(), there, bytes);
+  stage.mark = device_.mark();
+  return staged;
+}
+
+void DeviceMemory::fetch_row_gradients(const Feed& host) {
+  ENSURE(host.rows.size() == rows_.size());
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const std::span<float> to = host.rows[i].gradients;
+    if (!to.empty()) device_.download(rows_[i].gradients.data(), to.data(), to.size_bytes());
+  }
+}
+
+}  // namespace trainyard::runtime

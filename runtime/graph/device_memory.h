@@ -1,0 +1,75 @@
+// What a model's graphs have on a device beside their values: copies of the parameters, of the
+// gradients and of the batch. One for all graphs that compute one model in turn.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/graph/device.h"
+
+namespace trainyard::runtime {
+
+// Memory of a device that grows when more is asked for; what was in it is lost then.
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(Device& device) : device_(&device) {}
+  ~DeviceBuffer() { release(); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  // Throws DeviceFailed where the device has too little.
+  std::byte* of(std::size_t bytes);
+  float* floats(std::size_t count) { return reinterpret_cast<float*>(of(count * sizeof(float))); }
+
+ private:
+  void release();
+
+  Device* device_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class DeviceMemory {
+ public:
+  DeviceMemory(Device& device, std::int64_t parameters);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  [[nodiscard]] Device& device() const { return device_; }
+  std::span<float> parameters() { return {parameters_.floats(count_), count_}; }
+  std::span<float> gradients() { return {gradients_.floats(count_), count_}; }
+
+  // Memory of the host that is copied to and from often; it outlives this, or is never used again.
+  void pin(std::span<const float> host);
+
+  // The batch on the device; what the spans of the result point to stays until the next but one.
+  Feed stage(const Feed& feed);
+  // The gradients of its rows, to where the host wants them.
+  void fetch_row_gradients(const Feed& host);
+
+ private:
+  Device& device_;
+  std::size_t count_;
+  DeviceBuffer parameters_;
+  DeviceBuffer gradients_;
+  // What a batch has lies in one piece, so that it goes up in one copy. Two, in turn: the host
+  // writes one while the other is copied.
+  struct Stage {
+    explicit Stage(Device& device) : there(device) {}
+    std::vector<std::byte> here;
+    DeviceBuffer there;
+    std::uint64_t mark = 0;
+  };
+  std::array<std::unique_ptr<Stage>, 2> stages_;
+  std::size_t turn_ = 0;
+  DeviceBuffer row_gradients_;
+  std::vector<std::span<const float>> pinned_;
+  std::vector<RowFeed> rows_;  // of the newest batch
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,110 @@
+// Products on a grid, with the bits of gemm (ops/cpu/gemm.h): an element is a chain of fused
+// multiply-adds over ascending depth, which starts at zero anew with each block of the depth; the
+// blocks' sums are added in order. The depth's blocks may be computed apart: the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/graph/grid/gemm_tile.h"
+#include "runtime/graph/grid/team.h"
+
+namespace trainyard::runtime {
+
+// Elements of scratch with which a product of this size uses the whole of a GPU; it runs with less,
+// or none, too.
+inline std::int64_t gemm_scratch(std::int64_t rows, std::int64_t columns, std::int64_t cuts,
+                                 std::int64_t products = 1) {
+  constexpr std::int64_t tile = 64;
+  constexpr std::int64_t blocks_wanted = 256;
+  constexpr std::int64_t elements_max = std::int64_t{1} << 23;  // that a GPU's cache holds
+  const std::int64_t blocks = ((rows + tile - 1) / tile) * ((columns + tile - 1) / tile) * products;
+  if (cuts < 2 || blocks >= blocks_wanted || blocks == 0) return 0;
+  const std::int64_t each = rows * columns * products;
+  return each * std::min(cuts, std::max<std::int64_t>(2, elements_max / each));
+}
+
+// Some of the depth's blocks, apart or all of them one after another.
+struct SomeCuts {
+  float* apart = nullptr;
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+};
+
+template <int height, int width, class Product>
+std::int64_t tiles_for(const Product& product) {
+  return ((product.rows + height - 1) / height) * ((product.columns + width - 1) / width);
+}
+
+template <int height, int width, class Grid, class Product>
+void multiply_tiles(Grid& grid, const Product& product, const SomeCuts& some) {
+  const std::int64_t tiles = tiles_for<height, width>(product);
+  grid.blocks(
+      tiles * product.products * (some.apart == nullptr ? 1 : some.count),
+      GemmTile<Product, height, width>{.product = product,
+                                       .tiles_across = (product.columns + width - 1) / width,
+                                       .tiles = tiles,
+                                       .apart = some.apart,
+                                       .first_cut = some.first,
+                                       .cuts = some.count});
+}
+
+// By the largest tiles of which there are enough for a GPU.
+template <class Grid, class Product>
+void multiply_cuts(Grid& grid, const Product& product, const SomeCuts& some) {
+  constexpr std::int64_t enough = 128;
+  const std::int64_t parts = product.products * (some.apart == nullptr ? 1 : some.count);
+  if (product.rows > 64 && product.columns > 64 && tiles_for<128, 128>(product) * parts >= enough) {
+    multiply_tiles<128, 128>(grid, product, some);
+  } else if (product.rows > 64 && product.columns > 32 &&
+             tiles_for<128, 64>(product) * parts >= enough) {
+    multiply_tiles<128, 64>(grid, product, some);
+  } else if (product.rows > 64 && product.columns <= 32 &&
+             tiles_for<128, 32>(product) * parts >= enough) {
+    multiply_tiles<128, 32>(grid, product, some);
+  } else if (tiles_for<64, 64>(product) * parts >= enough) {
+    multiply_tiles<64, 64>(grid, product, some);
+  } else {
+    multiply_tiles<32, 32>(grid, product, some);
+  }
+}
+
+// Adds what blocks of the depth have come to apart, in their order.
+template <class Grid, class Product>
+void add_cuts(Grid& grid, const Product& product, const SomeCuts& some) {
+  const std::int64_t each = product.rows * product.columns;
+  const float* const apart = some.apart;
+  const std::int64_t cuts = some.count;
+  const bool is_first = some.first == 0;
+  grid.each(each * product.products, [=] TRAINYARD_KERNEL(std::int64_t i) {
+    const std::int64_t number = i / each;
+    const std::int64_t row = i % each / product.columns;
+    const std::int64_t column = i % product.columns;
+    float* const out = product.place(number, row) + column;
+    const float* const from = apart + number * cuts * each + i % each;
+    float sum = is_first ? first_sum(product, out, column, from[0]) : *out + from[0];
+#pragma unroll 8
+    for (std::int64_t cut = 1; cut < cuts; ++cut) sum += from[cut * each];
+    *out = sum;
+  });
+}
+
+template <class Grid, class Product>
+void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
+  const std::int64_t each = product.rows * product.columns * product.products;
+  if (each == 0) return;
+  const std::int64_t cuts = product.cuts.count();
+  const std::int64_t wanted = gemm_scratch(product.rows, product.columns, cuts, product.products);
+  const std::int64_t there = scratch.data == nullptr ? 0 : std::min(wanted, scratch.elements());
+  if (there / each < 2) return multiply_cuts(grid, product, SomeCuts{.count = cuts});
+  const std::int64_t rounds = (cuts + there / each - 1) / (there / each);
+  const std::int64_t some = (cuts + rounds - 1) / rounds;
+  for (std::int64_t first = 0; first < cuts; first += some) {
+    const SomeCuts part{
+        .apart = scratch.data, .first = first, .count = std::min(some, cuts - first)};
+    multiply_cuts(grid, product, part);
+    add_cuts(grid, product, part);
+  }
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,36 @@
+#include "runtime/role/compute_devices.h"
+
+#include "runtime/device/open_device.h"
+
+namespace trainyard::runtime {
+namespace {
+
+std::int64_t gpus_of(const TaskContext& context) {
+  const JobSpec& spec = context.spec;
+  const bool is_chief = context.key.role == Role::chief && spec.chief;
+  return (is_chief ? *spec.chief : spec.worker).resources.gpus;
+}
+
+Result<ComputeDevices> open_all(std::int64_t count) {
+  ComputeDevices devices;
+  for (std::int64_t number = 0; number < count; ++number) {
+    TRY_ASSIGN(auto gpu,
+               open_gpu(plugin_path(), static_cast<int>(number), static_cast<int>(count)));
+    devices.detail += (number == 0 ? "on " : ", ") + std::string(gpu->name());
+    devices.gpus.push_back(std::move(gpu));
+  }
+  return devices;
+}
+
+}  // namespace
+
+Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
+  const std::int64_t count = gpus_of(context);
+  const auto asked = context.spec.training.device;
+  if (count == 0 || asked == ComputeDevice::cpu) return ComputeDevices{};
+  auto devices = open_all(count);
+  if (devices.has_value() || asked != ComputeDevice::automatic) return devices;
+  return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
+}
+
+}  // namespace trainyard::runtime

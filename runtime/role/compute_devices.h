@@ -1,0 +1,23 @@
+// Which devices compute a task's gradients: the GPUs of its slots, or the CPU.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/device.h"
+#include "schemas/base/result.h"
+#include "schemas/types/task_context.h"
+
+namespace trainyard::runtime {
+
+struct ComputeDevices {
+  std::vector<std::unique_ptr<Device>> gpus;  // none: the CPU
+  // "on NVIDIA H100", "on the CPU: this host has no NVIDIA driver"; "": on the CPU, as asked.
+  std::string detail;
+};
+
+// `unavailable`, saying what is missing, where the task is to compute on GPUs and cannot.
+Result<ComputeDevices> open_compute_devices(const TaskContext& context);
+
+}  // namespace trainyard::runtime

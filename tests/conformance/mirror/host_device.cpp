@@ -1,0 +1,199 @@
+#include "tests/conformance/mirror/host_device.h"
+
+#include <sys/mman.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "runtime/graph/grid/grid_kernels.h"
+#include "schemas/base/check.h"
+#include "tests/conformance/mirror/host_grid.h"
+
+namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t memory_border = 256;
+constexpr unsigned char not_written = 0xFF;  // as floats: NaN
+
+}  // namespace
+
+// One range of addresses that nobody may touch but who has opened it.
+class HostDevice::Memory {
+ public:
+  explicit Memory(std::size_t bytes)
+      : bytes_(bytes),
+        data_(static_cast<std::byte*>(::mmap(nullptr, bytes, PROT_NONE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    ENSURE(data_ != MAP_FAILED);
+  }
+  ~Memory() { ::munmap(data_, bytes_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  template <class Work>
+  void open_for(const Work& work) const {
+    ENSURE(::mprotect(data_, bytes_, PROT_READ | PROT_WRITE) == 0);
+    work();
+    ENSURE(::mprotect(data_, bytes_, PROT_NONE) == 0);
+  }
+
+  // The first gap that is large enough.
+  void* take(std::size_t bytes) {
+    const std::size_t wanted = (bytes + memory_border - 1) / memory_border * memory_border;
+    std::size_t at = 0;
+    for (const auto& [offset, size] : blocks_) {
+      if (offset - at >= wanted) break;
+      at = offset + size;
+    }
+    if (at + wanted > bytes_) return nullptr;
+    blocks_[at] = wanted;
+    taken_ += wanted;
+    return data_ + at;
+  }
+
+  void give_back(void* memory) {
+    const auto block =
+        blocks_.find(static_cast<std::size_t>(static_cast<std::byte*>(memory) - data_));
+    ENSURE(block != blocks_.end());
+    taken_ -= block->second;
+    blocks_.erase(block);
+  }
+
+  [[nodiscard]] std::size_t left() const { return bytes_ - taken_; }
+
+ private:
+  std::size_t bytes_;
+  std::byte* data_;
+  std::size_t taken_ = 0;
+  std::map<std::size_t, std::size_t> blocks_;  // by where they begin
+};
+
+// A thread that does what it is given, in order.
+class HostDevice::Stream {
+ public:
+  explicit Stream(std::uint64_t seed) : random_(seed), thread_([this] { serve(); }) {}
+
+  ~Stream() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void add(std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(work));
+      ++asked_;
+    }
+    changed_.notify_all();
+  }
+
+  std::uint64_t asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+  bool reached(std::uint64_t mark) {
+    const std::lock_guard lock(mutex_);
+    return done_ >= mark;
+  }
+
+  void wait(std::uint64_t mark) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= mark; });
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return is_over_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      const std::function<void()> work = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      // Others are to be overtaken, if they do not wait.
+      for (std::uint64_t turns = random_() % 64; turns > 0; --turns) std::this_thread::yield();
+      work();
+      lock.lock();
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t done_ = 0;
+  bool is_over_ = false;
+  std::mt19937_64 random_;
+  std::thread thread_;
+};
+
+HostDevice::HostDevice(const HostDeviceSetting& setting)
+    : memory_(std::make_unique<Memory>(setting.bytes)) {
+  if (setting.is_late) stream_ = std::make_unique<Stream>(setting.seed);
+  HostGrid::Queue queue = [this](std::function<void()> work) { run(std::move(work)); };
+  kernels_ = std::make_unique<GridKernels<HostGrid>>(HostGrid(std::move(queue)));
+}
+
+HostDevice::~HostDevice() { stream_.reset(); }
+
+void HostDevice::run(std::function<void()> work) {
+  if (stream_ == nullptr) return memory_->open_for(work);
+  stream_->add([this, work = std::move(work)] { memory_->open_for(work); });
+}
+
+void* HostDevice::allocate(std::size_t bytes) {
+  void* const memory = memory_->take(bytes);
+  if (memory != nullptr) run([=] { std::memset(memory, not_written, bytes); });
+  return memory;
+}
+
+void HostDevice::release(void* memory) {
+  wait(mark());
+  memory_->give_back(memory);
+}
+
+std::size_t HostDevice::free_bytes() const { return memory_->left(); }
+
+void HostDevice::pin(void* memory, std::size_t bytes) {
+  ENSURE(pinned_.emplace(memory, bytes).second);
+}
+
+void HostDevice::unpin(void* memory) { ENSURE(pinned_.erase(memory) == 1); }
+
+void HostDevice::upload(const void* host, void* device, std::size_t bytes) {
+  run([=] { std::memcpy(device, host, bytes); });
+}
+
+void HostDevice::download(const void* device, void* host, std::size_t bytes) {
+  run([=] { std::memcpy(host, device, bytes); });
+}
+
+void HostDevice::clear(void* device, std::size_t bytes) {
+  run([=] { std::memset(device, 0, bytes); });
+}
+
+std::uint64_t HostDevice::mark() { return stream_ == nullptr ? 0 : stream_->asked(); }
+
+bool HostDevice::reached(std::uint64_t mark) {
+  return stream_ == nullptr || stream_->reached(mark);
+}
+
+void HostDevice::wait(std::uint64_t mark) {
+  if (stream_ != nullptr) stream_->wait(mark);
+}
+
+}  // namespace trainyard::runtime

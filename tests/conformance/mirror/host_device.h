@@ -1,0 +1,53 @@
+// A device without a GPU: memory of its own, and a thread that does in its order what is asked for,
+// some of it late. What forgets a copy or does not wait for one reads other bytes here, as it would
+// on a GPU; what reads the device's memory itself ends the program, as no kernel runs then.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "runtime/graph/device.h"
+
+namespace trainyard::runtime {
+
+struct HostDeviceSetting {
+  std::size_t bytes = std::size_t{1} << 30;
+  bool is_late =
+      false;  // work is begun some time after it is asked for; else before the call returns
+  std::uint64_t seed = 1;  // of how long
+};
+
+class HostDevice : public Device {
+ public:
+  explicit HostDevice(const HostDeviceSetting& setting = {});
+  ~HostDevice() override;
+
+  [[nodiscard]] const char* name() const override { return "host"; }
+  [[nodiscard]] const char* failure() const override { return nullptr; }
+  [[nodiscard]] const Kernels& kernels() const override { return *kernels_; }
+  void* allocate(std::size_t bytes) override;  // filled with NaN
+  void release(void* memory) override;
+  [[nodiscard]] std::size_t free_bytes() const override;
+  void pin(void* memory, std::size_t bytes) override;
+  void unpin(void* memory) override;
+  void upload(const void* host, void* device, std::size_t bytes) override;
+  void download(const void* device, void* host, std::size_t bytes) override;
+  void clear(void* device, std::size_t bytes) override;
+  std::uint64_t mark() override;
+  [[nodiscard]] bool reached(std::uint64_t mark) override;
+  void wait(std::uint64_t mark) override;
+
+ private:
+  class Stream;
+  class Memory;
+  void run(std::function<void()> work);
+
+  std::unique_ptr<Memory> memory_;
+  std::map<void*, std::size_t> pinned_;
+  std::unique_ptr<Stream> stream_;  // none: nothing is late
+  std::unique_ptr<Kernels> kernels_;
+};
+
+}  // namespace trainyard::runtime

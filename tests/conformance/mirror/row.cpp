@@ -1,0 +1,8 @@
+#include "runtime/graph/grid/row_impl.h"
+#include "tests/conformance/mirror/host_grid.h"
+
+namespace trainyard::runtime {
+
+template struct RowOps<HostGrid>;
+
+}  // namespace trainyard::runtime

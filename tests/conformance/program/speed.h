@@ -1,0 +1,11 @@
+// How fast a device multiplies.
+#pragma once
+
+#include "runtime/graph/device.h"
+
+namespace trainyard::runtime {
+
+// A line for each of some products: GFLOP/s. Returns the exit status.
+int print_speeds(Device& device);
+
+}  // namespace trainyard::runtime
