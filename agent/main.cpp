@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "agent/host/nvml.h"
 #include "agent/host/ports.h"
 #include "agent/host/probe.h"
 #include "agent/loop/daemon.h"
@@ -148,11 +150,34 @@ Status parse_allowed_env(const std::vector<std::string>& patterns, HostInfo& hos
   return ok();
 }
 
+// Another library than the driver's is for tests.
+std::string nvml_library() {
+  const char* const other = std::getenv("TRAINYARD_NVML");
+  return other != nullptr && *other != '\0' ? other : Nvml::default_library;
+}
+
+// A host without a driver has no GPUs, and that is all there is to say; one whose driver does not
+// start is not as its operator thinks.
+std::vector<GpuInfo> probe_gpus() {
+  const Nvml nvml(nvml_library());
+  const bool is_chosen = nvml_library() != Nvml::default_library;
+  if (!nvml.problem().empty() && (is_chosen || nvml.is_there())) {
+    log_warning("gpus_are_not_seen", {{"message", nvml.problem()}});
+  }
+  return nvml.gpus();
+}
+
 std::vector<GpuInfo> offered_gpus(std::int64_t wanted) {
   std::vector<GpuInfo> gpus = probe_gpus();
   if (wanted < 0) return gpus;
   const std::size_t found = gpus.size();
   gpus.resize(static_cast<std::size_t>(wanted));
+  // A peer is one of those that are offered.
+  for (GpuInfo& gpu : gpus) {
+    std::erase_if(gpu.peers, [&gpus](const std::string& peer) {
+      return std::ranges::count(gpus, peer, &GpuInfo::uuid) == 0;
+    });
+  }
   for (std::size_t index = found; index < gpus.size(); ++index) {
     gpus[index] = {.index = static_cast<int>(index), .name = "declared", .memory_mb = 0};
   }
@@ -242,6 +267,7 @@ Result<DaemonOptions> check(const Options& options) {
                        .data_roots = {},
                        .log_bytes_max = options.log_bytes_max,
                        .data_cache_mb = options.data_cache_mb,
+                       .nvml_library = nvml_library(),
                        .host = {}};
   if (daemon.runtime.empty()) daemon.runtime = beside_this_program("trainyard-runtime");
   if (::access(daemon.runtime.c_str(), X_OK) != 0) {

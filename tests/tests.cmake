@@ -30,6 +30,11 @@ trainyard_library(tests/conformance/mirror DEPS runtime/graph)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
 trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror runtime/device)
 
+# Stands for the driver's library that tells of GPUs: build/tests/nvml_double.so.
+add_library(nvml_double MODULE tests/support/nvml_double/nvml_double.cpp)
+target_compile_features(nvml_double PRIVATE cxx_std_20)
+set_target_properties(nvml_double PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
 trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
 trainyard_test(schemas/types DEPS schemas/types)
@@ -44,9 +49,10 @@ trainyard_test(scheduler/core APART failure_test lifecycle_test liveness_test ob
 trainyard_test(scheduler/store DEPS scheduler/store)
 # A filter that only leaves out would run hidden tests too, hence ~[.].
 trainyard_test(scheduler/loop GRPC DEPS scheduler/loop THREADS ~[large]~[.])
-trainyard_test(agent/core APART save_test signals_test task_test DEPS agent/core)
+trainyard_test(agent/core APART gpu_test save_test signals_test task_test DEPS agent/core)
 trainyard_test(agent/loop GRPC DEPS agent/loop)
 trainyard_test(agent/host DEPS agent/host)
+add_dependencies(agent_host_test nvml_double)  # which it loads
 trainyard_test(sim APART host DEPS scheduler/core agent/core TIMEOUT 900)
 trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/ps APART parameter_server_test DEPS runtime/ps)
@@ -75,6 +81,7 @@ trainyard_test(api/server DEPS api/client)
 add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
 trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
+add_dependencies(e2e_test nvml_double)  # which its agents load
 # The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
 trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 900)
 target_sources(attack_test PRIVATE tests/e2e/programs.cpp tests/e2e/rest.cpp tests/e2e/yard.cpp

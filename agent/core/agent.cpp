@@ -45,6 +45,7 @@ AgentReport Agent::next_report() {
   const auto first = cut_short_ ? tasks_.lower_bound(*cut_short_) : tasks_.begin();
   show(first, tasks_.end());
   show(tasks_.begin(), first);
+  report.gpus = gpus_;
   cut_short_ = cut_short;
   left_some_out_ = room.left_some_out;
   return report;
@@ -196,6 +197,41 @@ void Agent::take(const TaskOutputDelivered& event, Moment& moment) {
   if (found == tasks_.end()) return;
   found->second.output_delivered = true;
   moment.report_soon();
+}
+
+// A task that has just ended counts: what was read of its process may be a moment older.
+bool Agent::is_of_task_on(int slot, const GpuUser& user) const {
+  return std::ranges::any_of(tasks_, [&](const auto& entry) {
+    const HostedTask& task = entry.second;
+    return std::ranges::count(task.wanted.gpus, slot) > 0 && task.pid != 0 &&
+           std::ranges::count(user.kin, task.pid) > 0;
+  });
+}
+
+std::vector<GpuProcess> Agent::strangers_on(const GpusRead::Gpu& gpu) const {
+  std::vector<GpuProcess> strangers;
+  for (const GpuUser& user : gpu.users) {
+    if (!is_of_task_on(gpu.reading.index, user)) strangers.push_back(user.process);
+  }
+  std::ranges::sort(strangers, {}, [](const GpuProcess& process) {
+    return std::pair(-process.memory_mb.value_or(0), process.pid);
+  });
+  if (strangers.size() > gpu_strangers_max) strangers.resize(gpu_strangers_max);
+  return strangers;
+}
+
+void Agent::take(const GpusRead& event, Moment& moment) {
+  const std::vector<GpuReading> before = std::exchange(gpus_, {});
+  for (const GpusRead::Gpu& gpu : event.gpus) {
+    const auto is_offered = [&](const GpuInfo& info) { return info.index == gpu.reading.index; };
+    if (std::ranges::none_of(options_.host.gpus, is_offered)) continue;
+    GpuReading& reading = gpus_.emplace_back(gpu.reading);
+    reading.strangers = strangers_on(gpu);
+  }
+  // The rest changes all the time, and leaves with the next heartbeat.
+  if (!std::ranges::equal(before, gpus_, {}, &GpuReading::strangers, &GpuReading::strangers)) {
+    moment.report_soon();
+  }
 }
 
 void Agent::take(const Tick&, Moment& moment) {

@@ -57,6 +57,7 @@ class Agent {
   void take(const TaskExited& event, Moment& moment);
   void take(const RunEventsRead& event, Moment& moment);
   void take(const TaskOutputDelivered& event, Moment& moment);
+  void take(const GpusRead& event, Moment& moment);
   void take(const Tick& event, Moment& moment);
 
   void apply(const Assignment& assignment, Moment& moment);
@@ -67,6 +68,8 @@ class Agent {
   [[nodiscard]] bool may_return(const HostedTask& task, const TaskExited& event, Time now) const;
   void forget_if_done(const TaskKey& key, Moment& moment);
   [[nodiscard]] bool lease_has_expired(Time now) const;
+  [[nodiscard]] bool is_of_task_on(int slot, const GpuUser& user) const;
+  [[nodiscard]] std::vector<GpuProcess> strangers_on(const GpusRead::Gpu& gpu) const;
 
   AgentOptions options_;
   Lease lease_;
@@ -74,6 +77,7 @@ class Agent {
   std::int64_t generation_ = 0;   // newest applied
   std::int64_t last_number_ = 0;  // of the newest report
   std::map<TaskKey, HostedTask> tasks_;
+  std::vector<GpuReading> gpus_;      // the newest of each
   std::optional<TaskKey> cut_short_;  // the first that the last report had no room for
   bool left_some_out_ = false;        // the last report did not show all that there was
 };

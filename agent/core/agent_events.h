@@ -57,11 +57,24 @@ struct RunEventsRead {
 struct TaskOutputDelivered {
   TaskKey key;
 };
+// A process that computes on a GPU; `kin` is it, its ancestors, and the process groups of all.
+struct GpuUser {
+  GpuProcess process;
+  std::vector<std::int64_t> kin;
+};
+// What the GPUs show now, whoever uses them.
+struct GpusRead {
+  struct Gpu {
+    GpuReading reading;  // without strangers: the core knows who they are
+    std::vector<GpuUser> users;
+  };
+  std::vector<Gpu> gpus;
+};
 struct Tick {};
 
 using AgentEvent =
     std::variant<AssignmentArrived, ReportSent, Leaving, ConnectionRefused, TaskStarted,
-                 TaskStartFailed, TaskExited, RunEventsRead, TaskOutputDelivered, Tick>;
+                 TaskStartFailed, TaskExited, RunEventsRead, TaskOutputDelivered, GpusRead, Tick>;
 
 // --- out ---------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 #include "agent/host/probe.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -23,69 +22,6 @@ namespace trainyard::agent {
 namespace {
 
 constexpr std::int64_t mebibyte = 1024 * 1024;
-
-// The few functions of NVML that we need, as its documentation declares them: the header is not on
-// every machine that builds Trainyard.
-class Nvml {
- public:
-  Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    const auto start = find<int()>("nvmlInit_v2");
-    started_ = start != nullptr && start() == success;
-  }
-  ~Nvml() {
-    if (const auto shutdown = find<int()>("nvmlShutdown"); started_ && shutdown != nullptr) {
-      shutdown();
-    }
-    if (library_ != nullptr) ::dlclose(library_);
-  }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-
-  [[nodiscard]] std::vector<GpuInfo> gpus() const {
-    const auto count_of = find<int(unsigned*)>("nvmlDeviceGetCount_v2");
-    unsigned count = 0;
-    if (!started_ || count_of == nullptr || count_of(&count) != success) return {};
-    std::vector<GpuInfo> found;
-    for (unsigned index = 0; index < count; ++index) found.push_back(describe(index));
-    return found;
-  }
-
- private:
-  using Device = struct DeviceHandle*;
-  struct Memory {
-    unsigned long long total = 0, free = 0, used = 0;
-  };
-  static constexpr int success = 0;
-
-  template <class Function>
-  [[nodiscard]] Function* find(const char* name) const {
-    if (library_ == nullptr) return nullptr;
-    return reinterpret_cast<Function*>(::dlsym(library_, name));
-  }
-
-  // A GPU that does not answer keeps its slot number and says nothing more of itself.
-  [[nodiscard]] GpuInfo describe(unsigned index) const {
-    GpuInfo gpu{.index = static_cast<int>(index), .name = "unknown", .memory_mb = 0};
-    const auto handle_of = find<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2");
-    Device device = nullptr;
-    if (handle_of == nullptr || handle_of(index, &device) != success) return gpu;
-
-    char name[96] = {};
-    const auto name_of_device = find<int(Device, char*, unsigned)>("nvmlDeviceGetName");
-    if (name_of_device != nullptr && name_of_device(device, name, sizeof name) == success) {
-      gpu.name = name;
-    }
-    Memory memory;
-    const auto memory_of = find<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo");
-    if (memory_of != nullptr && memory_of(device, &memory) == success) {
-      gpu.memory_mb = static_cast<std::int64_t>(memory.total) / mebibyte;
-    }
-    return gpu;
-  }
-
-  void* library_;
-  bool started_ = false;
-};
 
 // A limit file holds a number of bytes, or "max".
 std::optional<std::int64_t> read_limit(const std::string& path) {
@@ -174,8 +110,6 @@ std::vector<std::string> memory_limit_files(std::string_view cgroups) {
   }
   return files;
 }
-
-std::vector<GpuInfo> probe_gpus() { return Nvml().gpus(); }
 
 Result<std::string> probe_address(const std::string& server) {
   const std::string host = host_of(server);

@@ -1,4 +1,4 @@
-// What this host is and has: cpus, memory, GPUs, and the address that peers reach it at.
+// What this host is and has: cpus, memory, and the address that peers reach it at.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "schemas/base/result.h"
-#include "schemas/types/agent.h"
 
 namespace trainyard::agent {
 
@@ -16,10 +15,6 @@ std::int64_t probe_cpus();
 
 // Mebibytes: all of the host's, or the limit of the cgroup this process is in.
 std::int64_t probe_memory_mb();
-
-// By NVML, which is loaded at run time; empty without a driver. In the order of the PCI bus, as
-// CUDA counts them with CUDA_DEVICE_ORDER=PCI_BUS_ID.
-std::vector<GpuInfo> probe_gpus();
 
 // "127.0.0.1" when `server` (HOST:PORT) is this host's loopback, else the local address of the
 // route to it.

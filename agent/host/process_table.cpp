@@ -28,8 +28,7 @@ std::optional<ProcessInfo> parse_stat(std::int64_t pid, const std::string& text)
 
   std::istringstream fields(text.substr(name_end + 1));
   ProcessInfo info{.pid = pid};
-  std::int64_t parent = 0;
-  if (!(fields >> info.state >> parent >> info.group)) return std::nullopt;
+  if (!(fields >> info.state >> info.parent >> info.group)) return std::nullopt;
 
   std::string skipped;
   for (int field = 6; field < 22; ++field) fields >> skipped;  // start_ticks is field 22
@@ -86,6 +85,24 @@ std::vector<ProcessInfo> running_in_group(std::int64_t group) {
     if (info && info->group == group && is_running(*info)) members.push_back(*info);
   }
   return members;
+}
+
+std::vector<std::int64_t> kin_of(std::int64_t pid) {
+  constexpr int generations_max = 256;  // a walk through what changes meanwhile must end
+  const auto self = find_process(pid);
+  if (self && !is_running(*self)) return {};
+  // Of a process that /proc hides from this user the kernel still says that it is there.
+  const bool may_be_there = ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  if (!self && !may_be_there && has_pids_of_host()) return {};
+  std::vector<std::int64_t> kin{pid};
+  auto one = self;
+  for (int i = 0; one && i < generations_max; ++i) {
+    kin.push_back(one->group);
+    if (one->parent <= 1) break;
+    kin.push_back(one->parent);
+    one = find_process(one->parent);
+  }
+  return kin;
 }
 
 std::string boot_id() {

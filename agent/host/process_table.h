@@ -11,6 +11,7 @@ namespace trainyard::agent {
 
 struct ProcessInfo {
   std::int64_t pid = 0;
+  std::int64_t parent = 0;
   std::int64_t group = 0;
   std::int64_t start_ticks =
       0;             // since the boot: with the boot id and the pid it names a process for ever
@@ -22,6 +23,11 @@ std::optional<ProcessInfo> find_process(std::int64_t pid);
 
 // The members of a process group that still run; zombies are not counted.
 std::vector<ProcessInfo> running_in_group(std::int64_t group);
+
+// The process, its group and its ancestors with theirs: it belongs to a task if the task's process
+// is among them. Empty when it runs no more. A pid of another pid namespace than this process's is
+// nobody's kin, and only itself.
+std::vector<std::int64_t> kin_of(std::int64_t pid);
 
 // Of the running kernel; "" where it does not tell.
 std::string boot_id();

@@ -5,6 +5,7 @@
 
 #include "agent/host/ports.h"
 #include "agent/link/scheduler_stream.h"
+#include "agent/loop/gpu_watch.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 #include "schemas/types/data_roots.h"
@@ -69,11 +70,14 @@ class Daemon::Session {
                  .data_roots = options.data_roots,
                  .log_bytes_max = options.log_bytes_max,
                  .allowed_env = options.host.allowed_env,
-                 .data_cache = data_cache_of(options)},
+                 .data_cache = data_cache_of(options),
+                 .gpus = options.host.gpus},
                 workdir_,
                 {.on_event = [this](RunnerEvent event) { post(std::move(event)); },
                  .on_run_events =
                      [this](RunEventsRead events) { return post_if_room(std::move(events)); }}),
+        gpu_watch_(options.nvml_library,
+                   [this](GpusRead gpus) { post_if_room(AgentEvent{std::move(gpus)}); }),
         stream_(options.server, {.on_connected = [this] { post(StreamConnected{}); },
                                  .on_writable = [this] { post(StreamWritable{}); },
                                  .on_assignment =
@@ -88,6 +92,9 @@ class Daemon::Session {
 
   void run() {
     runner_.run();
+    // The first report knows of strangers, too: it may be answered with tasks.
+    apply(gpu_watch_.read(), read_clocks());
+    gpu_watch_.run();
     stream_.run();
     while (!may_leave(steady_now())) {
       for (DaemonEvent& event : inbox_.take_all(time_until_due())) handle(event);
@@ -217,6 +224,7 @@ class Daemon::Session {
 
   // Last, so that their threads end before what they post to.
   TaskRunner runner_;
+  GpuWatch gpu_watch_;
   SchedulerStream stream_;
 };
 

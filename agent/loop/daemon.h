@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "agent/host/nvml.h"
 #include "agent/loop/task_runner.h"
 #include "schemas/base/id.h"
 #include "schemas/base/inbox.h"
@@ -23,6 +24,7 @@ struct DaemonOptions {
   std::vector<std::string> data_roots;      // where jobs may read data; absolute, without links
   std::int64_t log_bytes_max = log_bytes_max_default;  // of each task's log, on this host
   std::int64_t data_cache_mb = 0;                      // for decoded data sets; 0: none are kept
+  std::string nvml_library = Nvml::default_library;    // that tells of the GPUs
   HostInfo host;
 };
 

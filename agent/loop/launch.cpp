@@ -1,5 +1,6 @@
 #include "agent/loop/launch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -15,9 +16,20 @@
 namespace trainyard::agent {
 namespace {
 
-std::string slot_list(const std::vector<int>& gpus) {
+std::string uuid_of(int slot, const std::vector<GpuInfo>& gpus) {
+  const auto found = std::ranges::find(gpus, slot, &GpuInfo::index);
+  return found == gpus.end() ? std::string() : found->uuid;
+}
+
+// UUIDs, which mean the same GPU to every library and in every container; numbers where a slot has
+// none, as CUDA reads no list of both.
+std::string slot_list(const std::vector<int>& slots, const std::vector<GpuInfo>& gpus) {
+  const bool have_uuids =
+      std::ranges::none_of(slots, [&](int slot) { return uuid_of(slot, gpus).empty(); });
   std::string list;
-  for (const int gpu : gpus) list += (list.empty() ? "" : ",") + std::to_string(gpu);
+  for (const int slot : slots) {
+    list += (list.empty() ? "" : ",") + (have_uuids ? uuid_of(slot, gpus) : std::to_string(slot));
+  }
   return list;
 }
 
@@ -77,11 +89,11 @@ std::map<std::string, std::string> task_environment(const Launch& launch) {
   environment["OMP_NUM_THREADS"] = std::to_string(std::max<std::int64_t>(1, wanted.resources.cpus));
   for (const auto& [name, value] : wanted.task.spec.env) environment[name] = value;
 
-  // Not the job's to change: what the operator allows, and which GPUs are its own, numbered as the
-  // agent numbers them.
+  // Not the job's to change: what the operator allows, and which GPUs are its own; numbers,
+  // where there are any, are as the agent has them.
   environment[transport_variable] = launch.transport;
   environment[data_roots_variable] = join_data_roots(launch.data_roots);
-  environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus);
+  environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus, launch.gpus);
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   const TaskKey& key = wanted.task.key;
   environment["TRAINYARD_JOB"] = key.job.text;

@@ -18,6 +18,7 @@ struct Launch {
   std::vector<std::string> data_roots;  // where it may read data; empty = anywhere
   DataCacheSpec data_cache;             // of this host's tasks
   std::string folder;                   // the task's own; task.json goes here
+  std::vector<GpuInfo> gpus;            // of the host
   std::string restore_folder;           // holds the files of wanted.restore, where there is one
 };
 

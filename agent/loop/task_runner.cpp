@@ -155,6 +155,7 @@ std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
                                              .data_roots = options_.data_roots,
                                              .data_cache = options_.data_cache,
                                              .folder = task.files.folder,
+                                             .gpus = options_.gpus,
                                              .restore_folder = workdir_.restore_folder(key)});
   if (!spec)
     return {

@@ -47,6 +47,7 @@ struct RunnerOptions {
   std::int64_t log_bytes_max = log_bytes_max_default;  // of each task's log, on this host
   std::vector<std::string> allowed_env;  // that jobs may set besides (schemas/types/env_names.h)
   DataCacheSpec data_cache;
+  std::vector<GpuInfo> gpus = {};  // of this host
 };
 
 struct RunnerCallbacks {

@@ -14,6 +14,7 @@
 #include "schemas/base/result.h"
 #include "schemas/base/time.h"
 #include "schemas/types/checkpoint.h"
+#include "schemas/types/gpu.h"
 #include "schemas/types/resources.h"
 #include "schemas/types/run_event.h"
 #include "schemas/types/task.h"
@@ -28,13 +29,6 @@ namespace trainyard {
 inline constexpr int agent_message_bytes_max = 64 << 20;
 inline constexpr std::int64_t assigned_jobs_bytes_max = 32 << 20;
 inline constexpr std::int64_t report_bytes_max = 8 << 20;
-
-struct GpuInfo {
-  int index = 0;
-  std::string name;
-  std::int64_t memory_mb = 0;
-  bool operator==(const GpuInfo&) const = default;
-};
 
 // What a host is and has; constant for one start of its agent.
 struct HostInfo {
@@ -82,6 +76,7 @@ struct AgentReport {
   HostInfo host;
   std::vector<TaskReport>
       tasks;  // all the agent has, terminal ones until the server no longer wants them
+  std::vector<GpuReading> gpus = {};  // the newest of each GPU that tells anything
   bool operator==(const AgentReport&) const = default;
 };
 

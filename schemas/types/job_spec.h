@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/model/written.h"
+#include "schemas/types/gpu.h"
 #include "schemas/types/image_spec.h"
 #include "schemas/types/partition.h"
 #include "schemas/types/recsys_spec.h"
@@ -152,6 +153,7 @@ struct RoleSpec {
   PlacementPolicy placement = PlacementPolicy::pack;
   // Workers: an attempt starts with as many as there is room for, if they are so many at least.
   std::optional<std::int64_t> min_replicas = {};  // nothing: with all
+  GpuWish gpu = {};                               // of each of resources.gpus
   bool operator==(const RoleSpec&) const = default;
 };
 

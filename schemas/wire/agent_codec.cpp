@@ -6,6 +6,7 @@
 
 #include "schemas/base/utf8.h"
 #include "schemas/wire/artifact_json.h"
+#include "schemas/wire/gpu_codec.h"
 #include "schemas/wire/json_fields.h"
 #include "schemas/wire/report_check.h"
 #include "schemas/wire/run_event_json.h"
@@ -48,12 +49,7 @@ proto::HostInfo to_proto(const HostInfo& host) {
   proto::HostInfo message;
   message.set_address(host.address);
   *message.mutable_capacity() = to_proto(host.capacity);
-  for (const GpuInfo& gpu : host.gpus) {
-    proto::GpuInfo& added = *message.add_gpus();
-    added.set_index(gpu.index);
-    added.set_name(to_valid_utf8(gpu.name));
-    added.set_memory_mb(gpu.memory_mb);
-  }
+  for (const GpuInfo& gpu : host.gpus) *message.add_gpus() = to_proto(gpu);
   message.set_first_port(host.first_port);
   message.set_last_port(host.last_port);
   for (const auto& [key, value] : host.labels) {
@@ -70,9 +66,7 @@ HostInfo host_from(const proto::HostInfo& message) {
   host.address = message.address();
   const proto::Resources& capacity = message.capacity();
   host.capacity = {capacity.cpus(), capacity.memory_mb(), capacity.gpus()};
-  for (const proto::GpuInfo& gpu : message.gpus()) {
-    host.gpus.push_back({gpu.index(), gpu.name(), gpu.memory_mb()});
-  }
+  for (const proto::GpuInfo& gpu : message.gpus()) host.gpus.push_back(gpu_from(gpu));
   host.first_port = message.first_port();
   host.last_port = message.last_port();
   for (const auto& [key, value] : message.labels()) host.labels.emplace(key, value);
@@ -268,6 +262,7 @@ proto::AgentReport to_proto(const AgentReport& report) {
   message.set_leaving(report.leaving);
   *message.mutable_host() = to_proto(report.host);
   for (const TaskReport& task : report.tasks) *message.add_tasks() = to_proto(task);
+  for (const GpuReading& gpu : report.gpus) *message.add_gpus() = to_proto(gpu);
   return message;
 }
 
@@ -288,6 +283,7 @@ Result<AgentReport> from_proto(const proto::AgentReport& message) {
     }
     report.tasks.push_back(*std::move(decoded));
   }
+  for (const proto::GpuReading& gpu : message.gpus()) report.gpus.push_back(reading_from(gpu));
   TRY(check_report(report));
   return report;
 }

@@ -22,6 +22,9 @@ json role_to_json(const RoleSpec& role) {
                    {"gpus", role.resources.gpus}}},
                  {"placement", find_name(placement_names, role.placement)}};
   if (role.min_replicas) object["min_replicas"] = *role.min_replicas;
+  // Only where they ask for something, so that hashes of before there was a choice stay.
+  if (!role.gpu.name.empty()) object["resources"]["gpu_name"] = role.gpu.name;
+  if (role.gpu.memory_mb > 0) object["resources"]["gpu_memory_mb"] = role.gpu.memory_mb;
   return object;
 }
 
@@ -179,9 +182,9 @@ ParsedJobSpec parse(std::string_view text, Source source) {
       return is_within(fault.pointer, pointer);
     });
   };
-  const auto found = std::ranges::remove_if(faults.begin() + std::ssize(document.faults),
-                                            faults.end(), is_left_out);
-  faults.erase(found.begin(), found.end());
+  faults.erase(
+      std::remove_if(faults.begin() + std::ssize(document.faults), faults.end(), is_left_out),
+      faults.end());
   return faults;
 }
 

@@ -22,6 +22,9 @@ constexpr std::int64_t cpus_max = 1 << 20;
 constexpr std::int64_t memory_mb_max = std::int64_t{1} << 40;
 constexpr std::int64_t gpus_max = 1024;
 constexpr int gpu_index_max = 65'535;
+constexpr std::size_t gpu_uuid_max = 96;
+constexpr int numa_node_max = 65'535;
+constexpr std::int64_t power_milliwatts_max = 100'000'000;
 constexpr std::int64_t port_max = 65'535;
 constexpr std::size_t address_length_max = 255;  // as a name of DNS
 constexpr std::size_t labels_max = 64;
@@ -93,6 +96,35 @@ Status check_address(std::string_view address) {
                                      to_valid_utf8(address) + "\"");
 }
 
+template <class At>
+Status check_uuid(const At& at, std::string_view uuid) {
+  TRY(at_most(at, gpu_uuid_max, uuid));
+  const auto is_letter = [](char byte) { return byte == '/' || is_id_letter(byte); };
+  if (std::ranges::all_of(uuid, is_letter)) return ok();
+  return refused(at, "must be a UUID of a GPU, got \"" + to_valid_utf8(uuid) + "\"");
+}
+
+// Of the GPUs of one host: each UUID once, and peers that are among them.
+Status check_uuids(const std::vector<GpuInfo>& gpus) {
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    TRY(check_uuid(Place{"host.gpus", i, ".uuid"}, gpus[i].uuid));
+    if (!gpus[i].uuid.empty() && !seen.insert(gpus[i].uuid).second) {
+      return refused(Place{"host.gpus", i, ".uuid"}, gpus[i].uuid + " is there twice");
+    }
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const Place peers{"host.gpus", i, ".peers"};
+    if (gpus[i].peers.size() >= std::max<std::size_t>(gpus.size(), 1)) {
+      return refused(peers, "are more than there are other GPUs");
+    }
+    for (const std::string& peer : gpus[i].peers) {
+      if (!seen.contains(peer)) return refused(peers, "has the UUID of no GPU of this host");
+    }
+  }
+  return ok();
+}
+
 // Either not one is described, or each.
 Status check_gpus(const HostInfo& host) {
   if (!host.gpus.empty() && std::cmp_not_equal(host.gpus.size(), host.capacity.gpus)) {
@@ -110,6 +142,60 @@ Status check_gpus(const HostInfo& host) {
     }
     TRY(check_text(Place{"host.gpus", i, ".name"}, gpu.name));
     TRY(within(Place{"host.gpus", i, ".memory_mb"}, 0, memory_mb_max, gpu.memory_mb));
+    TRY(within(Place{"host.gpus", i, ".numa_node"}, 0, numa_node_max, gpu.numa_node.value_or(0)));
+  }
+  return check_uuids(host.gpus);
+}
+
+Status check_strangers(std::size_t i, const std::vector<GpuProcess>& strangers) {
+  if (strangers.size() > gpu_strangers_max) {
+    return refused(Place{"gpus", i, ".strangers"}, "must be at most " +
+                                                       std::to_string(gpu_strangers_max) +
+                                                       ", got " + std::to_string(strangers.size()));
+  }
+  for (const GpuProcess& process : strangers) {
+    TRY(within(Place{"gpus", i, ".strangers, a pid"}, 1, pid_max, process.pid));
+    TRY(within(Place{"gpus", i, ".strangers, memory_mb"}, 0, memory_mb_max,
+               process.memory_mb.value_or(0)));
+  }
+  return ok();
+}
+
+Status check_reading(std::size_t i, const GpuReading& gpu) {
+  TRY(within(Place{"gpus", i, ".temperature_celsius"}, -300, 1000,
+             gpu.temperature_celsius.value_or(0)));
+  TRY(within(Place{"gpus", i, ".power_milliwatts"}, 0, power_milliwatts_max,
+             gpu.power_milliwatts.value_or(0)));
+  TRY(within(Place{"gpus", i, ".utilization_percent"}, 0, 100,
+             gpu.utilization_percent.value_or(0)));
+  TRY(within(Place{"gpus", i, ".memory_used_mb"}, 0, memory_mb_max,
+             gpu.memory_used_mb.value_or(0)));
+  return check_strangers(i, gpu.strangers);
+}
+
+bool has_slot(const HostInfo& host, int index) {
+  if (host.gpus.empty()) return index < host.capacity.gpus;
+  return std::ranges::count(host.gpus, index, &GpuInfo::index) > 0;
+}
+
+// Of GPUs that the host has, and of each at most one.
+Status check_readings(const AgentReport& report) {
+  if (std::cmp_greater(report.gpus.size(), report.host.capacity.gpus)) {
+    return refused("gpus", "tells of " + std::to_string(report.gpus.size()) +
+                               " GPUs where host.capacity.gpus is " +
+                               std::to_string(report.host.capacity.gpus));
+  }
+  std::set<int> seen;
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    const int index = report.gpus[i].index;
+    const Place place{"gpus", i, ".index"};
+    TRY(within(place, 0, gpu_index_max, index));
+    if (!seen.insert(index).second)
+      return refused(place, std::to_string(index) + " is there twice");
+    if (!has_slot(report.host, index)) {
+      return refused(place, std::to_string(index) + " is no GPU of this host");
+    }
+    TRY(check_reading(i, report.gpus[i]));
   }
   return ok();
 }
@@ -146,7 +232,10 @@ Status check_host_texts(const HostInfo& host) {
   constexpr std::size_t each = 16;  // of a list, whatever it says
   std::size_t bytes = host.address.size() + host.agent_version.size();
   for (const auto& [key, value] : host.labels) bytes += each + key.size() + value.size();
-  for (const GpuInfo& gpu : host.gpus) bytes += each + gpu.name.size();
+  for (const GpuInfo& gpu : host.gpus) {
+    bytes += each + gpu.name.size() + gpu.uuid.size();
+    for (const std::string& peer : gpu.peers) bytes += each + peer.size();
+  }
   if (bytes <= host_texts_max) return ok();
   return refused("host", "its labels and GPUs must be at most " + std::to_string(host_texts_max) +
                              " bytes in all, got " + std::to_string(bytes));
@@ -275,6 +364,7 @@ Status check_report(const AgentReport& report) {
   TRY(within("number", 0, report_number_max, report.number));
   TRY(within("generation", 0, report_number_max, report.generation));
   TRY(check_host(report.host));
+  TRY(check_readings(report));
   return check_tasks(report.tasks);
 }
 

@@ -13,11 +13,12 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t replicas_max = 1000;
+constexpr std::size_t gpu_name_max = 96;  // as long as a driver's names
 // All tasks of a job are told of it, and a host of all its jobs at once (assigned_jobs_bytes_max).
 constexpr std::size_t environment_bytes_max = 64 << 10;
 
-constexpr RoleSpec default_ps{1, {1, 1024, 0}, PlacementPolicy::spread};
-constexpr RoleSpec default_worker{1, {1, 2048, 0}, PlacementPolicy::pack};
+RoleSpec default_ps() { return {1, {1, 1024, 0}, PlacementPolicy::spread}; }
+RoleSpec default_worker() { return {1, {1, 2048, 0}, PlacementPolicy::pack}; }
 
 // A gang with fewer of these is another gang, or none.
 void refuse_min_replicas(const JsonPlace& place, const RoleSpec& role) {
@@ -28,6 +29,21 @@ void refuse_min_replicas(const JsonPlace& place, const RoleSpec& role) {
 RoleSpec with_replicas(RoleSpec role, std::int64_t replicas) {
   role.replicas = replicas;
   return role;
+}
+
+void read_gpu_wish(Fields& amounts, RoleSpec& role) {
+  const auto name = amounts.find("gpu_name");
+  const bool has_name = name && !name->value.is_null();
+  if (has_name) {
+    if (auto text = read_text(*name, printable_rule(1, gpu_name_max))) role.gpu.name = *text;
+  }
+  std::optional<std::int64_t> memory_mb;
+  amounts.optional_integer("gpu_memory_mb", memory_mb, {1, 1'000'000'000});
+  role.gpu.memory_mb = memory_mb.value_or(0);
+  if (role.resources.gpus > 0) return;
+  constexpr const char* needs_gpus = "needs gpus of 1 or more beside it";
+  if (has_name) name->fault(needs_gpus);
+  if (memory_mb) amounts.find("gpu_memory_mb")->fault(needs_gpus);
 }
 
 // `role`: the default, without replicas. No replicas: no such role, whatever else is said of it.
@@ -41,6 +57,7 @@ RoleSpec read_role(const JsonPlace& place, RoleSpec role) {
     amounts.integer("cpus", role.resources.cpus, {1, 4096});
     amounts.integer("memory_mb", role.resources.memory_mb, {1, 1'000'000'000});
     amounts.integer("gpus", role.resources.gpus, {0, 1024});
+    read_gpu_wish(amounts, role);
     amounts.refuse_others();
   }
   fields.choice("placement", role.placement, placement_names);
@@ -62,8 +79,8 @@ BackoffSpec read_backoff(const JsonPlace& place) {
 
 Roles default_roles(Strategy strategy) {
   Roles roles;
-  roles.worker = default_worker;
-  if (strategy == Strategy::parameter_server) roles.ps = default_ps;
+  roles.worker = default_worker();
+  if (strategy == Strategy::parameter_server) roles.ps = default_ps();
   return roles;
 }
 
@@ -71,22 +88,22 @@ Roles read_roles(const JsonPlace& place, Strategy strategy) {
   Roles roles;
   Fields fields(place);
   if (const auto ps = fields.find("ps")) {
-    roles.ps = read_role(*ps, with_replicas(default_ps, 0));
+    roles.ps = read_role(*ps, with_replicas(default_ps(), 0));
     refuse_min_replicas(*ps, roles.ps);
   } else if (strategy == Strategy::parameter_server) {
-    roles.ps = default_ps;
+    roles.ps = default_ps();
   }
   if (const auto worker = fields.find("worker")) {
-    roles.worker = read_role(*worker, with_replicas(default_worker, 0));
+    roles.worker = read_role(*worker, with_replicas(default_worker(), 0));
   }
   if (const auto chief = fields.find("chief")) {
-    const RoleSpec role = read_role(*chief, with_replicas(default_worker, 0));
+    const RoleSpec role = read_role(*chief, with_replicas(default_worker(), 0));
     if (role.replicas > 1) chief->fault("there is at most one chief");
     refuse_min_replicas(*chief, role);
     if (role.replicas > 0) roles.chief = role;
   }
   if (const auto evaluator = fields.find("evaluator")) {
-    if (read_role(*evaluator, with_replicas(default_worker, 0)).replicas > 0) {
+    if (read_role(*evaluator, with_replicas(default_worker(), 0)).replicas > 0) {
       evaluator->fault("the evaluator role is not available in this version yet",
                        FaultKind::not_yet);
     }

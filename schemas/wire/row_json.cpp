@@ -103,7 +103,12 @@ void decode(const json& value, ArtifactFile& file) {
 json encode(const HostInfo& host) {
   json gpus = json::array();
   for (const GpuInfo& gpu : host.gpus) {
-    gpus.push_back({{"index", gpu.index}, {"name", gpu.name}, {"memory_mb", gpu.memory_mb}});
+    gpus.push_back({{"index", gpu.index},
+                    {"name", gpu.name},
+                    {"memory_mb", gpu.memory_mb},
+                    {"uuid", gpu.uuid},
+                    {"numa_node", encode(gpu.numa_node)},
+                    {"peers", gpu.peers}});
   }
   return {{"address", host.address},
           {"cpus", host.capacity.cpus},
@@ -120,6 +125,9 @@ void decode(const json& value, GpuInfo& gpu) {
   value.at("index").get_to(gpu.index);
   value.at("name").get_to(gpu.name);
   value.at("memory_mb").get_to(gpu.memory_mb);
+  gpu.uuid = value.value("uuid", std::string());  // older rows: none, as what follows
+  decode(value.value("numa_node", json()), gpu.numa_node);
+  gpu.peers = value.value("peers", std::vector<std::string>());
 }
 template <class T>
 void decode(const json& value, std::vector<T>& items) {

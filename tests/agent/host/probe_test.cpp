@@ -8,7 +8,6 @@ TEST_CASE("this host has cpus, memory and a name", "[probe]") {
   CHECK(probe_cpus() >= 1);
   CHECK(probe_memory_mb() >= 64);
   CHECK_FALSE(probe_host_name().empty());
-  for (const GpuInfo& gpu : probe_gpus()) CHECK(gpu.memory_mb > 0);
 }
 
 TEST_CASE("a server on this host is reached by the loopback", "[probe]") {

@@ -60,6 +60,27 @@ TEST_CASE("four GPUs of one index are refused, and a job for four waits", "[link
   check_alive(yard);
 }
 
+TEST_CASE("absurd readings of GPUs are refused by name", "[link][gpu]") {
+  Yard yard;
+  const auto end_with = [&](const std::string& name, const GpuReading& reading) {
+    return end_of(yard, name, [&](Report s) {
+      s.host.capacity.gpus = 1;
+      s.host.gpus = {{0, "g", 1}};
+      s.gpus = {reading};
+    });
+  };
+  const grpc::Status hot = end_with("hot", {.index = 0, .temperature_celsius = INT64_MAX});
+  CHECK(hot.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(hot.error_message().starts_with("gpus[0].temperature_celsius: must be -300 to 1000"));
+  GpuReading crowded{.index = 0};
+  crowded.strangers.resize(100'000, {4711, 1});
+  CHECK(end_with("crowded", crowded).error_message() ==
+        "gpus[0].strangers: must be at most 8, got 100000");
+  CHECK(end_with("other", {.index = 7}).error_message() ==
+        "gpus[0].index: 7 is no GPU of this host");
+  check_alive(yard);
+}
+
 TEST_CASE("megabytes of labels are refused, whether or not they fit a message",
           "[link][mend-A2][large]") {
   Yard yard;

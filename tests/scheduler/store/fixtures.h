@@ -92,7 +92,11 @@ inline AgentRecord an_agent(const std::string& id) {
   agent.id = AgentId{id};
   agent.host = {.address = "10.0.0.1",
                 .capacity = {.cpus = 8, .memory_mb = 16'000, .gpus = 1},
-                .gpus = {{.index = 0, .name = "NVIDIA H100", .memory_mb = 80'000}},
+                .gpus = {{.index = 0,
+                          .name = "NVIDIA H100",
+                          .memory_mb = 80'000,
+                          .uuid = "GPU-a",
+                          .numa_node = 1}},
                 .first_port = 20'000,
                 .last_port = 20'999,
                 .labels = {{"gpu", "h100"}},

@@ -273,6 +273,21 @@ TEST_CASE("a row that cannot be read back is an internal error that says which",
   CHECK(read.error().message.find("j-1") != std::string::npos);
 }
 
+TEST_CASE("an agent's row of before GPUs had UUIDs is read", "[store][gpu]") {
+  const TempFolder folder;
+  Store store = open_store(folder);
+  save(store, {SaveAgent{an_agent("a1")}});
+  Db db = value_of(Db::open(database_of(folder), Access::read_write));
+  value_of(db.execute(
+      "UPDATE agents SET host = json_remove(host, '$.gpus[0].uuid', '$.gpus[0].numa_node', "
+      "'$.gpus[0].peers')"));
+
+  const std::vector<AgentRecord> agents = value_of(store.load()).agents;
+
+  REQUIRE(agents.size() == 1);
+  CHECK(agents[0].host.gpus == std::vector<GpuInfo>{{0, "NVIDIA H100", 80'000}});
+}
+
 TEST_CASE("a stored spec that is no spec any more is an internal error", "[store]") {
   const TempFolder folder;
   {

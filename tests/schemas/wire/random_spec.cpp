@@ -288,6 +288,11 @@ JobSpec RandomValues::job_spec() {
   if (has_table || has_backup_workers(spec)) spec.training.optimizer.clip_norm = 0;
   const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
   if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
+  for (RoleSpec* role : {&spec.ps, &spec.worker}) {
+    if (role->resources.gpus == 0 || coin()) continue;
+    if (coin()) role->gpu.name = printable(90) + "x";
+    if (coin()) role->gpu.memory_mb = integer(1, 1'000'000'000);
+  }
   spec.scheduling = {integer(0, 100), false, maybe(1, 1'000'000'000), labels()};
   spec.run_policy = {
       maybe(1, 1'000'000'000), integer(1, 1'000'000'000),

@@ -140,6 +140,20 @@ TaskReport RandomValues::task_report() {
   return task;
 }
 
+GpuReading RandomValues::gpu_reading(int index) {
+  GpuReading gpu{.index = index};
+  if (coin()) gpu.temperature_celsius = integer(-10, 120);
+  if (coin()) gpu.power_milliwatts = integer(0, 700'000);
+  if (coin()) gpu.utilization_percent = integer(0, 100);
+  if (coin()) gpu.memory_used_mb = integer(0, 99'999);
+  for (auto count = integer(0, 3); count > 0; --count) {
+    GpuProcess& process = gpu.strangers.emplace_back();
+    process.pid = integer(1, 4'194'304);
+    if (coin()) process.memory_mb = integer(0, 99'999);
+  }
+  return gpu;
+}
+
 AgentReport RandomValues::agent_report() {
   AgentReport report;
   report.agent = AgentId{"a" + word(20)};
@@ -151,7 +165,12 @@ AgentReport RandomValues::agent_report() {
   report.host.address = word(20);
   report.host.capacity = {integer(0, 99), integer(0, 99), integer(0, 8)};
   for (auto count = coin() ? report.host.capacity.gpus : 0; count > 0; --count) {
-    report.host.gpus.push_back({static_cast<int>(count), printable(20), integer(0, 99'999)});
+    GpuInfo& gpu = report.host.gpus.emplace_back();
+    gpu = {static_cast<int>(count), printable(20), integer(0, 99'999)};
+    if (coin()) gpu.uuid = "GPU-" + std::to_string(count);
+    if (coin()) gpu.numa_node = static_cast<int>(integer(0, 7));
+    if (!gpu.uuid.empty() && report.host.gpus.size() > 1) gpu.peers = {gpu.uuid};
+    if (coin()) report.gpus.push_back(gpu_reading(gpu.index));
   }
   report.host.first_port = static_cast<int>(integer(1, 30'000));
   report.host.last_port = static_cast<int>(integer(30'000, 65'535));

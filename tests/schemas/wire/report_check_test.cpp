@@ -106,6 +106,71 @@ TEST_CASE("labels are few and short", "[wire][mend-A2]") {
         }).starts_with("host: its labels and GPUs must be at most 32768 bytes"));
 }
 
+TEST_CASE("what a GPU is said to be is bounded, and its peers are of its host", "[wire][gpu]") {
+  CHECK(verdict([](Report r) {
+          r.host.gpus[0].uuid = "GPU-a";
+          r.host.gpus[1].uuid = "MIG-b/1/0";
+          r.host.gpus[0].peers = {"MIG-b/1/0"};
+          r.host.gpus[0].numa_node = 1;
+        }).empty());
+  CHECK(verdict([](Report r) { r.host.gpus[0].uuid = r.host.gpus[1].uuid = "GPU-a"; }) ==
+        "host.gpus[1].uuid: GPU-a is there twice");
+  CHECK(verdict([](Report r) { r.host.gpus[1].uuid = "GPU-a,GPU-b"; }) ==
+        "host.gpus[1].uuid: must be a UUID of a GPU, got \"GPU-a,GPU-b\"");
+  CHECK(verdict([](Report r) {
+          r.host.gpus[1].uuid = std::string(97, 'x');
+        }).starts_with("host.gpus[1].uuid: must be at most 96 bytes"));
+  CHECK(verdict([](Report r) { r.host.gpus[1].peers = {"GPU-z"}; }) ==
+        "host.gpus[1].peers: has the UUID of no GPU of this host");
+  CHECK(verdict([](Report r) {
+          r.host.gpus[0].uuid = "GPU-a";
+          r.host.gpus[1].peers = std::vector<std::string>(4, "GPU-a");
+        }) == "host.gpus[1].peers: are more than there are other GPUs");
+  CHECK(verdict([](Report r) {
+          r.host.gpus[3].numa_node = -1;
+        }).starts_with("host.gpus[3].numa_node: must be 0 to 65535"));
+}
+
+TEST_CASE("what a GPU shows is bounded, and of a GPU of the host", "[wire][gpu]") {
+  const auto of_reading = [](auto change) {
+    return verdict([&](Report r) {
+      r.gpus = {{.index = 3}};
+      change(r.gpus[0]);
+    });
+  };
+  using Reading = GpuReading&;
+  CHECK(of_reading([](Reading) {}).empty());
+  CHECK(of_reading([](Reading g) { g.strangers = {{4711, std::nullopt}, {4712, 2048}}; }).empty());
+  CHECK(of_reading([](Reading g) { g.index = 4; }) == "gpus[0].index: 4 is no GPU of this host");
+  CHECK(
+      of_reading([](Reading g) { g.index = -1; }).starts_with("gpus[0].index: must be 0 to 65535"));
+  CHECK(of_reading([](Reading g) {
+          g.temperature_celsius = huge;
+        }).starts_with("gpus[0].temperature_celsius: must be -300 to 1000"));
+  CHECK(of_reading([](Reading g) {
+          g.power_milliwatts = -1;
+        }).starts_with("gpus[0].power_milliwatts: must be 0 to 100000000"));
+  CHECK(of_reading([](Reading g) { g.utilization_percent = 101; }) ==
+        "gpus[0].utilization_percent: must be 0 to 100, got 101");
+  CHECK(of_reading([](Reading g) {
+          g.memory_used_mb = huge;
+        }).starts_with("gpus[0].memory_used_mb: must be 0 to"));
+  CHECK(of_reading([](Reading g) {
+          g.strangers = std::vector<GpuProcess>(9, {1, {}});
+        }) == "gpus[0].strangers: must be at most 8, got 9");
+  CHECK(of_reading([](Reading g) {
+          g.strangers = {{0, 1}};
+        }).starts_with("gpus[0].strangers, a pid: must be 1 to"));
+  CHECK(of_reading([](Reading g) {
+          g.strangers = {{1, -1}};
+        }).starts_with("gpus[0].strangers, memory_mb: must be 0 to"));
+  CHECK(verdict([](Report r) {
+          r.gpus = {{.index = 0}, {.index = 0}};
+        }) == "gpus[1].index: 0 is there twice");
+  CHECK(verdict([](Report r) { r.gpus = std::vector<GpuReading>(5); }) ==
+        "gpus: tells of 5 GPUs where host.capacity.gpus is 4");
+}
+
 TEST_CASE("what is said of tasks is bounded, and no task is there twice", "[wire][mend-A2]") {
   CHECK(verdict([](Report r) { r.tasks.push_back(r.tasks[0]); }) ==
         "tasks[1].key: j/1/worker/0 is there twice");

@@ -363,8 +363,8 @@ std::vector<SpecCase> good_roles_and_policies() {
 
 std::vector<SpecCase> good_specs() {
   std::vector<SpecCase> all = good_dense_specs();
-  for (const auto& more :
-       {good_images(), good_layers(), good_sparse_specs(), good_roles_and_policies()}) {
+  for (const auto& more : {good_images(), good_layers(), good_sparse_specs(), good_gpus(),
+                           good_roles_and_policies()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
@@ -372,9 +372,9 @@ std::vector<SpecCase> good_specs() {
 
 std::vector<SpecCase> bad_specs() {
   std::vector<SpecCase> all;
-  for (const auto& cases :
-       {bad_wholes(), bad_models_and_data(), bad_images(), bad_sequences(), bad_columns(),
-        bad_trainings(), bad_micro_batches(), bad_roles(), bad_policies(), bad_layers()}) {
+  for (const auto& cases : {bad_wholes(), bad_models_and_data(), bad_images(), bad_sequences(),
+                            bad_columns(), bad_trainings(), bad_micro_batches(), bad_roles(),
+                            bad_gpus(), bad_policies(), bad_layers()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

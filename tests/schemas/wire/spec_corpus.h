@@ -23,6 +23,9 @@ std::vector<SpecCase> bad_images();
 std::vector<SpecCase> good_sequences();
 std::vector<SpecCase> bad_sequences();
 std::vector<SpecCase> bad_columns();  // of recsys
+// Those of what is asked of GPUs (gpu_corpus.cpp), which are among them.
+std::vector<SpecCase> good_gpus();
+std::vector<SpecCase> bad_gpus();
 std::vector<SpecCase> bad_specs();
 // Those of them whose models are lists of layers.
 std::vector<SpecCase> good_layers();
