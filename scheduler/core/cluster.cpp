@@ -76,8 +76,11 @@ bool Cluster::knows(const AgentId& id) const { return state_->agents.contains(id
 std::vector<AgentView> Cluster::agents(const Now& now) const {
   std::vector<AgentView> views;
   for (const auto& [id, agent] : state_->agents) {
-    AgentView view{
-        agent.record, agent.record.host.capacity - agent.free, {}, now.steady - agent.heard_at};
+    AgentView view{agent.record,
+                   agent.record.host.capacity - agent.free,
+                   {},
+                   now.steady - agent.heard_at,
+                   agent.readings};
     for (const TaskKey& key : agent.tasks)
       view.tasks.emplace_back(key, state_->task(key)->row.gpus);
     views.push_back(std::move(view));

@@ -61,6 +61,7 @@ struct AgentView {
   Resources used;
   std::vector<std::pair<TaskKey, std::vector<int>>> tasks;  // who is there, with GPU slots
   Millis silence;                                           // since the last report
+  std::vector<GpuReading> gpus = {};  // what they show now; nothing of an agent that is silent
 };
 
 }  // namespace trainyard::scheduler

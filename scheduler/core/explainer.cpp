@@ -10,6 +10,7 @@
 #include "scheduler/core/assignment_size.h"
 #include "scheduler/core/gangs.h"
 #include "scheduler/core/obstacles.h"
+#include "scheduler/core/slots.h"
 #include "schemas/types/env_names.h"
 
 namespace trainyard::scheduler {
@@ -28,8 +29,9 @@ TaskGroup largest_group(const JobSpec& spec) {
   });
 }
 
-Resources missing_for(const Resources& wanted, const Resources& free) {
-  const Resources gap = wanted - free;
+Resources missing_for(const TaskGroup& group, const Host& host) {
+  Resources gap = group.each - host.free;
+  gap.gpus = group.each.gpus - count_granted(host.cards, group.gpu);
   return {std::max<std::int64_t>(gap.cpus, 0), std::max<std::int64_t>(gap.memory_mb, 0),
           std::max<std::int64_t>(gap.gpus, 0)};
 }
@@ -48,7 +50,28 @@ std::string refused_variable(const HostInfo& host, const JobSpec& spec) {
   return "";
 }
 
-std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const HostShortage& host) {
+HolderOf holders_on(const State& state, const LiveAgent& agent) {
+  return [&state, &agent](int slot) -> std::string {
+    for (const TaskKey& key : agent.tasks) {
+      const LiveTask* const task = state.jobs.at(key.job).find(key);
+      if (std::ranges::count(task->row.gpus, slot) == 0) continue;
+      return task_name(key) + " of job " + key.job.text;
+    }
+    return "";
+  };
+}
+
+std::string missing_words(const State& state, const LiveAgent& agent, const TaskGroup& group,
+                          const Resources& missing) {
+  std::string words = "needs " + in_words(missing) + " more for one task";
+  if (missing.gpus == 0) return words;
+  const std::string slots =
+      slots_in_words(host_of(agent, Room::now), group.gpu, holders_on(state, agent));
+  return slots.empty() ? words : words + ": " + slots;
+}
+
+std::string shortage_words(const State& state, const LiveAgent& agent, const JobSpec& spec,
+                           const HostShortage& host) {
   if (agent.record.state != AgentState::ready) return std::string(name_of(agent.record.state));
   if (!agent.heard) return "not heard of since the server started";
   if (agent.has_strays) return "still runs tasks that the server does not know";
@@ -56,27 +79,29 @@ std::string shortage_words(const LiveAgent& agent, const JobSpec& spec, const Ho
   if (!label.empty()) return "lacks the label " + label;
   const std::string variable = refused_variable(agent.record.host, spec);
   if (!variable.empty()) return "does not allow the environment variable " + variable;
-  if (host.missing != Resources{}) return "needs " + in_words(host.missing) + " more for one task";
+  if (host.missing != Resources{}) {
+    return missing_words(state, agent, largest_group(spec), host.missing);
+  }
   if (host_of(agent, Room::now).assignment_bytes < assignment_bytes(spec)) {
     return "has as many jobs with specs as large as theirs as it can be told of";
   }
   if (host.tasks_that_fit == 0) return "has too few free ports";
   return "has room for " + counted(host.tasks_that_fit, "task") + " of " +
-         in_words(largest_group(spec).each);
+         task_in_words(largest_group(spec));
 }
 
-HostShortage shortage_on(const LiveAgent& agent, const JobSpec& spec) {
+HostShortage shortage_on(const State& state, const LiveAgent& agent, const JobSpec& spec) {
   TaskGroup group = largest_group(spec);
   // As many as there are tasks: the others of the gang are no larger.
   for (const TaskGroup& other : gang_of(spec)) {
     if (other.role != group.role) group.replicas += other.replicas;
   }
-  HostShortage host{
-      agent.record.id, agent.record.state, agent.record.host.capacity, agent.free, {}, 0, ""};
-  host.missing = missing_for(group.each, agent.free);
   const Host now = host_of(agent, Room::now);
+  HostShortage host{
+      agent.record.id, agent.record.state, agent.record.host.capacity, now.free, {}, 0, ""};
+  host.missing = missing_for(group, now);
   if (takes_tasks(agent) && admits(now, spec)) host.tasks_that_fit = count_that_fit(group, now);
-  host.message = shortage_words(agent, spec, host);
+  host.message = shortage_words(state, agent, spec, host);
   return host;
 }
 
@@ -90,6 +115,14 @@ std::vector<const LiveJob*> holders_by_age(const State& state) {
   return holders;
 }
 
+void give_back_cards(Host& host, const TaskAttempt& task) {
+  for (const GpuInfo& card : host.slots) {
+    if (std::ranges::count(task.gpus, card.index) == 0) continue;
+    if (stranger_on(host.readings, card.index) == nullptr) host.cards.push_back(&card);
+  }
+  host.free.gpus = std::ssize(host.cards);
+}
+
 std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob* const> ended) {
   for (const LiveJob* job : ended) {
     std::set<AgentId> told_of;
@@ -98,6 +131,7 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
+      give_back_cards(*host, task.row);
       host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.rows_port != 0 ? 1 : 0);
       if (told_of.insert(host->agent).second)
         host->assignment_bytes += assignment_bytes(job->row.spec);
@@ -153,7 +187,7 @@ void explain_waiting(const State& state, const LiveJob& job, Explanation& answer
   answer.reason = cause.reason;
   answer.message = cause.message;
   for (const auto& [id, agent] : state.agents) {
-    answer.hosts.push_back(shortage_on(agent, job.row.spec));
+    answer.hosts.push_back(shortage_on(state, agent, job.row.spec));
   }
   if (cause.reason == Reason::no_capacity && before == 0) {
     answer.would_free_enough = would_free_enough(state, job.row.spec);
@@ -183,18 +217,8 @@ Plan plan_for(const State& state, const JobSpec& spec) {
   if (!placement) return {false, {}, "fits, but not now: the job would wait", {}};
 
   Plan plan{true, {}, "fits now", {}};
-  std::map<AgentId, std::set<int>> free_gpus;
-  const auto groups = gang_of(spec);
   for (const Seat& seat : *placement) {
-    const auto& agent = state.agents.at(seat.agent);
-    auto& slots = free_gpus.try_emplace(seat.agent, agent.free_gpus).first->second;
-    const auto group = std::ranges::find(groups, seat.role, &TaskGroup::role);
-    PlannedTask task{task_name({{}, 0, seat.role, seat.index}), seat.agent, {}};
-    while (std::cmp_less(task.gpus.size(), group->each.gpus)) {
-      task.gpus.push_back(*slots.begin());
-      slots.erase(slots.begin());
-    }
-    plan.tasks.push_back(std::move(task));
+    plan.tasks.push_back({task_name({{}, 0, seat.role, seat.index}), seat.agent, seat.gpus});
   }
   return plan;
 }

@@ -94,7 +94,7 @@ std::vector<Host> empty_hosts(const State& state, Agents which) {
   std::vector<Host> hosts;
   for (const auto& [id, agent] : state.agents) {
     if (which == Agents::known || is_expected(agent)) {
-      hosts.push_back(host_of(agent, Room::when_empty));
+      hosts.push_back(host_of(agent, which == Agents::known ? Room::whole : Room::when_empty));
     }
   }
   return hosts;

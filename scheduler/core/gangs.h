@@ -22,7 +22,8 @@ void place_gangs(Turn& turn);
 // An agent takes tasks again: those who waited for one like it are looked at again.
 void welcome(Turn& turn, const LiveAgent& agent);
 
-// All agents, as they would be with no task. `known` has silent, cordoned and lost ones too.
+// All agents, as they would be with no task. `known` has silent, cordoned and lost ones too, and
+// GPUs that others use.
 enum class Agents { expected, known };
 std::vector<Host> empty_hosts(const State& state, Agents which);
 // The agents that take tasks, as they are.

@@ -59,6 +59,7 @@ LiveTask seated(Turn& turn, const LiveJob& job, const Seat& seat) {
   task.row.agent = seat.agent;
   task.row.host = agent.record.host.address;
   task.row.resources = std::ranges::find(groups, seat.role, &TaskGroup::role)->each;
+  task.row.gpus = seat.gpus;
   task.row.assigned_at = turn.now.wall;
   occupy(agent, job.row.spec, task.row, turn.now.steady);
   turn.rewant(agent);

@@ -28,6 +28,9 @@ void mark_unknown(Turn& turn, LiveAgent& agent) {
   }
 }
 
+// What it showed last is not what is so.
+void forget_readings(LiveAgent& agent) { agent.readings.clear(); }
+
 bool is_in_touch(const LiveAgent& agent) {
   return agent.record.state != AgentState::disconnected && agent.record.state != AgentState::down;
 }
@@ -38,8 +41,10 @@ void show_silence(Turn& turn, LiveAgent& agent, Millis silence) {
   const bool patient = limits.fences.patience == Fence::kept;
   if (silence >= (patient ? limits.lost_after : limits.silent_after)) {
     enter(turn, agent, AgentState::down);
+    forget_readings(agent);
   } else if (silence >= limits.silent_after && is_in_touch(agent)) {
     enter(turn, agent, AgentState::disconnected);
+    forget_readings(agent);
     mark_unknown(turn, agent);
   }
 }
@@ -142,6 +147,17 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
   turn.save(agent);
 }
 
+void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings) {
+  const auto has_stranger = [](const auto& of, const GpuInfo& card) {
+    return stranger_on(of, card.index) != nullptr;
+  };
+  const bool differs = std::ranges::any_of(agent.cards, [&](const GpuInfo& card) {
+    return has_stranger(agent.readings, card) != has_stranger(readings, card);
+  });
+  agent.readings = readings;
+  if (differs && is_expected(agent)) welcome(turn, agent);
+}
+
 void hear(Turn& turn, LiveAgent& agent, Intent intent) {
   agent.heard_at = turn.now.steady;
   if (!std::exchange(agent.heard, true)) turn.state.place_now = true;
@@ -153,7 +169,9 @@ void hear(Turn& turn, LiveAgent& agent, Intent intent) {
 }
 
 void say_farewell(Turn& turn, LiveAgent& agent) {
-  if (agent.tasks.empty()) enter(turn, agent, AgentState::down);
+  if (!agent.tasks.empty()) return;
+  enter(turn, agent, AgentState::down);
+  forget_readings(agent);
 }
 
 void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned) {

@@ -12,6 +12,9 @@ LiveAgent& meet(Turn& turn, const AgentReport& report);
 // The agent has started anew: none of its older tasks lives.
 void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report);
 
+// What its GPUs show now. One that a stranger uses is given to nobody; a task that has it keeps it.
+void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings);
+
 // The agent has spoken.
 enum class Intent { stay, leave };
 void hear(Turn& turn, LiveAgent& agent, Intent intent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/slots.h"
 #include "schemas/types/env_names.h"
 
 namespace trainyard::scheduler {
@@ -58,6 +59,37 @@ void check_environment(const JobSpec& spec, std::span<const Host> hosts, const s
   }
 }
 
+// Why the GPUs of these hosts are not as the group asks, of the first few hosts of which it is so.
+std::string slots_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
+                           const JobSpec& spec) {
+  constexpr int hosts_named_max = 4;
+  std::string words;
+  int named = 0;
+  for (const Host& host : hosts) {
+    if (count_granted(host.cards, group.gpu) >= group.each.gpus || !admits(host, spec)) continue;
+    const std::string of_host = slots_in_words(host, group.gpu, [](int) { return ""; });
+    if (of_host.empty()) continue;
+    if (++named > hosts_named_max) return words + "; and so on";
+    words += (words.empty() ? ": " : "; ") + of_host;
+  }
+  return words;
+}
+
+// The part of its resources that is in the way: what is asked of GPUs where it would fit without.
+std::string pointer_of(const TaskGroup& group, std::span<const Host> hosts, const JobSpec& spec) {
+  const std::string resources = "/roles/" + std::string(name_of(group.role)) + "/resources";
+  const auto would_fit = [&](const GpuWish& wish) {
+    TaskGroup other = group;
+    other.gpu = wish;
+    return !none(hosts, [&](const Host& host) {
+      return admits(host, spec) && count_that_fit(other, host) > 0;
+    });
+  };
+  if (group.gpu == GpuWish{} || !would_fit({})) return resources;
+  const bool is_name = !group.gpu.name.empty() && !would_fit({.name = group.gpu.name});
+  return resources + (is_name ? "/gpu_name" : "/gpu_memory_mb");
+}
+
 // Of hosts that have its labels and allow its variables.
 void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
                 std::vector<SpecFault>& faults) {
@@ -69,8 +101,9 @@ void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
     };
     if (!none(hosts, holds)) continue;
     const std::string role(name_of(group.role));
-    faults.push_back({"/roles/" + role + "/resources",
-                      "no " + agent + " could hold one " + role + " of " + in_words(group.each)});
+    faults.push_back({pointer_of(group, hosts, spec), "no " + agent + " could hold one " + role +
+                                                          " of " + task_in_words(group) +
+                                                          slots_of_hosts(hosts, group, spec)});
   }
   if (!faults.empty() || place(spec, hosts)) return;
   Resources together;
@@ -117,11 +150,16 @@ std::string in_words(const Resources& r) {
   return words.empty() ? "nothing" : words;
 }
 
+std::string task_in_words(const TaskGroup& group) {
+  const std::string wish = wish_in_words(group.gpu);
+  return in_words(group.each) + (wish.empty() ? "" : " ") + wish;
+}
+
 std::string gang_in_words(const JobSpec& spec) {
   std::string words;
   for (const TaskGroup& group : gang_of(spec)) {
     words += (words.empty() ? "" : " and ") + std::to_string(group.replicas) + " " +
-             std::string(name_of(group.role)) + " of " + in_words(group.each);
+             std::string(name_of(group.role)) + " of " + task_in_words(group);
   }
   return words;
 }

@@ -24,6 +24,8 @@ std::string obstacles_in_words(const JobSpec& spec, std::span<const Host> empty,
 
 // "1 cpu, 1024 MB of memory"
 std::string in_words(const Resources& resources);
+// The same, and what is asked of its GPUs.
+std::string task_in_words(const TaskGroup& group);
 // "1 ps of 1 cpu, 1024 MB of memory and 2 worker of 1 cpu, ..."
 std::string gang_in_words(const JobSpec& spec);
 

@@ -19,27 +19,40 @@ namespace {
 struct Candidate {
   const Host* host = nullptr;
   Resources free;
+  std::vector<const GpuInfo*> cards;  // in the order in which they are given
   std::int64_t ports = 0;
   std::int64_t gang_tasks = 0;  // of this gang, seated here already
   std::int64_t role_tasks = 0;  // of the group that is being seated
 };
 
-std::int64_t fit_count(const TaskGroup& group, const Resources& free, std::int64_t ports) {
+template <class Room>  // a Host or a Candidate
+std::int64_t fit_count(const TaskGroup& group, const Room& room) {
   std::int64_t count = group.replicas;
   const auto bound_by = [&count](std::int64_t need, std::int64_t have) {
     if (need > 0) count = std::min(count, std::max<std::int64_t>(have, 0) / need);
   };
-  bound_by(group.each.cpus, free.cpus);
-  bound_by(group.each.memory_mb, free.memory_mb);
-  bound_by(group.each.gpus, free.gpus);
-  bound_by(group.ports, ports);
+  bound_by(group.each.cpus, room.free.cpus);
+  bound_by(group.each.memory_mb, room.free.memory_mb);
+  bound_by(group.each.gpus, room.free.gpus);
+  if (group.gpu != GpuWish{}) bound_by(group.each.gpus, count_granted(room.cards, group.gpu));
+  bound_by(group.ports, room.ports);
   return count;
+}
+
+std::vector<int> take_cards(Candidate& on, const TaskGroup& group) {
+  std::vector<int> slots;
+  std::erase_if(on.cards, [&](const GpuInfo* card) {
+    const bool is_taken = std::cmp_less(slots.size(), group.each.gpus) && grants(*card, group.gpu);
+    if (is_taken) slots.push_back(card->index);
+    return is_taken;
+  });
+  return slots;
 }
 
 void seat(Candidate& on, const TaskGroup& group, Placement& seats) {
   const auto index = std::count_if(seats.begin(), seats.end(),
                                    [&](const Seat& s) { return s.role == group.role; });
-  seats.push_back({group.role, index, on.host->agent});
+  seats.push_back({group.role, index, on.host->agent, take_cards(on, group)});
   on.free = on.free - group.each;
   on.ports -= group.ports;
   ++on.gang_tasks;
@@ -50,7 +63,7 @@ void seat(Candidate& on, const TaskGroup& group, Placement& seats) {
 Candidate* best_to_spread(std::vector<Candidate>& hosts, const TaskGroup& group) {
   Candidate* best = nullptr;
   for (Candidate& host : hosts) {
-    if (fit_count(group, host.free, host.ports) == 0) continue;
+    if (fit_count(group, host) == 0) continue;
     const auto rank = [](const Candidate& c) { return std::tuple(c.role_tasks, -c.free.cpus); };
     if (best == nullptr || rank(host) < rank(*best)) best = &host;
   }
@@ -62,13 +75,13 @@ Candidate* best_to_spread(std::vector<Candidate>& hosts, const TaskGroup& group)
 Candidate* best_to_pack(std::vector<Candidate>& hosts, const TaskGroup& group) {
   Candidate* best = nullptr;
   const auto rank = [&group](const Candidate& c) {
-    return std::tuple(-fit_count(group, c.free, c.ports), c.gang_tasks > 0 ? 0 : 1, c.free.gpus,
-                      c.free.cpus, c.free.memory_mb);
+    return std::tuple(-fit_count(group, c), c.gang_tasks > 0 ? 0 : 1, c.free.gpus, c.free.cpus,
+                      c.free.memory_mb);
   };
   for (Candidate& host : hosts) {
     if (best == nullptr || rank(host) < rank(*best)) best = &host;
   }
-  if (best != nullptr && fit_count(group, best->free, best->ports) == 0) return nullptr;
+  if (best != nullptr && fit_count(group, *best) == 0) return nullptr;
   return best;
 }
 
@@ -78,7 +91,7 @@ bool seat_group(std::vector<Candidate>& hosts, TaskGroup group, Placement& seats
     const bool spread = group.policy == PlacementPolicy::spread;
     Candidate* const on = spread ? best_to_spread(hosts, group) : best_to_pack(hosts, group);
     if (on == nullptr) return false;
-    const std::int64_t count = spread ? 1 : fit_count(group, on->free, on->ports);
+    const std::int64_t count = spread ? 1 : fit_count(group, *on);
     for (std::int64_t i = 0; i < count; ++i) seat(*on, group, seats);
     group.replicas -= count;
   }
@@ -100,7 +113,8 @@ std::vector<TaskGroup> gang_of(const JobSpec& spec) {
   std::vector<TaskGroup> groups;
   const auto add = [&](Role role, const RoleSpec& of) {
     const std::int64_t ports = listens(spec, role) ? 2 : 1;
-    if (of.replicas > 0) groups.push_back({role, of.replicas, of.resources, of.placement, ports});
+    if (of.replicas > 0)
+      groups.push_back({role, of.replicas, of.resources, of.placement, ports, of.gpu});
   };
   add(Role::ps, spec.ps);
   add(Role::worker, spec.worker);
@@ -127,10 +141,27 @@ bool admits(const Host& host, const JobSpec& spec) {
 }
 
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
-  return fit_count(group, host.free, host.ports);
+  return fit_count(group, host);
+}
+
+std::int64_t count_granted(std::span<const GpuInfo* const> cards, const GpuWish& wish) {
+  return std::ranges::count_if(cards, [&wish](const GpuInfo* card) { return grants(*card, wish); });
 }
 
 namespace {
+
+// What is good for others of the gang, too, is given last.
+std::vector<const GpuInfo*> in_order_of_giving(std::vector<const GpuInfo*> cards,
+                                               std::span<const TaskGroup> groups) {
+  const auto rank = [&groups](const GpuInfo* card) {
+    const auto asks = [card](const TaskGroup& group) {
+      return group.each.gpus > 0 && group.gpu != GpuWish{} && grants(*card, group.gpu);
+    };
+    return std::tuple(std::ranges::count_if(groups, asks), card->memory_mb, card->index);
+  };
+  std::ranges::sort(cards, {}, rank);
+  return cards;
+}
 
 // The whole gang, as many workers as the spec has replicas.
 std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> hosts) {
@@ -140,8 +171,11 @@ std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> ho
   for (const Host& host : hosts) {
     if (!admits(host, spec) || host.assignment_bytes < needed) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
-    if (std::ranges::any_of(groups, holds_one))
-      candidates.push_back({&host, host.free, host.ports});
+    if (!std::ranges::any_of(groups, holds_one)) continue;
+    candidates.push_back({.host = &host, .free = host.free, .cards = {}, .ports = host.ports});
+    const auto needs_gpus = [](const TaskGroup& group) { return group.each.gpus > 0; };
+    if (!std::ranges::any_of(groups, needs_gpus)) continue;
+    candidates.back().cards = in_order_of_giving(host.cards, groups);
   }
 
   const auto size = [](const TaskGroup& group) {
@@ -150,7 +184,7 @@ std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> ho
   const auto spreads = [](const TaskGroup& g) { return g.policy == PlacementPolicy::spread; };
   std::ranges::stable_sort(groups, std::greater{}, size);
   std::vector<TaskGroup> spread_first = groups;
-  std::ranges::stable_partition(spread_first, spreads);
+  std::stable_partition(spread_first.begin(), spread_first.end(), spreads);
   if (auto seats = seat_all(candidates, spread_first)) return seats;
   if (auto seats = seat_all(candidates, groups)) return seats;
   for (TaskGroup& group : groups) group.policy = PlacementPolicy::pack;

@@ -22,11 +22,12 @@ struct TaskGroup {
   Resources each;
   PlacementPolicy policy = PlacementPolicy::pack;
   std::int64_t ports = 1;  // that each is given
+  GpuWish gpu = {};        // of each of each.gpus
 };
 std::vector<TaskGroup> gang_of(
     const JobSpec& spec);  // groups of at least one replica, in order of Role
 
-// An agent as placement sees it. `labels` belongs to the agent and outlives the placement.
+// An agent as placement sees it. What it points to belongs to the agent and outlives the placement.
 struct Host {
   AgentId agent;
   Resources free;
@@ -34,13 +35,17 @@ struct Host {
   const std::map<std::string, std::string>* labels = nullptr;
   std::int64_t assignment_bytes =
       assigned_jobs_bytes_max;  // for more jobs in its assignment (assignment_size.h)
-  const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow; as `labels`
+  const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow
+  std::vector<const GpuInfo*> cards = {};                 // of the slots that are free, free.gpus
+  std::span<const GpuInfo> slots = {};                    // all, with those that are not free
+  std::span<const GpuReading> readings = {};              // of them
 };
 
 struct Seat {
   Role role = Role::worker;
   std::int64_t index = 0;
   AgentId agent;
+  std::vector<int> gpus = {};  // slot numbers
 };
 using Placement = std::vector<Seat>;  // in order of (role, index)
 
@@ -50,6 +55,9 @@ bool carries(const Labels& has, const Labels& wanted);
 // Whether the host has the labels that the spec asks for and allows the variables that it sets.
 bool admits(const Host& host, const JobSpec& spec);
 
+// How many of the cards are as the wish asks.
+std::int64_t count_granted(std::span<const GpuInfo* const> cards, const GpuWish& wish);
+
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
 
@@ -58,6 +66,8 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host);
 // `pack` the host that holds the most of what is left, and of those the one with the least to
 // spare. Groups that spread are seated first, then large tasks before small ones; where that fails,
 // large tasks before small ones whatever their policy; where that fails, all groups are packed.
+// A task gets the GPUs that the fewest groups of the gang ask for, of those the ones with the least
+// memory, of those the lowest slots.
 // Costs O(hosts x seats).
 std::optional<Placement> place(const JobSpec& spec, std::span<const Host> hosts);
 

@@ -17,8 +17,11 @@ Shape shape_of(const JobSpec& spec) {
   }
   const auto add = [&shape](const RoleSpec& role) {
     const Resources& each = role.resources;
-    shape.numbers.insert(shape.numbers.end(), {role.replicas, each.cpus, each.memory_mb, each.gpus,
-                                               role.placement == PlacementPolicy::spread ? 1 : 0});
+    shape.numbers.insert(shape.numbers.end(),
+                         {role.replicas, each.cpus, each.memory_mb, each.gpus,
+                          role.placement == PlacementPolicy::spread ? 1 : 0, role.gpu.memory_mb});
+    if (role.gpu.name.empty()) return;
+    shape.gpu_names.push_back(std::to_string(shape.numbers.size()) + ":" + role.gpu.name);
   };
   add(spec.ps);
   add(spec.worker);

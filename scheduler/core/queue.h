@@ -33,7 +33,8 @@ QueueKey queue_key(const Job& job);
 struct Shape {
   std::vector<std::int64_t> numbers;
   std::map<std::string, std::string> labels;
-  std::vector<std::string> env;  // names that not every agent allows
+  std::vector<std::string> env;             // names that not every agent allows
+  std::vector<std::string> gpu_names = {};  // which role asks for it, and the name
   auto operator<=>(const Shape&) const = default;
 };
 Shape shape_of(const JobSpec& spec);

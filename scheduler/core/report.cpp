@@ -178,6 +178,7 @@ void take_report(Turn& turn, const AgentReport& report) {
   if (fences.report_number == Fence::kept && report.number <= agent.last_number) return;
   agent.last_number = report.number;
 
+  take_readings(turn, agent, report.gpus);
   hear(turn, agent, report.leaving ? Intent::leave : Intent::stay);
   if (report.generation > agent.record.generation) {
     // Ours is a younger memory than the agent's: an older copy of the state folder, or a new one.

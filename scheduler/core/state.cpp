@@ -11,14 +11,18 @@
 namespace trainyard::scheduler {
 namespace {
 
-// As many as the capacity says, whatever is described: place() counts, occupy() takes.
-std::set<int> slots_of(const HostInfo& host) {
-  std::set<int> slots;
+// As many as the capacity says, whatever is described.
+std::vector<GpuInfo> cards_of(const HostInfo& host) {
+  std::map<int, GpuInfo> cards;
   for (const GpuInfo& gpu : host.gpus) {
-    if (std::cmp_less(slots.size(), host.capacity.gpus)) slots.insert(gpu.index);
+    if (std::cmp_less(cards.size(), host.capacity.gpus)) cards.emplace(gpu.index, gpu);
   }
-  for (int next = 0; std::cmp_less(slots.size(), host.capacity.gpus); ++next) slots.insert(next);
-  return slots;
+  for (int next = 0; std::cmp_less(cards.size(), host.capacity.gpus); ++next) {
+    cards.emplace(next, GpuInfo{next, {}, 0});
+  }
+  std::vector<GpuInfo> in_order;
+  for (auto& [index, card] : cards) in_order.push_back(std::move(card));
+  return in_order;
 }
 
 std::int64_t port_count(const HostInfo& host) {
@@ -91,18 +95,31 @@ LiveTask* State::task(const TaskKey& key) {
 
 Host host_of(const LiveAgent& agent, Room room) {
   const HostInfo& info = agent.record.host;
-  const std::int64_t ports = port_count(info);
-  if (room == Room::when_empty) {
-    return {agent.record.id, info.capacity,           ports,
-            &info.labels,    assigned_jobs_bytes_max, &info.allowed_env};
+  Host host{.agent = agent.record.id,
+            .free = info.capacity,
+            .ports = port_count(info),
+            .labels = &info.labels,
+            .allowed_env = &info.allowed_env,
+            .slots = agent.cards,
+            .readings = agent.readings};
+  if (room == Room::now) {
+    host.free = agent.free;
+    host.ports -= static_cast<std::int64_t>(agent.taken_ports.size());
+    host.assignment_bytes -= agent.assignment_bytes;
   }
-  const auto taken = static_cast<std::int64_t>(agent.taken_ports.size());
-  return {agent.record.id,
-          agent.free,
-          ports - taken,
-          &info.labels,
-          assigned_jobs_bytes_max - agent.assignment_bytes,
-          &info.allowed_env};
+  for (const GpuInfo& card : agent.cards) {
+    if (room == Room::now && !agent.free_gpus.contains(card.index)) continue;
+    if (room != Room::whole && stranger_on(agent.readings, card.index) != nullptr) continue;
+    host.cards.push_back(&card);
+  }
+  host.free.gpus = std::ssize(host.cards);
+  return host;
+}
+
+const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot) {
+  const auto reading = std::ranges::find(readings, slot, &GpuReading::index);
+  return reading == readings.end() || reading->strangers.empty() ? nullptr
+                                                                 : &reading->strangers.front();
 }
 
 bool takes_tasks(const LiveAgent& agent) {
@@ -113,7 +130,9 @@ bool is_expected(const LiveAgent& agent) { return agent.record.state == AgentSta
 
 void clear_slots(LiveAgent& agent) {
   agent.free = agent.record.host.capacity;
-  agent.free_gpus = slots_of(agent.record.host);
+  agent.cards = cards_of(agent.record.host);
+  agent.free_gpus.clear();
+  for (const GpuInfo& card : agent.cards) agent.free_gpus.insert(card.index);
   agent.taken_ports.clear();
   agent.assignment_bytes = 0;
   agent.tasks.clear();
@@ -121,11 +140,8 @@ void clear_slots(LiveAgent& agent) {
 
 void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now) {
   ENSURE(fits(task.resources, agent.free));
-  ENSURE(std::cmp_greater_equal(agent.free_gpus.size(), task.resources.gpus));
-  for (std::int64_t i = 0; i < task.resources.gpus; ++i) {
-    task.gpus.push_back(*agent.free_gpus.begin());
-    agent.free_gpus.erase(agent.free_gpus.begin());
-  }
+  ENSURE(std::cmp_equal(task.gpus.size(), task.resources.gpus));
+  for (const int slot : task.gpus) ENSURE(agent.free_gpus.erase(slot) == 1);
   agent.free = agent.free - task.resources;
   task.port = take_port(agent, now);
   if (listens(spec, task.key.role)) task.rows_port = take_port(agent, now);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,9 @@ struct LiveJob {
 struct LiveAgent {
   AgentRecord record;
   Resources free;
-  std::set<int> free_gpus;  // slot numbers
+  std::set<int> free_gpus;           // slot numbers; of no task
+  std::vector<GpuInfo> cards;        // one for each slot, in order of its number
+  std::vector<GpuReading> readings;  // of the newest report; in memory alone
   std::set<int> taken_ports;
   std::int64_t assignment_bytes = 0;  // of the jobs of `tasks`
   int next_port = 0;                  // where the search for a free port goes on
@@ -73,7 +76,9 @@ struct State {
   [[nodiscard]] LiveTask* task(const TaskKey& key);  // of the current attempt of a live job
 };
 
-enum class Room { now, when_empty };
+// `when_empty`: when all tasks have ended, not so what others run on its GPUs; `whole`: all that it
+// has.
+enum class Room { now, when_empty, whole };
 Host host_of(const LiveAgent& agent, Room room);
 
 // May be given a task now.
@@ -83,12 +88,15 @@ bool is_expected(const LiveAgent& agent);
 
 // Everything back: the agent has no task.
 void clear_slots(LiveAgent& agent);
-// Takes GPU slots (lowest first) and a port, two for a task that listens; all are written into the
-// task.
+// Takes the GPU slots that the task names, and a port, two for a task that listens, which are
+// written into the task.
 void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now);
 // Takes exactly what the row says, after a restart.
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
 void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
+
+// The process of others that uses the slot's GPU, the one that uses most of it.
+const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot);
 
 // Another program holds one of the task's ports, which one is not known: both are left alone for a
 // while, if there are others.

@@ -44,7 +44,9 @@ TEST_CASE("explain says what each host lacks and whose end would be enough", "[s
   CHECK(answer.reason == Reason::no_capacity);
   CHECK(answer.message == "no room now for 1 worker of 1 cpu, 1000 MB of memory, 1 gpu");
   REQUIRE(answer.hosts.size() == 2);
-  CHECK(answer.hosts[0].message == "needs 1 gpu more for one task");
+  CHECK(answer.hosts[0].message ==
+        "needs 1 gpu more for one task: slot 0 of \"a\": worker/0 of job first has it; slot 1: "
+        "worker/0 of job second has it");
   CHECK(answer.hosts[0].missing == Resources{0, 0, 1});
   CHECK(answer.hosts[1].message == "cordoned");
   CHECK(answer.would_free_enough == std::vector<JobId>{JobId{"first"}});

@@ -29,7 +29,7 @@ class Liar {
     host.capacity = {number(0, 6), number(0, 9000), number(0, 5)};
     if (chance(70)) {
       while (std::cmp_less(host.gpus.size(), host.capacity.gpus)) {
-        host.gpus.push_back({static_cast<int>(number(0, 9)), "g", 1});
+        host.gpus.push_back({static_cast<int>(number(0, 9)), "g", number(1, 3)});
       }
     }
     if (chance(10)) host.gpus.push_back({0, "g", 1});
@@ -37,6 +37,15 @@ class Liar {
     host.last_port = static_cast<int>(number(1, 8));
     if (chance(30)) host.labels["zone"] = chance(50) ? "north" : "south";
     return host;
+  }
+
+  std::vector<GpuReading> readings(const HostInfo& host) {
+    std::vector<GpuReading> readings;
+    for (const GpuInfo& gpu : host.gpus) {
+      readings.push_back({.index = gpu.index});
+      if (chance(50)) readings.back().strangers = {{number(1, 9), number(0, 9)}};
+    }
+    return readings;
   }
 
   // Of the newest assignment of that agent, or made up.
@@ -48,6 +57,7 @@ class Liar {
     if (chance(3)) report.instance = "i" + std::to_string(number(0, 2));
     if (chance(20)) report.host = host();
     report.leaving = chance(3);
+    if (chance(30)) report.gpus = readings(report.host);
     if (wanted != yard.wanted.end() && chance(80)) report.generation = wanted->second.generation;
     if (chance(3)) report.generation = number(0, std::int64_t{1} << 62);
     if (chance(30)) report.tasks.clear();
