@@ -24,6 +24,29 @@ json value_or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
+json gpu_to_json(const GpuInfo& gpu, const std::vector<GpuReading>& readings) {
+  const auto found = std::ranges::find(readings, gpu.index, &GpuReading::index);
+  const GpuReading now = found == readings.end() ? GpuReading{} : *found;
+  json strangers = json::array();
+  for (const GpuProcess& process : now.strangers) {
+    strangers.push_back({{"pid", process.pid}, {"memory_mb", value_or_null(process.memory_mb)}});
+  }
+  const auto scaled = [](const std::optional<std::int64_t>& value, double divisor) {
+    return value ? json(static_cast<double>(*value) / divisor) : json(nullptr);
+  };
+  return {{"index", gpu.index},
+          {"name", gpu.name},
+          {"memory_mb", gpu.memory_mb},
+          {"uuid", text_or_null(gpu.uuid)},
+          {"numa_node", value_or_null(gpu.numa_node)},
+          {"nvlink_peers", gpu.peers},
+          {"temperature_celsius", value_or_null(now.temperature_celsius)},
+          {"power_watts", scaled(now.power_milliwatts, 1000)},
+          {"utilization", scaled(now.utilization_percent, 100)},
+          {"memory_used_mb", value_or_null(now.memory_used_mb)},
+          {"strangers", std::move(strangers)}};
+}
+
 json shortage_to_json(const scheduler::HostShortage& host) {
   return {{"agent", host.agent.text},
           {"state", name_of(host.state)},
@@ -39,9 +62,7 @@ json shortage_to_json(const scheduler::HostShortage& host) {
 json agent_to_json(const scheduler::AgentView& agent) {
   const HostInfo& host = agent.record.host;
   json gpus = json::array();
-  for (const GpuInfo& gpu : host.gpus) {
-    gpus.push_back({{"index", gpu.index}, {"name", gpu.name}, {"memory_mb", gpu.memory_mb}});
-  }
+  for (const GpuInfo& gpu : host.gpus) gpus.push_back(gpu_to_json(gpu, agent.gpus));
   json tasks = json::array();
   for (const auto& [key, slots] : agent.tasks) {
     tasks.push_back({{"job", key.job.text},

@@ -4,6 +4,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,51 @@ MetricFamily agents_gauge(const scheduler::Scheduler::Counters& counters) {
   return made;
 }
 
+std::optional<double> scaled(const std::optional<std::int64_t>& value, double factor) {
+  return value ? std::optional(static_cast<double>(*value) * factor) : std::nullopt;
+}
+
+using scheduler::ShownGpu;
+
+struct GpuGauge {
+  const char* name;
+  const char* help;
+  std::optional<double> (*value)(const ShownGpu&);
+};
+constexpr double mebibyte = 1024 * 1024;
+constexpr GpuGauge gpu_gauges[] = {
+    {"trainyard_gpu_temperature_celsius", "Temperature of a GPU slot.",
+     [](const ShownGpu& of) { return scaled(of.reading.temperature_celsius, 1); }},
+    {"trainyard_gpu_power_watts", "Power that a GPU slot takes.",
+     [](const ShownGpu& of) { return scaled(of.reading.power_milliwatts, 1e-3); }},
+    {"trainyard_gpu_utilization_ratio", "Share of the time that a GPU slot computes, 0 to 1.",
+     [](const ShownGpu& of) { return scaled(of.reading.utilization_percent, 1e-2); }},
+    {"trainyard_gpu_memory_used_bytes", "Memory of a GPU slot in use, by whomever.",
+     [](const ShownGpu& of) { return scaled(of.reading.memory_used_mb, mebibyte); }},
+    {"trainyard_gpu_memory_bytes", "Memory of a GPU slot.",
+     [](const ShownGpu& of) { return scaled(of.gpu.memory_mb, mebibyte); }},
+    {"trainyard_gpu_strangers", "Processes on a GPU slot that are no task's of its agent.",
+     [](const ShownGpu& of) { return scaled(std::ssize(of.reading.strangers), 1); }},
+};
+
+// Of agents that are in touch, as they last reported.
+void add_gpus(const std::vector<ShownGpu>& gpus, std::vector<MetricFamily>& families) {
+  for (const GpuGauge& gauge : gpu_gauges) {
+    MetricFamily made = family(gauge.name, gauge.help, MetricType::Gauge);
+    for (const ShownGpu& of : gpus) {
+      const std::optional<double> value = gauge.value(of);
+      if (!value) continue;
+      ClientMetric& metric = made.metric.emplace_back();
+      metric.label = {{"agent", of.agent},
+                      {"slot", std::to_string(of.gpu.index)},
+                      {"uuid", of.gpu.uuid},
+                      {"name", of.gpu.name}};
+      metric.gauge.value = *value;
+    }
+    if (!made.metric.empty()) families.push_back(std::move(made));
+  }
+}
+
 MetricFamily save_histogram(const scheduler::Scheduler::Counters& counters) {
   MetricFamily made = family("trainyard_save_seconds", "How long transactions of the store take.",
                              MetricType::Histogram);
@@ -99,7 +145,7 @@ std::string server_metrics_text(const scheduler::Scheduler::Counters& counters,
       family("trainyard_inbox_size", "Requests and reports that wait for the scheduler.",
              MetricType::Gauge);
   add_gauge(inbox, counters.inbox_size);
-  const std::vector<MetricFamily> families{
+  std::vector<MetricFamily> families{
       jobs_gauge(jobs_by_state),
       agents_gauge(counters),
       updates_by_staleness(running),
@@ -114,6 +160,7 @@ std::string server_metrics_text(const scheduler::Scheduler::Counters& counters,
       counter("trainyard_refused_total", "Requests and reports that found the inbox full.",
               counters.refused),
   };
+  add_gpus(counters.gpus.shown(), families);
   return prometheus::TextSerializer().Serialize(families);
 }
 

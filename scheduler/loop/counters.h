@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "scheduler/loop/gpu_board.h"
 #include "scheduler/loop/scheduler.h"
 
 namespace trainyard::scheduler {
@@ -24,6 +25,7 @@ struct Scheduler::Counters {
   std::atomic<std::int64_t> inbox_size{0};  // when the thread last looked
   std::atomic<std::int64_t> refused{0};     // requests and reports that found the inbox full
   std::array<std::atomic<std::int64_t>, agent_states> agents{};
+  GpuBoard gpus;
 };
 
 }  // namespace trainyard::scheduler

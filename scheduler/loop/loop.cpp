@@ -162,9 +162,16 @@ void Loop::probe(Time now) {
 
 void Loop::count_agents() {
   std::array<std::int64_t, Scheduler::Counters::agent_states> counts{};
+  std::vector<ShownGpu> gpus;
   for (const AgentView& agent : core()->agents(read_clocks())) {
     ++counts.at(static_cast<std::size_t>(agent.record.state));
+    for (const GpuReading& reading : agent.gpus) {
+      const auto found = std::ranges::find(agent.record.host.gpus, reading.index, &GpuInfo::index);
+      if (found == agent.record.host.gpus.end()) continue;
+      gpus.push_back({agent.record.id.text, *found, reading});
+    }
   }
+  counters_.gpus.show(std::move(gpus));
   std::ranges::copy(counts, counters_.agents.begin());
 }
 
