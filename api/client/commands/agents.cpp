@@ -1,6 +1,9 @@
 // trainyard agents, cordon, uncordon: the hosts, what they have and what occupies them.
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,60 @@ std::string used_cell(const nlohmann::json& agent, const char* resource) {
   const auto used = integer_of(member_of(agent, "used"), resource).value_or(0);
   const auto capacity = integer_of(member_of(agent, "capacity"), resource).value_or(0);
   return grouped(used) + "/" + grouped(capacity);
+}
+
+// "worker/0 of 0k3v9x2m7q", "process 4711 (not ours)", or "-".
+std::string holder_cell(const nlohmann::json& agent, const nlohmann::json& gpu) {
+  const auto slot = integer_of(gpu, "index");
+  std::string holder;
+  for (const nlohmann::json& task : list_of(agent, "tasks")) {
+    for (const nlohmann::json& one : list_of(task, "gpus")) {
+      if (!one.is_number_integer() || one.get<std::int64_t>() != slot) continue;
+      holder = printable(text_of(task, "task")) + " of " + printable(text_of(task, "job"));
+    }
+  }
+  for (const nlohmann::json& process : list_of(gpu, "strangers")) {
+    holder += (holder.empty() ? "process " : ", process ") +
+              std::to_string(integer_of(process, "pid").value_or(0)) + " (not ours)";
+  }
+  return holder.empty() ? "-" : holder;
+}
+
+std::string memory_cell(const nlohmann::json& gpu) {
+  const auto used = integer_of(gpu, "memory_used_mb");
+  const auto memory = integer_of(gpu, "memory_mb").value_or(0);
+  return (used ? grouped(*used) : "?") + "/" + grouped(memory);
+}
+
+std::string with_unit(const std::optional<double>& number, double factor, const char* unit) {
+  if (!number) return "-";
+  return std::to_string(std::lround(*number * factor)) + unit;
+}
+
+// Nothing where no driver tells of any: of such slots there is no more to say than their number.
+void print_gpus(const nlohmann::json& agents) {
+  Table table({{.title = "AGENT", .columns_min = 8},
+               {"SLOT", Align::right},
+               {.title = "GPU", .columns_min = 8},
+               {"MEMORY MB", Align::right},
+               {"USE", Align::right},
+               {"TEMPERATURE", Align::right},
+               {"POWER", Align::right},
+               {.title = "USED BY", .columns_min = 12}});
+  bool has_rows = false;
+  for (const nlohmann::json& agent : agents) {
+    for (const nlohmann::json& gpu : list_of(agent, "gpus")) {
+      if (text_of(gpu, "uuid").empty()) continue;
+      has_rows = true;
+      table.add({printable(text_of(agent, "id")),
+                 std::to_string(integer_of(gpu, "index").value_or(0)),
+                 printable(text_of(gpu, "name")), memory_cell(gpu),
+                 with_unit(number_of(gpu, "utilization"), 100, " %"),
+                 with_unit(number_of(gpu, "temperature_celsius"), 1, " C"),
+                 with_unit(number_of(gpu, "power_watts"), 1, " W"), holder_cell(agent, gpu)});
+    }
+  }
+  if (has_rows) std::printf("\n%s", table.text(output_columns()).c_str());
 }
 
 Result<int> print_agents(Rest& rest, const bool& as_json) {
@@ -39,6 +96,7 @@ Result<int> print_agents(Rest& rest, const bool& as_json) {
                std::to_string(list_of(agent, "tasks").size())});
   }
   std::fputs(table.text(output_columns()).c_str(), stdout);
+  print_gpus(items);
   return exit_done;
 }
 
