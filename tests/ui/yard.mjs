@@ -1,7 +1,7 @@
 // A server and an agent in folders of their own, on ports from the system; ended with the test.
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {createInterface} from 'node:readline';
@@ -62,8 +62,11 @@ export class Yard {
     await until('the server is ready', () => this.isReady());
   }
 
-  async startAgent({name = 'box-1', cpus = 8, memory = 32_768, gpus = 0} = {}) {
-    const started = launch('trainyard-agent', [
+  // `driver`: what the double of the GPUs' library shows, see tests/support/nvml_double.
+  async startAgent({name = 'box-1', cpus = 8, memory = 32_768, gpus = 0, driver} = {}) {
+    if (driver !== undefined) writeFileSync(path.join(this.folder, `${name}.gpus`), driver);
+    const env = driver === undefined ? {} : this.#driverOf(name);
+    const options = [
       '--server',
       this.#agentAddress,
       '--name',
@@ -76,11 +79,19 @@ export class Yard {
       `${memory}`,
       '--gpus',
       `${gpus}`,
-    ]);
+    ];
+    const started = launch('trainyard-agent', options, env);
     this.#agents.set(name, started.program);
     await until(`agent ${name} is known`, async () =>
       (await this.get('/v1/agents')).items.some((agent) => agent.id === name),
     );
+  }
+
+  #driverOf(name) {
+    return {
+      TRAINYARD_NVML: path.join(bin, '../tests/nvml_double.so'),
+      NVML_DOUBLE: path.join(this.folder, `${name}.gpus`),
+    };
   }
 
   async stopServer(signal = 'SIGTERM') {
@@ -129,7 +140,9 @@ export class Yard {
     await until(`all tasks of ${id} have processes`, async () => {
       const {attempt} = (await this.get(`/v1/jobs/${id}`)).status;
       tasks = (await this.get(`/v1/jobs/${id}/tasks?attempt=${attempt}`)).items;
-      return tasks.length > 0 && tasks.every(({pid, state}) => state === 'running' && pid !== null);
+      return (
+        tasks.length > 0 && tasks.every(({pid, state}) => state === 'running' && pid !== null)
+      );
     });
     for (const {pid} of tasks) {
       process.kill(pid, 'SIGSTOP');
@@ -162,8 +175,9 @@ export class Yard {
   }
 }
 
-function launch(name, options) {
+function launch(name, options, env = {}) {
   const program = spawn(path.join(bin, name), options, {
+    env: {...process.env, ...env},
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(program);

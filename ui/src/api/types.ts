@@ -11,6 +11,7 @@ export type Failure = Schemas['Failure'];
 export type JobEvent = Schemas['Event'];
 export type Task = Schemas['Task'];
 export type Agent = Schemas['Agent'];
+export type Gpu = Schemas['Gpu'];
 export type Checkpoint = Schemas['Checkpoint'];
 export type Explanation = Schemas['Explanation'];
 export type Partition = Schemas['Partition'];

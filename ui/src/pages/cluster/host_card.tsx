@@ -8,6 +8,7 @@ import {formatDuration} from '../../format/times';
 import {tell} from '../../parts/notices';
 import {StateBadge} from '../../parts/state_badge';
 import {linkTo} from '../../route';
+import {GpuList} from './gpu_list';
 import {gpuCells, cpuCells, type SlotCell} from './slot_cells';
 
 interface HostCardProps {
@@ -41,6 +42,7 @@ export function HostCard({agent, jobs, colors, onChange}: HostCardProps): JSX.El
         ))}
       </p>
       {gpus.length > 0 && <Slots name="GPUs" cells={gpus} jobs={jobs} colors={colors} isLarge />}
+      <GpuList agent={agent} jobs={jobs} />
       <Slots name="cpus" cells={cpuCells(agent, jobs)} jobs={jobs} colors={colors} />
       <Meter
         name="memory"
@@ -74,7 +76,7 @@ function Slots({name, cells, jobs, colors, isLarge}: SlotsProps): JSX.Element {
         {cells.map((cell, index) => (
           <span
             key={index}
-            class={`slot${cell.job === null ? '' : ' taken'}${isLarge ? ' large' : ''}`}
+            class={classOf(cell, isLarge)}
             title={titleOf(cell, jobs)}
             style={
               cell.job === null
@@ -91,7 +93,13 @@ function Slots({name, cells, jobs, colors, isLarge}: SlotsProps): JSX.Element {
   );
 }
 
+function classOf(cell: SlotCell, isLarge = false): string {
+  const use = cell.job !== null ? ' taken' : cell.stranger ? ' foreign' : '';
+  return `slot${use}${isLarge ? ' large' : ''}`;
+}
+
 function titleOf(cell: SlotCell, jobs: Map<string, Job>): string {
+  if (cell.job === null && cell.stranger) return `${cell.name}: ${cell.stranger}, not ours`;
   if (cell.job === null) return `${cell.name}: free`;
   return `${cell.name}: ${cell.task} of ${jobs.get(cell.job)?.spec.name ?? cell.job}`;
 }

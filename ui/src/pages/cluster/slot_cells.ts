@@ -6,6 +6,7 @@ export interface SlotCell {
   name: string;
   job: string | null; // null = free
   task: string;
+  stranger?: string; // who uses it that is none of ours
 }
 
 export function gpuCells(agent: Agent): SlotCell[] {
@@ -15,6 +16,7 @@ export function gpuCells(agent: Agent): SlotCell[] {
       name: `GPU ${gpu.index}, ${gpu.name}`,
       job: holder?.job ?? null,
       task: holder?.task ?? '',
+      stranger: gpu.strangers.map(({pid}) => `process ${pid}`).join(', '),
     };
   });
 }

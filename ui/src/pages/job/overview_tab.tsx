@@ -126,10 +126,12 @@ function Roles({job}: {job: Job}): JSX.Element {
   const {roles, restarts, latest_checkpoint: checkpoint, attempt} = job.status;
   const resources = (role: string) => {
     const asked = (job.spec.roles as Record<string, unknown> | undefined)?.[role] as
-      {resources?: {cpus: number; memory_mb: number; gpus: number}} | undefined;
+      | {resources?: {cpus: number; memory_mb: number; gpus: number; gpu_name?: string}}
+      | undefined;
     const each = asked?.resources;
     if (!each) return '';
-    const gpus = each.gpus > 0 ? `, ${plural(each.gpus, 'GPU')}` : '';
+    const kind = each.gpu_name ? ` (${each.gpu_name})` : '';
+    const gpus = each.gpus > 0 ? `, ${plural(each.gpus, 'GPU')}${kind}` : '';
     return `${plural(each.cpus, 'cpu')}, ${formatBytes(each.memory_mb * 2 ** 20)}${gpus} each`;
   };
   return (
