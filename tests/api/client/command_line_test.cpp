@@ -132,6 +132,28 @@ TEST_CASE("agents are listed over as many pages as it takes", "[client][mend-B10
   CHECK(first_line(peer.requests().at(1)) == "GET /v1/agents?page_token=a%2F1 HTTP/1.1");
 }
 
+TEST_CASE("GPUs that tell of themselves are listed with who uses them", "[client][gpu]") {
+  Peer peer({answer(
+      R"({"items":[{"id":"box","state":"ready","tasks":[{"job":"j","task":"worker/0","gpus":[0]}],
+          "gpus":[{"index":0,"name":"NVIDIA T4","memory_mb":15360,"uuid":"GPU-a",
+                   "temperature_celsius":41,"power_watts":30.5,"utilization":0.7,
+                   "memory_used_mb":1024,"strangers":[]},
+                  {"index":1,"name":"NVIDIA H100","memory_mb":81559,"uuid":"GPU-b",
+                   "temperature_celsius":null,"power_watts":null,"utilization":null,
+                   "memory_used_mb":null,"strangers":[{"pid":4711,"memory_mb":2048}]},
+                  {"index":2,"name":"declared","memory_mb":0,"uuid":null}]}],
+          "next_page_token":null})")});
+
+  const Run done = run("agents --server " + peer.url());
+
+  CHECK_THAT(done.output, Catch::Contains("NVIDIA T4") && Catch::Contains("1,024/15,360") &&
+                              Catch::Contains("70 %  ") && Catch::Contains("41 C") &&
+                              Catch::Contains("31 W  worker/0 of j\n"));
+  CHECK_THAT(done.output,
+             Catch::Contains("?/81,559") && Catch::Contains("process 4711 (not ours)"));
+  CHECK(done.output.find("declared") == std::string::npos);
+}
+
 TEST_CASE("metrics are a row each, or all points", "[client][mend-B10]") {
   const std::string series =
       R"({"series":[{"name":"loss","points":[{"step":10,"value":2.5},{"step":20,"value":0.5},)"
