@@ -31,7 +31,7 @@ TaskGroup largest_group(const JobSpec& spec) {
 
 Resources missing_for(const TaskGroup& group, const Host& host) {
   Resources gap = group.each - host.free;
-  gap.gpus = group.each.gpus - count_granted(host.cards, group.gpu);
+  gap.gpus = group.each.gpus - std::ssize(cards_for(group.gpu, host));
   return {std::max<std::int64_t>(gap.cpus, 0), std::max<std::int64_t>(gap.memory_mb, 0),
           std::max<std::int64_t>(gap.gpus, 0)};
 }
@@ -115,12 +115,11 @@ std::vector<const LiveJob*> holders_by_age(const State& state) {
   return holders;
 }
 
-void give_back_cards(Host& host, const TaskAttempt& task) {
-  for (const GpuInfo& card : host.slots) {
-    if (std::ranges::count(task.gpus, card.index) == 0) continue;
-    if (stranger_on(host.readings, card.index) == nullptr) host.cards.push_back(&card);
+void give_back_gpus(Host& host, const TaskAttempt& task) {
+  for (const int slot : task.gpus) {
+    host.given_back.push_back(slot);
+    if (stranger_on(host.readings, slot) != nullptr) --host.free.gpus;
   }
-  host.free.gpus = std::ssize(host.cards);
 }
 
 std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob* const> ended) {
@@ -131,7 +130,7 @@ std::vector<Host> with_room_of(std::vector<Host> hosts, std::span<const LiveJob*
       const auto host = std::ranges::lower_bound(hosts, task.row.agent, {}, &Host::agent);
       if (host == hosts.end() || host->agent != task.row.agent) continue;
       host->free = host->free + task.row.resources;
-      give_back_cards(*host, task.row);
+      give_back_gpus(*host, task.row);
       host->ports += (task.row.port != 0 ? 1 : 0) + (task.row.rows_port != 0 ? 1 : 0);
       if (told_of.insert(host->agent).second)
         host->assignment_bytes += assignment_bytes(job->row.spec);

@@ -155,6 +155,10 @@ void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& 
     return has_stranger(agent.readings, card) != has_stranger(readings, card);
   });
   agent.readings = readings;
+  // What is known of the host is of its start; a later report may say that it has other GPUs.
+  std::erase_if(agent.readings, [&agent](const GpuReading& reading) {
+    return std::ranges::count(agent.cards, reading.index, &GpuInfo::index) == 0;
+  });
   if (differs && is_expected(agent)) welcome(turn, agent);
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/core/obstacles.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core/slots.h"
 #include "schemas/types/env_names.h"
@@ -66,7 +67,9 @@ std::string slots_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
   std::string words;
   int named = 0;
   for (const Host& host : hosts) {
-    if (count_granted(host.cards, group.gpu) >= group.each.gpus || !admits(host, spec)) continue;
+    const bool has_enough =
+        std::cmp_greater_equal(cards_for(group.gpu, host).size(), group.each.gpus);
+    if (has_enough || !admits(host, spec)) continue;
     const std::string of_host = slots_in_words(host, group.gpu, [](int) { return ""; });
     if (of_host.empty()) continue;
     if (++named > hosts_named_max) return words + "; and so on";

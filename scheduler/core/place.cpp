@@ -19,14 +19,39 @@ namespace {
 struct Candidate {
   const Host* host = nullptr;
   Resources free;
-  std::vector<const GpuInfo*> cards;  // in the order in which they are given
+  std::span<const TaskGroup> gang;
+  // In the order in which they are given; nothing until they are asked for, as most are not.
+  std::optional<std::vector<const GpuInfo*>> cards;
   std::int64_t ports = 0;
   std::int64_t gang_tasks = 0;  // of this gang, seated here already
   std::int64_t role_tasks = 0;  // of the group that is being seated
 };
 
-template <class Room>  // a Host or a Candidate
-std::int64_t fit_count(const TaskGroup& group, const Room& room) {
+// What is good for others of the gang, too, is given last.
+std::vector<const GpuInfo*>& cards_of(Candidate& of) {
+  if (of.cards) return *of.cards;
+  of.cards = cards_for({}, *of.host);
+  const auto rank = [&of](const GpuInfo* card) {
+    const auto asks = [card](const TaskGroup& group) {
+      return group.each.gpus > 0 && group.gpu != GpuWish{} && grants(*card, group.gpu);
+    };
+    return std::tuple(std::ranges::count_if(of.gang, asks), card->memory_mb, card->index);
+  };
+  std::ranges::sort(*of.cards, {}, rank);
+  return *of.cards;
+}
+
+std::int64_t count_granted(const Host& host, const GpuWish& wish) {
+  return std::ssize(cards_for(wish, host));
+}
+
+std::int64_t count_granted(Candidate& candidate, const GpuWish& wish) {
+  return std::ranges::count_if(cards_of(candidate),
+                               [&wish](const GpuInfo* card) { return grants(*card, wish); });
+}
+
+template <class Room>  // const Host or Candidate
+std::int64_t fit_count(const TaskGroup& group, Room& room) {
   std::int64_t count = group.replicas;
   const auto bound_by = [&count](std::int64_t need, std::int64_t have) {
     if (need > 0) count = std::min(count, std::max<std::int64_t>(have, 0) / need);
@@ -34,14 +59,15 @@ std::int64_t fit_count(const TaskGroup& group, const Room& room) {
   bound_by(group.each.cpus, room.free.cpus);
   bound_by(group.each.memory_mb, room.free.memory_mb);
   bound_by(group.each.gpus, room.free.gpus);
-  if (group.gpu != GpuWish{}) bound_by(group.each.gpus, count_granted(room.cards, group.gpu));
+  if (group.gpu != GpuWish{}) bound_by(group.each.gpus, count_granted(room, group.gpu));
   bound_by(group.ports, room.ports);
   return count;
 }
 
 std::vector<int> take_cards(Candidate& on, const TaskGroup& group) {
   std::vector<int> slots;
-  std::erase_if(on.cards, [&](const GpuInfo* card) {
+  if (group.each.gpus == 0) return slots;
+  std::erase_if(cards_of(on), [&](const GpuInfo* card) {
     const bool is_taken = std::cmp_less(slots.size(), group.each.gpus) && grants(*card, group.gpu);
     if (is_taken) slots.push_back(card->index);
     return is_taken;
@@ -74,7 +100,7 @@ Candidate* best_to_spread(std::vector<Candidate>& hosts, const TaskGroup& group)
 // tightest.
 Candidate* best_to_pack(std::vector<Candidate>& hosts, const TaskGroup& group) {
   Candidate* best = nullptr;
-  const auto rank = [&group](const Candidate& c) {
+  const auto rank = [&group](Candidate& c) {
     return std::tuple(-fit_count(group, c), c.gang_tasks > 0 ? 0 : 1, c.free.gpus, c.free.cpus,
                       c.free.memory_mb);
   };
@@ -144,38 +170,37 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
   return fit_count(group, host);
 }
 
-std::int64_t count_granted(std::span<const GpuInfo* const> cards, const GpuWish& wish) {
-  return std::ranges::count_if(cards, [&wish](const GpuInfo* card) { return grants(*card, wish); });
+const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot) {
+  const auto reading = std::ranges::find(readings, slot, &GpuReading::index);
+  return reading == readings.end() || reading->strangers.empty() ? nullptr
+                                                                 : &reading->strangers.front();
+}
+
+std::vector<const GpuInfo*> cards_for(const GpuWish& wish, const Host& host) {
+  std::vector<const GpuInfo*> cards;
+  for (const GpuInfo& card : host.slots) {
+    const bool has_no_task = host.free_slots == nullptr || host.free_slots->contains(card.index) ||
+                             std::ranges::count(host.given_back, card.index) > 0;
+    if (!has_no_task || stranger_on(host.readings, card.index) != nullptr) continue;
+    if (grants(card, wish)) cards.push_back(&card);
+  }
+  return cards;
 }
 
 namespace {
 
-// What is good for others of the gang, too, is given last.
-std::vector<const GpuInfo*> in_order_of_giving(std::vector<const GpuInfo*> cards,
-                                               std::span<const TaskGroup> groups) {
-  const auto rank = [&groups](const GpuInfo* card) {
-    const auto asks = [card](const TaskGroup& group) {
-      return group.each.gpus > 0 && group.gpu != GpuWish{} && grants(*card, group.gpu);
-    };
-    return std::tuple(std::ranges::count_if(groups, asks), card->memory_mb, card->index);
-  };
-  std::ranges::sort(cards, {}, rank);
-  return cards;
-}
-
 // The whole gang, as many workers as the spec has replicas.
 std::optional<Placement> place_all(const JobSpec& spec, std::span<const Host> hosts) {
-  std::vector<TaskGroup> groups = gang_of(spec);
+  const std::vector<TaskGroup> gang = gang_of(spec);
+  std::vector<TaskGroup> groups = gang;
   std::vector<Candidate> candidates;
   const std::int64_t needed = assignment_bytes(spec);
   for (const Host& host : hosts) {
     if (!admits(host, spec) || host.assignment_bytes < needed) continue;
     const auto holds_one = [&host](const TaskGroup& g) { return count_that_fit(g, host) > 0; };
     if (!std::ranges::any_of(groups, holds_one)) continue;
-    candidates.push_back({.host = &host, .free = host.free, .cards = {}, .ports = host.ports});
-    const auto needs_gpus = [](const TaskGroup& group) { return group.each.gpus > 0; };
-    if (!std::ranges::any_of(groups, needs_gpus)) continue;
-    candidates.back().cards = in_order_of_giving(host.cards, groups);
+    candidates.push_back(
+        {.host = &host, .free = host.free, .gang = gang, .cards = {}, .ports = host.ports});
   }
 
   const auto size = [](const TaskGroup& group) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,9 +37,10 @@ struct Host {
   std::int64_t assignment_bytes =
       assigned_jobs_bytes_max;  // for more jobs in its assignment (assignment_size.h)
   const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow
-  std::vector<const GpuInfo*> cards = {};                 // of the slots that are free, free.gpus
   std::span<const GpuInfo> slots = {};                    // all, with those that are not free
-  std::span<const GpuReading> readings = {};              // of them
+  std::span<const GpuReading> readings = {};  // of them; a slot with a stranger is not free
+  const std::set<int>* free_slots = nullptr;  // that no task has; nullptr: all of them
+  std::vector<int> given_back = {};           // free besides
 };
 
 struct Seat {
@@ -55,8 +57,11 @@ bool carries(const Labels& has, const Labels& wanted);
 // Whether the host has the labels that the spec asks for and allows the variables that it sets.
 bool admits(const Host& host, const JobSpec& spec);
 
-// How many of the cards are as the wish asks.
-std::int64_t count_granted(std::span<const GpuInfo* const> cards, const GpuWish& wish);
+// The process of others that uses the slot's GPU, the one that uses most of it.
+const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot);
+
+// The host's slots that are free and as the wish asks.
+std::vector<const GpuInfo*> cards_for(const GpuWish& wish, const Host& host);
 
 // How many tasks of the group the host can hold now, at most `replicas`.
 std::int64_t count_that_fit(const TaskGroup& group, const Host& host);

@@ -1,7 +1,5 @@
 #include "scheduler/core/slots.h"
 
-#include "scheduler/core/state.h"
-
 namespace trainyard::scheduler {
 namespace {
 

@@ -100,26 +100,19 @@ Host host_of(const LiveAgent& agent, Room room) {
             .ports = port_count(info),
             .labels = &info.labels,
             .allowed_env = &info.allowed_env,
-            .slots = agent.cards,
-            .readings = agent.readings};
+            .slots = agent.cards};
+  if (room != Room::whole) host.readings = agent.readings;
   if (room == Room::now) {
     host.free = agent.free;
     host.ports -= static_cast<std::int64_t>(agent.taken_ports.size());
     host.assignment_bytes -= agent.assignment_bytes;
+    host.free_slots = &agent.free_gpus;
   }
-  for (const GpuInfo& card : agent.cards) {
-    if (room == Room::now && !agent.free_gpus.contains(card.index)) continue;
-    if (room != Room::whole && stranger_on(agent.readings, card.index) != nullptr) continue;
-    host.cards.push_back(&card);
+  for (const GpuReading& reading : host.readings) {
+    const bool is_free = room != Room::now || agent.free_gpus.contains(reading.index);
+    if (is_free && !reading.strangers.empty()) --host.free.gpus;
   }
-  host.free.gpus = std::ssize(host.cards);
   return host;
-}
-
-const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot) {
-  const auto reading = std::ranges::find(readings, slot, &GpuReading::index);
-  return reading == readings.end() || reading->strangers.empty() ? nullptr
-                                                                 : &reading->strangers.front();
 }
 
 bool takes_tasks(const LiveAgent& agent) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,9 +93,6 @@ void occupy(LiveAgent& agent, const JobSpec& spec, TaskAttempt& task, Time now);
 // Takes exactly what the row says, after a restart.
 void occupy_again(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
 void vacate(LiveAgent& agent, const JobSpec& spec, const TaskAttempt& task);
-
-// The process of others that uses the slot's GPU, the one that uses most of it.
-const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot);
 
 // Another program holds one of the task's ports, which one is not known: both are left alone for a
 // while, if there are others.

@@ -184,6 +184,15 @@ TEST_CASE("readings are kept in memory alone, and not of an agent that is silent
   CHECK(yard.cluster.agents(yard.now).at(0).gpus.empty());
 }
 
+TEST_CASE("an agent that says of GPUs that it had not at its start is not heard of them", "[gpu]") {
+  Yard yard;
+  join_mixed(yard);
+  show_stranger(yard, 7, 4711);
+  CHECK(yard.cluster.agents(yard.now).at(0).gpus.empty());
+  REQUIRE(yard.submit("both", worker_on({}, 2)));
+  CHECK(yard.job("both").state == JobState::starting);
+}
+
 TEST_CASE("what is known of GPUs outlives a restart of the server", "[gpu]") {
   Yard yard;
   join_mixed(yard);
