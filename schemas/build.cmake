@@ -84,6 +84,7 @@ if(CUDAToolkit_FOUND)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRAINYARD_CCACHE})
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
   enable_language(CUDA)
+  set(CMAKE_CUDA17_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 knows none of nvcc's later than 17
 endif()
 
 # What every unit is compiled with. Library headers are SYSTEM, so these are about our own code.
@@ -204,9 +205,8 @@ function(trainyard_cuda_plugin name folder)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
                         CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  # Nothing is contracted: the bits are those of the CPU (docs/decisions, 0019). CMake 3.25 knows no C++20 for nvcc: 17,
-  # which is its default, adds no option.
-  target_compile_options(${name} PRIVATE -std=c++20 --extended-lambda --expt-relaxed-constexpr
+  # Nothing is contracted: the bits are those of the CPU (docs/decisions, 0019).
+  target_compile_options(${name} PRIVATE --extended-lambda --expt-relaxed-constexpr
                          -fmad=false --diag-suppress=20011,554
                          -Xcompiler=-march=x86-64-v3,-ffp-contract=off,-fno-omit-frame-pointer)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)

@@ -28,7 +28,7 @@ trainyard_library(tests/support DEPS schemas/base)
 trainyard_library(tests/conformance DEPS runtime/graph)
 trainyard_library(tests/conformance/mirror DEPS runtime/graph)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
-trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror runtime/device)
+trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror runtime/device runtime/model)
 
 # Stands for the driver's library that tells of GPUs: build/tests/nvml_double.so.
 add_library(nvml_double MODULE tests/support/nvml_double/nvml_double.cpp)
@@ -60,7 +60,7 @@ trainyard_test(runtime/worker APART exchange_test DEPS runtime/worker)
 trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
 trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json)
-trainyard_test(runtime/model APART wide_and_deep_test DEPS runtime/model schemas/wire OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
+trainyard_test(runtime/model APART wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
 # that together have all threads.

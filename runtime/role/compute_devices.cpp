@@ -12,6 +12,10 @@ std::int64_t gpus_of(const TaskContext& context) {
 }
 
 Result<ComputeDevices> open_all(std::int64_t count) {
+  if (count > 1) {
+    return unavailable("a worker computes on one GPU in this version, " + std::to_string(count) +
+                       " were given: use more workers with one each");
+  }
   ComputeDevices devices;
   for (std::int64_t number = 0; number < count; ++number) {
     TRY_ASSIGN(auto gpu,

@@ -1,5 +1,6 @@
 // An agent whose GPUs a double of the driver's library shows: who gets which, and what happens when
 // somebody else uses one.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -43,6 +44,7 @@ nlohmann::json a_job_for(const std::string& gpu_name) {
   spec["roles"] = {
       {"ps", 1},
       {"worker", {{"replicas", 1}, {"resources", {{"gpus", 1}, {"gpu_name", gpu_name}}}}}};
+  spec["training"]["device"] = "cpu";  // its slots are what is looked at
   return spec;
 }
 
@@ -119,4 +121,29 @@ TEST_CASE("a GPU that no agent has is refused at submit, by its field", "[e2e][g
   const Answer answer = post(yard.url("/v1/jobs"), a_job_for("A100").dump());
   CHECK(answer.status == 422);
   CHECK(answer.json().at("errors").at(0).at("pointer") == "/roles/worker/resources/gpu_name");
+}
+
+TEST_CASE("a job with GPUs on a host without a driver ends as NO_GPU, with device auto on the CPU",
+          "[e2e][gpu]") {
+  if (dlopen("libcuda.so.1", RTLD_NOW) != nullptr) {
+    WARN("skipped: this host has a driver");
+    return;
+  }
+  Yard yard;
+  yard.start_agent("a", {"--cpus", "4", "--gpus", "1"});
+  yard.wait_for_agents(1);
+  auto spec = small_job(200);
+  spec["roles"] = {{"ps", 1}, {"worker", {{"replicas", 1}, {"resources", {{"gpus", 1}}}}}};
+  spec["run_policy"]["max_restarts"] = 0;
+  const std::string fails = yard.submit(spec);
+  yard.wait_for_state(fails, "failed");
+  const auto status = get(yard.url("/v1/jobs/" + fails)).json().at("status");
+  CHECK(status.dump().find("NO_GPU") != std::string::npos);
+  CHECK(status.dump().find("this host has no NVIDIA driver") != std::string::npos);
+
+  spec["training"]["device"] = "auto";
+  const std::string trains = yard.submit(spec);
+  yard.wait_for_state(trains, "succeeded");
+  const std::string events = get(yard.url("/v1/jobs/" + trains + "/events")).body;
+  CHECK_THAT(events, Catch::Contains("computes on the CPU: this host has no NVIDIA driver"));
 }

@@ -1,7 +1,8 @@
 // trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N]: holds the kernels for a
 // grid against the CPU's, byte by byte: on the GPU that the plugin shows, or, without one, run by a
 // loop on this processor. A line for each family; exit status 1 if a byte differs, 2 without the
-// GPU that was asked for.
+// GPU that was asked for. FAMILY may be "speed" (of products) or "models" (whole ones, trained).
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,7 @@
 
 #include "runtime/device/open_device.h"
 #include "tests/conformance/mirror/host_device.h"
+#include "tests/conformance/program/models.h"
 #include "tests/conformance/program/speed.h"
 #include "tests/conformance/run_case.h"
 
@@ -67,5 +69,6 @@ int main(int argc, char** argv) {
     device = std::move(*opened);
   }
   if (only == "speed") return print_speeds(*device);
+  if (only == "models") return compare_models(*device, std::min(rounds, 20));
   return run(*device, only, rounds, seed) == 0 ? 0 : 1;
 }

@@ -1,12 +1,16 @@
-// A model's bytes do not depend on how many threads compute it: every op of the language, and
-// networks whose products, strips and sums are large enough to be divided in every way.
+// A model's bytes do not depend on who computes it, how many threads or a device with memory of its
+// own: every op of the language, and networks whose products, strips and sums are large enough to
+// be divided in every way.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/row_batch.h"
 #include "schemas/wire/model_json.h"
+#include "tests/conformance/mirror/host_device.h"
 #include "tests/environment.h"
 #include "tests/runtime/model/every_op.h"
 
@@ -19,15 +23,15 @@ struct Computed {
   std::vector<float> gradients = {};
   std::vector<float> row_gradients = {};
 
+  // The same bytes, but for those of what is no number.
   bool operator==(const Computed& other) const {
-    const auto bytes_are_equal = [](const std::vector<float>& a, const std::vector<float>& b) {
-      return a.size() == b.size() &&
-             (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+    const auto are_equal = [](const auto& a, const auto& b) {
+      return std::ranges::equal(a, b, [](auto x, auto y) {
+        return std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y));
+      });
     };
-    return sums.size() == other.sums.size() &&
-           std::memcmp(sums.data(), other.sums.data(), sums.size() * sizeof(double)) == 0 &&
-           bytes_are_equal(gradients, other.gradients) &&
-           bytes_are_equal(row_gradients, other.row_gradients);
+    return are_equal(sums, other.sums) && are_equal(gradients, other.gradients) &&
+           are_equal(row_gradients, other.row_gradients);
   }
 };
 
@@ -38,11 +42,12 @@ void append(std::vector<double>& sums, const BatchResult& result) {
 
 // Nothing where the model does not fit the data. All work is divided, however little it is.
 std::optional<Computed> compute(const model::Written& written, const every_op::Data& data,
-                                std::int64_t threads) {
+                                std::int64_t threads, Device* device = nullptr) {
   auto model = Model::build(written, data.shape,
                             {.batch_size = data.batch.examples,
                              .seed = 5,
-                             .team = {.threads = threads, .least_nanoseconds = 0}});
+                             .team = {.threads = threads, .least_nanoseconds = 0},
+                             .device = device});
   if (!model) return std::nullopt;
   AlignedBuffer parameters(static_cast<std::size_t>(model->arena_elements()));
   model->initialize(1, parameters.span());
@@ -55,8 +60,19 @@ std::optional<Computed> compute(const model::Written& written, const every_op::D
     }
   }
   Computed computed{.gradients = std::vector<float>(parameters.size(), 99.0F)};
-  append(computed.sums,
-         model->gradient(parameters.span(), data.batch, computed.gradients, {}, table));
+  // What is told to be final is: it is taken then. And no parameter is read before it is needed.
+  std::vector<float> taken(computed.gradients.size(), 0.0F);
+  std::vector<float> there(parameters.size(), std::nanf(""));
+  const auto copy_of = [&](std::size_t number, auto from, auto to) {
+    const Variable& variable = model->variables()[number];
+    std::copy_n(from + variable.offset, variable.elements, to + variable.offset);
+  };
+  const GradientCallbacks news{
+      .on_need = [&](std::size_t i) { copy_of(i, parameters.span().begin(), there.begin()); },
+      .on_result = {},
+      .on_final = [&](std::size_t i) { copy_of(i, computed.gradients.begin(), taken.begin()); }};
+  append(computed.sums, model->gradient(there, data.batch, computed.gradients, news, table));
+  CHECK(std::memcmp(taken.data(), computed.gradients.data(), taken.size() * sizeof(float)) == 0);
   if (table != nullptr) computed.row_gradients = rows.gradients().rows;
   append(computed.sums, model->evaluate(parameters.span(), data.batch, table));
   return computed;
@@ -69,6 +85,9 @@ bool is_same_by_threads(const model::Written& written, const every_op::Data& dat
     INFO(threads << " threads");
     CHECK((compute(written, data, threads) == alone));
   }
+  INFO("a device that is late");
+  HostDevice device({.is_late = true});
+  CHECK((compute(written, data, 1, &device) == alone));
   return true;
 }
 
