@@ -58,6 +58,7 @@ struct Model::Parts {
   std::vector<NodeId> metric_nodes;
   std::vector<std::vector<NodeId>> watched;
   ThreadTeam team;
+  bool is_on_device;
   BucketPlans plans;
   const Executor* newest = nullptr;  // which computed the batch before
 
@@ -74,6 +75,7 @@ struct Model::Parts {
         metric_nodes(built.front().metric_nodes),  // the plans keep these values, and the next
         watched(built.front().watched),
         team(setting.team),
+        is_on_device(setting.device != nullptr),
         plans(std::move(built), setting.batch_size, team, setting.device) {}
 
   BatchResult forward(Executor& executor, std::span<const float> parameters, const Feed& feed,
@@ -128,6 +130,8 @@ std::vector<ConstTensor> Model::watched(std::size_t metric) const {
 std::int64_t Model::step_flops() const { return parts_->step_flops; }
 
 Threads Model::threads() const { return parts_->team; }
+
+bool Model::is_on_device() const { return parts_->is_on_device; }
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 

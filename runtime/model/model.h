@@ -94,6 +94,7 @@ class Model {
   [[nodiscard]] std::span<const Variable> variables() const;
   // Who computes it; others may be given work while it computes nothing.
   [[nodiscard]] Threads threads() const;
+  [[nodiscard]] bool is_on_device() const;  // which computes it, not these threads
 
   [[nodiscard]] std::int64_t arena_elements()
       const;  // with the padding between variables, which stays zero

@@ -29,6 +29,12 @@ CheckpointSchedule::Rules rules_of(const CheckpointSpec& spec, const JobPlan& pl
           .last_step = plan.max_steps};
 }
 
+// Of the cores; a GPU's is not known.
+double peak_flops_of(const Model& model) {
+  if (model.is_on_device()) return 0;
+  return measure_fma_peak() * static_cast<double>(model.threads().count());
+}
+
 }  // namespace
 
 Chief::Chief(Parts parts, const ExchangeNews& start)
@@ -39,8 +45,7 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
                                                       : std::vector<std::string>{},
                  .example_flops = static_cast<double>(parts.plan.model.step_flops()),
-                 .peak_flops =
-                     measure_fma_peak() * static_cast<double>(parts.plan.model.threads().count())},
+                 .peak_flops = peak_flops_of(parts.plan.model)},
                 start.version),
       version_(start.version),
       reported_(start.version),

@@ -19,15 +19,19 @@ struct Meaning {
   LiveTask& task;
   WallTime time;
 
+  // "computes on NVIDIA H100; ..." has a verb of its own.
+  static bool says_where(const std::string& detail) { return detail.starts_with("computes "); }
+
   // The agent shows the phase as the task's state; what it says besides is for people: of one that
   // begins to train, how it reaches the parameters.
   void operator()(const PhaseEvent& phase) const {
     const bool trains = phase.phase == PhaseEvent::Phase::running;
     if (trains) task.row.routes = phase.detail;
     if (phase.detail.empty()) return;
-    turn.note(job, {.kind = "task",
-                    .message = (trains ? "reaches " : "") + phase.detail,
-                    .task = task_name(task.row.key)});
+    turn.note(job,
+              {.kind = "task",
+               .message = (trains && !says_where(phase.detail) ? "reaches " : "") + phase.detail,
+               .task = task_name(task.row.key)});
   }
   void operator()(const ShardEvent&) const {}  // the manifest names the shards again
 

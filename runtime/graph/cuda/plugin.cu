@@ -41,8 +41,8 @@ bool is_there(const DeviceRequest& request, DeviceAnswer& answer) {
     return false;
   }
   if (count >= request.count) return true;
-  std::snprintf(answer.why, sizeof answer.why, "%d slots were given, the driver shows %d devices",
-                request.count, count);
+  std::snprintf(answer.why, sizeof answer.why,
+                "GPU slots given: %d; GPUs that the driver shows: %d", request.count, count);
   return false;
 }
 
