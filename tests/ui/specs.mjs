@@ -28,6 +28,7 @@ export function aLongJob(change = {}) {
     },
     model: {name: 'mlp', hidden: [64]},
     training: {
+      device: 'cpu', // its slots are what is looked at
       max_steps: 100_000_000,
       report_every_steps: 50,
       evaluate_every_steps: 1_000_000,

@@ -103,8 +103,19 @@ __global__ void __launch_bounds__(256) teams_kernel(std::int64_t count, const Ke
   for (std::int64_t i = first; i < count; i += teams) kernel(i, CudaTeam{});
 }
 
+// Blocks of a kernel that a processor of the GPU is to have room for at once.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) blocks_kernel(const Kernel kernel) {
+constexpr int blocks_at_once() {
+  if constexpr (requires { Kernel::blocks_at_once; }) {
+    return Kernel::blocks_at_once;
+  } else {
+    return 1;
+  }
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, blocks_at_once<Kernel>())
+    blocks_kernel(const Kernel kernel) {
   __shared__ typename Kernel::Shared shared;
   typename Kernel::Thread kept;
   const std::int64_t block = blockIdx.x;

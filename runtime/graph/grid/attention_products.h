@@ -143,11 +143,11 @@ void multiply_heads(Grid& grid, const Product& product) {
   constexpr std::int64_t enough = 128;
   if (product.rows * product.columns * product.products == 0) return;
   if (product.columns <= 32 && tiles_for<64, 32>(product) * product.products >= enough) {
-    multiply_tiles<64, 32>(grid, product, SomeCuts{});
+    multiply_tiles<64, 32, 8, 4>(grid, product, SomeCuts{});
   } else if (tiles_for<64, 64>(product) * product.products >= enough) {
-    multiply_tiles<64, 64>(grid, product, SomeCuts{});
+    multiply_tiles<64, 64, 8, 8>(grid, product, SomeCuts{});
   } else {
-    multiply_tiles<32, 32>(grid, product, SomeCuts{});
+    multiply_tiles<32, 32, 4, 4>(grid, product, SomeCuts{});
   }
 }
 

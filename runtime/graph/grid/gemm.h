@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "runtime/graph/grid/gemm_tile.h"
 #include "runtime/graph/grid/team.h"
@@ -16,7 +17,7 @@ namespace trainyard::runtime {
 inline std::int64_t gemm_scratch(std::int64_t rows, std::int64_t columns, std::int64_t cuts,
                                  std::int64_t products = 1) {
   constexpr std::int64_t tile = 64;
-  constexpr std::int64_t blocks_wanted = 256;
+  constexpr std::int64_t blocks_wanted = 512;
   constexpr std::int64_t elements_max = std::int64_t{1} << 23;  // that a GPU's cache holds
   const std::int64_t blocks = ((rows + tile - 1) / tile) * ((columns + tile - 1) / tile) * products;
   if (cuts < 2 || blocks >= blocks_wanted || blocks == 0) return 0;
@@ -36,36 +37,47 @@ std::int64_t tiles_for(const Product& product) {
   return ((product.rows + height - 1) / height) * ((product.columns + width - 1) / width);
 }
 
-template <int height, int width, class Grid, class Product>
+template <int height, int width, int rows, int columns, class Grid, class Product>
 void multiply_tiles(Grid& grid, const Product& product, const SomeCuts& some) {
   const std::int64_t tiles = tiles_for<height, width>(product);
-  grid.blocks(
-      tiles * product.products * (some.apart == nullptr ? 1 : some.count),
-      GemmTile<Product, height, width>{.product = product,
-                                       .tiles_across = (product.columns + width - 1) / width,
-                                       .tiles = tiles,
-                                       .apart = some.apart,
-                                       .first_cut = some.first,
-                                       .cuts = some.count});
+  grid.blocks(tiles * product.products * (some.apart == nullptr ? 1 : some.count),
+              GemmTile<Product, height, width, rows, columns>{
+                  .product = product,
+                  .tiles_across = (product.columns + width - 1) / width,
+                  .tiles = tiles,
+                  .apart = some.apart,
+                  .first_cut = some.first,
+                  .cuts = some.count});
 }
 
-// By the largest tiles of which there are enough for a GPU.
+// What a tile of so many elements, computed by so many threads, takes a GPU of 132 processors, in
+// elements of one of them: each has the registers of 512 threads, and with fewer it waits more.
+template <int height, int width, int rows, int columns, class Product>
+double tiles_cost(const Product& product, std::int64_t parts) {
+  constexpr int threads = (height / rows) * (width / columns);
+  constexpr double speed = rows * columns == 64 ? 1 : rows * columns == 32 ? 0.8 : 0.55;
+  const std::int64_t each = (tiles_for<height, width>(product) * parts + 131) / 132;
+  const double there = std::min<double>(512, static_cast<double>(each * threads));
+  const double waits = there >= 512 ? 1 : there >= 256 ? 0.85 : there >= 128 ? 0.6 : 0.35;
+  return static_cast<double>(each) * height * width / (speed * waits);
+}
+
+// By the tiles that take the least time, probably; of about the same the largest, which read least.
 template <class Grid, class Product>
 void multiply_cuts(Grid& grid, const Product& product, const SomeCuts& some) {
-  constexpr std::int64_t enough = 128;
   const std::int64_t parts = product.products * (some.apart == nullptr ? 1 : some.count);
-  if (product.rows > 64 && product.columns > 64 && tiles_for<128, 128>(product) * parts >= enough) {
-    multiply_tiles<128, 128>(grid, product, some);
-  } else if (product.rows > 64 && product.columns > 32 &&
-             tiles_for<128, 64>(product) * parts >= enough) {
-    multiply_tiles<128, 64>(grid, product, some);
-  } else if (product.rows > 64 && product.columns <= 32 &&
-             tiles_for<128, 32>(product) * parts >= enough) {
-    multiply_tiles<128, 32>(grid, product, some);
-  } else if (tiles_for<64, 64>(product) * parts >= enough) {
-    multiply_tiles<64, 64>(grid, product, some);
-  } else {
-    multiply_tiles<32, 32>(grid, product, some);
+  const double costs[] = {
+      tiles_cost<128, 128, 8, 8>(product, parts), tiles_cost<128, 64, 8, 8>(product, parts),
+      tiles_cost<128, 32, 8, 4>(product, parts), tiles_cost<64, 64, 8, 8>(product, parts),
+      tiles_cost<32, 32, 4, 4>(product, parts)};
+  const double least = *std::min_element(std::begin(costs), std::end(costs));
+  const auto is_good = [least](double cost) { return cost <= 1.05 * least; };
+  switch (std::find_if(std::begin(costs), std::end(costs), is_good) - std::begin(costs)) {
+    case 0: return multiply_tiles<128, 128, 8, 8>(grid, product, some);
+    case 1: return multiply_tiles<128, 64, 8, 8>(grid, product, some);
+    case 2: return multiply_tiles<128, 32, 8, 4>(grid, product, some);
+    case 3: return multiply_tiles<64, 64, 8, 8>(grid, product, some);
+    default: return multiply_tiles<32, 32, 4, 4>(grid, product, some);
   }
 }
 

@@ -100,7 +100,7 @@ struct TapsOfWindows {
   using Place = ImagePlace;
   TapImage image;
 
-  [[nodiscard]] TRAINYARD_BOTH static bool is_deep() { return true; }
+  [[nodiscard]] TRAINYARD_BOTH static constexpr bool is_deep() { return true; }
   [[nodiscard]] TRAINYARD_BOTH Line line(std::int64_t, std::int64_t i) const {
     return image.window(i);
   }
@@ -116,7 +116,7 @@ struct WindowsOfTaps {
   using Place = ImagePlace;
   TapImage image;
 
-  [[nodiscard]] TRAINYARD_BOTH static bool is_deep() { return false; }
+  [[nodiscard]] TRAINYARD_BOTH static constexpr bool is_deep() { return false; }
   [[nodiscard]] TRAINYARD_BOTH Line line(std::int64_t, std::int64_t i) const {
     return image.tap(i);
   }
@@ -139,7 +139,7 @@ struct FlippedKernel {
   FastDivision by_filters = {};
   FastDivision by_taps = {};  // of a row
 
-  [[nodiscard]] TRAINYARD_BOTH static bool is_deep() { return true; }
+  [[nodiscard]] TRAINYARD_BOTH static constexpr bool is_deep() { return true; }
   [[nodiscard]] TRAINYARD_BOTH Line line(std::int64_t, std::int64_t i) const {
     return data + i * filters;
   }
