@@ -113,7 +113,8 @@ class Runner {
     if (!traits(case_.op).has_gradient) return std::move(results_);
     Random random(99);
     const std::vector<float> upstream = some_floats(random, case_.output.elements());
-    const ConstTensor gradient{memory_.bring(upstream).data(), case_.output};
+    const ConstTensor gradient{memory_.room(case_.output.elements(), &upstream).data(),
+                               case_.output};
     for (const Write write : {Write::overwrite, Write::add}) {
       std::vector<GradientTarget> targets;
       std::vector<std::span<float>> places;
