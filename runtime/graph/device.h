@@ -27,10 +27,6 @@ class Device {
   virtual void release(void* memory) = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
 
-  // Memory of the host that copies may read and write while others run; until unpin() of it.
-  virtual void pin(void* memory, std::size_t bytes) = 0;
-  virtual void unpin(void* memory) = 0;
-
   // Memory of the host stays, and what is read of it stays as it is, until the copy is over.
   virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;

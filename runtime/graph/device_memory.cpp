@@ -1,6 +1,5 @@
 #include "runtime/graph/device_memory.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -72,20 +71,7 @@ DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters)
   for (auto& stage : stages_) stage = std::make_unique<Stage>(device);
 }
 
-DeviceMemory::~DeviceMemory() {
-  device_.wait(device_.mark());
-  for (const std::span<const float> range : pinned_) {
-    device_.unpin(const_cast<float*>(range.data()));  // NOLINT: CUDA's own types
-  }
-}
-
-void DeviceMemory::pin(std::span<const float> host) {
-  constexpr std::size_t ranges_max = 8;  // a task's arenas are few and stay
-  const auto is_it = [&](std::span<const float> range) { return range.data() == host.data(); };
-  if (host.empty() || pinned_.size() >= ranges_max || std::ranges::any_of(pinned_, is_it)) return;
-  device_.pin(const_cast<float*>(host.data()), host.size_bytes());  // NOLINT
-  pinned_.push_back(host);
-}
+DeviceMemory::~DeviceMemory() { device_.wait(device_.mark()); }
 
 Feed DeviceMemory::stage(const Feed& feed) {
   Stage& stage = *stages_[turn_++ % stages_.size()];

@@ -44,9 +44,6 @@ class DeviceMemory {
   std::span<float> parameters() { return {parameters_.floats(count_), count_}; }
   std::span<float> gradients() { return {gradients_.floats(count_), count_}; }
 
-  // Memory of the host that is copied to and from often; it outlives this, or is never used again.
-  void pin(std::span<const float> host);
-
   // The batch on the device; what the spans of the result point to stays until the next but one.
   Feed stage(const Feed& feed);
   // The gradients of its rows, to where the host wants them.
@@ -68,7 +65,6 @@ class DeviceMemory {
   std::array<std::unique_ptr<Stage>, 2> stages_;
   std::size_t turn_ = 0;
   DeviceBuffer row_gradients_;
-  std::vector<std::span<const float>> pinned_;
   std::vector<RowFeed> rows_;  // of the newest batch
 };
 

@@ -132,7 +132,6 @@ void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass
   if (there_ != nullptr) {
     staged_ = there_->stage(feed);
     is_brought_.assign(is_brought_.size(), false);
-    if (pass == Pass::train) there_->pin(parameters);
   }
   const Feed& batch = there_ == nullptr ? feed : staged_;
   bind(there_ == nullptr ? parameters : there_->parameters(), batch);
@@ -218,7 +217,6 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   const Feed& batch = there_ == nullptr ? feed : staged_;
   const std::span<float> places = there_ == nullptr ? gradients : there_->gradients();
   bind(there_ == nullptr ? parameters : there_->parameters(), batch);
-  if (there_ != nullptr) there_->pin(gradients);
   clear_what_nobody_computes(gradients);
   for (const std::size_t variable : plan_.final_at_once) {
     if (on_final) on_final(variable);

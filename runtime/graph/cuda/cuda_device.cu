@@ -57,15 +57,8 @@ std::size_t CudaDevice::free_bytes() const {
   return cudaMemGetInfo(&free, &all) == cudaSuccess ? free : 0;
 }
 
-// Memory that cannot be pinned is copied all the same, through CUDA's own.
-void CudaDevice::pin(void* memory, std::size_t bytes) {
-  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) != cudaSuccess) cudaGetLastError();
-}
-
-void CudaDevice::unpin(void* memory) {
-  if (cudaHostUnregister(memory) != cudaSuccess) cudaGetLastError();
-}
-
+// The host's memory is never pinned: a worker's arenas are shared with a ps, who may map them anew
+// or take pages out of them (SharedFloats::drop), and the GPU would go on with the old pages.
 void CudaDevice::upload(const void* host, void* device, std::size_t bytes) {
   status_.is_good(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_),
                   "a copy to the GPU");

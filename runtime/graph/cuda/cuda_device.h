@@ -25,8 +25,6 @@ class CudaDevice : public Device {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) override;
   [[nodiscard]] std::size_t free_bytes() const override;
-  void pin(void* memory, std::size_t bytes) override;
-  void unpin(void* memory) override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void clear(void* device, std::size_t bytes) override;

@@ -168,12 +168,6 @@ void HostDevice::release(void* memory) {
 
 std::size_t HostDevice::free_bytes() const { return memory_->left(); }
 
-void HostDevice::pin(void* memory, std::size_t bytes) {
-  ENSURE(pinned_.emplace(memory, bytes).second);
-}
-
-void HostDevice::unpin(void* memory) { ENSURE(pinned_.erase(memory) == 1); }
-
 void HostDevice::upload(const void* host, void* device, std::size_t bytes) {
   run([=] { std::memcpy(device, host, bytes); });
 }

@@ -30,8 +30,6 @@ class HostDevice : public Device {
   void* allocate(std::size_t bytes) override;  // filled with NaN
   void release(void* memory) override;
   [[nodiscard]] std::size_t free_bytes() const override;
-  void pin(void* memory, std::size_t bytes) override;
-  void unpin(void* memory) override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void clear(void* device, std::size_t bytes) override;
@@ -45,7 +43,6 @@ class HostDevice : public Device {
   void run(std::function<void()> work);
 
   std::unique_ptr<Memory> memory_;
-  std::map<void*, std::size_t> pinned_;
   std::unique_ptr<Stream> stream_;  // none: nothing is late
   std::unique_ptr<Kernels> kernels_;
 };
