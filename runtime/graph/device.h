@@ -5,11 +5,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 
 #include "runtime/graph/kernels.h"
 
 namespace trainyard::runtime {
+
+// Work that is asked for many times at once, with the memory as it is then. It ends before its
+// device.
+class Recording {
+ public:
+  Recording() = default;
+  virtual ~Recording() = default;
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  virtual void replay() = 0;
+};
 
 class Device {
  public:
@@ -27,15 +40,21 @@ class Device {
   virtual void release(void* memory) = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
 
-  // Memory of the host stays, and what is read of it stays as it is, until the copy is over.
+  // The host's memory has been read when an upload returns. What is downloaded is there once a
+  // later mark was found to be reached, and not before.
   virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;
-  virtual void clear(void* device, std::size_t bytes) = 0;  // all bits 0
+  virtual void fill(float* device, float value, std::size_t count) = 0;
 
   // All that has been asked for until now, as a number that grows; whether it is over; until it is.
   virtual std::uint64_t mark() = 0;
   [[nodiscard]] virtual bool reached(std::uint64_t mark) = 0;
   virtual void wait(std::uint64_t mark) = 0;
+
+  // Kernels and fills that are asked for from here to the end of the recording are kept, and not
+  // done.
+  virtual void begin_recording() = 0;
+  virtual std::unique_ptr<Recording> end_recording() = 0;
 };
 
 // The device did not do what was asked of it.

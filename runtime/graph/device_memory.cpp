@@ -1,5 +1,6 @@
 #include "runtime/graph/device_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -67,31 +68,44 @@ DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters)
       count_(static_cast<std::size_t>(parameters)),
       parameters_(device),
       gradients_(device),
+      there_(device),
       row_gradients_(device) {
-  for (auto& stage : stages_) stage = std::make_unique<Stage>(device);
+  parameters_.floats(count_);
+  gradients_.floats(count_);
 }
 
 DeviceMemory::~DeviceMemory() { device_.wait(device_.mark()); }
 
+// How many symbols a batch has differs from batch to batch: what lies behind them stays in its
+// place all the same.
 Feed DeviceMemory::stage(const Feed& feed) {
-  Stage& stage = *stages_[turn_++ % stages_.size()];
-  device_.wait(stage.mark);
-  std::size_t bytes = round_up(sizeof(Drawing));
-  const auto count = [&](const auto& span) { bytes += round_up(span.size_bytes()); };
+  std::size_t number = 0;
+  const auto count = [&number](const auto&) { ++number; };
   for_each_span(feed, count);
   for (const RowFeed& rows : feed.rows) for_each_span_of_rows(rows, count);
-  stage.here.resize(bytes);
-  std::byte* const there = stage.there.of(bytes);
+  rooms_.resize(number);
+  std::size_t bytes = round_up(sizeof(Drawing));
+  number = 0;
+  const auto reserve = [&](const auto& span) {
+    std::size_t& room = rooms_[number++];
+    if (span.size_bytes() > room) room = std::max(round_up(span.size_bytes()), 2 * room);
+    bytes += room;
+  };
+  for_each_span(feed, reserve);
+  for (const RowFeed& rows : feed.rows) for_each_span_of_rows(rows, reserve);
+  here_.resize(bytes);
+  std::byte* const there = there_.of(bytes);
 
   const Drawing drawing{.seed = feed.seed, .first_position = feed.first_position};
-  std::memcpy(stage.here.data(), &drawing, sizeof drawing);
+  std::memcpy(here_.data(), &drawing, sizeof drawing);
   std::size_t at = round_up(sizeof drawing);
+  number = 0;
   const auto move = [&](auto& span) {
     using Element = typename std::remove_reference_t<decltype(span)>::element_type;
-    if (span.empty()) return;
-    std::memcpy(stage.here.data() + at, span.data(), span.size_bytes());
     const std::size_t here = at;
-    at += round_up(span.size_bytes());
+    at += rooms_[number++];
+    if (span.empty()) return;
+    std::memcpy(here_.data() + here, span.data(), span.size_bytes());
     span = {reinterpret_cast<Element*>(there + here), span.size()};
   };
   Feed staged = feed;
@@ -106,7 +120,7 @@ Feed DeviceMemory::stage(const Feed& feed) {
   ENSURE(at == bytes);
   if (gradients > 0) {
     float* to = row_gradients_.floats(gradients);
-    device_.clear(to, gradients * sizeof(float));
+    device_.fill(to, 0.0F, gradients);
     for (RowFeed& rows : rows_) {
       if (rows.gradients.empty()) continue;
       rows.gradients = {to, rows.gradients.size()};
@@ -114,8 +128,7 @@ Feed DeviceMemory::stage(const Feed& feed) {
     }
   }
   staged.rows = rows_;
-  device_.upload(stage.here.data(), there, bytes);
-  stage.mark = device_.mark();
+  device_.upload(here_.data(), there, bytes);
   return staged;
 }
 

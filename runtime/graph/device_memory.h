@@ -2,7 +2,6 @@
 // gradients and of the batch. One for all graphs that compute one model in turn.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,7 +43,8 @@ class DeviceMemory {
   std::span<float> parameters() { return {parameters_.floats(count_), count_}; }
   std::span<float> gradients() { return {gradients_.floats(count_), count_}; }
 
-  // The batch on the device; what the spans of the result point to stays until the next but one.
+  // The batch on the device, until the next one. A batch of the same sizes lies where the one
+  // before lay.
   Feed stage(const Feed& feed);
   // The gradients of its rows, to where the host wants them.
   void fetch_row_gradients(const Feed& host);
@@ -54,16 +54,10 @@ class DeviceMemory {
   std::size_t count_;
   DeviceBuffer parameters_;
   DeviceBuffer gradients_;
-  // What a batch has lies in one piece, so that it goes up in one copy. Two, in turn: the host
-  // writes one while the other is copied.
-  struct Stage {
-    explicit Stage(Device& device) : there(device) {}
-    std::vector<std::byte> here;
-    DeviceBuffer there;
-    std::uint64_t mark = 0;
-  };
-  std::array<std::unique_ptr<Stage>, 2> stages_;
-  std::size_t turn_ = 0;
+  // What a batch has lies in one piece, so that it goes up in one copy.
+  std::vector<std::byte> here_;
+  DeviceBuffer there_;
+  std::vector<std::size_t> rooms_;  // in bytes: of what a batch has, in their order
   DeviceBuffer row_gradients_;
   std::vector<RowFeed> rows_;  // of the newest batch
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/graph/executor_on_device.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -21,34 +22,6 @@ Executor::Executor(Graph graph, const PlanRequest& request, const Kernels& kerne
       values_(graph_.nodes().size()),
       values_again_(graph_.nodes().size()) {
   ENSURE(request.threads == threads.count());
-}
-
-namespace {
-
-AlignedBuffer arena_on(Device& device, std::int64_t elements) {
-  const auto count = static_cast<std::size_t>(elements);
-  auto buffer = std::make_shared<DeviceBuffer>(device);
-  float* const data = buffer->floats(count);
-  return {std::shared_ptr<float>(std::move(buffer), data), count};
-}
-
-}  // namespace
-
-Executor::Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory)
-    : graph_(std::move(graph)),
-      loss_(request.loss),
-      outputs_(request.outputs),
-      examples_max_(request.examples),
-      kernels_(memory->device().kernels()),
-      plan_(make_plan(graph_, request, kernels_)),
-      own_memory_(arena_on(memory->device(), plan_.arena_elements)),
-      arena_(own_memory_.span()),
-      values_(graph_.nodes().size()),
-      values_again_(graph_.nodes().size()),
-      there_(std::move(memory)),
-      is_brought_(graph_.variables().size()),
-      fetched_(graph_.nodes().size()) {
-  if (std::ranges::find(outputs_, loss_) == outputs_.end()) outputs_.push_back(loss_);
 }
 
 void Executor::share_memory_of(Executor& other) {
@@ -128,53 +101,17 @@ void Executor::run_again(NodeId id, const Feed& feed) {
 }
 
 void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass pass,
-                       const std::function<void(std::size_t)>& on_need) {
-  if (there_ != nullptr) {
-    staged_ = there_->stage(feed);
-    is_brought_.assign(is_brought_.size(), false);
-  }
-  const Feed& batch = there_ == nullptr ? feed : staged_;
-  bind(there_ == nullptr ? parameters : there_->parameters(), batch);
+                       const OnNeed& on_need) {
+  if (there_ != nullptr) return forward_there(parameters, feed, pass, on_need);
+  bind(parameters, feed);
   const auto nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
     for (const NodeId input : nodes[id].inputs) {
       const auto* const variable = std::get_if<VariableOp>(&nodes[input].op);
-      if (variable == nullptr) continue;
-      if (on_need) on_need(variable->index);
-      bring_parameters(variable->index, parameters);
+      if (variable != nullptr && on_need) on_need(variable->index);
     }
-    run_forward(id, batch, pass);
+    run_forward(id, feed, pass);
   }
-  fetch_outputs();
-}
-
-// Once in a step: nothing changes them until it is over.
-void Executor::bring_parameters(std::size_t variable, std::span<const float> parameters) {
-  if (there_ == nullptr || is_brought_[variable]) return;
-  is_brought_[variable] = true;
-  const Variable& which = graph_.variables()[variable];
-  const std::size_t bytes = static_cast<std::size_t>(which.elements) * sizeof(float);
-  there_->device().upload(parameters.data() + which.offset,
-                          there_->parameters().data() + which.offset, bytes);
-}
-
-void Executor::fetch_outputs() {
-  if (there_ == nullptr) return;
-  Device& device = there_->device();
-  for (const NodeId id : outputs_) {
-    const ConstTensor value = values_[id];
-    fetched_[id].resize(static_cast<std::size_t>(value.elements()));
-    if (value.data == nullptr || value.elements() == 0) continue;
-    device.download(value.data, fetched_[id].data(), value.span().size_bytes());
-  }
-  device.wait(device.mark());
-  require_sound(device);
-}
-
-ConstTensor Executor::value(NodeId id) const {
-  if (there_ == nullptr) return values_[id];
-  ENSURE(!fetched_[id].empty());
-  return {fetched_[id].data(), values_[id].shape};
 }
 
 GradientTarget Executor::gradient_target(NodeId input, Write write, std::span<float> gradients) {
@@ -200,87 +137,26 @@ void Executor::clear_what_nobody_computes(std::span<float> gradients) const {
   clear_to(std::ssize(gradients));
 }
 
-void Executor::begin_loss_gradient() {
-  const Tensor place = tensor(plan_.gradients[loss_], values_[loss_].shape);
-  if (there_ == nullptr) {
-    std::ranges::fill(place.span(), 1.0F);
-    return;
-  }
-  ones_.assign(place.span().size(), 1.0F);
-  there_->device().upload(ones_.data(), place.data, place.span().size_bytes());
-}
-
 void Executor::backward(std::span<const float> parameters, const Feed& feed,
-                        std::span<float> gradients,
-                        const std::function<void(std::size_t)>& on_final, Parameters may) {
+                        std::span<float> gradients, const OnFinal& on_final, Parameters may) {
   ENSURE(std::ssize(gradients) == graph_.arena_elements());
-  const Feed& batch = there_ == nullptr ? feed : staged_;
-  const std::span<float> places = there_ == nullptr ? gradients : there_->gradients();
-  bind(there_ == nullptr ? parameters : there_->parameters(), batch);
   clear_what_nobody_computes(gradients);
   for (const std::size_t variable : plan_.final_at_once) {
     if (on_final) on_final(variable);
   }
-  begin_loss_gradient();
+  if (there_ != nullptr) return backward_there(feed, gradients, on_final);
+  bind(parameters, feed);
+  std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {
-    for (const NodeId id : step.again) run_again(id, batch);
+    for (const NodeId id : step.again) run_again(id, feed);
     const bool is_split = may == Parameters::stay && !step.final_variables.empty() &&
                           traits(graph_.nodes()[step.node].op).has_gradients_apart;
-    run_backward(step, batch, places, is_split ? Inputs::variables : Inputs::all);
-    for (const std::size_t variable : step.final_variables) finish(variable, gradients, on_final);
-    if (is_split) run_backward(step, batch, places, Inputs::others);
-    tell_what_arrived(on_final, false);
-  }
-  finish_all(feed, on_final);
-}
-
-// On a device: some at a time, as each copy has a price of its own.
-void Executor::finish(std::size_t variable, std::span<float> gradients, const OnFinal& on_final) {
-  if (there_ == nullptr) {
-    if (on_final) on_final(variable);
-    return;
-  }
-  constexpr std::size_t bytes_at_once = 1 << 20;
-  const Variable& which = graph_.variables()[variable];
-  leaving_.variables.push_back(variable);
-  if (which.update != UpdateRule::none) {
-    const std::size_t bytes = static_cast<std::size_t>(which.elements) * sizeof(float);
-    there_->device().download(there_->gradients().data() + which.offset,
-                              gradients.data() + which.offset, bytes);
-    leaving_.bytes += bytes;
-  }
-  if (leaving_.bytes >= bytes_at_once) send_gradients();
-}
-
-void Executor::send_gradients() {
-  if (leaving_.variables.empty()) return;
-  leaving_.mark = there_->device().mark();
-  sent_.push_back(std::move(leaving_));
-  leaving_ = {};
-}
-
-void Executor::tell_what_arrived(const OnFinal& on_final, bool waits) {
-  while (!sent_.empty()) {
-    Device& device = there_->device();
-    const Leaving& first = sent_.front();
-    if (waits) device.wait(first.mark);
-    if (!device.reached(first.mark)) return;
-    require_sound(device);
-    for (const std::size_t variable : first.variables) {
+    run_backward(step, feed, gradients, is_split ? Inputs::variables : Inputs::all);
+    for (const std::size_t variable : step.final_variables) {
       if (on_final) on_final(variable);
     }
-    sent_.pop_front();
+    if (is_split) run_backward(step, feed, gradients, Inputs::others);
   }
-}
-
-void Executor::finish_all(const Feed& feed, const OnFinal& on_final) {
-  if (there_ == nullptr) return;
-  send_gradients();
-  there_->fetch_row_gradients(feed);
-  const std::uint64_t last = there_->device().mark();
-  tell_what_arrived(on_final, true);
-  there_->device().wait(last);
-  require_sound(there_->device());
 }
 
 void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,

@@ -3,7 +3,6 @@
 // in memory of the host.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -25,6 +24,8 @@ class Executor {
   // On a device that has memory of its own. What it does not do is thrown as DeviceFailed by any of
   // the calls below.
   Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory);
+  Executor(Executor&&) noexcept;
+  ~Executor();
 
   // Values of both lie in one memory from now on, where that is large enough: they never run at
   // the same time, and `other` outlives this.
@@ -52,21 +53,14 @@ class Executor {
   [[nodiscard]] ConstTensor value(NodeId id) const;
 
  private:
+  using OnNeed = std::function<void(std::size_t)>;
   using OnFinal = std::function<void(std::size_t)>;
-  // Gradients on their way to the host.
-  struct Leaving {
-    std::vector<std::size_t> variables;
-    std::size_t bytes = 0;
-    std::uint64_t mark = 0;
-  };
+  struct OnDevice;
 
-  void bring_parameters(std::size_t variable, std::span<const float> parameters);
+  void forward_there(std::span<const float> parameters, const Feed& feed, Pass pass,
+                     const OnNeed& on_need);
   void fetch_outputs();
-  void begin_loss_gradient();
-  void finish(std::size_t variable, std::span<float> gradients, const OnFinal& on_final);
-  void send_gradients();
-  void tell_what_arrived(const OnFinal& on_final, bool waits);
-  void finish_all(const Feed& feed, const OnFinal& on_final);
+  void backward_there(const Feed& feed, std::span<float> gradients, const OnFinal& on_final);
   void bind(std::span<const float> parameters, const Feed& feed);
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   [[nodiscard]] Tensor room(const Place& place) { return tensor(place, {place.elements}); }
@@ -96,14 +90,7 @@ class Executor {
   std::vector<ConstTensor> inputs_;        // of the call being made: kept for their memory
   std::vector<GradientTarget> targets_;
 
-  // Of a device with memory of its own.
-  std::shared_ptr<DeviceMemory> there_;  // none: the host's
-  Feed staged_;
-  std::vector<bool> is_brought_;             // by variable, in this step
-  std::vector<std::vector<float>> fetched_;  // by node that is an output
-  std::vector<float> ones_;
-  Leaving leaving_;
-  std::deque<Leaving> sent_;
+  std::unique_ptr<OnDevice> there_;  // none: the host computes
 };
 
 }  // namespace trainyard::runtime

@@ -1,14 +1,18 @@
 // A GPU as a device: kernels and uploads on one stream, downloads on another that waits for what
-// was asked before them, so that gradients leave while the backward pass goes on.
+// was asked before them, so that gradients leave while the backward pass goes on. Recordings are
+// CUDA graphs.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <array>
+#include <deque>
+#include <memory>
 #include <string>
 
 #include "runtime/graph/cuda/cuda_grid.h"
 #include "runtime/graph/cuda/cuda_status.h"
+#include "runtime/graph/cuda/pinned_pieces.h"
 #include "runtime/graph/device.h"
 #include "runtime/graph/grid/grid_kernels.h"
 
@@ -27,16 +31,28 @@ class CudaDevice : public Device {
   [[nodiscard]] std::size_t free_bytes() const override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
-  void clear(void* device, std::size_t bytes) override;
+  void fill(float* device, float value, std::size_t count) override;
   std::uint64_t mark() override;
   [[nodiscard]] bool reached(std::uint64_t mark) override;
   void wait(std::uint64_t mark) override;
+  void begin_recording() override;
+  std::unique_ptr<Recording> end_recording() override;
 
  private:
   static constexpr std::size_t marks_kept = 256;
 
+  // In pinned memory, or on its way there.
+  struct Arriving {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::size_t bytes = 0;
+    std::size_t piece = 0;
+    std::uint64_t mark = 0;  // that says that it is there
+  };
+
   // Downloads from now on come after what the compute stream was asked for until now.
   void let_downloads_follow();
+  void hand_over_until(std::uint64_t mark);
   cudaEvent_t& event_of(std::uint64_t mark) { return events_[mark % marks_kept]; }
 
   int ordinal_;
@@ -47,6 +63,10 @@ class CudaDevice : public Device {
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
+  PinnedPieces up_;
+  PinnedPieces down_;
+  std::deque<Arriving> arriving_;
+  CudaGrid grid_;
   GridKernels<CudaGrid> kernels_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -141,19 +142,41 @@ class HostDevice::Stream {
   std::thread thread_;
 };
 
+class HostDevice::Kept : public Recording {
+ public:
+  explicit Kept(HostDevice& device) : device_(device) {}
+
+  void add(Work work) { works_.push_back(std::move(work)); }
+  void replay() override {
+    for (const Work& work : works_) device_.run(work);
+  }
+
+ private:
+  HostDevice& device_;
+  std::vector<Work> works_;
+};
+
 HostDevice::HostDevice(const HostDeviceSetting& setting)
     : memory_(std::make_unique<Memory>(setting.bytes)) {
   if (setting.is_late) stream_ = std::make_unique<Stream>(setting.seed);
-  HostGrid::Queue queue = [this](std::function<void()> work) { run(std::move(work)); };
+  HostGrid::Queue queue = [this](Work work) { run(std::move(work)); };
   kernels_ = std::make_unique<GridKernels<HostGrid>>(HostGrid(std::move(queue)));
 }
 
 HostDevice::~HostDevice() { stream_.reset(); }
 
-void HostDevice::run(std::function<void()> work) {
+void HostDevice::run(Work work) {
+  if (recording_ != nullptr) return recording_->add(std::move(work));
   if (stream_ == nullptr) return memory_->open_for(work);
   stream_->add([this, work = std::move(work)] { memory_->open_for(work); });
 }
+
+void HostDevice::begin_recording() {
+  ENSURE(recording_ == nullptr);
+  recording_ = std::make_unique<Kept>(*this);
+}
+
+std::unique_ptr<Recording> HostDevice::end_recording() { return std::move(recording_); }
 
 void* HostDevice::allocate(std::size_t bytes) {
   void* const memory = memory_->take(bytes);
@@ -168,26 +191,45 @@ void HostDevice::release(void* memory) {
 
 std::size_t HostDevice::free_bytes() const { return memory_->left(); }
 
+// As on a GPU, only kernels and fills can be recorded.
 void HostDevice::upload(const void* host, void* device, std::size_t bytes) {
-  run([=] { std::memcpy(device, host, bytes); });
+  ENSURE(recording_ == nullptr);
+  const auto* const begin = static_cast<const std::byte*>(host);
+  run([=, read = std::vector<std::byte>(begin, begin + bytes)] {
+    std::memcpy(device, read.data(), bytes);
+  });
 }
 
 void HostDevice::download(const void* device, void* host, std::size_t bytes) {
-  run([=] { std::memcpy(host, device, bytes); });
+  ENSURE(recording_ == nullptr);
+  auto here = std::make_shared<std::vector<std::byte>>(bytes);
+  run([=] { std::memcpy(here->data(), device, bytes); });
+  arriving_.push_back({.bytes = std::move(here), .to = host, .mark = mark()});
 }
 
-void HostDevice::clear(void* device, std::size_t bytes) {
-  run([=] { std::memset(device, 0, bytes); });
+void HostDevice::hand_over_until(std::uint64_t mark) {
+  while (!arriving_.empty() && arriving_.front().mark <= mark) {
+    const Arriving& first = arriving_.front();
+    std::memcpy(first.to, first.bytes->data(), first.bytes->size());
+    arriving_.pop_front();
+  }
+}
+
+void HostDevice::fill(float* device, float value, std::size_t count) {
+  run([=] { std::fill_n(device, count, value); });
 }
 
 std::uint64_t HostDevice::mark() { return stream_ == nullptr ? 0 : stream_->asked(); }
 
 bool HostDevice::reached(std::uint64_t mark) {
-  return stream_ == nullptr || stream_->reached(mark);
+  if (stream_ != nullptr && !stream_->reached(mark)) return false;
+  hand_over_until(mark);
+  return true;
 }
 
 void HostDevice::wait(std::uint64_t mark) {
   if (stream_ != nullptr) stream_->wait(mark);
+  hand_over_until(mark);
 }
 
 }  // namespace trainyard::runtime

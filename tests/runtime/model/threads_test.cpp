@@ -35,6 +35,11 @@ struct Computed {
   }
 };
 
+void append_rows(Computed& computed, const RowBatch& rows) {
+  const auto& more = rows.gradients().rows;
+  computed.row_gradients.insert(computed.row_gradients.end(), more.begin(), more.end());
+}
+
 void append(std::vector<double>& sums, const BatchResult& result) {
   sums.push_back(result.loss_sum);
   sums.insert(sums.end(), result.metrics.begin(), result.metrics.end());
@@ -78,6 +83,50 @@ std::optional<Computed> compute(const model::Written& written, const every_op::D
   return computed;
 }
 
+// Another batch of the same size: other numbers, other draws, the lengths in another order.
+void go_on(Batch& batch) {
+  batch.first_position += static_cast<std::uint64_t>(batch.examples);
+  for (float& value : batch.features) value = 0.5F - value;
+  if (!batch.lengths.empty()) std::ranges::rotate(batch.lengths, batch.lengths.begin() + 1);
+  if (batch.symbols.empty() || batch.symbol_offsets.back() == batch.symbol_offsets.end()[-2])
+    return;
+  batch.symbols.pop_back();  // which was the last example's
+  batch.symbol_offsets.back() -= 1;
+}
+
+// Of some steps with parameters that change, and evaluations between them. A device records the
+// second of each, and replays it from then on.
+std::optional<Computed> compute_steps(const model::Written& written, every_op::Data data,
+                                      Device* device) {
+  auto model =
+      Model::build(written, data.shape,
+                   {.batch_size = data.batch.examples, .seed = 5, .team = {}, .device = device});
+  if (!model) return std::nullopt;
+  AlignedBuffer parameters(static_cast<std::size_t>(model->arena_elements()));
+  AlignedBuffer gradients(parameters.size());
+  model->initialize(1, parameters.span());
+  RowBatch rows = model->row_batch();
+  RowBatch* const table = model->rows().empty() ? nullptr : &rows;
+  Computed computed;
+  for (int step = 0; step < 4; ++step) {
+    if (table != nullptr) {
+      rows.assign(data.batch);
+      std::ranges::fill(rows.rows(), 0.1F * static_cast<float>(step));
+    }
+    append(computed.sums,
+           model->gradient(parameters.span(), data.batch, gradients.span(), {}, table));
+    computed.gradients.insert(computed.gradients.end(), gradients.span().begin(),
+                              gradients.span().end());
+    if (table != nullptr) append_rows(computed, rows);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (std::isfinite(gradients.data()[i])) parameters.data()[i] -= 0.01F * gradients.data()[i];
+    }
+    append(computed.sums, model->evaluate(parameters.span(), data.batch, table));
+    go_on(data.batch);
+  }
+  return computed;
+}
+
 bool is_same_by_threads(const model::Written& written, const every_op::Data& data) {
   const auto alone = compute(written, data, 1);
   if (!alone) return false;
@@ -88,6 +137,7 @@ bool is_same_by_threads(const model::Written& written, const every_op::Data& dat
   INFO("a device that is late");
   HostDevice device({.is_late = true});
   CHECK((compute(written, data, 1, &device) == alone));
+  CHECK((compute_steps(written, data, &device) == compute_steps(written, data, nullptr)));
   return true;
 }
 

@@ -1,0 +1,79 @@
+#include "runtime/graph/device_traffic.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard::runtime {
+namespace {
+
+struct ArenaRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// Each copy has a price of its own: those that touch are one.
+std::vector<ArenaRange> joined(std::vector<ArenaRange> ranges) {
+  std::ranges::sort(ranges, {}, &ArenaRange::begin);
+  std::vector<ArenaRange> whole;
+  for (const ArenaRange& range : ranges) {
+    if (!whole.empty() && whole.back().end == range.begin) {
+      whole.back().end = range.end;
+    } else {
+      whole.push_back(range);
+    }
+  }
+  return whole;
+}
+
+ArenaRange range_of(const Variable& variable) {
+  return {variable.offset, variable.offset + variable.elements};
+}
+
+std::size_t bytes_of(const ArenaRange& range) {
+  return static_cast<std::size_t>(range.end - range.begin) * sizeof(float);
+}
+
+}  // namespace
+
+void DeviceTraffic::bring(std::span<const std::size_t> variables,
+                          std::span<const float> parameters) {
+  std::vector<ArenaRange> ranges;
+  for (const std::size_t variable : variables) {
+    if (is_brought_[variable]) continue;
+    is_brought_[variable] = true;
+    ranges.push_back(range_of(variables_[variable]));
+  }
+  for (const ArenaRange& range : joined(std::move(ranges))) {
+    memory_.device().upload(parameters.data() + range.begin,
+                            memory_.parameters().data() + range.begin, bytes_of(range));
+  }
+}
+
+void DeviceTraffic::send(std::vector<std::size_t> variables, std::span<float> gradients) {
+  std::vector<ArenaRange> ranges;
+  for (const std::size_t variable : variables) {
+    if (variables_[variable].update == UpdateRule::none) continue;
+    ranges.push_back(range_of(variables_[variable]));
+  }
+  for (const ArenaRange& range : joined(std::move(ranges))) {
+    memory_.device().download(memory_.gradients().data() + range.begin,
+                              gradients.data() + range.begin, bytes_of(range));
+  }
+  sent_.push_back({.variables = std::move(variables), .mark = memory_.device().mark()});
+}
+
+void DeviceTraffic::tell(const std::function<void(std::size_t)>& on_final, bool waits) {
+  Device& device = memory_.device();
+  while (!sent_.empty()) {
+    const Sent& first = sent_.front();
+    if (waits) device.wait(first.mark);
+    if (!device.reached(first.mark)) return;
+    require_sound(device);
+    for (const std::size_t variable : first.variables) {
+      if (on_final) on_final(variable);
+    }
+    sent_.pop_front();
+  }
+}
+
+}  // namespace trainyard::runtime

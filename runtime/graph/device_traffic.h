@@ -1,0 +1,43 @@
+// What of a step travels between the host and a device that computes it: parameters on their way
+// there, gradients on their way back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/core/variable.h"
+#include "runtime/graph/device_memory.h"
+
+namespace trainyard::runtime {
+
+class DeviceTraffic {
+ public:
+  DeviceTraffic(DeviceMemory& memory, std::span<const Variable> variables)
+      : memory_(memory), variables_(variables), is_brought_(variables.size()) {}
+
+  void begin_step() { is_brought_.assign(is_brought_.size(), false); }
+  // To the device; each once in a step, as nothing changes it until the step is over.
+  void bring(std::span<const std::size_t> variables, std::span<const float> parameters);
+
+  // From the device, once what was asked for until now is done.
+  void send(std::vector<std::size_t> variables, std::span<float> gradients);
+  // Of those that are on the host by now, or, where it waits, of all.
+  void tell(const std::function<void(std::size_t)>& on_final, bool waits);
+
+ private:
+  struct Sent {
+    std::vector<std::size_t> variables;
+    std::uint64_t mark = 0;
+  };
+
+  DeviceMemory& memory_;
+  std::span<const Variable> variables_;
+  std::vector<bool> is_brought_;  // by variable, in this step
+  std::deque<Sent> sent_;
+};
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,165 @@
+#include "runtime/graph/executor_on_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/base/check.h"
+
+namespace trainyard::runtime {
+namespace {
+
+AlignedBuffer arena_on(Device& device, std::int64_t elements) {
+  const auto count = static_cast<std::size_t>(elements);
+  auto buffer = std::make_shared<DeviceBuffer>(device);
+  float* const data = buffer->floats(count);
+  return {std::shared_ptr<float>(std::move(buffer), data), count};
+}
+
+std::int64_t bytes_of(const Variable& variable) {
+  return variable.elements * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+Executor::OnDevice::OnDevice(const Graph& graph, const Plan& plan,
+                             std::shared_ptr<DeviceMemory> where)
+    : memory(std::move(where)),
+      traffic(*memory, graph.variables()),
+      forward(forward_segments(graph)),
+      backward(backward_segments(graph, plan)),
+      forward_recordings(memory->device()),
+      backward_recordings(memory->device()),
+      fetched(graph.nodes().size()) {}
+
+// Parameters arrive in parts, and what is computed with one is not held up by the next.
+std::vector<Executor::OnDevice::Segment> Executor::OnDevice::forward_segments(const Graph& graph) {
+  constexpr std::int64_t bytes_up = 4 << 20;
+  std::vector<Segment> segments;
+  Segment segment;
+  std::int64_t bytes = 0;
+  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
+    for (const NodeId input : graph.nodes()[id].inputs) {
+      const auto* const variable = std::get_if<VariableOp>(&graph.nodes()[input].op);
+      if (variable == nullptr) continue;
+      segment.variables.push_back(variable->index);
+      bytes += bytes_of(graph.variables()[variable->index]);
+    }
+    segment.end = id + 1;
+    if (bytes < bytes_up && segment.end < graph.nodes().size()) continue;
+    segments.push_back(std::exchange(segment, {}));
+    bytes = 0;
+  }
+  return segments;
+}
+
+// Gradients leave in parts while the rest is computed; each copy has a price of its own.
+std::vector<Executor::OnDevice::Segment> Executor::OnDevice::backward_segments(const Graph& graph,
+                                                                               const Plan& plan) {
+  constexpr std::int64_t bytes_down = 1 << 20;
+  std::vector<Segment> segments;
+  Segment segment;
+  std::int64_t bytes = 0;
+  for (const BackwardStep& step : plan.backward) {
+    for (const std::size_t variable : step.final_variables) {
+      segment.variables.push_back(variable);
+      bytes += bytes_of(graph.variables()[variable]);
+    }
+    ++segment.end;
+    if (bytes < bytes_down && segment.end < plan.backward.size()) continue;
+    segments.push_back({.end = segment.end, .variables = std::move(segment.variables)});
+    segment.variables.clear();
+    bytes = 0;
+  }
+  return segments;
+}
+
+Executor::Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory)
+    : graph_(std::move(graph)),
+      loss_(request.loss),
+      outputs_(request.outputs),
+      examples_max_(request.examples),
+      kernels_(memory->device().kernels()),
+      plan_(make_plan(graph_, request, kernels_)),
+      own_memory_(arena_on(memory->device(), plan_.arena_elements)),
+      arena_(own_memory_.span()),
+      values_(graph_.nodes().size()),
+      values_again_(graph_.nodes().size()),
+      there_(std::make_unique<OnDevice>(graph_, plan_, std::move(memory))) {
+  if (std::ranges::find(outputs_, loss_) == outputs_.end()) outputs_.push_back(loss_);
+}
+
+Executor::Executor(Executor&&) noexcept = default;
+Executor::~Executor() = default;
+
+void Executor::forward_there(std::span<const float> parameters, const Feed& feed, Pass pass,
+                             const OnNeed& on_need) {
+  OnDevice& there = *there_;
+  there.batch = there.memory->stage(feed);
+  there.traffic.begin_step();
+  there.forward_recordings.choose(there.batch, pass);
+  bind(there.memory->parameters(), there.batch);
+  NodeId next = 0;
+  for (std::size_t i = 0; i < there.forward.size(); ++i) {
+    const OnDevice::Segment& segment = there.forward[i];
+    for (const std::size_t variable : segment.variables) {
+      if (on_need) on_need(variable);
+    }
+    there.traffic.bring(segment.variables, parameters);
+    there.forward_recordings.run(i, [&] {
+      for (NodeId id = next; id < segment.end; ++id) run_forward(id, there.batch, pass);
+    });
+    next = segment.end;
+  }
+  fetch_outputs();
+}
+
+void Executor::fetch_outputs() {
+  Device& device = there_->memory->device();
+  for (const NodeId id : outputs_) {
+    const ConstTensor value = values_[id];
+    std::vector<float>& fetched = there_->fetched[id];
+    fetched.resize(static_cast<std::size_t>(value.elements()));
+    if (value.data == nullptr || value.elements() == 0) continue;
+    device.download(value.data, fetched.data(), value.span().size_bytes());
+  }
+  device.wait(device.mark());
+  require_sound(device);
+}
+
+ConstTensor Executor::value(NodeId id) const {
+  if (there_ == nullptr) return values_[id];
+  ENSURE(!there_->fetched[id].empty());
+  return {there_->fetched[id].data(), values_[id].shape};
+}
+
+void Executor::backward_there(const Feed& feed, std::span<float> gradients,
+                              const OnFinal& on_final) {
+  OnDevice& there = *there_;
+  Device& device = there.memory->device();
+  there.backward_recordings.choose(there.batch, Pass::train);
+  bind(there.memory->parameters(), there.batch);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < there.backward.size(); ++i) {
+    const OnDevice::Segment& segment = there.backward[i];
+    there.backward_recordings.run(i, [&] {
+      if (next == 0) {
+        const Tensor place = tensor(plan_.gradients[loss_], values_[loss_].shape);
+        device.fill(place.data, 1.0F, place.span().size());
+      }
+      for (std::size_t step = next; step < segment.end; ++step) {
+        for (const NodeId id : plan_.backward[step].again) run_again(id, there.batch);
+        run_backward(plan_.backward[step], there.batch, there.memory->gradients(), Inputs::all);
+      }
+    });
+    next = segment.end;
+    there.traffic.send(segment.variables, gradients);
+    there.traffic.tell(on_final, false);
+  }
+  there.memory->fetch_row_gradients(feed);
+  const std::uint64_t last = device.mark();
+  there.traffic.tell(on_final, true);
+  device.wait(last);
+  require_sound(device);
+}
+
+}  // namespace trainyard::runtime

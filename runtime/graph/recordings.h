@@ -1,0 +1,48 @@
+// A step's work on a device, which is the same from step to step: the second batch of a kind is
+// recorded while it is computed, those after it are replayed, which costs one call instead of one
+// for each kernel.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/device.h"
+#include "runtime/graph/kernels.h"
+
+namespace trainyard::runtime {
+
+class Recordings {
+ public:
+  explicit Recordings(Device& device) : device_(&device) {}
+
+  // The work that follows is on this batch, as it lies on the device.
+  void choose(const Feed& feed, Pass pass);
+  // The `number`-th part of that work.
+  void run(std::size_t number, const std::function<void()>& work);
+
+ private:
+  // All that a kernel is given of a batch, but what it reads on the device.
+  struct Kind {
+    std::int64_t examples = 0;
+    Pass pass = Pass::train;
+    std::vector<std::pair<const void*, std::size_t>> spans;
+    bool operator==(const Kind&) const = default;
+  };
+  struct Parts {
+    Kind kind;
+    bool is_new = true;
+    std::vector<std::unique_ptr<Recording>> parts;
+  };
+  static constexpr std::size_t kinds_kept = 4;
+
+  static Kind kind_of(const Feed& feed, Pass pass);
+
+  Device* device_;
+  std::list<Parts> kept_;  // the newest first
+};
+
+}  // namespace trainyard::runtime
