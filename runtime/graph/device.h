@@ -40,8 +40,11 @@ class Device {
   virtual void release(void* memory) = 0;
   [[nodiscard]] virtual std::size_t free_bytes() const = 0;
 
-  // The host's memory has been read when an upload returns. What is downloaded is there once a
-  // later mark was found to be reached, and not before.
+  // Memory of the host that copies need not wait for; null where there is too little.
+  virtual void* allocate_on_host(std::size_t bytes) = 0;
+  virtual void release_on_host(void* memory) = 0;
+
+  // The host's memory stays, and what is read of it stays as it is, until the copy is over.
   virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;
   virtual void fill(float* device, float value, std::size_t count) = 0;

@@ -63,11 +63,13 @@ void DeviceBuffer::release() {
   bytes_ = 0;
 }
 
-DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters)
+DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters, const Threads& threads)
     : device_(device),
+      staging_(device, threads),
       count_(static_cast<std::size_t>(parameters)),
       parameters_(device),
       gradients_(device),
+      here_(device),
       there_(device),
       row_gradients_(device) {
   parameters_.floats(count_);
@@ -93,11 +95,12 @@ Feed DeviceMemory::stage(const Feed& feed) {
   };
   for_each_span(feed, reserve);
   for (const RowFeed& rows : feed.rows) for_each_span_of_rows(rows, reserve);
-  here_.resize(bytes);
+  device_.wait(read_);
+  std::byte* const base = here_.of(bytes);
   std::byte* const there = there_.of(bytes);
 
   const Drawing drawing{.seed = feed.seed, .first_position = feed.first_position};
-  std::memcpy(here_.data(), &drawing, sizeof drawing);
+  std::memcpy(base, &drawing, sizeof drawing);
   std::size_t at = round_up(sizeof drawing);
   number = 0;
   const auto move = [&](auto& span) {
@@ -105,7 +108,7 @@ Feed DeviceMemory::stage(const Feed& feed) {
     const std::size_t here = at;
     at += rooms_[number++];
     if (span.empty()) return;
-    std::memcpy(here_.data() + here, span.data(), span.size_bytes());
+    copy_bytes(staging_.threads(), base + here, span.data(), span.size_bytes());
     span = {reinterpret_cast<Element*>(there + here), span.size()};
   };
   Feed staged = feed;
@@ -128,7 +131,8 @@ Feed DeviceMemory::stage(const Feed& feed) {
     }
   }
   staged.rows = rows_;
-  device_.upload(here_.data(), there, bytes);
+  device_.upload(base, there, bytes);
+  read_ = device_.mark();
   return staged;
 }
 
@@ -136,7 +140,7 @@ void DeviceMemory::fetch_row_gradients(const Feed& host) {
   ENSURE(host.rows.size() == rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const std::span<float> to = host.rows[i].gradients;
-    if (!to.empty()) device_.download(rows_[i].gradients.data(), to.data(), to.size_bytes());
+    if (!to.empty()) staging_.download(rows_[i].gradients.data(), to.data(), to.size_bytes());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/graph/device.h"
+#include "runtime/graph/staging.h"
 
 namespace trainyard::runtime {
 
@@ -34,12 +35,14 @@ class DeviceBuffer {
 
 class DeviceMemory {
  public:
-  DeviceMemory(Device& device, std::int64_t parameters);
+  // `threads`: who copies, while the device computes.
+  DeviceMemory(Device& device, std::int64_t parameters, const Threads& threads);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   [[nodiscard]] Device& device() const { return device_; }
+  Staging& staging() { return staging_; }
   std::span<float> parameters() { return {parameters_.floats(count_), count_}; }
   std::span<float> gradients() { return {gradients_.floats(count_), count_}; }
 
@@ -51,11 +54,13 @@ class DeviceMemory {
 
  private:
   Device& device_;
+  Staging staging_;
   std::size_t count_;
   DeviceBuffer parameters_;
   DeviceBuffer gradients_;
   // What a batch has lies in one piece, so that it goes up in one copy.
-  std::vector<std::byte> here_;
+  HostBuffer here_;
+  std::uint64_t read_ = 0;  // the mark behind the newest one's copy
   DeviceBuffer there_;
   std::vector<std::size_t> rooms_;  // in bytes: of what a batch has, in their order
   DeviceBuffer row_gradients_;

@@ -44,8 +44,8 @@ void DeviceTraffic::bring(std::span<const std::size_t> variables,
     ranges.push_back(range_of(variables_[variable]));
   }
   for (const ArenaRange& range : joined(std::move(ranges))) {
-    memory_.device().upload(parameters.data() + range.begin,
-                            memory_.parameters().data() + range.begin, bytes_of(range));
+    memory_.staging().upload(parameters.data() + range.begin,
+                             memory_.parameters().data() + range.begin, bytes_of(range));
   }
 }
 
@@ -56,19 +56,19 @@ void DeviceTraffic::send(std::vector<std::size_t> variables, std::span<float> gr
     ranges.push_back(range_of(variables_[variable]));
   }
   for (const ArenaRange& range : joined(std::move(ranges))) {
-    memory_.device().download(memory_.gradients().data() + range.begin,
-                              gradients.data() + range.begin, bytes_of(range));
+    memory_.staging().download(memory_.gradients().data() + range.begin,
+                               gradients.data() + range.begin, bytes_of(range));
   }
-  sent_.push_back({.variables = std::move(variables), .mark = memory_.device().mark()});
+  sent_.push_back({.variables = std::move(variables), .mark = memory_.staging().mark()});
 }
 
 void DeviceTraffic::tell(const std::function<void(std::size_t)>& on_final, bool waits) {
-  Device& device = memory_.device();
+  Staging& staging = memory_.staging();
   while (!sent_.empty()) {
     const Sent& first = sent_.front();
-    if (waits) device.wait(first.mark);
-    if (!device.reached(first.mark)) return;
-    require_sound(device);
+    if (waits) staging.wait(first.mark);
+    if (!staging.reached(first.mark)) return;
+    require_sound(memory_.device());
     for (const std::size_t variable : first.variables) {
       if (on_final) on_final(variable);
     }

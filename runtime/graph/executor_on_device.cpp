@@ -114,16 +114,16 @@ void Executor::forward_there(std::span<const float> parameters, const Feed& feed
 }
 
 void Executor::fetch_outputs() {
-  Device& device = there_->memory->device();
+  Staging& staging = there_->memory->staging();
   for (const NodeId id : outputs_) {
     const ConstTensor value = values_[id];
     std::vector<float>& fetched = there_->fetched[id];
     fetched.resize(static_cast<std::size_t>(value.elements()));
     if (value.data == nullptr || value.elements() == 0) continue;
-    device.download(value.data, fetched.data(), value.span().size_bytes());
+    staging.download(value.data, fetched.data(), value.span().size_bytes());
   }
-  device.wait(device.mark());
-  require_sound(device);
+  staging.wait(staging.mark());
+  require_sound(there_->memory->device());
 }
 
 ConstTensor Executor::value(NodeId id) const {
@@ -156,9 +156,9 @@ void Executor::backward_there(const Feed& feed, std::span<float> gradients,
     there.traffic.tell(on_final, false);
   }
   there.memory->fetch_row_gradients(feed);
-  const std::uint64_t last = device.mark();
+  const std::uint64_t last = there.memory->staging().mark();
   there.traffic.tell(on_final, true);
-  device.wait(last);
+  there.memory->staging().wait(last);
   require_sound(device);
 }
 

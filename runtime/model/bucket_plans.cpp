@@ -37,7 +37,7 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
   std::shared_ptr<DeviceMemory> memory;
   if (device != nullptr) {
     const std::int64_t parameters = built.front().builder.graph.arena_elements();
-    memory = std::make_shared<DeviceMemory>(*device, parameters);
+    memory = std::make_shared<DeviceMemory>(*device, parameters, threads);
   }
   for (BuiltModel& model : built) {
     const PlanRequest request =

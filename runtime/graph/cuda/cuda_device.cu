@@ -42,8 +42,6 @@ CudaDevice::CudaDevice(int ordinal)
     : ordinal_(ordinal),
       compute_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
-      up_(compute_, &status_),
-      down_(out_, &status_),
       grid_(compute_, &status_),
       kernels_(grid_) {
   cudaDeviceProp properties{};
@@ -86,22 +84,22 @@ std::size_t CudaDevice::free_bytes() const {
   return cudaMemGetInfo(&free, &all) == cudaSuccess ? free : 0;
 }
 
-// The host's own memory is never pinned: a worker's arenas are shared with a ps, who may map them
-// anew or take pages out of them (SharedFloats::drop), and the GPU would go on with the old pages.
+void* CudaDevice::allocate_on_host(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaSetDevice(ordinal_);
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) == cudaSuccess) return memory;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void CudaDevice::release_on_host(void* memory) {
+  status_.is_good(cudaFreeHost(memory), "cudaFreeHost");
+}
+
 void CudaDevice::upload(const void* host, void* device, std::size_t bytes) {
   cudaSetDevice(ordinal_);  // a step begins here, perhaps on another thread than the last
-  const auto* from = static_cast<const std::byte*>(host);
-  auto* to = static_cast<std::byte*>(device);
-  while (bytes > 0) {
-    const PinnedPieces::Room room = up_.take(bytes, [](std::size_t) {});
-    if (room.memory == nullptr) return;
-    std::memcpy(room.memory, from, room.bytes);
-    status_.is_good(cudaMemcpyAsync(to, room.memory, room.bytes, cudaMemcpyHostToDevice, compute_),
-                    "a copy to the GPU");
-    from += room.bytes;
-    to += room.bytes;
-    bytes -= room.bytes;
-  }
+  status_.is_good(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_),
+                  "a copy to the GPU");
 }
 
 void CudaDevice::let_downloads_follow() {
@@ -111,38 +109,8 @@ void CudaDevice::let_downloads_follow() {
 
 void CudaDevice::download(const void* device, void* host, std::size_t bytes) {
   let_downloads_follow();
-  const auto* from = static_cast<const std::byte*>(device);
-  auto* to = static_cast<std::byte*>(host);
-  while (bytes > 0) {
-    const PinnedPieces::Room room = down_.take(bytes, [this](std::size_t piece) {
-      std::uint64_t last = 0;
-      for (const Arriving& one : arriving_) {
-        if (one.piece == piece) last = one.mark;
-      }
-      hand_over_until(last);
-    });
-    if (room.memory == nullptr) return;
-    status_.is_good(cudaMemcpyAsync(room.memory, from, room.bytes, cudaMemcpyDeviceToHost, out_),
-                    "a copy from the GPU");
-    arriving_.push_back({.from = room.memory,
-                         .to = to,
-                         .bytes = room.bytes,
-                         .piece = down_.current(),
-                         .mark = marks_ + 1});
-    from += room.bytes;
-    to += room.bytes;
-    bytes -= room.bytes;
-  }
-}
-
-// What is there, to where it was asked for: nowhere, once the device has failed.
-void CudaDevice::hand_over_until(std::uint64_t mark) {
-  if (failure() != nullptr) arriving_.clear();
-  while (!arriving_.empty() && arriving_.front().mark <= mark) {
-    const Arriving& first = arriving_.front();
-    std::memcpy(first.to, first.from, first.bytes);
-    arriving_.pop_front();
-  }
+  status_.is_good(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, out_),
+                  "a copy from the GPU");
 }
 
 void CudaDevice::fill(float* device, float value, std::size_t count) {
@@ -161,15 +129,13 @@ bool CudaDevice::reached(std::uint64_t mark) {
   if (mark == 0 || mark + marks_kept <= marks_) return true;
   const cudaError_t state = cudaEventQuery(event_of(mark));
   if (state == cudaErrorNotReady) return false;
-  if (status_.is_good(state, "the GPU's work")) hand_over_until(mark);
+  status_.is_good(state, "the GPU's work");
   return true;
 }
 
 void CudaDevice::wait(std::uint64_t mark) {
   if (mark == 0 || mark + marks_kept <= marks_) return;
-  if (status_.is_good(cudaEventSynchronize(event_of(mark)), "the GPU's work")) {
-    hand_over_until(mark);
-  }
+  status_.is_good(cudaEventSynchronize(event_of(mark)), "the GPU's work");
 }
 
 // Of this thread alone: other devices of the process may be asked for anything meanwhile.

@@ -6,13 +6,11 @@
 #include <cuda_runtime.h>
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <string>
 
 #include "runtime/graph/cuda/cuda_grid.h"
 #include "runtime/graph/cuda/cuda_status.h"
-#include "runtime/graph/cuda/pinned_pieces.h"
 #include "runtime/graph/device.h"
 #include "runtime/graph/grid/grid_kernels.h"
 
@@ -29,6 +27,8 @@ class CudaDevice : public Device {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) override;
   [[nodiscard]] std::size_t free_bytes() const override;
+  void* allocate_on_host(std::size_t bytes) override;
+  void release_on_host(void* memory) override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void fill(float* device, float value, std::size_t count) override;
@@ -41,18 +41,8 @@ class CudaDevice : public Device {
  private:
   static constexpr std::size_t marks_kept = 256;
 
-  // In pinned memory, or on its way there.
-  struct Arriving {
-    const std::byte* from = nullptr;
-    std::byte* to = nullptr;
-    std::size_t bytes = 0;
-    std::size_t piece = 0;
-    std::uint64_t mark = 0;  // that says that it is there
-  };
-
   // Downloads from now on come after what the compute stream was asked for until now.
   void let_downloads_follow();
-  void hand_over_until(std::uint64_t mark);
   cudaEvent_t& event_of(std::uint64_t mark) { return events_[mark % marks_kept]; }
 
   int ordinal_;
@@ -63,9 +53,6 @@ class CudaDevice : public Device {
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
-  PinnedPieces up_;
-  PinnedPieces down_;
-  std::deque<Arriving> arriving_;
   CudaGrid grid_;
   GridKernels<CudaGrid> kernels_;
 };

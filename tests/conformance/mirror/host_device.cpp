@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/graph/grid/grid_kernels.h"
 #include "schemas/base/check.h"
@@ -94,14 +96,8 @@ class HostDevice::Stream {
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(std::move(work));
-      ++asked_;
     }
     changed_.notify_all();
-  }
-
-  std::uint64_t asked() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
   }
 
   bool reached(std::uint64_t mark) {
@@ -135,7 +131,6 @@ class HostDevice::Stream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
-  std::uint64_t asked_ = 0;
   std::uint64_t done_ = 0;
   bool is_over_ = false;
   std::mt19937_64 random_;
@@ -167,6 +162,7 @@ HostDevice::~HostDevice() { stream_.reset(); }
 
 void HostDevice::run(Work work) {
   if (recording_ != nullptr) return recording_->add(std::move(work));
+  ++asked_;
   if (stream_ == nullptr) return memory_->open_for(work);
   stream_->add([this, work = std::move(work)] { memory_->open_for(work); });
 }
@@ -191,45 +187,40 @@ void HostDevice::release(void* memory) {
 
 std::size_t HostDevice::free_bytes() const { return memory_->left(); }
 
+void* HostDevice::allocate_on_host(std::size_t bytes) {
+  void* const memory = std::malloc(bytes);
+  if (memory != nullptr) std::memset(memory, not_written, bytes);
+  return memory;
+}
+
+void HostDevice::release_on_host(void* memory) {
+  wait(mark());
+  std::free(memory);
+}
+
 // As on a GPU, only kernels and fills can be recorded.
 void HostDevice::upload(const void* host, void* device, std::size_t bytes) {
   ENSURE(recording_ == nullptr);
-  const auto* const begin = static_cast<const std::byte*>(host);
-  run([=, read = std::vector<std::byte>(begin, begin + bytes)] {
-    std::memcpy(device, read.data(), bytes);
-  });
+  run([=] { std::memcpy(device, host, bytes); });
 }
 
 void HostDevice::download(const void* device, void* host, std::size_t bytes) {
   ENSURE(recording_ == nullptr);
-  auto here = std::make_shared<std::vector<std::byte>>(bytes);
-  run([=] { std::memcpy(here->data(), device, bytes); });
-  arriving_.push_back({.bytes = std::move(here), .to = host, .mark = mark()});
-}
-
-void HostDevice::hand_over_until(std::uint64_t mark) {
-  while (!arriving_.empty() && arriving_.front().mark <= mark) {
-    const Arriving& first = arriving_.front();
-    std::memcpy(first.to, first.bytes->data(), first.bytes->size());
-    arriving_.pop_front();
-  }
+  run([=] { std::memcpy(host, device, bytes); });
 }
 
 void HostDevice::fill(float* device, float value, std::size_t count) {
   run([=] { std::fill_n(device, count, value); });
 }
 
-std::uint64_t HostDevice::mark() { return stream_ == nullptr ? 0 : stream_->asked(); }
+std::uint64_t HostDevice::mark() { return asked_; }
 
 bool HostDevice::reached(std::uint64_t mark) {
-  if (stream_ != nullptr && !stream_->reached(mark)) return false;
-  hand_over_until(mark);
-  return true;
+  return stream_ == nullptr || stream_->reached(mark);
 }
 
 void HostDevice::wait(std::uint64_t mark) {
   if (stream_ != nullptr) stream_->wait(mark);
-  hand_over_until(mark);
 }
 
 }  // namespace trainyard::runtime

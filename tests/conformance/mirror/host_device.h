@@ -4,13 +4,10 @@
 // memory itself ends the program, as no kernel runs then.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "runtime/graph/device.h"
 
@@ -34,6 +31,8 @@ class HostDevice : public Device {
   void* allocate(std::size_t bytes) override;  // filled with NaN
   void release(void* memory) override;
   [[nodiscard]] std::size_t free_bytes() const override;
+  void* allocate_on_host(std::size_t bytes) override;
+  void release_on_host(void* memory) override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void fill(float* device, float value, std::size_t count) override;
@@ -48,19 +47,12 @@ class HostDevice : public Device {
   class Memory;
   class Kept;
   using Work = std::function<void()>;
-  // On the host, but not yet where it was asked for.
-  struct Arriving {
-    std::shared_ptr<std::vector<std::byte>> bytes;
-    void* to = nullptr;
-    std::uint64_t mark = 0;  // that says that it is there
-  };
   void run(Work work);
-  void hand_over_until(std::uint64_t mark);
 
+  std::uint64_t asked_ = 0;  // works
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Stream> stream_;  // none: nothing is late
   std::unique_ptr<Kernels> kernels_;
-  std::deque<Arriving> arriving_;
   std::unique_ptr<Kept> recording_;  // none: work is done
 };
 

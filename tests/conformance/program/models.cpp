@@ -97,6 +97,22 @@ struct Result {
   double loss = 0;
 };
 
+// Of gradients of one batch: two at least, and as many as half a second has room for, so that a GPU
+// has left its rest.
+double steps_per_second(Model& model, std::span<const float> parameters, const Batch& batch,
+                        std::span<float> gradients) {
+  constexpr double seconds = 0.5;
+  const auto begin = std::chrono::steady_clock::now();
+  std::chrono::duration<double> taken{};
+  int steps = 0;
+  while (steps < 2 || taken.count() < seconds) {
+    model.gradient(parameters, batch, gradients);
+    ++steps;
+    taken = std::chrono::steady_clock::now() - begin;
+  }
+  return steps / taken.count();
+}
+
 // Plain descent; running averages stay, for their sums are compared in the gradients that follow.
 Result train(const Trained& network, Device* device, int steps) {
   auto model = Model::build(network.written, network.data,
@@ -111,12 +127,9 @@ Result train(const Trained& network, Device* device, int steps) {
   model->initialize(1, parameters.span());
   const float rate = 0.01F / static_cast<float>(network.examples);
   Result result;
-  std::chrono::duration<double> taken{};
   for (int step = 0; step < steps; ++step) {
     const Batch batch = batch_of(network, step);
-    const auto begin = std::chrono::steady_clock::now();
     const BatchResult sums = model->gradient(parameters.span(), batch, gradients.span());
-    if (step > 0) taken += std::chrono::steady_clock::now() - begin;
     result.loss = sums.loss_sum / static_cast<double>(sums.denominator);
     for (const Variable& variable : model->variables()) {
       for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
@@ -125,8 +138,9 @@ Result train(const Trained& network, Device* device, int steps) {
       }
     }
   }
-  result.steps_per_second = (steps - 1) / taken.count();
   result.parameters.assign(parameters.data(), parameters.data() + count);
+  result.steps_per_second =
+      steps_per_second(*model, parameters.span(), batch_of(network, 0), gradients.span());
   return result;
 }
 
