@@ -44,7 +44,9 @@ class Device {
   virtual void* allocate_on_host(std::size_t bytes) = 0;
   virtual void release_on_host(void* memory) = 0;
 
-  // The host's memory stays, and what is read of it stays as it is, until the copy is over.
+  // The host's memory stays, and what is read of it stays as it is, until the copy is over. An
+  // upload may overtake kernels and fills of which reached() or wait() has not said that they are
+  // over; what is asked for behind it comes behind it.
   virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;
   virtual void fill(float* device, float value, std::size_t count) = 0;

@@ -31,24 +31,32 @@ Executor::OnDevice::OnDevice(const Graph& graph, const Plan& plan,
       backward_recordings(memory->device()),
       fetched(graph.nodes().size()) {}
 
-// Parameters arrive in parts, and what is computed with one is not held up by the next.
+// Parameters arrive in parts, and what is computed with one is not held up by the next. What goes
+// before many parameters is a part of its own: it is computed while they come.
 std::vector<Executor::OnDevice::Segment> Executor::OnDevice::forward_segments(const Graph& graph) {
-  constexpr std::int64_t bytes_up = 4 << 20;
+  constexpr std::int64_t bytes_up = 1 << 20;
   std::vector<Segment> segments;
   Segment segment;
   std::int64_t bytes = 0;
-  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
-    for (const NodeId input : graph.nodes()[id].inputs) {
+  for (const Node& node : graph.nodes()) {
+    std::vector<std::size_t> variables;
+    std::int64_t more = 0;
+    for (const NodeId input : node.inputs) {
       const auto* const variable = std::get_if<VariableOp>(&graph.nodes()[input].op);
       if (variable == nullptr) continue;
-      segment.variables.push_back(variable->index);
-      bytes += bytes_of(graph.variables()[variable->index]);
+      variables.push_back(variable->index);
+      more += bytes_of(graph.variables()[variable->index]);
     }
-    segment.end = id + 1;
-    if (bytes < bytes_up && segment.end < graph.nodes().size()) continue;
-    segments.push_back(std::exchange(segment, {}));
-    bytes = 0;
+    if (bytes + more >= bytes_up && segment.end > 0) {
+      segments.push_back({.end = segment.end, .variables = std::move(segment.variables)});
+      segment.variables.clear();
+      bytes = 0;
+    }
+    segment.variables.insert(segment.variables.end(), variables.begin(), variables.end());
+    bytes += more;
+    ++segment.end;
   }
+  segments.push_back(std::move(segment));
   return segments;
 }
 

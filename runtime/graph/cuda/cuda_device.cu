@@ -41,6 +41,7 @@ class CudaGraph : public Recording {
 CudaDevice::CudaDevice(int ordinal)
     : ordinal_(ordinal),
       compute_(new_stream(ordinal, status_)),
+      in_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
       grid_(compute_, &status_),
       kernels_(grid_) {
@@ -52,17 +53,21 @@ CudaDevice::CudaDevice(int ordinal)
   const auto make = [this](cudaEvent_t& event) {
     status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   };
+  make(uploaded_);
   make(computed_);
   for (cudaEvent_t& event : events_) make(event);
 }
 
 CudaDevice::~CudaDevice() {
   cudaSetDevice(ordinal_);
+  cudaStreamSynchronize(in_);
   cudaStreamSynchronize(compute_);
   cudaStreamSynchronize(out_);
   for (cudaEvent_t const event : events_) cudaEventDestroy(event);
   cudaEventDestroy(computed_);
+  cudaEventDestroy(uploaded_);
   cudaStreamDestroy(out_);
+  cudaStreamDestroy(in_);
   cudaStreamDestroy(compute_);
 }
 
@@ -98,8 +103,10 @@ void CudaDevice::release_on_host(void* memory) {
 
 void CudaDevice::upload(const void* host, void* device, std::size_t bytes) {
   cudaSetDevice(ordinal_);  // a step begins here, perhaps on another thread than the last
-  status_.is_good(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_),
+  status_.is_good(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, in_),
                   "a copy to the GPU");
+  status_.is_good(cudaEventRecord(uploaded_, in_), "cudaEventRecord");
+  status_.is_good(cudaStreamWaitEvent(compute_, uploaded_, 0), "cudaStreamWaitEvent");
 }
 
 void CudaDevice::let_downloads_follow() {

@@ -1,6 +1,6 @@
-// A GPU as a device: kernels and uploads on one stream, downloads on another that waits for what
-// was asked before them, so that gradients leave while the backward pass goes on. Recordings are
-// CUDA graphs.
+// A GPU as a device: kernels on one stream, uploads on another that it waits for, downloads on a
+// third that waits for it, so that parameters come and gradients leave while it computes.
+// Recordings are CUDA graphs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -49,7 +49,9 @@ class CudaDevice : public Device {
   std::string name_;
   CudaStatus status_;
   cudaStream_t compute_ = nullptr;
+  cudaStream_t in_ = nullptr;
   cudaStream_t out_ = nullptr;
+  cudaEvent_t uploaded_ = nullptr;
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 
 #include "runtime/graph/device.h"
 
@@ -50,6 +51,7 @@ class HostDevice : public Device {
   void run(Work work);
 
   std::uint64_t asked_ = 0;  // works
+  std::mt19937_64 random_;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Stream> stream_;  // none: nothing is late
   std::unique_ptr<Kernels> kernels_;

@@ -115,8 +115,10 @@ double steps_per_second(Model& model, std::span<const float> parameters, const B
 
 // Plain descent; running averages stay, for their sums are compared in the gradients that follow.
 Result train(const Trained& network, Device* device, int steps) {
-  auto model = Model::build(network.written, network.data,
-                            {.batch_size = network.examples, .seed = 3, .device = device});
+  const TeamSetting team{.threads = device == nullptr ? 1 : 4};  // which copy
+  auto model =
+      Model::build(network.written, network.data,
+                   {.batch_size = network.examples, .seed = 3, .team = team, .device = device});
   if (!model) {
     std::printf("%s: %s\n", network.name.c_str(), model.error().message.c_str());
     return {};
