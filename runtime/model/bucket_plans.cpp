@@ -29,6 +29,28 @@ std::int64_t length_of(const Graph& graph) {
   return ids == graph.nodes().end() ? 0 : ids->shape[0];
 }
 
+// What a step of the longest examples has on the device at least: the batch, and gradients of rows.
+// Of sums of rows and of symbols only the batch says how much there is.
+std::size_t bytes_of_batch(const Graph& graph, std::int64_t examples) {
+  constexpr std::size_t labels = 64 << 10;  // and other small things
+  std::size_t elements = 0;
+  for (const Node& node : graph.nodes()) {
+    const auto of_batch = static_cast<std::size_t>(node.shape.elements() * examples);
+    if (std::holds_alternative<FeaturesOp>(node.op)) elements += of_batch;
+    if (std::holds_alternative<IdsOp>(node.op)) elements += 2 * of_batch;        // labels of tokens
+    if (std::holds_alternative<RowLookupOp>(node.op)) elements += 2 * of_batch;  // gradients
+  }
+  return elements * sizeof(float) + labels;
+}
+
+// Too little memory is to be found before the job has begun, so all that is known of a step is
+// asked for here. Throws DeviceFailed.
+void take_memory(DeviceMemory& memory, const Graph& longest, std::int64_t examples) {
+  memory.parameters();
+  memory.gradients();
+  DeviceBuffer(memory.device()).of(bytes_of_batch(longest, examples));
+}
+
 }  // namespace
 
 BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
@@ -50,6 +72,7 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
     }
     if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
   }
+  if (memory != nullptr) take_memory(*memory, graph(), batch_size);
 }
 
 Executor& BucketPlans::of(const Batch& batch) {

@@ -14,7 +14,8 @@ namespace trainyard::runtime {
 class BucketPlans {
  public:
   // As build_bucket_graphs() gives them; the graphs are taken. The plans are for batches of up to
-  // `batch_size` examples, computed by the device, or by these threads if there is none.
+  // `batch_size` examples, computed by the device, or by these threads if there is none. Throws
+  // DeviceFailed where the device has too little memory for it.
   BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size, const Threads& threads,
               Device* device = nullptr);
 

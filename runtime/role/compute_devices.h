@@ -20,4 +20,17 @@ struct ComputeDevices {
 // `unavailable`, saying what is missing, where the task is to compute on GPUs and cannot.
 Result<ComputeDevices> open_compute_devices(const TaskContext& context);
 
+// What make() makes on these devices, such as a model. Where they have too little memory for it and
+// the task may compute on the CPU, that has it from then on, and make() is called once more.
+template <class Make>
+auto with_enough_memory(const TaskContext& context, ComputeDevices& devices, const Make& make) {
+  try {
+    return make();
+  } catch (const DeviceFailed& failure) {
+    if (context.spec.training.device != ComputeDevice::automatic) throw;
+    devices = {.gpus = {}, .detail = std::string("on the CPU: ") + failure.what()};
+  }
+  return make();
+}
+
 }  // namespace trainyard::runtime

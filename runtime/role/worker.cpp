@@ -370,13 +370,15 @@ Result<TaskEnd> train(const Task& task) {
                                                    DataCache(task.context.data_cache),
                                                    cpus_of(task.context), label_steps_of(spec))));
   TRY(task.cause.of(Reason::bad_data, dataset->prepare(Split::train)));
-  TRY_ASSIGN(const ComputeDevices devices,
+  TRY_ASSIGN(ComputeDevices devices,
              task.cause.of(Reason::no_gpu, open_compute_devices(task.context)));
-  Device* const gpu = devices.gpus.empty() ? nullptr : devices.gpus.front().get();
+  const auto planned = [&] {
+    Device* const gpu = devices.gpus.empty() ? nullptr : devices.gpus.front().get();
+    return plan_job(spec, shape_of(*dataset), leaf_examples(spec.training),
+                    threads_of(task.context), gpu);
+  };
   TRY_ASSIGN(JobPlan plan,
-             task.cause.of(Reason::bad_data,
-                           plan_job(spec, shape_of(*dataset), leaf_examples(spec.training),
-                                    threads_of(task.context), gpu)));
+             task.cause.of(Reason::bad_data, with_enough_memory(task.context, devices, planned)));
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
   TRY_ASSIGN(auto exchange, open_exchange(task, plan));
   TRY_ASSIGN(const TaskEnd end, Training(task, plan, *dataset, *exchange, devices.detail).run());
