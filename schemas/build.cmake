@@ -97,15 +97,16 @@ target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic
 set(TRAINYARD_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
 # What a fault in memory is worth to an attacker: a checked stack, checked copies, addresses that differ from start to
 # start, and a table of functions that is read-only before main.
-target_compile_options(trainyard_options INTERFACE -fstack-protector-strong -fPIE)
+set(is_opened $<BOOL:$<TARGET_PROPERTY:TRAINYARD_IS_OPENED>>)  # by a running program: a library of the tests
+target_compile_options(trainyard_options INTERFACE -fstack-protector-strong $<IF:${is_opened},-fPIC,-fPIE>)
 target_link_options(trainyard_options INTERFACE LINKER:-z,relro LINKER:-z,now)
 target_include_directories(trainyard_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 if(TRAINYARD_SANITIZE MATCHES address)
   # Its tables of all globals are half of what a program's start takes, where they have to be relocated.
-  target_link_options(trainyard_options INTERFACE -no-pie)
+  target_link_options(trainyard_options INTERFACE $<$<NOT:${is_opened}>:-no-pie>)
 else()
-  target_link_options(trainyard_options INTERFACE -pie)
+  target_link_options(trainyard_options INTERFACE $<$<NOT:${is_opened}>:-pie>)
 endif()
 if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
   target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)

@@ -28,12 +28,26 @@ trainyard_library(tests/support DEPS schemas/base)
 trainyard_library(tests/conformance DEPS runtime/graph)
 trainyard_library(tests/conformance/mirror DEPS runtime/graph)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
+set_target_properties(trainyard_tests_conformance_mirror PROPERTIES TRAINYARD_IS_OPENED ON)  # in the double below
 trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror runtime/device runtime/model)
 
 # Stands for the driver's library that tells of GPUs: build/tests/nvml_double.so.
 add_library(nvml_double MODULE tests/support/nvml_double/nvml_double.cpp)
 target_compile_features(nvml_double PRIVATE cxx_std_20)
 set_target_properties(nvml_double PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+# Stand for the driver's libcuda.so.1 and for the plugin, with GPUs that are the mirror device. Their names here are none
+# that a program opens: a test puts them under those names beside a copy of the runtime (tests/e2e/gpu_host.h).
+add_library(gpu_double_driver MODULE tests/support/gpu_double/driver.cpp)
+add_library(gpu_double_plugin MODULE tests/support/gpu_double/plugin.cpp tests/support/gpu_double/shown_gpus.cpp
+                                     tests/support/gpu_double/failing_device.cpp)
+add_dependencies(gpu_double_plugin trainyard_build_id)
+target_include_directories(gpu_double_plugin PRIVATE ${CMAKE_BINARY_DIR}/generated)
+trainyard_link(gpu_double_plugin PRIVATE DEPS tests/conformance/mirror)
+set_target_properties(gpu_double_plugin PROPERTIES TRAINYARD_IS_OPENED ON CXX_VISIBILITY_PRESET hidden)
+target_link_options(gpu_double_plugin PRIVATE LINKER:--exclude-libs,ALL)
+target_compile_features(gpu_double_driver PRIVATE cxx_std_20)
+set_target_properties(gpu_double_driver gpu_double_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 trainyard_test(tidy)
 trainyard_test(schemas/base DEPS schemas/base OUTSIDE Threads::Threads)
@@ -81,7 +95,10 @@ trainyard_test(api/server DEPS api/client)
 add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
 trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
-add_dependencies(e2e_test nvml_double)  # which its agents load
+add_dependencies(e2e_test nvml_double gpu_double_driver gpu_double_plugin)  # which its agents and tasks load
+if(TARGET trainyard-cuda)
+  add_dependencies(e2e_test trainyard-cuda)
+endif()
 # The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
 trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 900)
 target_sources(attack_test PRIVATE tests/e2e/programs.cpp tests/e2e/rest.cpp tests/e2e/yard.cpp

@@ -1,0 +1,61 @@
+#include "tests/e2e/gpu_host.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/support/program_path.h"
+
+namespace trainyard::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* driver_name = "libcuda.so.1";
+constexpr const char* plugin_file = "libtrainyard-cuda.so";
+
+}  // namespace
+
+GpuHost::GpuHost() {
+  put(program_path("trainyard-runtime"), "trainyard-runtime");
+  put(program_path("../tests/gpu_double_driver.so"), driver_name);
+  put(program_path("../tests/gpu_double_plugin.so"), plugin_file);
+  const std::string folder = folder_.path();
+  folder_.write("runtime", "#!/bin/sh\nexec env LD_LIBRARY_PATH='" + folder + "' CUDA_DOUBLE='" +
+                               folder + "/driver' '" + folder + "/trainyard-runtime' \"$@\"\n");
+  fs::permissions(runtime(), fs::perms::owner_all);
+}
+
+// The runtime looks beside its own file, so a symbolic link would lead it away.
+void GpuHost::put(const std::string& file, const std::string& as) const {
+  std::error_code error;
+  fs::remove(folder_.path(as), error);
+  fs::create_hard_link(file, folder_.path(as), error);
+  if (error) fs::copy_file(file, folder_.path(as));  // another file system
+}
+
+// Never half of it.
+void GpuHost::show(const std::string& text) const {
+  folder_.write("gpus.new", text);
+  fs::rename(folder_.path("gpus.new"), folder_.path("gpus"));
+}
+
+void GpuHost::fail_after(int work, const std::string& sentence) const {
+  folder_.write("failure", std::to_string(work) + " " + sentence + "\n");
+}
+
+bool GpuHost::has_failed() const { return !is_there(folder_.path("failure")); }
+
+void GpuHost::remove_plugin() const { REQUIRE(fs::remove(folder_.path(plugin_file))); }
+
+void GpuHost::use_as_plugin(const std::string& file) const { put(file, plugin_file); }
+
+void GpuHost::let_driver_know(const std::string& version) const {
+  folder_.write("driver", version + "\n");
+}
+
+bool is_there(const std::string& file) {
+  std::error_code error;
+  return fs::exists(file, error);
+}
+
+}  // namespace trainyard::e2e

@@ -1,0 +1,54 @@
+// A GPU of the double: the mirror device (tests/conformance/mirror) with a name, as much memory as
+// is said, and work that may be refused from some moment on, as CUDA refuses it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tests/conformance/mirror/host_device.h"
+
+namespace trainyard::gpu_double {
+
+// Of a file with a number and a sentence: so many pieces of work, kernels, copies and replays of
+// recordings, are done, and the next is refused with the sentence. The first device that gets there
+// takes the file away; to all others nothing happens.
+class FailureOrder {
+ public:
+  explicit FailureOrder(std::filesystem::path file);
+
+  // Whether the next piece of work is to be done.
+  bool allows_next();
+  [[nodiscard]] const char* failure() const { return has_failed_ ? sentence_.c_str() : nullptr; }
+
+ private:
+  std::filesystem::path file_;
+  std::uint64_t left_ = 0;
+  std::string sentence_;  // "": there is no such file
+  bool has_failed_ = false;
+};
+
+class FailingDevice : public runtime::HostDevice {
+ public:
+  FailingDevice(std::string name, const runtime::HostDeviceSetting& setting,
+                std::filesystem::path order);
+  ~FailingDevice() override;
+
+  [[nodiscard]] const char* name() const override { return name_.c_str(); }
+  [[nodiscard]] const char* failure() const override { return order_.failure(); }
+  [[nodiscard]] const runtime::Kernels& kernels() const override;
+  void upload(const void* host, void* device, std::size_t bytes) override;
+  void download(const void* device, void* host, std::size_t bytes) override;
+  std::unique_ptr<runtime::Recording> end_recording() override;
+
+ private:
+  class CountedKernels;
+  class CountedRecording;
+
+  std::string name_;
+  FailureOrder order_;
+  std::unique_ptr<CountedKernels> kernels_;
+};
+
+}  // namespace trainyard::gpu_double
