@@ -116,7 +116,7 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
   foreach(name compute_bench conv_bench gemm_bench pushpull_bench schedule_bench submit_bench train_bench two_hosts_bench)
     set_source_files_properties(tests/bench/${name}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
-  trainyard_link(trainyard-bench PRIVATE DEPS tests/support runtime/role runtime/net/chunks scheduler/loop schemas/wire
+  trainyard_link(trainyard-bench PRIVATE DEPS tests/support tests/conformance runtime/role runtime/net/chunks scheduler/loop schemas/wire
                  OUTSIDE CLI11::CLI11 CURL::libcurl Eigen3::Eigen gloo)
   # Eigen is a peer here: it is given what the runtime is compiled for.
   set_source_files_properties(tests/bench/conv_bench.cpp tests/bench/gemm_bench.cpp PROPERTIES

@@ -1,5 +1,6 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
-// same run.
+// same run. trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT] [--json]: products of
+// matrices there; exit status 2 where there is no such device.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -8,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "schemas/base/log.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/product_bench.h"
 #include "tests/bench/ps_process.h"
 
 namespace trainyard::bench {
@@ -71,10 +75,65 @@ void print_words(const BenchResult& result) {
 }
 
 int usage() {
-  std::fputs("usage: trainyard-bench NAME [--json], NAME one of:", stderr);
+  std::fputs(
+      "usage: trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT, up to 16384] "
+      "[--json]\n"
+      "       trainyard-bench NAME [--json], NAME one of:",
+      stderr);
   for (const auto& [name, function] : benches) std::fprintf(stderr, " %s", name.data());
   std::fputs("\n", stderr);
   return 2;
+}
+
+enum class Form { words, json };
+
+void print(const std::vector<BenchResult>& results, Form form) {
+  for (const BenchResult& result : results) {
+    form == Form::json ? print_json(result) : print_words(result);
+  }
+}
+
+// `options`: what follows "compute".
+int run_products(std::span<char*> options) {
+  Form form = Form::words;
+  std::optional<ProductDevice> device;
+  std::optional<runtime::ProductShape> only;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string_view option = options[i];
+    if (option == "--json") {
+      form = Form::json;
+      continue;
+    }
+    if (i + 1 == options.size()) return usage();
+    const std::string_view value = options[++i];
+    if (option == "--device" && (device = product_device_of(value))) continue;
+    if (option == "--product" && (only = product_shape_of(value))) continue;
+    return usage();
+  }
+  if (!device) return usage();
+  const auto results = bench_products(*device, only);
+  if (!results) {
+    std::fprintf(stderr, "%s\n", results.error().message.c_str());
+    return 2;
+  }
+  print(*results, form);
+  return 0;
+}
+
+// `arguments`: all of the program's.
+int run_bench(std::span<char*> arguments) {
+  if (arguments.size() < 2) return usage();
+  const std::string_view which = arguments[1];
+  const bool json = arguments.size() == 3 && std::string_view(arguments[2]) == "--json";
+  if (which == "compute" && arguments.size() > 2 && !json)
+    return run_products(arguments.subspan(2));
+  if (arguments.size() > 3 || (arguments.size() == 3 && !json)) return usage();
+  for (const auto& [name, function] : benches) {
+    if (name != which) continue;
+    print(function(), json ? Form::json : Form::words);
+    return 0;
+  }
+  return usage();
 }
 
 }  // namespace
@@ -111,8 +170,6 @@ BenchResult summary_of(const Samples& samples) {
 
 int main(int argc, char** argv) {
   using namespace trainyard::bench;  // NOLINT: main only wires
-  if (argc < 2) return usage();
-
   trainyard::runtime::pin_malloc();
   if (argc == 4 && std::string_view(argv[1]) == "--ps") {
     return run_ps_process(std::atoll(argv[2]), argv[3]);
@@ -120,12 +177,5 @@ int main(int argc, char** argv) {
   if (argc == 6 && std::string_view(argv[1]) == "--all-reduce") {
     return run_all_reduce_process(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), argv[5]);
   }
-  const bool json = argc == 3 && std::string_view(argv[2]) == "--json";
-  if (argc > 3 || (argc == 3 && !json)) return usage();
-  for (const auto& [name, function] : benches) {
-    if (name != argv[1]) continue;
-    for (const BenchResult& result : function()) json ? print_json(result) : print_words(result);
-    return 0;
-  }
-  return usage();
+  return run_bench({argv, static_cast<std::size_t>(argc)});
 }

@@ -45,14 +45,20 @@ const char* script_of(PytorchMode mode) {
   return "";
 }
 
-// The line that a command prints.
-std::string line_of(const std::string& command) {
+// The line that a command prints; nothing where it fails.
+std::optional<std::string> line_if_any(const std::string& command) {
   FILE* const output = ::popen((command + " 2>/dev/null").c_str(), "r");
   ENSURE(output != nullptr);
   std::array<char, 256> line{};
   const bool is_line = std::fgets(line.data(), line.size(), output) != nullptr;
-  ENSURE(::pclose(output) == 0 && is_line);
-  return line.data();
+  if (::pclose(output) != 0 || !is_line) return std::nullopt;
+  return std::string(line.data());
+}
+
+std::string line_of(const std::string& command) {
+  const auto line = line_if_any(command);
+  ENSURE(line.has_value());
+  return *line;
 }
 
 // The number that a command prints.
@@ -138,6 +144,18 @@ std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbeddi
     command += " " + std::to_string(number);
   }
   return answer_of(command + " " + std::string(find_name(optimizer_names, peer.optimizer)));
+}
+
+std::optional<std::vector<double>> pytorch_products_on_gpu(const std::vector<std::string>& shapes) {
+  if (!has_pytorch()) return std::nullopt;
+  std::string command = python_with("pytorch_products.py");
+  for (const std::string& shape : shapes) command += " " + shape;
+  const auto line = line_if_any(command);
+  if (!line) return std::nullopt;
+  std::istringstream words(*line);
+  const std::vector<double> rates(std::istream_iterator<double>(words), {});
+  ENSURE(rates.size() == shapes.size());
+  return rates;
 }
 
 }  // namespace trainyard::bench

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/types/job_spec.h"
 #include "tests/support/models.h"
@@ -59,5 +60,9 @@ struct PytorchEmbedding {
   OptimizerName optimizer = OptimizerName::sgd;
 };
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer);
+
+// GFLOP/s of torch.matmul in float32, without tf32, on the first GPU, of each product
+// "ROWSxINxOUT"; nothing where no PyTorch computes there.
+std::optional<std::vector<double>> pytorch_products_on_gpu(const std::vector<std::string>& shapes);
 
 }  // namespace trainyard::bench

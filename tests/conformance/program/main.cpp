@@ -1,7 +1,8 @@
 // trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N]: holds the kernels for a
 // grid against the CPU's, byte by byte: on the GPU that the plugin shows, or, without one, run by a
 // loop on this processor. A line for each family; exit status 1 if a byte differs, 2 without the
-// GPU that was asked for. FAMILY may be "speed" (of products) or "models" (whole ones, trained).
+// GPU or the family that was asked for. FAMILY may be "speed" (of products), "models" (whole ones,
+// trained), or "families", whose names are printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,16 @@ namespace {
 
 using namespace trainyard::runtime;
 
+bool is_family(const std::string& name) {
+  return std::ranges::any_of(families(), [&](const Family& each) { return each.name == name; });
+}
+
+int print_families() {
+  for (const Family& family : families()) std::printf("%s\n", family.name.c_str());
+  return 0;
+}
+
+// `only`: one family; "": all.
 int run(Device& device, const std::string& only, int rounds, std::uint64_t seed) {
   std::printf("device: %s\n%-16s %6s %9s\n", device.name(), "family", "cases", "different");
   int different = 0;
@@ -58,6 +69,11 @@ int main(int argc, char** argv) {
     } else {
       only = argv[i];
     }
+  }
+  if (only == "families") return print_families();
+  if (!only.empty() && only != "speed" && only != "models" && !is_family(only)) {
+    std::fprintf(stderr, "there is no family \"%s\"\n", only.c_str());
+    return 2;
   }
   std::unique_ptr<Device> device = std::make_unique<HostDevice>();
   if (!plugin.empty()) {

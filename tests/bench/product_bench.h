@@ -1,0 +1,27 @@
+// trainyard-bench compute --device: products of matrices on a GPU or on the cores of this machine,
+// beside what either can do at most, and on a GPU beside PyTorch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/base/result.h"
+#include "tests/bench/bench.h"
+#include "tests/conformance/product_run.h"
+
+namespace trainyard::bench {
+
+enum class ProductDevice { cpu, gpu };
+std::optional<ProductDevice> product_device_of(std::string_view text);
+
+// "ROWSxINxOUT", each from 1 to 16384.
+std::optional<runtime::ProductShape> product_shape_of(std::string_view text);
+
+// `unavailable` where there is no such device, with the sentence that a task would end with.
+// `only`: else cubes and the products of some networks.
+Result<std::vector<BenchResult>> bench_products(ProductDevice device,
+                                                const std::optional<runtime::ProductShape>& only);
+
+}  // namespace trainyard::bench

@@ -1,0 +1,29 @@
+"""GFLOP/s of torch.matmul in float32 on the first GPU, in one line: a number for each ROWSxINxOUT of the arguments.
+It fails where PyTorch sees no GPU."""
+import sys
+import time
+
+import torch
+
+if not torch.cuda.is_available():
+    sys.exit("PyTorch sees no GPU")
+torch.backends.cuda.matmul.allow_tf32 = False
+rates = []
+for text in sys.argv[1:]:
+    rows, inner, out = (int(side) for side in text.split("x"))
+    x = torch.rand(rows, inner, device="cuda") - 0.5
+    kernel = torch.rand(inner, out, device="cuda") - 0.5
+    y = torch.empty(rows, out, device="cuda")
+    flops = 2.0 * rows * inner * out
+    times = int(min(200, max(1, 4e11 / flops)))
+    taken = []
+    torch.matmul(x, kernel, out=y)
+    for _ in range(3):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(times):
+            torch.matmul(x, kernel, out=y)
+        torch.cuda.synchronize()
+        taken.append((time.perf_counter() - begin) / times)
+    rates.append(flops / sorted(taken)[1] * 1e-9)
+print(" ".join(f"{rate:.6g}" for rate in rates))
