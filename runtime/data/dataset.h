@@ -96,8 +96,8 @@ class Dataset {
   virtual ~Dataset() = default;
   [[nodiscard]] virtual const DataShape& shape() const = 0;
   [[nodiscard]] virtual std::int64_t size(Split split) const = 0;
-  // The words that ids are of, in UTF-8, a line each: the first line is of id 0. "" where ids are
-  // none, or no words. Lives as long as this.
+  // What ids are of, where they are counted from the data: a text's words in UTF-8, a line each,
+  // the first of id 0; of columns the lines of recsys_vocabulary.h. Else "". Lives as long as this.
   [[nodiscard]] virtual std::string_view words() const { return ""; }
   // Reads what read() needs of the split, where that was not needed for shape() and size(). May
   // take long the first time. Not while another thread reads from the same split.

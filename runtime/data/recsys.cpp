@@ -14,6 +14,7 @@
 #include "runtime/data/recsys_columns.h"
 #include "runtime/data/recsys_ids.h"
 #include "runtime/data/recsys_set.h"
+#include "runtime/data/recsys_vocabulary.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -54,7 +55,7 @@ class RecsysReader {
   }
 
   // Numbers: rows, numbers of a row, classes or no_label. Arrays: numbers, ids, labels, targets,
-  // and of each column of ids how many there are.
+  // of each column of ids how many there are, and a vocabulary's values.
   Result<DecodedData> take() && {
     std::vector<std::int64_t> about{rows_, std::ssize(columns_.numeric), no_label};
     Labels labels;
@@ -67,7 +68,7 @@ class RecsysReader {
     NumberedIds numbered = std::move(ids_).take();
     return decoded_data(std::move(about), std::move(numbers_), std::move(numbered.ids),
                         std::move(labels.labels), std::move(labels.targets),
-                        std::move(numbered.counts));
+                        std::move(numbered.counts), std::move(numbered.values));
   }
 
  private:
@@ -83,7 +84,7 @@ class RecsysReader {
       auto found = find_recsys_columns(spec_, cells_);
       if (!found) return bad_data(spec_.path, found.error().message);
       columns_ = *std::move(found);
-      ids_.set_columns(columns_.ids);
+      ids_.set_columns(columns_.ids, names_of_id_columns());
       if (spec_.recsys.has_header) return ok();
     }
     if (cells_.size() != columns_.count) {
@@ -99,6 +100,16 @@ class RecsysReader {
     if (cells_[*columns_.label].empty()) return bad_recsys_line(spec_, line, " has an empty label");
     labels_.push_back({cells_[*columns_.label], line});
     return ok();
+  }
+
+  // However the spec names them, so that the same ids have the same vocabulary: by the first line
+  // where it has names, else by position. Its cells are those of that line still.
+  [[nodiscard]] std::vector<std::string> names_of_id_columns() const {
+    std::vector<std::string> names;
+    for (const std::size_t at : columns_.ids) {
+      names.push_back(spec_.recsys.has_header ? cells_[at] : std::to_string(at));
+    }
+    return names;
   }
 
   Status add_number(std::size_t column, std::int64_t line) {
@@ -130,7 +141,7 @@ Result<DecodedData> decode_recsys(const DatasetSpec& spec) {
 }
 
 bool is_sound_recsys(const DecodedData& data) {
-  if (data.numbers.size() != 3 || data.arrays.size() != 5) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 6) return false;
   const std::int64_t rows = data.numbers[0];
   const std::int64_t classes = data.numbers[2];
   const auto counts = array_of<std::int64_t>(data, 4);
@@ -143,6 +154,8 @@ bool is_sound_recsys(const DecodedData& data) {
   }
   const auto is_count = [](std::int64_t count) { return count >= 1 && count <= ids_max; };
   if (!std::ranges::all_of(counts, is_count)) return false;
+  const auto values = array_of<char>(data, 5);
+  if (!values.empty() && !has_a_line_for_each(values, counts)) return false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::int64_t count = counts[i % counts.size()];
     if (ids[i] < 0 || ids[i] >= count) return false;
@@ -160,7 +173,7 @@ bool is_sound_recsys(const DecodedData& data) {
 // All that the decoded data depends on.
 std::string recsys_reader_of(const DatasetSpec& spec) {
   const RecsysSpec& recsys = spec.recsys;
-  std::string text = "recsys 3";
+  std::string text = "recsys 4";
   const auto add = [&text](const std::string& part) {
     text.append(" ").append(std::to_string(part.size())).append(":").append(part);
   };
@@ -235,12 +248,17 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
                  source, [&spec] { return decode_recsys(spec); }, is_sound_recsys));
   const auto counts = array_of<std::int64_t>(data, 4);
   if (counts.size() != distinct_id_columns(spec.recsys).size() ||
-      data.numbers[1] != std::ssize(spec.recsys.numeric)) {
+      data.numbers[1] != std::ssize(spec.recsys.numeric) ||
+      array_of<char>(data, 5).empty() != (spec.recsys.hash_buckets > 0)) {
     return bad_data(spec.path, "was decoded for other columns");
   }
   TRY_ASSIGN(SplitRows rows, split_rows(spec, seed, data.numbers[0]));
   TRY(keep_first_rows(spec, rows));
   TRY_ASSIGN(IdFields fields, id_fields_of(spec, counts));
+  TRY_ASSIGN(std::string words, vocabulary_text({.fields = fields.shapes,
+                                                 .columns = fields.columns,
+                                                 .values = array_of<char>(data, 5),
+                                                 .counts = counts}));
   const std::int64_t classes = data.numbers[2];
   DataShape shape{.example = {data.numbers[1]},
                   .features = data.numbers[1],
@@ -253,6 +271,7 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
                     .columns = std::ssize(counts),
                     .labels = array_of<std::int32_t>(data, 2),
                     .targets = array_of<float>(data, 3),
+                    .words = std::move(words),
                     .owner = data.owner};
   std::vector<std::int64_t> counted = add_log_frequencies(spec, shape);
   return std::unique_ptr<Dataset>(std::make_unique<RecsysSet>(std::move(shape), std::move(table),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/core/row_layout.h"
+#include "runtime/data/recsys_vocabulary.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -23,8 +24,9 @@ std::uint64_t hash_of_cell(std::size_t column, std::string_view cell) {
   return mix_id(static_cast<std::int64_t>(hash));
 }
 
-void IdNumbering::set_columns(std::vector<std::size_t> columns) {
+void IdNumbering::set_columns(std::vector<std::size_t> columns, std::vector<std::string> names) {
   columns_ = std::move(columns);
+  names_ = std::move(names);
   values_.resize(columns_.size());
 }
 
@@ -54,8 +56,9 @@ Status IdNumbering::add(const std::vector<std::string>& cells) {
   return ok();
 }
 
-// By number: the id.
-std::vector<std::int32_t> IdNumbering::vocabulary_of(const Values& values) const {
+// By number: the id. The values that have one are added to `text`, a line each.
+std::vector<std::int32_t> IdNumbering::vocabulary_of(const Values& values,
+                                                     std::vector<char>& text) const {
   std::vector<const Values::value_type*> order;
   order.reserve(values.size());
   for (const auto& value : values) order.push_back(&value);
@@ -67,18 +70,20 @@ std::vector<std::int32_t> IdNumbering::vocabulary_of(const Values& values) const
   const auto kept = std::min(order.size(), static_cast<std::size_t>(spec_.vocabulary) - 1);
   for (std::size_t i = 0; i < kept; ++i) {
     ids[static_cast<std::size_t>(order[i]->second.number)] = static_cast<std::int32_t>(i) + 1;
+    add_value_line(order[i]->first, text);
   }
   return ids;
 }
 
 NumberedIds IdNumbering::take() && {
-  NumberedIds numbered{.ids = std::move(ids_), .counts = {}};
+  NumberedIds numbered{.ids = std::move(ids_), .counts = {}, .values = {}};
   if (spec_.hash_buckets > 0) {
     numbered.counts.assign(columns_.size(), spec_.hash_buckets);
     return numbered;
   }
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    const std::vector<std::int32_t> ids = vocabulary_of(values_[column]);
+    add_value_line(names_[column], numbered.values);
+    const std::vector<std::int32_t> ids = vocabulary_of(values_[column], numbered.values);
     numbered.counts.push_back(
         std::min(std::ssize(values_[column]) + 1, static_cast<std::ptrdiff_t>(spec_.vocabulary)));
     for (std::size_t at = column; at < numbered.ids.size(); at += columns_.size()) {

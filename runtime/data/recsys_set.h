@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/data/dataset.h"
@@ -18,7 +20,8 @@ struct RecsysTable {
   std::int64_t columns = 0;
   std::span<const std::int32_t> labels;  // of labels and targets one is empty, or both
   std::span<const float> targets;
-  std::shared_ptr<const void> owner{};  // of all of them
+  std::string words{};                  // Dataset::words()
+  std::shared_ptr<const void> owner{};  // of the spans
 };
 
 // A column of the table in a field, whose ids there begin at `first_id`.
@@ -36,6 +39,7 @@ class RecsysSet final : public Dataset {
 
   [[nodiscard]] const DataShape& shape() const override { return shape_; }
   [[nodiscard]] std::int64_t size(Split split) const override;
+  [[nodiscard]] std::string_view words() const override { return table_.words; }
   [[nodiscard]] Status prepare(Split split) const override;
 
  private:

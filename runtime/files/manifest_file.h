@@ -18,8 +18,10 @@ namespace trainyard::runtime {
 // than the step that names the checkpoint.
 inline constexpr char version_scalar[] = "version";
 
-// "step-1000/vocabulary.txt": the words of a model's ids, a line each (Dataset::words). Durable
-// when it returns.
+// In Manifest::description where ids are hashes: they are below it.
+inline constexpr char hash_buckets_key[] = "hash_buckets";
+
+// "step-1000/vocabulary.txt": what a model's ids are of (Dataset::words). Durable when it returns.
 Result<ArtifactFile> write_vocabulary(const std::string& folder, std::int64_t step,
                                       std::string_view words);
 

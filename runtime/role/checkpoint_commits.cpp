@@ -37,6 +37,9 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
   manifest.description = describe_data(facts_of(plan.data));
   manifest.description["model"] = model::name_of(context.spec.model);
   manifest.description["dataset"] = context.spec.dataset.name;
+  if (const std::int64_t buckets = context.spec.dataset.recsys.hash_buckets; buckets > 0) {
+    manifest.description[hash_buckets_key] = std::to_string(buckets);
+  }
   const std::string activation = model::text_argument(context.spec.model, "activation");
   if (!activation.empty()) manifest.description["activation"] = activation;
   const std::int64_t batches = step_mode(context.spec) == Mode::sync

@@ -65,14 +65,31 @@ Result<std::int64_t> version_of(const Manifest& manifest) {
                  " is of a version that is no count of steps");
 }
 
-// Rows of an embedding are of words by their ids, which are counted from the texts anew.
+// Rows of an embedding are of words or values by their ids, which are counted from the data anew.
 Status check_words(const Manifest& manifest, const JobPlan& plan) {
-  if (!manifest.vocabulary || plan.words_sha256.empty() ||
-      manifest.vocabulary->sha256 == plan.words_sha256) {
+  if (!manifest.vocabulary || manifest.vocabulary->sha256 == plan.words_sha256) return ok();
+  const std::string of_step = "the checkpoint of step " + std::to_string(manifest.step);
+  if (plan.words_sha256.empty()) {
+    return conflict(of_step + " has a vocabulary, and the ids of this job's dataset have none");
+  }
+  if (plan.data.layout == FeatureLayout::columns) {
+    return conflict(of_step + " is of other ids: dataset.categorical and the values in the file " +
+                    "of dataset.path give other ids now");
+  }
+  return conflict(of_step + " is of other words: the texts of dataset.path give other ids now");
+}
+
+// The same of ids that are hashes. Earlier versions did not say of what kind a checkpoint's are.
+Status check_hashes(const Manifest& manifest, const RecsysSpec& recsys) {
+  const auto saved = manifest.description.find(hash_buckets_key);
+  if (saved == manifest.description.end() || saved->second == std::to_string(recsys.hash_buckets)) {
     return ok();
   }
   return conflict("the checkpoint of step " + std::to_string(manifest.step) +
-                  " is of other words: the texts of dataset.path give other ids now");
+                  " is of other ids: they are hashes below " + saved->second +
+                  ", and not those of dataset." +
+                  (recsys.hash_buckets > 0 ? "hash_buckets " + std::to_string(recsys.hash_buckets)
+                                           : "vocabulary"));
 }
 
 // Without the vocabulary.
@@ -89,6 +106,7 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
   TRY(check_words(manifest, plan));
+  TRY(check_hashes(manifest, context.spec.dataset.recsys));
   TRY_ASSIGN(const std::int64_t version, version_of(manifest));
   if (version > plan.max_steps) {
     return conflict("the checkpoint of step " + std::to_string(manifest.step) + " is of " +

@@ -13,7 +13,8 @@ namespace trainyard::scheduler {
 // Weights only, in the manifest's order; the metadata is the manifest's description and the step.
 // Of an embedding table all rows that were learned: "rows/ids" [rows], I64, and each of its
 // variables, "embedding/kernel" [rows, columns], in the same order; other rows are as they start.
-// Where ids are words the last tensor is "vocabulary", U8: UTF-8, a line for each id from 0.
+// Where ids are counted from the data the last tensor is "vocabulary", U8: vocabulary.txt of the
+// checkpoint (docs/checkpoints.md).
 // Written aside, then put at `path`, with a bounded amount of memory. `internal` unless the shards
 // hold each element of each variable exactly once.
 Status write_model_file(const Artifacts& artifacts, const Checkpoint& checkpoint,

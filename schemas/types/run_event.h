@@ -58,7 +58,7 @@ struct ManifestEvent {
   std::vector<ArtifactFile> shards;       // in the order of their first element in the arena
   std::map<std::string, double> metrics;  // of `step` and no other
   bool final_one = false;                 // the last of its attempt: the chief makes no step more
-  std::optional<ArtifactFile> vocabulary{};  // of words; written by the chief too
+  std::optional<ArtifactFile> vocabulary{};  // of ids; written by the chief too
   bool operator==(const ManifestEvent&) const = default;
 };
 

@@ -48,7 +48,7 @@ struct Manifest {
   std::vector<std::string> slots;         // of the optimizer: "m", "v"
   std::map<std::string, double> scalars;  // of the optimizer and schedule
   std::vector<ArtifactFile> shards;
-  std::optional<ArtifactFile> vocabulary;  // the words of a model's ids, a line each
+  std::optional<ArtifactFile> vocabulary;  // what a model's ids are of
   std::map<std::string, double> metrics;
   std::map<std::string, std::string>
       description;  // goes into the downloaded file's metadata: model, dataset...

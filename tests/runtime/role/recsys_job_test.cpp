@@ -3,6 +3,7 @@
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/files/row_tensors.h"
+#include "schemas/files/sha256.h"
 #include "tests/environment.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/models.h"
@@ -161,6 +162,80 @@ TEST_CASE("async workers learn several embedding tables", "[job][recsys]") {
   Job job(spec);
   run(job);
   CHECK(accuracy_of(job) >= 0.85);
+}
+
+TEST_CASE("a checkpoint has the values of its ids, and is not taken for those of another file",
+          "[job][recsys]") {
+  const TempFolder folder;
+  JobSpec spec = recsys_job(folder);
+  put_tables(spec, 1, 0);
+  spec.training.max_steps = 4;
+  Job first(spec);
+  run(first);
+  const auto saved = test::last_of<ManifestEvent>(first, "worker/0");
+  REQUIRE(saved.vocabulary);
+  const std::string values = content_of(first.folder("worker/0") + "/" + saved.vocabulary->name);
+  CHECK(saved.vocabulary->sha256 == sha256_hex(values));
+  CHECK(values.starts_with("field,column,id,value\nitem,1,0,\nitem,1,1,"));
+  CHECK_THAT(values, Catch::Matchers::Contains("\nuser,0,0,\nuser,0,1,u"));
+
+  spec.training.max_steps = 6;
+  Job rest(spec, first.newest_checkpoint());
+  run(rest);
+  CHECK(test::last_of<ManifestEvent>(rest, "worker/0").vocabulary->sha256 ==
+        saved.vocabulary->sha256);
+
+  const auto mismatch_of = [&first](const JobSpec& other) {
+    Job job(other, first.newest_checkpoint());
+    job.start();
+    job.wait_all();
+    const auto failure = test::last_of<FailureEvent>(job, "worker/0");
+    CHECK(failure.reason == "CHECKPOINT_MISMATCH");
+    return failure.message;
+  };
+  JobSpec hashed = spec;
+  hashed.dataset.recsys.vocabulary = 0;
+  hashed.dataset.recsys.hash_buckets = 1000;
+  CHECK_THAT(mismatch_of(hashed), Catch::Matchers::Contains("has a vocabulary"));
+
+  // As many values, of which one has another name.
+  std::string text = likes(2000);
+  for (std::size_t at = 0; (at = text.find("u7,", at)) != std::string::npos; ++at) text[at] = 'v';
+  folder.write("likes.csv", text);
+  CHECK_THAT(mismatch_of(spec), Catch::Matchers::Contains("is of other ids"));
+}
+
+TEST_CASE("a checkpoint of hashes is not taken for one of other ids", "[job][recsys]") {
+  const TempFolder folder;
+  JobSpec spec = recsys_job(folder);
+  put_tables(spec, 1, 0);
+  spec.dataset.recsys.vocabulary = 0;
+  spec.dataset.recsys.hash_buckets = 1000;
+  spec.training.max_steps = 4;
+  Job first(spec);
+  run(first);
+  CHECK_FALSE(test::last_of<ManifestEvent>(first, "worker/0").vocabulary);
+  spec.training.max_steps = 6;
+  Job rest(spec, first.newest_checkpoint());
+  run(rest);
+
+  const auto check_refused = [&](const RecsysSpec& recsys, const std::string& words) {
+    JobSpec other = spec;
+    other.dataset.recsys = recsys;
+    Job job(other, first.newest_checkpoint());
+    job.start();
+    job.wait_all();
+    const auto failure = test::last_of<FailureEvent>(job, "worker/0");
+    CHECK(failure.reason == "CHECKPOINT_MISMATCH");
+    CHECK_THAT(failure.message, Catch::Matchers::Contains(words));
+  };
+  RecsysSpec more = spec.dataset.recsys;
+  more.hash_buckets = 2000;
+  check_refused(more, "hashes below 1000, and not those of dataset.hash_buckets 2000");
+  RecsysSpec counted = spec.dataset.recsys;
+  counted.hash_buckets = 0;
+  counted.vocabulary = 1000;
+  check_refused(counted, "hashes below 1000, and not those of dataset.vocabulary");
 }
 
 namespace {
