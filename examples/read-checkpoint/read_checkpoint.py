@@ -31,9 +31,10 @@ def read_model(path):
 
 
 def words_of(tensors):
-    """The words of a text model by their ids; none where ids are no words."""
+    """The words of a text model by their ids; none where ids are no words, but values of a CSV file's columns."""
     _, text = tensors.get("vocabulary", ([0], b""))
-    return bytes(text).decode().splitlines()
+    text = bytes(text).decode(errors="replace")
+    return [] if text.startswith("field,column,id,value\n") else text.splitlines()
 
 
 def read_idx(folder, name):
