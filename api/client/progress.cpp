@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/client/columns.h"
+#include "api/client/quality.h"
 #include "api/client/text.h"
 
 namespace trainyard::client {
@@ -44,10 +45,10 @@ std::vector<std::string> measurements(const JobView& job) {
   if (job.eta_seconds && job.state == JobState::running) {
     words.push_back("ETA " + duration_text({std::llround(*job.eta_seconds * 1000)}));
   }
-  if (const auto of_test = job.metric("test_accuracy")) {
-    words.push_back("test accuracy " + decimal_text(*of_test));
-  } else if (const auto of_batch = job.metric("accuracy")) {
-    words.push_back("batch accuracy " + decimal_text(*of_batch));
+  if (const auto of_test = quality_of(job.metrics, MetricSplit::test)) {
+    words.push_back("test " + words_of(*of_test) + " " + decimal_text(of_test->value));
+  } else if (const auto of_batch = quality_of(job.metrics, MetricSplit::batch)) {
+    words.push_back("batch " + words_of(*of_batch) + " " + decimal_text(of_batch->value));
   }
   words.push_back(step_words(job));
   return words;
@@ -112,11 +113,11 @@ std::string closing_words(const JobView& job) {
     separator = ", ";
   };
   if (job.state == JobState::succeeded) {
-    const auto accuracy = job.metric("test_accuracy");
-    if (accuracy) add("test accuracy " + decimal_text(*accuracy));
+    const auto quality = quality_of(job.metrics, MetricSplit::test);
+    if (quality) add("test " + words_of(*quality) + " " + decimal_text(quality->value));
     const auto loss = job.metric("test_loss");
     if (loss) add("test loss " + decimal_text(*loss));
-    if (!accuracy && !loss && job.loss) add("loss of the last batch " + decimal_text(*job.loss));
+    if (!quality && !loss && job.loss) add("loss of the last batch " + decimal_text(*job.loss));
     if (has_trained(job)) add(step_words(job));
     return words;
   }

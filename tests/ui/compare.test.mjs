@@ -41,11 +41,11 @@ test('[mend-B11] the list is searched by a part of a name as one types', async (
   await close();
 });
 
-test('[mend-B11] the list is sorted by a column, one of them the test accuracy', async () => {
+test('[mend-B11] the list is sorted by a column, one of them the test metric', async () => {
   const {page, close} = await browser.open(`${yard.url}/#/jobs`);
   await untilNames(page, ['gamma', 'beta-lr-0.2', 'alpha-lr-0.1']);
-  for (const cell of await page.locator('.cell-accuracy').allInnerTexts()) {
-    assert.match(cell, /^[01]\.\d+$/);
+  for (const cell of await page.locator('.cell-metric').allInnerTexts()) {
+    assert.match(cell, /^accuracy\s+[01]\.\d+$/);
   }
   const sortBy = (title) => page.getByRole('button', {name: title, exact: true}).click();
   await sortBy('Job');

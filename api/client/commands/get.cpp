@@ -10,6 +10,7 @@
 #include "api/client/job_list.h"
 #include "api/client/job_view.h"
 #include "api/client/json_read.h"
+#include "api/client/quality.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
 #include "schemas/base/clock.h"
@@ -27,10 +28,10 @@ void print_row(const std::string& name, const std::string& value) {
   if (!value.empty()) std::printf("%-25s %s\n", name.c_str(), value.c_str());
 }
 
-// Loss and accuracy say of which examples they are.
+// Loss, accuracy and their like say of which examples they are.
 void print_metrics(const JobView& job) {
   for (const auto& [name, value] : job.metrics) {
-    const bool is_of_batch = name == "loss" || name == "accuracy";
+    const bool is_of_batch = name == "loss" || is_quality(name);
     print_row(is_of_batch ? name + " (training batch)" : printable(name), decimal_text(value));
   }
 }

@@ -5,6 +5,7 @@
 #include "api/client/commands/command.h"
 #include "api/client/job_list.h"
 #include "api/client/job_view.h"
+#include "api/client/quality.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
 #include "schemas/base/clock.h"
@@ -40,13 +41,13 @@ Result<int> list(Rest& rest, const ListOptions& options) {
                {.title = "REASON", .columns_min = 8},
                {"STEP", Align::right},
                {"LOSS", Align::right},
-               {"TEST ACCURACY", Align::right},
+               {"TEST METRIC", Align::right},
                {"AGE", Align::right}});
   for (const nlohmann::json& item : items) {
     TRY_ASSIGN(const JobView job, parse_job(item));
     table.add({printable(job.id), printable(job.name), std::string(name_of(job.state)),
                printable(job.reason), step_cell(job), number_cell(job.loss),
-               number_cell(job.metric("test_accuracy")), age_text(job.created_at, now)});
+               cell_of(quality_of(job.metrics, MetricSplit::test)), age_text(job.created_at, now)});
   }
   std::fputs(table.text(output_columns()).c_str(), stdout);
   return exit_done;

@@ -99,9 +99,9 @@ TEST_CASE("a list is a table, over as many pages as it takes", "[client]") {
 
   CHECK(done.exit_code == 0);
   CHECK(done.output ==
-        "ID  NAME  STATE   REASON  STEP  LOSS  TEST ACCURACY  AGE\n"
-        "j2  n     queued             -     -              -    -\n"
-        "j1  n     queued             -     -              -    -\n");
+        "ID  NAME  STATE   REASON  STEP  LOSS  TEST METRIC  AGE\n"
+        "j2  n     queued             -     -            -    -\n"
+        "j1  n     queued             -     -            -    -\n");
   const std::string first = "GET /v1/jobs?limit=50&state=queued&label=team%3Avision";
   CHECK(peer.requests().at(0).starts_with(first + " "));
   CHECK(peer.requests().at(1).starts_with(first + "&page_token=t%2F1 "));

@@ -70,6 +70,17 @@ TEST_CASE("a waiting job's line says why it waits", "[client]") {
   CHECK(plain_line(view_of(job)) == "digits queued (attempt 2)  no host has 3 free cpus");
 }
 
+TEST_CASE("a recommender's line and last words have its recall", "[client]") {
+  nlohmann::json job = a_running_job();
+  job["status"]["metrics"] = {{"recall_10", 0.5}, {"test_loss", 4.5}};
+  CHECK_THAT(plain_line(view_of(job)), Catch::Matchers::Contains("  batch recall 10 0.5000  "));
+  job["status"]["metrics"]["test_recall_10"] = 0.25;
+  CHECK_THAT(plain_line(view_of(job)), Catch::Matchers::Contains("  test recall 10 0.2500  "));
+  job["status"]["state"] = "succeeded";
+  CHECK_THAT(closing_words(view_of(job)),
+             Catch::Matchers::Contains(": test recall 10 0.2500, test loss 4.5000, step"));
+}
+
 TEST_CASE("the closing words of success name the accuracy on the test split", "[client]") {
   nlohmann::json job = a_running_job();
   job["status"]["state"] = "succeeded";

@@ -143,7 +143,7 @@ TEST_CASE("a list in a terminal is as wide as the window", "[client][mend-B10]")
 
   const std::vector<std::string> lines = drawn(window.read_until("GANG_RUNNING  "));
   REQUIRE(lines.size() >= 2);
-  CHECK_THAT(lines[0], Catch::Contains("TEST ACCURACY"));
+  CHECK_THAT(lines[0], Catch::Contains("TEST METRIC"));
   CHECK_THAT(lines[1], Catch::Contains("…"));
   for (const std::string& line : lines) CHECK(width_of(line) <= 100);
 }

@@ -16,7 +16,8 @@ export interface ChartGroup {
   names: string[];
 }
 
-// In the order in which people look. A series that no row names has a chart of its own.
+// In the order in which people look. A series that no row names has a chart of its own, with that
+// of the other split.
 const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Loss', takes: (name) => /^(test_)?loss$/.test(name)},
   {title: 'Accuracy', takes: (name) => /^(test_)?accuracy$/.test(name)},
@@ -39,7 +40,12 @@ export function groupsOf(series: Series[]): ChartGroup[] {
   const names = series.map((one) => one.name);
   const grouped = GROUPS.map(({title, takes}) => ({title, names: names.filter(takes)}));
   const others = names.filter((name) => !GROUPS.some(({takes}) => takes(name)));
-  return [...grouped, ...others.map((name) => ({title: name, names: [name]}))]
+  const bases = [...new Set(others.map((name) => name.replace(/^test_/, '')))];
+  const pairs = bases.map((base) => {
+    const both = others.filter((name) => name.replace(/^test_/, '') === base);
+    return {title: both.length > 1 ? base : (both[0] ?? base), names: both};
+  });
+  return [...grouped, ...pairs]
     .filter((group) => group.names.length > 0)
     .map((group) => ({...group, names: group.names.sort(trainFirst)}));
 }

@@ -6,6 +6,7 @@ import {addressOf, get, send, wordsOf} from '../../api/client';
 import {usePoll} from '../../api/poll';
 import {isAtRest, type Checkpoint, type Job} from '../../api/types';
 import {formatBytes, formatCount, formatValue} from '../../format/numbers';
+import {inOrder, isQuality} from '../../format/quality';
 import {CopyButton} from '../../parts/copy_button';
 import {Icon} from '../../parts/icons';
 import {Moment} from '../../parts/moments';
@@ -13,7 +14,6 @@ import {Empty, Failed, Loading} from '../../parts/notices';
 import {bestStep} from './best_checkpoint';
 
 const EVERY_MS = 4_000;
-const SHOWN_METRICS = ['loss', 'test_loss', 'accuracy', 'test_accuracy'];
 
 export function CheckpointsTab({job}: {job: Job}): JSX.Element {
   const isOver = isAtRest(job.status.state);
@@ -33,7 +33,7 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
   if (data.length === 0) return <NoCheckpoints job={job} />;
   const latest = data[data.length - 1]?.step;
   const best = bestStep(job, data);
-  const metrics = SHOWN_METRICS.filter((name) => data.some((one) => name in one.metrics));
+  const metrics = shownMetrics(data);
   return (
     <div class="table-frame scrolled" role="region" aria-label="Checkpoints" tabIndex={0}>
       <table class="checkpoints">
@@ -47,7 +47,7 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
             </th>
             {metrics.map((name) => (
               <th key={name} scope="col" class="number">
-                {name.replace('_', ' ')}
+                {name.replaceAll('_', ' ')}
               </th>
             ))}
             <th scope="col" class="number">
@@ -114,6 +114,15 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
       </table>
     </div>
   );
+}
+
+// Losses first, then what else says how good the model is.
+function shownMetrics(checkpoints: Checkpoint[]): string[] {
+  const names = new Set(checkpoints.flatMap((one) => Object.keys(one.metrics)));
+  return [
+    ...['loss', 'test_loss'].filter((name) => names.has(name)),
+    ...[...names].filter(isQuality).sort(inOrder),
+  ];
 }
 
 // The server makes the model file when it is first asked for, so its hash is asked for by hand.

@@ -3,6 +3,7 @@ import type {ComponentChildren, JSX} from 'preact';
 
 import type {Job} from '../../api/types';
 import {formatPercent, formatRate, formatValue, NOTHING} from '../../format/numbers';
+import {qualityOf} from '../../format/quality';
 import {formatDuration, now, secondsBetween} from '../../format/times';
 import {sentence} from '../../format/words';
 import {CopyButton} from '../../parts/copy_button';
@@ -68,17 +69,14 @@ function Figure({name, children}: {name: string; children: ComponentChildren}): 
 // then the newest training batch.
 function losses({status}: Job): Array<[string, number | null | undefined]> {
   const {metrics, loss} = status;
-  const isTested = 'test_loss' in metrics || 'test_accuracy' in metrics;
+  const ofTest = qualityOf(metrics, 'test');
+  const isTested = 'test_loss' in metrics || ofTest !== null;
+  const quality = isTested ? ofTest : qualityOf(metrics, 'batch');
   const figures: Array<[string, number | null | undefined]> = isTested
-    ? [
-        ['test loss', metrics['test_loss']],
-        ['test accuracy', metrics['test_accuracy']],
-      ]
-    : [
-        ['batch loss', loss],
-        ['batch accuracy', metrics['accuracy']],
-      ];
-  return figures.filter(([name, value]) => name.endsWith('loss') || value !== undefined);
+    ? [['test loss', metrics['test_loss']]]
+    : [['batch loss', loss]];
+  if (quality) figures.push([quality.name, quality.value]);
+  return figures;
 }
 
 function timeLeftOrTaken({status}: Job): string {

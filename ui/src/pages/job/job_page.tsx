@@ -9,7 +9,7 @@ import {Empty, Failed, Loading} from '../../parts/notices';
 import {linkTo} from '../../route';
 import {CheckpointsTab} from './checkpoints_tab';
 import {JobHead} from './job_head';
-import {LiveJob, OVERVIEW_SERIES} from './live_job';
+import {LiveJob, type WantedSeries} from './live_job';
 import {LogsTab} from './logs_tab';
 import {MetricsTab} from './metrics_tab';
 import {ModelTab} from './model_tab';
@@ -21,11 +21,11 @@ const TABS = ['overview', 'metrics', 'tasks', 'logs', 'checkpoints', 'model', 's
 
 export function JobPage({id, tab}: {id: string; tab: string}): JSX.Element {
   const [attempt, setAttempt] = useState(0); // of loading this page
-  const [live, setLive] = useState(() => new LiveJob(id, namesFor(tab)));
+  const [live, setLive] = useState(() => new LiveJob(id, wantedFor(tab)));
   const returned = returns.value;
   useEffect(() => {
     // A job that was shown before the server went away stays until there is news of it.
-    const next = new LiveJob(id, namesFor(tab));
+    const next = new LiveJob(id, wantedFor(tab));
     next.job.value = live.job.value;
     next.events.value = live.events.value;
     next.series.value = live.series.value;
@@ -104,6 +104,6 @@ function NoSuchJob({id}: {id: string}): JSX.Element {
   );
 }
 
-function namesFor(tab: string): string[] | null {
-  return tab === 'metrics' ? null : OVERVIEW_SERIES;
+function wantedFor(tab: string): WantedSeries {
+  return tab === 'metrics' ? 'all' : 'overview';
 }

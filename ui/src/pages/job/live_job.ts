@@ -6,6 +6,7 @@ import {ApiError, addressOf, get, wasAborted} from '../../api/client';
 import {serverThere} from '../../api/connection';
 import {followEvents, type StreamEvent} from '../../api/event_stream';
 import {hasEnded, type Job, type JobEvent, type Series} from '../../api/types';
+import {isQuality} from '../../format/quality';
 import {mergeSeries} from './merge_series';
 
 const EVENTS_AT_ONCE = 500;
@@ -14,7 +15,12 @@ const POINTS = 1_500; // per series: about as many as a wide screen has columns
 const POINTS_MAX = 6_000; // live points are not thinned; then all are asked for again
 const REFRESH_MS = 700; // between two looks at the job while the stream has news
 
-export const OVERVIEW_SERIES = ['loss', 'test_loss', 'accuracy', 'test_accuracy'];
+// What the overview shows: less than all that a job measures.
+export type WantedSeries = 'overview' | 'all';
+
+function isOfOverview(name: string): boolean {
+  return name === 'loss' || name === 'test_loss' || isQuality(name);
+}
 
 export class LiveJob {
   readonly job = signal<Job | null>(null);
@@ -24,16 +30,13 @@ export class LiveJob {
 
   private readonly stop = new AbortController();
   private attempt = 0; // that the points are of
-  private names: string[] | null; // null = all
   private refreshing = false;
   private refreshAgain = false;
 
   constructor(
     private readonly id: string,
-    names: string[] | null,
-  ) {
-    this.names = names;
-  }
+    private wanted: WantedSeries,
+  ) {}
 
   async start(): Promise<void> {
     this.error.value = null;
@@ -57,8 +60,8 @@ export class LiveJob {
 
   // Shows all series from now on, not just those of the overview.
   wantAll(): void {
-    if (this.names === null) return;
-    this.names = null;
+    if (this.wanted === 'all') return;
+    this.wanted = 'all';
     void this.loadSeries().catch(() => {});
   }
 
@@ -85,7 +88,9 @@ export class LiveJob {
   }
 
   private async loadSeries(): Promise<void> {
-    const names = this.names?.join(',');
+    // A metric that the job does not show yet has no points yet: they come by the stream.
+    const shown = Object.keys(this.job.value?.status.metrics ?? {}).filter(isOfOverview);
+    const names = this.wanted === 'overview' ? ['loss', 'test_loss', ...shown].join(',') : '';
     const answer = await get('/v1/jobs/{id}/metrics', {
       path: {id: this.id},
       query: {max_points: POINTS, ...(names ? {names} : {})},
@@ -147,7 +152,7 @@ export class LiveJob {
   private takePoints(event: StreamEvent): void {
     const attempt = Number(event.id.split('-')[1] ?? this.attempt);
     const {series} = JSON.parse(event.data) as {series: Series[]};
-    const wanted = series.filter((one) => this.names === null || this.names.includes(one.name));
+    const wanted = series.filter(({name}) => this.wanted === 'all' || isOfOverview(name));
     const merged = mergeSeries(this.series.value ?? [], wanted);
     this.series.value = merged;
     const isLong = merged.some((one) => one.points.length > POINTS_MAX);

@@ -1,10 +1,12 @@
 // The first look at a job: what went wrong first, its curves, its roles and its timeline.
 import type {JSX} from 'preact';
 
-import type {Failure, Job} from '../../api/types';
+import type {Failure, Job, Series} from '../../api/types';
 import {Chart} from '../../charts/chart';
 import {useCurves} from '../../charts/use_curves';
 import {formatBytes, plural} from '../../format/numbers';
+import {qualityOf} from '../../format/quality';
+import {sentence} from '../../format/words';
 import {Empty} from '../../parts/notices';
 import {Icon} from '../../parts/icons';
 import {linkTo} from '../../route';
@@ -20,9 +22,10 @@ export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element
   const {status} = job;
   const series = live.series.value ?? [];
   const loss = useCurves(series, ['loss', 'test_loss']);
-  const accuracy = useCurves(series, ['accuracy', 'test_accuracy']);
+  const quality = qualitySeries(series);
+  const qualityCurves = useCurves(series, [quality, `test_${quality}`]);
   const marks = restartMarks(job, series, 'step');
-  const hasPoints = loss.length + accuracy.length > 0;
+  const hasPoints = loss.length + qualityCurves.length > 0;
   return (
     <div class="overview">
       <div class="overview-main">
@@ -33,9 +36,14 @@ export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element
             <section class="panel">
               <Chart title="Loss" curves={loss} axis="step" marks={marks} />
             </section>
-            {accuracy.length > 0 && (
+            {qualityCurves.length > 0 && (
               <section class="panel">
-                <Chart title="Accuracy" curves={accuracy} axis="step" marks={marks} />
+                <Chart
+                  title={titleOf(quality)}
+                  curves={qualityCurves}
+                  axis="step"
+                  marks={marks}
+                />
               </section>
             )}
           </>
@@ -53,6 +61,17 @@ export function OverviewTab({job, live}: {job: Job; live: LiveJob}): JSX.Element
       </div>
     </div>
   );
+}
+
+// The one that the head of the page has, too; of both splits.
+function qualitySeries(series: Series[]): string {
+  const values = Object.fromEntries(series.map(({name}) => [name, null]));
+  const quality = qualityOf(values, 'test') ?? qualityOf(values, 'batch');
+  return quality?.series.replace(/^test_/, '') ?? 'accuracy';
+}
+
+function titleOf(name: string): string {
+  return name === 'auc' ? 'AUC' : sentence(name.replaceAll('_', ' '));
 }
 
 function FirstFailure({job, failure}: {job: Job; failure: Failure}): JSX.Element {

@@ -3,6 +3,7 @@ import type {JSX} from 'preact';
 
 import type {Job} from '../../api/types';
 import {formatDuration, secondsBetween} from '../../format/times';
+import {qualityOf} from '../../format/quality';
 import {formatPercent, formatRate, formatValue, NOTHING} from '../../format/numbers';
 import {Labels} from '../../parts/labels';
 import {Age} from '../../parts/moments';
@@ -33,7 +34,7 @@ const COLUMNS: Column[] = [
   {title: 'Progress', by: 'progress'},
   {title: 'Step', by: 'step', isNumber: true},
   {title: 'Loss', by: 'loss', isNumber: true},
-  {title: 'Test accuracy', by: 'accuracy', isNumber: true},
+  {title: 'Test metric', by: 'metric', isNumber: true},
   {title: 'Curve'},
   {title: 'Examples/s', by: 'rate', isNumber: true},
   {title: 'ETA', by: 'eta', isNumber: true},
@@ -157,11 +158,7 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
         {stepsOf(job)}
       </td>
       <Figure of="loss" name="loss" text={formatValue(status.loss)} />
-      <Figure
-        of="accuracy"
-        name="test accuracy"
-        text={formatValue(status.metrics['test_accuracy'])}
-      />
+      <QualityCell job={job} />
       <td class="cell-curve">
         <LossCurve job={job} />
       </td>
@@ -172,6 +169,20 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
       </td>
     </tr>
   );
+}
+
+// Which metric it is stands above it: jobs of one list have different ones.
+function QualityCell({job}: {job: Job}): JSX.Element {
+  const quality = qualityOf(job.status.metrics, 'test');
+  const value = formatValue(quality?.value);
+  const text = quality ? (
+    <>
+      <span class="metric-name">{quality.name.replace(/^test /, '')}</span> {value}
+    </>
+  ) : (
+    value
+  );
+  return <Figure of="metric" name={quality?.name ?? ''} text={text} />;
 }
 
 interface FigureProps {

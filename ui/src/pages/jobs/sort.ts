@@ -1,5 +1,6 @@
 // The order of the rows in view: newest first, or by a column that was picked.
 import type {Job} from '../../api/types';
+import {qualityOf} from '../../format/quality';
 
 const VALUES: Record<string, (job: Job) => number | string | null | undefined> = {
   state: (job) => job.status.state,
@@ -7,7 +8,7 @@ const VALUES: Record<string, (job: Job) => number | string | null | undefined> =
   progress: (job) => job.status.progress,
   step: (job) => job.status.step,
   loss: (job) => job.status.loss,
-  accuracy: (job) => job.status.metrics['test_accuracy'],
+  metric: (job) => qualityOf(job.status.metrics, 'test')?.value,
   rate: (job) => job.status.examples_per_second,
   eta: (job) => job.status.eta_seconds,
   age: (job) => -Date.parse(job.status.created_at),
