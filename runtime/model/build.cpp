@@ -73,7 +73,7 @@ Error to_error(const std::vector<Fault>& faults) {
 }  // namespace
 
 model::Facts facts_of(const DataShape& data) {
-  model::Facts facts{.dataset = "data", .fields = fields_of(data)};
+  model::Facts facts{.dataset = "", .fields = fields_of(data)};
   switch (data.labels) {
     case LabelLayout::one:
       facts.label_kind =

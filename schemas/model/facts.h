@@ -34,7 +34,7 @@ struct Field {
 enum class LabelKind { unknown, class_index, number, symbols, tokens, none };
 
 struct Facts {
-  std::string dataset = {};        // its name, for sentences
+  std::string dataset = {};        // its name, for sentences; "": not known here
   std::vector<Field> fields = {};  // that an example has, but for the label
   bool fields_are_known = true;    // false: others may be there (a header that nobody read yet)
   std::string label = "label";     // the name of the label's field

@@ -55,7 +55,7 @@ std::optional<Value> read_fact(const Item& item, const Value& value, const Fact&
     if (facts.*other.value) others.push_back(other.name);
   }
   item.fault("",
-             "the data set " + quoted(facts.dataset) + " has no " + quoted(fact.name) + " (it has" +
+             dataset_words(facts.dataset) + " has no " + quoted(fact.name) + " (it has" +
                  (others.empty() ? " none of these facts)" : ": " + listed(others) + ")"),
              value);
   return std::nullopt;

@@ -45,9 +45,8 @@ void add_inputs(const Model& model, const Facts& facts, const std::string& point
     if (field == nullptr && facts.fields_are_known && !faults.is_full()) {
       std::vector<std::string_view> names;
       for (const Field& one : facts.fields) names.emplace_back(one.name);
-      faults.add(place, "the data set " + quoted(facts.dataset) + " has no field " +
-                            quoted(input.field) + " (" + fields_text(facts) + ")" +
-                            meant(input.field, names));
+      faults.add(place, dataset_words(facts.dataset) + " has no field " + quoted(input.field) +
+                            " (" + fields_text(facts) + ")" + meant(input.field, names));
     }
     add_input(input.name, field, place, expansion);
   }

@@ -64,8 +64,8 @@ void sigmoid_cross_entropy(TermScribe& term) {
   if (!term.has_labels({LabelKind::class_index}, "two classes")) return;
   const Count classes = term.facts().classes;
   if (classes && is_known(*classes) && *classes != 2) {
-    term.fault("", "sigmoid_cross_entropy tells two classes apart, and the data set " +
-                       quoted(term.facts().dataset) + " has " + with_commas(*classes));
+    term.fault("", "sigmoid_cross_entropy tells two classes apart, and " +
+                       dataset_words(term.facts().dataset) + " has " + with_commas(*classes));
   }
 }
 

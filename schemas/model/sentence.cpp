@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
+#include "schemas/base/near_name.h"
 #include "schemas/base/utf8.h"
 
 namespace trainyard::model {
@@ -13,23 +13,6 @@ namespace {
 
 constexpr std::size_t quoted_bytes_max = 80;
 constexpr std::size_t listed_max = 24;
-
-// Letters to put in, take out or change until one is the other. Both are short.
-std::size_t distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      const std::size_t changed = diagonal + (left[i] == right[j] ? 0 : 1);
-      row[j + 1] = std::min({changed, above + 1, row[j] + 1});
-      diagonal = above;
-    }
-  }
-  return row[right.size()];
-}
 
 }  // namespace
 
@@ -53,6 +36,10 @@ std::string quoted(std::string_view text) {
   if (text.size() > quoted_bytes_max) sentence += "…";
   sentence += '"';
   return sentence;
+}
+
+std::string dataset_words(std::string_view name) {
+  return name.empty() ? "the data set" : "the data set " + quoted(name);
 }
 
 std::string number_text(double number) {
@@ -86,12 +73,8 @@ std::string listed(const std::vector<std::string_view>& names) {
 }
 
 std::string meant(std::string_view text, const std::vector<std::string_view>& names) {
-  if (text.size() > name_letters_max || names.empty()) return "";
-  const auto nearest =
-      std::ranges::min(names, {}, [&](std::string_view name) { return distance(text, name); });
-  const std::size_t far = std::max<std::size_t>(nearest.size() / 3, 1);
-  if (distance(text, nearest) > far) return "";
-  return "; did you mean " + quoted(nearest) + '?';
+  const auto near = near_name(text, names);
+  return near ? "; did you mean " + quoted(*near) + '?' : "";
 }
 
 }  // namespace trainyard::model

@@ -16,6 +16,9 @@ std::string with_commas(std::int64_t number);
 // In quotes; no longer than a line, without control characters, in UTF-8.
 std::string quoted(std::string_view text);
 
+// `the data set "cifar10"`; of one whose name is not known here `the data set`.
+std::string dataset_words(std::string_view name);
+
 // The value as a message says it: 0, "abc", a list.
 std::string describe(const Value& value);
 

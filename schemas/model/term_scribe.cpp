@@ -66,17 +66,17 @@ bool TermScribe::has_labels(const std::vector<LabelKind>& kinds, std::string_vie
   // Of a field that the user names, nothing is known here.
   if (kind == LabelKind::unknown || !about_.written.target.empty()) return true;
   if (std::ranges::find(kinds, kind) != kinds.end()) return true;
-  fault("", op() + " needs " + std::string(noun) + " for labels; those of the data set " +
-                quoted(facts().dataset) + " are " + std::string(noun_of(kind)));
+  fault("", op() + " needs " + std::string(noun) + " for labels; those of " +
+                dataset_words(facts().dataset) + " are " + std::string(noun_of(kind)));
   return false;
 }
 
 void TermScribe::has_as_many(std::size_t input, Count count, std::string_view noun) {
   const std::int64_t size = shape(input).back();
   if (!count || may_be_equal(size, *count) || !about_.written.target.empty()) return;
-  fault("in", op() + ": " + input_name(input) + " gives " + with_commas(size) +
-                  " scores, and the data set " + quoted(facts().dataset) + " has " +
-                  with_commas(*count) + ' ' + std::string(noun));
+  fault("in", op() + ": " + input_name(input) + " gives " + with_commas(size) + " scores, and " +
+                  dataset_words(facts().dataset) + " has " + with_commas(*count) + ' ' +
+                  std::string(noun));
 }
 
 }  // namespace trainyard::model

@@ -180,7 +180,7 @@ void Terms::check_target(const Item& item) {
   std::vector<std::string_view> names{facts_.label};
   for (const Field& field : facts_.fields) names.emplace_back(field.name);
   faults_.add(item.place, "/target",
-              "the data set " + quoted(facts_.dataset) + " has no field " + quoted(target) +
+              dataset_words(facts_.dataset) + " has no field " + quoted(target) +
                   " (it has: " + listed(names) + ")" + meant(target, names));
 }
 

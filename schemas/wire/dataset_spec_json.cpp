@@ -1,4 +1,5 @@
 // The part "dataset" of the job spec.
+#include "schemas/base/near_name.h"
 #include "schemas/wire/image_spec_json.h"
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/recsys_spec_json.h"
@@ -41,12 +42,23 @@ constexpr NameTable<Format, 12> format_names{{{Format::synthetic_digits, "synthe
 constexpr NameTable<CifarLabels, 2> cifar_label_names{
     {{CifarLabels::fine, "fine"}, {CifarLabels::coarse, "coarse"}}};
 
+// Data sets whose names tell their format.
+constexpr NameTable<Format, 6> known_datasets{{{Format::synthetic_digits, "synthetic_digits"},
+                                               {Format::synthetic_lines, "synthetic_lines"},
+                                               {Format::idx, "mnist"},
+                                               {Format::idx, "fashion_mnist"},
+                                               {Format::cifar, "cifar10"},
+                                               {Format::cifar, "cifar100"}}};
+
+std::string did_you_mean_dataset(const std::string& dataset) {
+  std::vector<std::string_view> names;
+  for (const auto& [format, name] : known_datasets) names.push_back(name);
+  return did_you_mean(dataset, names);
+}
+
 // What the name and the path tell of the format, where it is not given.
 std::optional<Format> guess_format(std::string_view name, const json& dataset) {
-  if (name == "synthetic_digits") return Format::synthetic_digits;
-  if (name == "synthetic_lines") return Format::synthetic_lines;
-  if (name == "mnist" || name == "fashion_mnist") return Format::idx;
-  if (name == "cifar10" || name == "cifar100") return Format::cifar;
+  if (const auto known = find_value(known_datasets, name)) return known;
   const auto path = dataset.find("path");
   if (path == dataset.end() || !path->is_string()) return std::nullopt;
   if (path->get_ref<const std::string&>().ends_with(".csv")) return Format::csv;
@@ -170,7 +182,8 @@ DatasetSpec read_dataset(const JsonPlace& place) {
   }
   if (!format) {
     place.faults.push_back({child_pointer(place.pointer, "format"),
-                            "is required for this data set: one of " + format_list()});
+                            "is required for this data set: one of " + format_list() +
+                                did_you_mean_dataset(dataset.name)});
     return dataset;
   }
   read_format(fields, *format, dataset);

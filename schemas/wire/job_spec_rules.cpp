@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "schemas/base/near_name.h"
 #include "schemas/model/data_time.h"
 #include "schemas/model/trainable.h"
 #include "schemas/types/env_names.h"
@@ -36,9 +37,10 @@ void check_metric(const JobSpec& spec, const model::Analysis& analysis, const Js
     if (spec.checkpoint.metric == name) return;
     known += (known.empty() ? "" : ", ") + name;
   }
-  note(
-      place, "/checkpoint/metric",
-      "must be one that is measured: " + known + "; got " + describe(json(spec.checkpoint.metric)));
+  note(place, "/checkpoint/metric",
+       "must be one that is measured: " + known + "; got " +
+           describe(json(spec.checkpoint.metric)) +
+           did_you_mean(spec.checkpoint.metric, {names.begin(), names.end()}));
 }
 
 // Rows of a table have no gradient that is all in one place.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "schemas/base/near_name.h"
+
 namespace trainyard {
 namespace {
 
@@ -176,6 +178,17 @@ std::string Fields::known_names() const {
   return names;
 }
 
+void Fields::refuse_choice(const JsonPlace& place, const std::vector<std::string_view>& names) {
+  std::string all;
+  for (const std::string_view name : names) {
+    all += all.empty() ? "" : ", ";
+    all += name;
+  }
+  const auto* text = place.value.get_ptr<const std::string*>();
+  place.fault("must be one of " + all + ", got " + describe(place.value) +
+              (text != nullptr ? did_you_mean(*text, names) : ""));
+}
+
 void Fields::refuse_others() {
   constexpr std::size_t named_max = 20;  // so that the answer does not outgrow the question
   std::size_t unknown = 0;
@@ -183,7 +196,8 @@ void Fields::refuse_others() {
     if (std::ranges::find(known_, name) != known_.end()) continue;
     if (++unknown > named_max) continue;
     faults_.push_back(
-        {child_pointer(pointer_, name), "is not a field here; there are: " + known_names()});
+        {child_pointer(pointer_, name), "is not a field here; there are: " + known_names() +
+                                            did_you_mean(name, {known_.begin(), known_.end()})});
   }
   if (unknown > named_max) {
     faults_.push_back({pointer_, "has " + std::to_string(unknown - named_max) +

@@ -99,17 +99,16 @@ class Fields {
       out = *found;
       return;
     }
-    std::string names;
-    for (const auto& [value, value_name] : table) {
-      names += (names.empty() ? "" : ", ") + std::string(value_name);
-    }
-    place->fault("must be one of " + names + ", got " + describe(place->value));
+    std::vector<std::string_view> names;
+    for (const auto& [value, value_name] : table) names.push_back(value_name);
+    refuse_choice(*place, names);
   }
 
   // Notes the fields that nobody has asked for, the first few by name.
   void refuse_others();
 
  private:
+  static void refuse_choice(const JsonPlace& place, const std::vector<std::string_view>& names);
   void note_known(std::string_view name);
   std::string known_names() const;
   const nlohmann::json& object() const { return short_form_ ? *short_form_ : *object_; }

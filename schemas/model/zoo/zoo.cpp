@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schemas/base/json_pointer.h"
+#include "schemas/base/near_name.h"
 #include "schemas/model/init.h"
 #include "schemas/model/zoo/families.h"
 #include "schemas/model/zoo/zoo_arguments.h"
@@ -32,6 +33,12 @@ std::string names_of_models() {
   return names;
 }
 
+std::string did_you_mean_model(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const ZooModel& model : zoo()) names.push_back(model.name);
+  return did_you_mean(name, names);
+}
+
 }  // namespace
 
 std::span<const ZooModel> zoo() {
@@ -56,7 +63,8 @@ std::optional<CheckedCall> check_call(const ZooCall& call, const CallPlace& plac
   if (found == nullptr) {
     place.faults.push_back(
         {call.is_short ? std::string(place.pointer) : child_pointer(place.pointer, "name"),
-         "no model is called \"" + call.name + "\"; there are: " + names_of_models()});
+         "no model is called \"" + call.name + "\"; there are: " + names_of_models() +
+             did_you_mean_model(call.name)});
     return std::nullopt;
   }
   const std::size_t faults_before = place.faults.size();

@@ -6,6 +6,7 @@
 
 #include "schemas/base/check.h"
 #include "schemas/base/json_pointer.h"
+#include "schemas/base/near_name.h"
 #include "schemas/model/init.h"
 #include "schemas/model/sentence.h"
 
@@ -38,19 +39,8 @@ bool is_in_range(const ZooArgument& argument, const Value& value) {
   return argument.kind == ArgumentKind::number || std::trunc(*number) == *number;
 }
 
-// The names, separated by commas.
-template <class Items, class NameOf>
-std::string listed(const Items& items, NameOf name_of) {
-  std::string names;
-  for (const auto& item : items) {
-    if (!names.empty()) names += ", ";
-    names += name_of(item);
-  }
-  return names;
-}
-
 std::string choices_in_words(const ZooArgument& argument) {
-  return "must be one of " + listed(argument.choices, [](std::string_view name) { return name; });
+  return "must be one of " + listed(argument.choices);
 }
 
 // Both at once, in the place of the argument itself or of an item of it.
@@ -119,6 +109,10 @@ bool check_value(const ZooArgument& argument, const Value& value, const CallPlac
   std::string rule = broken_rule(argument, value);
   if (rule.empty()) return true;
   note(place, child_pointer(place.pointer, argument.name), std::move(rule), value);
+  const std::string* text = value.text();
+  if (argument.kind == ArgumentKind::choice && text != nullptr) {
+    place.faults.back().message += did_you_mean(*text, argument.choices);
+  }
   return false;
 }
 
@@ -132,10 +126,11 @@ void refuse_others(const ZooModel& zoo_model, const Arguments& given, const Call
       continue;
     }
     if (++unknown > named_max) continue;
-    place.faults.push_back(
-        {child_pointer(place.pointer, name),
-         "is no argument of " + std::string(zoo_model.name) + "; there are: " +
-             listed(zoo_model.arguments, [](const ZooArgument& known) { return known.name; })});
+    std::vector<std::string_view> known;
+    for (const ZooArgument& argument : zoo_model.arguments) known.push_back(argument.name);
+    place.faults.push_back({child_pointer(place.pointer, name),
+                            "is no argument of " + std::string(zoo_model.name) +
+                                "; there are: " + listed(known) + did_you_mean(name, known)});
   }
   if (unknown > named_max) {
     place.faults.push_back(

@@ -149,11 +149,12 @@ TEST_CASE("the wire is a word for both directions or a word for each, said as sh
 
 TEST_CASE("a fault of the wire says which words there are in that direction", "[wire]") {
   const auto faults = faults_of(with_wire(R"({"push": "float16", "pull": "onebit", "all": 1})"));
-  CHECK(faults ==
-        std::vector<Fault>{
-            {"/training/wire/push", "must be one of float32, bfloat16, onebit, got \"float16\""},
-            {"/training/wire/pull", "must be one of float32, bfloat16, got \"onebit\""},
-            {"/training/wire/all", "is not a field here; there are: push, pull"}});
+  CHECK(faults == std::vector<Fault>{
+                      {"/training/wire/push",
+                       "must be one of float32, bfloat16, onebit, got \"float16\"; did you mean "
+                       "\"bfloat16\"?"},
+                      {"/training/wire/pull", "must be one of float32, bfloat16, got \"onebit\""},
+                      {"/training/wire/all", "is not a field here; there are: push, pull"}});
 }
 
 TEST_CASE("a good spec parses, and its long form parses to the same", "[wire]") {
