@@ -12,6 +12,7 @@
 
 #include "api/client/commands/command.h"
 #include "api/client/json_read.h"
+#include "api/client/model_lines.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
 #include "schemas/files/whole_file.h"
@@ -84,6 +85,7 @@ Result<int> submit(Rest& rest, const SubmitOptions& options) {
   if (options.dry_run) {
     TRY_ASSIGN(const nlohmann::json planned, rest.post_json("/v1/jobs?dry_run=true", spec));
     tell_plan(member_of(planned, "plan"));
+    std::fputs(model_lines(member_of(planned, "model")).c_str(), stdout);
     return exit_done;
   }
   Request request{.method = "POST", .path = "/v1/jobs", .body = spec};
@@ -105,7 +107,8 @@ void add_submit(CLI::App& app, Session& session) {
   const auto options = std::make_shared<SubmitOptions>();  // as long as the callback that reads it
   command->add_option("FILE", options->file, "The job spec, JSON; - reads stdin")->required();
   command->add_flag("--watch", options->watch, "Watch it to its end");
-  command->add_flag("--dry-run", options->dry_run, "Only check it and plan where it would run");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Only check it, plan where it would run, and show its model");
   command->add_option("--name", options->name, "Name of the job, in place of the spec's");
   command
       ->add_option("--idempotency-key", options->idempotency_key,
