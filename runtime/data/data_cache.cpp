@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view ending = ".data";
+constexpr std::string_view aside_ending = ".data.aside";
 // Times of files are coarse: one that is written twice within a tick looks the same. Two seconds
 // is the coarsest that a file system has.
 constexpr std::int64_t settled_after_seconds = 3;
@@ -103,12 +104,19 @@ struct KeptFile {
   fs::file_time_type used;
 };
 
+// Files alone. A link is nobody's of ours: where its name is one of ours it is removed, or a file
+// could never be written there.
 std::vector<KeptFile> kept_files(const std::string& folder) {
   std::vector<KeptFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code gone;
+    if (entry->is_symlink(gone)) {
+      const std::string path = entry->path().string();
+      if (path.ends_with(ending) || path.ends_with(aside_ending)) fs::remove(path, gone);
+      continue;
+    }
     const auto bytes = static_cast<std::int64_t>(entry->file_size(gone));
     const auto used = entry->last_write_time(gone);
     if (!gone) files.push_back({entry->path().string(), bytes, used});
@@ -170,7 +178,7 @@ Status DataCache::keep(const std::string& key, const DecodedData& data) const {
   TRY_ASSIGN(const RangeLock lock, RangeLock::take(spec_.folder, place_of_folder));
   TRY(make_room(cache_file_bytes(key, data)));
   const std::string path = path_of(key);
-  const std::string aside = path + ".aside";
+  const std::string aside = path.substr(0, path.size() - ending.size()).append(aside_ending);
   Status written = write_cache_file(aside, key, data);
   std::error_code error;
   if (written.has_value()) {
@@ -188,7 +196,7 @@ Status DataCache::make_room(std::int64_t bytes) const {
   std::int64_t sum = bytes;
   std::error_code error;
   for (KeptFile& file : kept_files(spec_.folder)) {
-    if (file.path.ends_with(".aside")) fs::remove(file.path, error);
+    if (file.path.ends_with(aside_ending)) fs::remove(file.path, error);
     if (!file.path.ends_with(ending)) continue;
     sum += file.bytes;
     files.push_back(std::move(file));

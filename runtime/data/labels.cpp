@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace trainyard::runtime {
 namespace {
@@ -50,8 +51,13 @@ std::optional<float> parse_number(std::string_view cell) {
   if (cell.starts_with('+')) cell.remove_prefix(1);
   float value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  const bool whole = error == std::errc() && end == cell.data() + cell.size();
-  if (!whole || cell.empty() || !std::isfinite(value)) return std::nullopt;
+  if (cell.empty() || end != cell.data() + cell.size()) return std::nullopt;
+  // Of a number that is too large or too small for a float from_chars says no more than that.
+  if (error == std::errc::result_out_of_range) {
+    const double rough = std::strtod(std::string(cell).c_str(), nullptr);
+    if (std::abs(rough) < 1) return std::copysign(0.0F, static_cast<float>(rough));
+  }
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 

@@ -12,7 +12,7 @@
 
 namespace trainyard::runtime {
 
-// A finite number, whole cell.
+// A finite number, whole cell. One that is nearer to 0 than any float is 0.
 std::optional<float> parse_number(std::string_view cell);
 // The same, and also what no float is: nan, inf, 1e400.
 bool is_written_as_number(std::string_view cell);

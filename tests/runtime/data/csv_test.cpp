@@ -112,6 +112,32 @@ TEST_CASE("labels that are all of 0 to k-1 are classes, other numbers are target
   }
 }
 
+TEST_CASE("a byte order mark is no part of a CSV file's first cell", "[csv]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::string& head : {std::string("label,x\n"), std::string()}) {
+    const std::string text = head + "0,1.5\n1,2.5\n0,3.5\n1,4.5\n";
+    const DatasetSpec spec = label_column(head.empty() ? "0" : "label");
+    const Opened plain = open(text, spec);
+    const Opened marked = open(mark + text, spec);
+    CHECK(marked.data->shape() == plain.data->shape());
+    CHECK(marked.train.features == plain.train.features);
+    CHECK(marked.train.labels == plain.train.labels);
+  }
+}
+
+TEST_CASE("what is too small for a float is 0, what is too large is refused", "[csv]") {
+  DatasetSpec spec;
+  spec.test_fraction = 0.2;
+  const Opened tiny = open("1e-46,0\n-1e-60,1\n+1e-400,0\n1e-99999,1\n1.4e-45,0\n", spec);
+  std::multiset<float> seen(tiny.train.features.begin(), tiny.train.features.end());
+  seen.insert(tiny.test.features.begin(), tiny.test.features.end());
+  CHECK(seen == std::multiset<float>{0, 0, 0, 0, 1.4e-45F});
+  for (const char* number : {"1e39", "-1e39", "1e400", "1e99999", "1e-46x", "1e-", "nan"}) {
+    CHECK_THAT(error_of("1,0\n" + std::string(number) + ",1\n2,0\n3,1\n"),
+               Contains("line 2, column 0"));
+  }
+}
+
 TEST_CASE("the split is a share of the rows, drawn by seed, without overlap", "[csv]") {
   const std::string text = rows(100, [](int i) { return std::to_string(i % 2); });
   DatasetSpec spec;

@@ -226,6 +226,29 @@ TEST_CASE("what somebody who died was writing is cleared away", "[cache][mend-B1
   CHECK_FALSE(fs::exists(bench.folder.path() + "/0123456789abcdef.data.aside"));
 }
 
+TEST_CASE("links in the place of a file of the cache are removed, wherever they lead", "[cache]") {
+  Bench bench;
+  const std::string path = bench.source("a", "the content");
+  REQUIRE(bench.get(path) == "the content");
+  REQUIRE(kept(bench.folder).size() == 1);
+  const std::string file = kept(bench.folder).front();
+  const std::string theirs = bench.files.write("theirs", "not ours");
+  for (const std::string& to : {std::string("/nowhere/at all"), theirs}) {
+    bench.decoded = 0;
+    fs::remove(file);
+    fs::create_symlink(to, file);
+    fs::create_symlink(to, file + ".aside");
+    fs::create_symlink(to, bench.folder.path() + "/0123456789abcdef.data");
+    CHECK(bench.get(path) == "the content");
+    CHECK(bench.get(path) == "the content");
+    CHECK(bench.decoded == 1);  // it is kept again
+    CHECK(kept(bench.folder) == std::vector{file});
+    CHECK_FALSE(fs::is_symlink(file));
+    CHECK_FALSE(fs::is_symlink(file + ".aside"));
+  }
+  CHECK(content_of(theirs) == "not ours");
+}
+
 TEST_CASE("a cache that cannot be written costs the cache alone", "[cache][mend-B16]") {
   Bench bench;
   const std::string file = bench.files.write("no folder", "");

@@ -173,6 +173,13 @@ TEST_CASE("how often an item comes in training is a number of each example", "[r
   }
 }
 
+TEST_CASE("a byte order mark is no part of a recsys file's first cell", "[recsys]") {
+  const auto marked = open_recsys_text("\xEF\xBB\xBF" + std::string(ratings), ratings_spec());
+  const auto plain = open_recsys_text(ratings, ratings_spec());
+  CHECK(marked->words() == plain->words());
+  CHECK(read_all(*marked, Split::train).ids == read_all(*plain, Split::train).ids);
+}
+
 TEST_CASE("a vocabulary that is full leaves the rarest values to id 0", "[recsys]") {
   DatasetSpec spec = ratings_spec();
   spec.recsys.vocabulary = 3;
