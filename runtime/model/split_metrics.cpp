@@ -130,13 +130,15 @@ void SplitMetrics::add_training(const Batch& batch) {
   }
 }
 
-void SplitMetrics::put(const std::string& prefix, std::map<std::string, double>& values) const {
+void SplitMetrics::put(const std::string& prefix, const TowerVectors::IsStopped& is_stopped,
+                       std::map<std::string, double>& values) const {
   for (const auto& [metric, counts] : counts_) {
     if (counts.has_both()) values[prefix + metrics_[metric].name] = counts.area();
   }
   for (const auto& [metric, towers] : towers_) {
     if (towers.empty()) continue;
-    values[prefix + metrics_[metric].name] = towers.recall(metrics_[metric].k);
+    const auto share = towers.recall(metrics_[metric].k, is_stopped);
+    if (share) values[prefix + metrics_[metric].name] = *share;
   }
 }
 

@@ -43,8 +43,10 @@ class SplitMetrics {
   // all others.
   [[nodiscard]] bool reads_training() const;
   void add_training(const Batch& batch);
-  // Under `prefix` and their names.
-  void put(const std::string& prefix, std::map<std::string, double>& values) const;
+  // Under `prefix` and their names. Where `is_stopped` says so while they are computed, some are
+  // missing.
+  void put(const std::string& prefix, const TowerVectors::IsStopped& is_stopped,
+           std::map<std::string, double>& values) const;
 
  private:
   std::vector<Metric> metrics_;

@@ -50,7 +50,7 @@ std::int64_t TowerVectors::count_before(std::size_t example, std::span<const flo
 }
 
 // Some users at a time, so that the scores stay small.
-double TowerVectors::recall(std::int64_t k) const {
+std::optional<double> TowerVectors::recall(std::int64_t k, const IsStopped& is_stopped) const {
   constexpr std::int64_t floats_at_once = std::int64_t{1} << 22;
   const std::int64_t item_count = std::ssize(items_) / features_;
   const std::int64_t examples = std::ssize(item_of_);
@@ -58,6 +58,7 @@ double TowerVectors::recall(std::int64_t k) const {
   AlignedBuffer scores(static_cast<std::size_t>(std::min(at_once, examples) * item_count));
   std::int64_t right = 0;
   for (std::int64_t begin = 0; begin < examples; begin += at_once) {
+    if (is_stopped()) return std::nullopt;
     const std::int64_t count = std::min(at_once, examples - begin);
     matmul_transposed({users_.data() + begin * features_, {count, features_}},
                       {items_.data(), {item_count, features_}}, {},

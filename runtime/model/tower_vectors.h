@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -34,7 +36,10 @@ class TowerVectors {
   // The share of examples whose own item is among the k of the largest products with the example's
   // user, of all distinct items that any example has, but for those that the user has in training.
   // An item with as large a product is before the own one where it came first; NaN is never right.
-  [[nodiscard]] double recall(std::int64_t k) const;
+  // It may take minutes: `is_stopped` is asked before each block of 2^22 products, and where it
+  // says so there is no share.
+  using IsStopped = std::function<bool()>;
+  [[nodiscard]] std::optional<double> recall(std::int64_t k, const IsStopped& is_stopped) const;
 
  private:
   using Numbers = std::unordered_map<std::uint64_t, std::int32_t>;  // by key

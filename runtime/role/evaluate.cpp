@@ -46,24 +46,25 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
   Batch batch;
   BatchResult sum;
   SplitMetrics whole(model);
-  for (std::int64_t begin = 0; begin < count; begin += at_once) {
+  const auto is_stopped = [&task = task] { return task.stop.stop_requested(); };
+  for (std::int64_t begin = 0; begin < count && !is_stopped(); begin += at_once) {
     const std::vector<std::int64_t> indices = indices_from(begin, std::min(at_once, count - begin));
     TRY(task.cause.of(Reason::bad_data,
                       dataset.read({.split = Split::test, .indices = indices}, batch)));
     if (table != nullptr) {
       rows.assign(batch);
       Status read = table->read({}, rows.ids(), rows.rows());
-      if (!read.has_value() && task.stop.stop_requested()) return MetricValues();
+      if (!read.has_value() && is_stopped()) return MetricValues();
       TRY(task.cause.of(Reason::peer_lost, std::move(read)));
     }
     sum += model.evaluate(parameters, batch, table != nullptr ? &rows : nullptr);
     whole.add(model, batch);
   }
+  if (is_stopped()) return MetricValues();
   if (whole.reads_training()) TRY(add_training(evaluation, whole));
-  if (task.stop.stop_requested()) return MetricValues();
   MetricValues values = means_of(model.metrics(), sum, "test_");
-  whole.put("test_", values);
-  return values;
+  whole.put("test_", is_stopped, values);
+  return is_stopped() ? MetricValues() : values;
 }
 
 }  // namespace trainyard::runtime

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace trainyard::runtime {
 namespace {
@@ -22,19 +23,25 @@ TowerExamples examples_of(std::size_t begin, std::size_t end) {
           .item_keys = std::span(item_keys).subspan(begin, end - begin)};
 }
 
+double recall_of(const TowerVectors& towers, std::int64_t k) {
+  const auto share = towers.recall(k, [] { return false; });
+  REQUIRE(share);
+  return *share;
+}
+
 }  // namespace
 
 TEST_CASE("recall of a split is among the distinct items of all batches", "[metrics]") {
   TowerVectors one;
   CHECK(one.empty());
   one.add(examples_of(0, 4));
-  CHECK(one.recall(1) == 0.25);
-  CHECK(one.recall(2) == 0.5);
-  CHECK(one.recall(3) == 1);
+  CHECK(recall_of(one, 1) == 0.25);
+  CHECK(recall_of(one, 2) == 0.5);
+  CHECK(recall_of(one, 3) == 1);
   TowerVectors two;
   two.add(examples_of(0, 1));
   two.add(examples_of(1, 4));
-  for (const std::int64_t k : {1, 2, 3}) CHECK(two.recall(k) == one.recall(k));
+  for (const std::int64_t k : {1, 2, 3}) CHECK(recall_of(two, k) == recall_of(one, k));
 }
 
 TEST_CASE("an item that a user has in training is no wrong one for it", "[metrics]") {
@@ -44,13 +51,30 @@ TEST_CASE("an item that a user has in training is no wrong one for it", "[metric
   towers.add_trained(9, 70);  // twice counts once
   towers.add_trained(8, 999);  // nobody's item, nobody
   towers.add_trained(777, 70);
-  CHECK(towers.recall(1) == 0.5);
-  CHECK(towers.recall(2) == 0.75);
+  CHECK(recall_of(towers, 1) == 0.5);
+  CHECK(recall_of(towers, 2) == 0.75);
   towers.add_trained(9, 71);
-  CHECK(towers.recall(1) == 0.75);
+  CHECK(recall_of(towers, 1) == 0.75);
   towers.add_trained(8, 71);
   towers.add_trained(8, 72);
-  CHECK(towers.recall(1) == 1);
+  CHECK(recall_of(towers, 1) == 1);
+}
+
+TEST_CASE("a stop ends a recall at the next block of products", "[metrics]") {
+  // 3,000 items of one number: 1,398 users fit into a block of 2^22 products.
+  constexpr std::int64_t count = 3000;
+  const std::vector<float> vectors(count, 1);
+  std::vector<std::uint64_t> keys(count);
+  std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+  TowerVectors towers;
+  towers.add({{vectors.data(), {count, 1}}, {vectors.data(), {count, 1}}, keys, keys});
+  for (int blocks = 0; blocks < 3; ++blocks) {
+    int asked = 0;
+    const auto share = towers.recall(1, [&asked, blocks] { return ++asked > blocks; });
+    CHECK_FALSE(share);
+    CHECK(asked == blocks + 1);
+  }
+  CHECK(recall_of(towers, 1) == Approx(1.0 / count));
 }
 
 TEST_CASE("an item whose product is no number is never the right one", "[metrics]") {
@@ -60,9 +84,9 @@ TEST_CASE("an item whose product is no number is never the right one", "[metrics
   const std::vector<std::uint64_t> keys{1, 2, 3};
   TowerVectors towers;
   towers.add({{ones.data(), {3, 1}}, {vectors.data(), {3, 1}}, keys, keys});
-  CHECK(towers.recall(2) == Approx(2.0 / 3));
-  CHECK(towers.recall(1) == Approx(1.0 / 3));  // of equal ones the first
-  CHECK(towers.recall(3) == Approx(2.0 / 3));
+  CHECK(recall_of(towers, 2) == Approx(2.0 / 3));
+  CHECK(recall_of(towers, 1) == Approx(1.0 / 3));  // of equal ones the first
+  CHECK(recall_of(towers, 3) == Approx(2.0 / 3));
 }
 
 }  // namespace trainyard::runtime
