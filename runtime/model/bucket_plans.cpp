@@ -65,6 +65,7 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
     const PlanRequest request =
         plan_request(model, batch_size, device == nullptr ? threads : Threads{});
     lengths_.push_back(length_of(model.builder.graph));
+    step_flops_.push_back(model.step_flops);
     if (memory != nullptr) {
       executors_.emplace_back(std::move(model.builder.graph), request, memory);
     } else {
@@ -75,12 +76,18 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
   if (memory != nullptr) take_memory(*memory, graph(), batch_size);
 }
 
-Executor& BucketPlans::of(const Batch& batch) {
-  if (executors_.size() == 1) return executors_.front();
+Executor& BucketPlans::of(const Batch& batch) { return executors_[index_of(batch)]; }
+
+std::int64_t BucketPlans::step_flops(const Batch& batch) const {
+  return step_flops_[index_of(batch)];
+}
+
+std::size_t BucketPlans::index_of(const Batch& batch) const {
+  if (executors_.size() == 1) return 0;
   ENSURE(batch.examples > 0);
   const auto found = std::ranges::find(lengths_, std::ssize(batch.ids) / batch.examples);
   ENSURE(found != lengths_.end());
-  return executors_[static_cast<std::size_t>(found - lengths_.begin())];
+  return static_cast<std::size_t>(found - lengths_.begin());
 }
 
 }  // namespace trainyard::runtime

@@ -22,10 +22,15 @@ class BucketPlans {
   [[nodiscard]] const Graph& graph() const { return executors_.front().graph(); }  // of the longest
   // Which runs the batch. A batch of a length that is none of them is the caller's mistake.
   Executor& of(const Batch& batch);
+  // Of one of its examples, as BuiltModel has it.
+  [[nodiscard]] std::int64_t step_flops(const Batch& batch) const;
 
  private:
-  std::vector<std::int64_t> lengths_;  // by executor; one that reads no ids has any
-  std::vector<Executor> executors_;    // the longest first, whose memory the others use
+  [[nodiscard]] std::size_t index_of(const Batch& batch) const;
+
+  std::vector<std::int64_t> step_flops_;  // by executor
+  std::vector<std::int64_t> lengths_;     // by executor; one that reads no ids has any
+  std::vector<Executor> executors_;       // the longest first, whose memory the others use
 };
 
 }  // namespace trainyard::runtime

@@ -51,7 +51,8 @@ struct Model::Parts {
   std::uint64_t seed;
   RowLayout rows;
   std::vector<RowSource> sources;
-  std::int64_t step_flops;
+  double flops = 0;           // of the gradients since take_step_flops()
+  std::int64_t examples = 0;  // of them
   NodeId loss;
   MeanOver mean_over;
   std::vector<Metric> metrics;
@@ -68,7 +69,6 @@ struct Model::Parts {
         seed(setting.seed),
         rows(std::move(built.front().builder.rows)),
         sources(std::move(built.front().builder.sources)),
-        step_flops(built.size() == 1 ? built.front().step_flops : 0),  // else by bucket
         loss(built.front().loss),
         mean_over(built.front().mean_over),
         metrics(std::move(built.front().metrics)),
@@ -127,7 +127,11 @@ std::vector<ConstTensor> Model::watched(std::size_t metric) const {
   return values;
 }
 
-std::int64_t Model::step_flops() const { return parts_->step_flops; }
+double Model::take_step_flops() {
+  const double flops = std::exchange(parts_->flops, 0);
+  const std::int64_t examples = std::exchange(parts_->examples, 0);
+  return examples > 0 ? flops / static_cast<double>(examples) : 0;
+}
 
 Threads Model::threads() const { return parts_->team; }
 
@@ -158,6 +162,8 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   if (rows != nullptr) rows->clear_gradients();
   const Feed feed = feed_of(batch, rows, parts_->seed);
   Executor& executor = parts_->plans.of(batch);
+  parts_->flops += static_cast<double>(parts_->plans.step_flops(batch) * batch.examples);
+  parts_->examples += batch.examples;
   const BatchResult result = parts_->forward(executor, parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
   executor.backward(parameters, feed, gradients, news.on_final,

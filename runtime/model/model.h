@@ -105,9 +105,10 @@ class Model {
   // recall users and items.
   [[nodiscard]] std::vector<ConstTensor> watched(std::size_t metric) const;
 
-  // What products cost in a step, for each example: forward and backward, a multiplication and an
-  // addition being two. 0 = not known.
-  [[nodiscard]] std::int64_t step_flops() const;
+  // What products cost in a step, forward and backward, a multiplication and an addition being two:
+  // for an example, in the mean of the gradients since the last call, as texts of several buckets
+  // cost more or less. 0 = not known, or there was none.
+  double take_step_flops();
 
   // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;

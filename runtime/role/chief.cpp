@@ -44,7 +44,7 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
                  .staleness = step_mode(parts.task.context.spec) == Mode::async,
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
                                                       : std::vector<std::string>{},
-                 .example_flops = static_cast<double>(parts.plan.model.step_flops()),
+                 .example_flops = [&model = parts.plan.model] { return model.take_step_flops(); },
                  .peak_flops = peak_flops_of(parts.plan.model)},
                 start.version),
       version_(start.version),

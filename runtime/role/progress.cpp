@@ -71,10 +71,9 @@ void Progress::add_staleness(std::map<std::string, double>& values, std::int64_t
 // Of the time that the gradients took; what else a step waits for is in other metrics.
 void Progress::add_rate(std::map<std::string, double>& values) const {
   const double seconds = times_.compute.count();
-  const double flops = kind_.example_flops * static_cast<double>(own_examples_);
-  if (flops <= 0 || seconds <= 0) return;
-  values["compute_gflops"] = flops / seconds * 1e-9;
-  if (kind_.peak_flops > 0) values["compute_peak_fraction"] = flops / seconds / kind_.peak_flops;
+  if (flops_ <= 0 || seconds <= 0) return;
+  values["compute_gflops"] = flops_ / seconds * 1e-9;
+  if (kind_.peak_flops > 0) values["compute_peak_fraction"] = flops_ / seconds / kind_.peak_flops;
 }
 
 // In all, and of each task that has any.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -24,8 +25,9 @@ class Progress {
     // Where there are backup workers, whose contributions may come too late: all by rank.
     std::vector<std::string> trainers = {};
     // Where both are known, how much of what the processor can do the steps of this task reach.
-    double example_flops = 0;  // of products, forward and backward
-    double peak_flops = 0;     // each second, of the cores that the task computes on
+    // Asked of each own step: what the products of an example cost, forward and backward.
+    std::function<double()> example_flops = {};
+    double peak_flops = 0;  // each second, of the cores that the task computes on
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
@@ -42,7 +44,7 @@ class Progress {
   // Of a step of this task, with so many examples of its own.
   void add_own_step(const StepTimes& times, std::int64_t examples) {
     times_ += times;
-    own_examples_ += examples;
+    if (kind_.example_flops) flops_ += kind_.example_flops() * static_cast<double>(examples);
     ++own_steps_;
   }
 
@@ -61,7 +63,7 @@ class Progress {
   Traffic traffic_;                    // of this worker's own steps
   StepTimes times_;
   std::int64_t own_steps_ = 0;  // in times_
-  std::int64_t own_examples_ = 0;
+  double flops_ = 0;            // of their products
   std::int64_t version_;
   Clock::time_point since_ = Clock::now();
 };

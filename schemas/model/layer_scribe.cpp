@@ -218,13 +218,13 @@ std::size_t LayerScribe::finish() {
   };
   const bool has_kernel =
       std::ranges::any_of(layer_.variables, trains) || (layer_.tied_to && trains(*layer_.tied_to));
-  std::int64_t gradients = has_kernel ? 1 : 0;
+  WantedGradients wanted{.kernels = has_kernel ? 1 : 0};
   for (const std::size_t input : in_) {
-    if (input != no_layer && analyser_.note(input).has_gradient) ++gradients;
+    if (input != no_layer && analyser_.note(input).has_gradient) ++wanted.inputs;
   }
-  ValueNote note{.has_gradient = gradients > 0, .place = flat_.place};
+  ValueNote note{.has_gradient = wanted.inputs + wanted.kernels > 0, .place = flat_.place};
   layer_.forward_flops = times(2, costs_.forward());
-  layer_.backward_flops = note.has_gradient ? times(2, costs_.backward(gradients)) : Count(0);
+  layer_.backward_flops = note.has_gradient ? times(2, costs_.backward(wanted)) : Count(0);
   if (layer_.kind == ElementKind::id && !in_.empty()) note.ids = ids(0);
   if (costs_.shares_bytes() && in_.front() != no_layer) note.view_of = in_.front();
   if (note.has_gradient) note.extra_bytes = costs_.bytes();

@@ -66,7 +66,8 @@ void recurrent(LayerScribe& layer) {
   const Cell cell = cell_of(layer.op());
   const std::int64_t time = layer.shape(0)->front();
   const Count steps = times(known(time), times(known(units), directions));
-  layer.costs().multiplies(times(times(steps, cell.gates), plus(known(in), known(units))));
+  layer.costs().multiplies(times(times(steps, cell.gates), known(in)));
+  layer.costs().multiplies_state(times(times(steps, cell.gates), known(units)));
   layer.costs().keeps_bytes(times(4, times(steps, cell.kept)));
   const std::int64_t out = size_or_unknown(times(known(units), directions));
   if (!given.is_known("output")) return;

@@ -101,6 +101,25 @@ std::string refusal_of(const model::Written& written) {
 
 }  // namespace
 
+TEST_CASE("a batch costs the products of its bucket", "[model]") {
+  auto model = Model::build(rows_of_words(), texts({4, 9, longest}), {.batch_size = 5, .seed = 9});
+  REQUIRE(model);
+  CHECK(model->take_step_flops() == 0);
+  // Forward once, backward twice: four gates of 6 numbers read 8 and 6 at each step, then a layer.
+  const auto of_length = [](int length) { return 3.0 * (2 * length * 24 * (8 + 6) + 2 * 6 * 3); };
+  outcome_of(*model, texts_of({9, 1, 5}, 9));  // and an evaluation, which is no part of it
+  CHECK(model->take_step_flops() == of_length(9));
+  CHECK(model->take_step_flops() == 0);
+  outcome_of(*model, texts_of({1, 4, 2, 3, 1}, 4));
+  outcome_of(*model, texts_of({4, 24, 10}, longest));
+  CHECK(model->take_step_flops() == Approx((5 * of_length(4) + 3 * of_length(longest)) / 8));
+
+  auto whole = Model::build(rows_of_words(), texts({}), {.batch_size = 5, .seed = 9});
+  REQUIRE(whole);
+  outcome_of(*whole, texts_of({1, 4}, longest));
+  CHECK(whole->take_step_flops() == of_length(longest));
+}
+
 TEST_CASE("losses and gradients are the same with buckets and without", "[model]") {
   const std::vector<model::Written> models{
       models::zoo("lstm_classifier", {{"embedding_size", 8}, {"units", 6}, {"depth", 2}}),

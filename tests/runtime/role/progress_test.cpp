@@ -35,7 +35,9 @@ TEST_CASE("the parts of a step are means of the interval's steps", "[progress]")
 
 TEST_CASE("the rate of products is that of this task's own examples in the time of gradients alone",
           "[progress]") {
-  Progress progress({.example_flops = 3e9, .peak_flops = 40e9}, 0);
+  double of_an_example = 3e9;
+  const auto example_flops = [&of_an_example] { return of_an_example; };
+  Progress progress({.example_flops = example_flops, .peak_flops = 40e9}, 0);
   ExchangeNews news;
   news.sums.examples = 1000;  // of all workers
   progress.add_applied(news);
@@ -49,6 +51,11 @@ TEST_CASE("the rate of products is that of this task's own examples in the time 
   progress.add_own_step(times_of(1), 20);
   CHECK(progress.take(3).at("compute_gflops") == Approx(30));
   CHECK_FALSE(progress.take(4).contains("compute_gflops"));
+
+  progress.add_own_step(times_of(1), 10);  // of two buckets: each step has its own
+  of_an_example = 1e9;
+  progress.add_own_step(times_of(1), 10);
+  CHECK(progress.take(5).at("compute_gflops") == Approx(10));
 }
 
 TEST_CASE("where a model's products are not counted, no rate is told", "[progress]") {

@@ -122,6 +122,33 @@ TEST_CASE("a tied head has no kernel of its own, a frozen one has no gradient", 
   CHECK(*analysis.layers[3].backward_flops == 2 * *analysis.layers[3].forward_flops);
 }
 
+TEST_CASE("a recurrence computes its state's gradient, whether its input has one or not",
+          "[model]") {
+  const json model = json::parse(R"({"layers": [
+      {"op": "lstm", "units": 3, "output": "all", "in": "s"},
+      {"op": "lstm", "units": 4, "output": "all"},
+      {"repeat": 1, "freeze": true, "layers": [{"op": "gru", "units": 5}]},
+      {"op": "dense", "units": "classes"}],
+      "inputs": {"s": "more"}, "loss": "softmax_cross_entropy"})");
+  Facts facts = facts_of("vectors");
+  facts.fields = {{.name = "more", .shape = Sizes{6, 2}}};
+
+  const Analysis analysis = analyse_json(model, facts);
+
+  CHECK(to_lines(analysis.faults) == "");
+  const auto flops = [&analysis](std::size_t layer) {
+    const auto& [forward, backward] = std::pair(analysis.layers.at(layer).forward_flops,
+                                                analysis.layers.at(layer).backward_flops);
+    return std::vector{forward.value(), backward.value()};
+  };
+  // Four gates of 3 numbers read 2 of the data, whose gradient nobody wants, and 3 of the state.
+  CHECK(flops(1) == std::vector<std::int64_t>{2 * 6 * 12 * (2 + 3), 2 * 6 * 12 * (2 + 2 * 3)});
+  // Behind it the input has one, too.
+  CHECK(flops(2) == std::vector<std::int64_t>{2 * 6 * 16 * (3 + 4), 2 * 6 * 16 * 2 * (3 + 4)});
+  // Frozen kernels have none.
+  CHECK(flops(3) == std::vector<std::int64_t>{2 * 6 * 15 * (4 + 5), 2 * 6 * 15 * (4 + 5)});
+}
+
 TEST_CASE("recompute keeps what goes into each block, and one block's values", "[model]") {
   const auto kept = [](const std::string& flag) {
     return *of(R"([{"op": "dense", "units": 64}, {"repeat": 8, "layers": [)"
