@@ -2,7 +2,7 @@
 // grid against the CPU's, byte by byte: on the GPU that the plugin shows, or, without one, run by a
 // loop on this processor. A line for each family; exit status 1 if a byte differs, 2 without the
 // GPU or the family that was asked for. FAMILY may be "speed" (of products), "models" (whole ones,
-// trained), or "families", whose names are printed.
+// trained, by one replica and by several), or "families", whose names are printed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "runtime/device/open_device.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
+#include "tests/conformance/program/replicated.h"
 #include "tests/conformance/program/speed.h"
 #include "tests/conformance/run_case.h"
 
@@ -75,16 +76,20 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "there is no family \"%s\"\n", only.c_str());
     return 2;
   }
-  std::unique_ptr<Device> device = std::make_unique<HostDevice>();
-  if (!plugin.empty()) {
+  const auto new_device = [&plugin]() -> std::unique_ptr<Device> {
+    if (plugin.empty()) return std::make_unique<HostDevice>();
     auto opened = open_gpu(plugin, 0, 1);
-    if (!opened) {
-      std::fprintf(stderr, "%s\n", opened.error().message.c_str());
-      return 2;
-    }
-    device = std::move(*opened);
-  }
+    if (opened) return *std::move(opened);
+    std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+    return nullptr;
+  };
+  const std::unique_ptr<Device> device = new_device();
+  if (device == nullptr) return 2;
   if (only == "speed") return print_speeds(*device);
-  if (only == "models") return compare_models(*device, std::min(rounds, 20));
+  if (only == "models") {
+    const int of_one = compare_models(*device, std::min(rounds, 20));
+    const int of_several = compare_replicas(new_device, std::min(rounds, 3));
+    return std::max(of_one, of_several);
+  }
   return run(*device, only, rounds, seed) == 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-#include "runtime/role/final_part.h"
+#include "runtime/model/final_part.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

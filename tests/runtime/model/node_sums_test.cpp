@@ -1,5 +1,5 @@
 // Sums of a node's leaves that are added while the last leaf is still computed.
-#include "runtime/role/node_sums.h"
+#include "runtime/model/node_sums.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

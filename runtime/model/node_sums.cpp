@@ -1,4 +1,4 @@
-#include "runtime/role/node_sums.h"
+#include "runtime/model/node_sums.h"
 
 #include <ranges>
 
