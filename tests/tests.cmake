@@ -81,7 +81,7 @@ trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data 
 trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600 THREADS ~[large]~[.])
 trainyard_test(runtime/rows GRPC DEPS runtime/net/rows TIMEOUT 600)
 trainyard_test(runtime/files DEPS runtime/files)
-trainyard_test(runtime/role DEPS runtime/role TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes
+trainyard_test(runtime/role DEPS runtime/role tests/conformance/mirror TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes
 trainyard_test(api/http DEPS api/http TIMEOUT 900)
 trainyard_test(api/routes GRPC DEPS api/routes)
 if(TARGET api_routes_test)  # the clients that other tests speak with

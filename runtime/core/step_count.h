@@ -14,7 +14,7 @@ namespace trainyard::runtime {
 inline std::int64_t step_count(const JobSpec& spec, std::int64_t train_examples) {
   const TrainingSpec& training = spec.training;
   const std::int64_t batches = step_mode(spec) == Mode::sync ? step_leaves(spec) : 1;
-  const std::int64_t per_step = leaf_examples(training) * batches;
+  const std::int64_t per_step = leaf_examples(spec) * batches;
 
   std::int64_t steps = training.max_steps.value_or(INT64_MAX);
   if (training.epochs) steps = std::min(steps, *training.epochs * train_examples / per_step);

@@ -46,7 +46,7 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
                                    ? shards.front().version * plan.leaves
                                    : std::accumulate(manifest.worker_steps.begin(),
                                                      manifest.worker_steps.end(), std::int64_t{0});
-  manifest.examples_seen = leaf_examples(training) * batches;
+  manifest.examples_seen = leaf_examples(context.spec) * batches;
   for (const Variable& variable : plan.model.variables()) {
     manifest.variables.push_back({.name = variable.name, .shape = variable.shape});
   }
@@ -153,8 +153,7 @@ MetricValues CheckpointCommits::test_again(std::int64_t step) {
   const Task quiet{parts_.task.context, parts_.task.events, unheard, parts_.task.stop};
   const auto test = [&]() -> Result<MetricValues> {
     if (!tester_) {
-      TRY_ASSIGN(JobPlan plan,
-                 plan_job(spec, shape_of(parts_.dataset), leaf_examples(spec.training)));
+      TRY_ASSIGN(JobPlan plan, plan_job(spec, shape_of(parts_.dataset), leaf_examples(spec)));
       tester_ = std::make_unique<JobPlan>(std::move(plan));
     }
     TRY_ASSIGN(const AlignedBuffer weights, parts_.exchange.read_snapshot(step));

@@ -1,6 +1,9 @@
 #include "runtime/role/compute_devices.h"
 
+#include <utility>
+
 #include "runtime/device/open_device.h"
+#include "schemas/wire/job_model.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -11,11 +14,15 @@ std::int64_t gpus_of(const TaskContext& context) {
   return (is_chief ? *spec.chief : spec.worker).resources.gpus;
 }
 
-Result<ComputeDevices> open_all(std::int64_t count) {
-  if (count > 1) {
-    return unavailable("a worker computes on one GPU in this version, " + std::to_string(count) +
-                       " were given: use more workers with one each");
-  }
+// Of a job that was taken by a version which knew no better.
+Status check_several(const JobSpec& spec) {
+  std::string why = several_gpus_not_yet(spec);
+  if (why.empty()) why = several_gpus_not_yet(analyse_job(spec));
+  return why.empty() ? ok() : unavailable(std::move(why));
+}
+
+Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
+  if (count > 1) TRY(check_several(spec));
   ComputeDevices devices;
   for (std::int64_t number = 0; number < count; ++number) {
     TRY_ASSIGN(auto gpu,
@@ -32,7 +39,7 @@ Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   const std::int64_t count = gpus_of(context);
   const auto asked = context.spec.training.device;
   if (count == 0 || asked == ComputeDevice::cpu) return ComputeDevices{};
-  auto devices = open_all(count);
+  auto devices = open_all(context.spec, count);
   if (devices.has_value() || asked != ComputeDevice::automatic) return devices;
   return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
 }

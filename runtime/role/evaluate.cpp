@@ -41,7 +41,7 @@ Result<MetricValues> evaluate(const Evaluation& evaluation) {
   const std::int64_t count = dataset.size(Split::test);
   if (count == 0) return MetricValues();
   TRY(task.cause.of(Reason::bad_data, dataset.prepare(Split::test)));
-  const std::int64_t at_once = leaf_examples(task.context.spec.training);
+  const std::int64_t at_once = leaf_examples(task.context.spec);
   RowBatch rows = model.row_batch();
   Batch batch;
   BatchResult sum;

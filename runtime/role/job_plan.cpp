@@ -159,6 +159,15 @@ StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share
       .weights = std::move(weights), .slots = std::move(slots), .rows = empty_tables(seed, plan)};
 }
 
+// Of a job that was taken by a version which divided nothing.
+Status check_division(const JobSpec& spec) {
+  const std::int64_t parts = batch_leaves(spec);
+  const std::int64_t batch = spec.training.batch_size;
+  if (spec.training.global_batch_size || batch % parts == 0) return ok();
+  return invalid("training.batch_size must be a multiple of " + std::to_string(parts) +
+                 ", the GPUs of a worker, got " + std::to_string(batch));
+}
+
 }  // namespace
 
 std::vector<ArenaChunk> JobPlan::chunks() const {
@@ -211,6 +220,7 @@ std::uint64_t JobPlan::hash() const {
 
 Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int64_t batch_size,
                          std::int64_t threads, Device* gpu) {
+  TRY(check_division(spec));
   TRY_ASSIGN(Model model, Model::build(spec.model, data.example,
                                        {.batch_size = batch_size,
                                         .seed = spec.training.seed,
@@ -231,7 +241,7 @@ Result<JobPlan> plan_job(const JobSpec& spec, const DatasetShape& data, std::int
                .aggregate = has_backup_workers(spec) ? spec.training.replicas_to_aggregate
                                                      : training_replicas(spec),
                .leaves = step_leaves(spec),
-               .leaf_examples = leaf_examples(spec.training),
+               .leaf_examples = leaf_examples(spec),
                .max_steps = step_count(spec, data.train_examples),
                .push = spec.training.wire.push,
                .pull = spec.training.wire.pull};

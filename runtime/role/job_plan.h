@@ -47,8 +47,10 @@ struct JobPlan {
   // Leaves whose encoding has a residual; 0 where none has.
   [[nodiscard]] std::int64_t residual_leaves() const { return push == Wire::onebit ? leaves : 0; }
   [[nodiscard]] bool has_backups() const { return aggregate < ranks; }
-  // Sync: by those who hold parameters. Async each push is clipped by who sends it.
+  // Sync: by those who hold parameters.
   [[nodiscard]] ParameterServer::Rules::Clipping clipping() const;
+  // Async: by who sends it.
+  [[nodiscard]] bool clips_pushes() const { return mode == Mode::async && clip_norm > 0; }
   // The pieces in which the arena travels.
   [[nodiscard]] std::vector<ArenaChunk> chunks() const;
   // The leaves of the reduction tree whose gradients a rank computes, and the nodes that it sends.

@@ -120,6 +120,7 @@ struct Setting {
   std::string pointer = "/model";  // of the model in its document
   std::int64_t micro_batch = 1;    // examples whose gradient is computed at once
   std::string micro_batch_pointer = "/training/micro_batch_size";
+  std::int64_t gradients = 1;        // that a worker keeps at once
   std::int64_t ps = 1;               // 0: there is none
   std::int64_t optimizer_slots = 0;  // numbers that the optimizer keeps for each parameter
   std::optional<std::int64_t> worker_memory_mb = {};  // nothing: no limit

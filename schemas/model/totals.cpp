@@ -169,12 +169,13 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
   const Count arena = times(number_bytes, plus(analysis.parameters, analysis.state));
   WorkerMemory& worker = analysis.worker;
   worker.parameters = arena;
-  worker.gradients = arena;
+  worker.gradients = times(arena, setting.gradients);
   const Count pairs = pairs_bytes(analysis, setting);
   worker.kept = plus(times(analysis.kept_bytes, setting.micro_batch), pairs);
   worker.scratch = plus(times(widest, setting.micro_batch), pairs);
   worker.slots = setting.ps < 1 ? slots : Count(0);
-  worker.total = plus(plus(plus(arena, arena), worker.slots), plus(worker.kept, worker.scratch));
+  worker.total =
+      plus(plus(plus(arena, worker.gradients), worker.slots), plus(worker.kept, worker.scratch));
   check_worker(analysis, setting, faults);
   if (setting.ps < 1) return;
   PsMemory& ps = analysis.ps;

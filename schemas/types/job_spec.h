@@ -2,6 +2,7 @@
 // at once; past that line a bad spec cannot exist. The user's page is schemas/job.schema.json.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -218,11 +219,6 @@ inline std::int64_t training_replicas(const JobSpec& spec) {
   return spec.worker.replicas + (spec.chief ? spec.chief->replicas : 0);
 }
 
-// Examples of one gradient: a micro-batch, or a worker's whole batch.
-inline std::int64_t leaf_examples(const TrainingSpec& training) {
-  return training.micro_batch_size.value_or(training.batch_size);
-}
-
 // Async with a staleness of 0 is sync: nobody is ever ahead.
 inline Mode step_mode(const JobSpec& spec) {
   return spec.training.max_staleness == 0 ? Mode::sync : spec.mode;
@@ -234,11 +230,31 @@ inline bool has_backup_workers(const JobSpec& spec) {
   return spec.mode == Mode::sync && spec.training.replicas_to_aggregate < training_replicas(spec);
 }
 
+// GPUs of each worker, or of the chief where it trains alone; at least 1.
+inline std::int64_t worker_gpus(const JobSpec& spec) {
+  const bool is_chief_alone = spec.chief && spec.worker.replicas == 0;
+  const RoleSpec& role = is_chief_alone ? *spec.chief : spec.worker;
+  return std::max<std::int64_t>(1, role.resources.gpus);
+}
+
+// Gradients that a worker's `batch_size` is divided into: one for each of its GPUs, whatever
+// computes them, so that a job has the same bytes on GPUs and on CPUs.
+inline std::int64_t batch_leaves(const JobSpec& spec) {
+  return spec.mode == Mode::async || has_backup_workers(spec) ? 1 : worker_gpus(spec);
+}
+
+// Examples of one gradient: a micro-batch, or what a worker's batch is divided into.
+inline std::int64_t leaf_examples(const JobSpec& spec) {
+  const TrainingSpec& training = spec.training;
+  if (training.micro_batch_size) return *training.micro_batch_size;
+  return std::max<std::int64_t>(1, training.batch_size / batch_leaves(spec));
+}
+
 // Gradients that a sync step adds up; with backup workers at most.
 inline std::int64_t step_leaves(const JobSpec& spec) {
   const TrainingSpec& training = spec.training;
-  if (!training.global_batch_size) return training_replicas(spec);
-  return *training.global_batch_size / leaf_examples(training);
+  if (!training.global_batch_size) return training_replicas(spec) * batch_leaves(spec);
+  return *training.global_batch_size / leaf_examples(spec);
 }
 
 // Tasks that each hold a share of the parameters.

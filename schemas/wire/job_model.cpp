@@ -53,13 +53,20 @@ void check_arena(const JobSpec& spec, model::Analysis& analysis) {
        FaultKind::not_yet});
 }
 
+std::string not_with_several_gpus(const std::string& with) {
+  return "several GPUs of one worker " + with +
+         " are not in this version yet: use more workers with one each";
+}
+
 }  // namespace
 
 model::Analysis analyse_job(const JobSpec& spec) {
   model::Setting setting;
-  setting.micro_batch = leaf_examples(spec.training);
+  setting.micro_batch = leaf_examples(spec);
   setting.micro_batch_pointer =
       spec.training.micro_batch_size ? "/training/micro_batch_size" : "/training/batch_size";
+  const bool is_on_gpus = spec.training.device != ComputeDevice::cpu;
+  setting.gradients = is_on_gpus && several_gpus_not_yet(spec).empty() ? worker_gpus(spec) : 1;
   setting.ps = spec.training.strategy == Strategy::parameter_server ? spec.ps.replicas : 0;
   setting.optimizer_slots = slots_of(spec.training.optimizer.name);
   if (spec.worker.replicas > 0) setting.worker_memory_mb = spec.worker.resources.memory_mb;
@@ -76,6 +83,20 @@ model::Analysis analyse_job(const JobSpec& spec) {
   check_pairs(setting, analysis);
   check_arena(spec, analysis);
   return analysis;
+}
+
+std::string several_gpus_not_yet(const JobSpec& spec) {
+  if (spec.mode == Mode::async) return not_with_several_gpus("with mode async");
+  if (!has_backup_workers(spec)) return "";
+  return not_with_several_gpus("where fewer gradients than there are workers make a step");
+}
+
+std::string several_gpus_not_yet(const model::Analysis& analysis) {
+  const bool has_rows =
+      std::ranges::any_of(analysis.variables, [](const model::Variable& variable) {
+        return variable.role == model::VariableRole::row_table;
+      });
+  return has_rows ? not_with_several_gpus("with a table of rows in the model") : "";
 }
 
 std::int64_t label_steps_of(const JobSpec& spec) {

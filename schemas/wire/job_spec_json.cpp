@@ -90,7 +90,7 @@ json training_to_json(const TrainingSpec& training) {
   }
   if (training.global_batch_size) {
     object["global_batch_size"] = *training.global_batch_size;
-    object["micro_batch_size"] = leaf_examples(training);
+    object["micro_batch_size"] = training.micro_batch_size.value_or(training.batch_size);
   } else {
     object["batch_size"] = training.batch_size;
   }

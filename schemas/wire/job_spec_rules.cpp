@@ -12,6 +12,7 @@
 #include "schemas/wire/job_model.h"
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/spec_names.h"
+#include "schemas/wire/worker_gpu_rules.h"
 
 namespace trainyard {
 namespace {
@@ -71,6 +72,7 @@ void check_model(const JobSpec& spec, const JsonPlace& place) {
       found, [](const Fault& fault) { return is_within(fault.pointer, "/model"); });
   if (is_model_right) check_metric(spec, analysis, place);
   if (is_model_right) check_clipped_variables(spec, analysis, place);
+  if (is_model_right && is_rest_right) check_several_gpus(spec, analysis, place);
   if (found.empty() && spec.dataset.sequence.buckets.size() > 1) {
     found = model::faults_of_buckets(analysis, "/dataset/buckets");
   }
@@ -298,6 +300,10 @@ constexpr Rule rules[] = {
 };
 constexpr Rule later_rules[] = {
     {check_model, {"/model", "/dataset", "/checkpoint/metric"}},
+    {check_several_gpus, {"/training/device", "/mode", aggregate, "/roles/worker", "/roles/chief"}},
+    {check_gpu_shares,
+     {"/training/batch_size", global_batch, micro_batch, "/mode", aggregate, "/roles/worker",
+      "/roles/chief"}},
     {check_environment},  // name by name: those that are none are not among these
 };
 

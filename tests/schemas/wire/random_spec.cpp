@@ -285,6 +285,15 @@ JobSpec RandomValues::job_spec() {
     spec.training.replicas_to_aggregate = integer(1, training_replicas(spec));
   }
   const bool has_table = std::get<model::ZooCall>(spec.model).name == "wide_and_deep";
+  if (spec.mode == Mode::async || has_backup_workers(spec) || has_table) {
+    for (RoleSpec* role : {&spec.worker, spec.chief ? &*spec.chief : nullptr}) {
+      if (role != nullptr) role->resources.gpus = integer(0, 1);
+    }
+  } else {  // whose GPUs divide its batch
+    spec.worker.resources.gpus = integer(0, 9);
+    if (spec.chief) spec.chief->resources.gpus = spec.worker.resources.gpus;
+    spec.training.batch_size = worker_gpus(spec) * integer(1, 100'000);
+  }
   if (has_table || has_backup_workers(spec)) spec.training.optimizer.clip_norm = 0;
   const bool may_be_fewer = spec.mode == Mode::async || spec.training.global_batch_size;
   if (may_be_fewer && coin()) spec.worker.min_replicas = integer(1, spec.worker.replicas);
