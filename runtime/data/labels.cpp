@@ -35,7 +35,8 @@ Result<Labels> named_classes(std::span<const LabelCell> cells) {
   std::vector<std::string> names;
   for (const LabelCell& cell : cells) names.push_back(cell.text);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  // Not of std::ranges: clang 14 refuses the subrange.
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() < 2) return invalid("all labels are the same: one class only");
   Labels labels{.classes = std::ssize(names), .labels = {}, .targets = {}};
   for (const LabelCell& cell : cells) {
