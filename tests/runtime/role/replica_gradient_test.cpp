@@ -32,7 +32,8 @@ JobSpec gpu_job(std::int64_t gpus) {
 // Breaks when it is told to.
 class BreakingDevice : public HostDevice {
  public:
-  BreakingDevice() : HostDevice({.bytes = std::size_t{64} << 20, .is_late = true}) {}
+  explicit BreakingDevice(bool is_late)
+      : HostDevice({.bytes = std::size_t{64} << 20, .is_late = is_late}) {}
   [[nodiscard]] const char* failure() const override { return is_broken ? "it broke" : nullptr; }
   std::atomic<bool> is_broken = false;
 };
@@ -70,7 +71,7 @@ class Bench {
     REQUIRE(files_->prepare(Split::train));
     data.emplace(*files_);
     for (std::size_t i = 0; i < devices; ++i) {
-      this->devices.push_back(std::make_unique<BreakingDevice>());
+      this->devices.push_back(std::make_unique<BreakingDevice>(i == 1));  // others are ahead
     }
     Device* const first = devices == 0 ? nullptr : this->devices.front().get();
     auto plan = plan_job(spec, shape_of(*files_), leaf_examples(spec), 2, first);
@@ -89,6 +90,14 @@ class Bench {
     exchange = *std::move(exchange_opened);
     calls_.emplace(*task_, *plan_, *exchange);
   }
+
+  // Its threads read the data, and the exchange has the plan.
+  ~Bench() {
+    gradient.reset();
+    exchange.reset();
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
 
   [[nodiscard]] Result<std::unique_ptr<StepGradient>> open() {
     const GradientParts parts{*task_, *plan_, *data, *calls_};
@@ -179,8 +188,8 @@ TEST_CASE("more devices than there are leaves are refused", "[replicas]") {
 
 TEST_CASE("data that cannot be read end a step of several devices as bad data",
           "[replicas][threads]") {
-  Bench bench(gpu_job(3), 3);
   std::atomic<int> reads = 0;
+  Bench bench(gpu_job(3), 3);
   bench.data->change = [&](Batch&) -> Status {
     if (++reads > 7) return invalid("digits.bin: is damaged");
     return ok();
