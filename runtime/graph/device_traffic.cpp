@@ -35,11 +35,12 @@ std::size_t bytes_of(const ArenaRange& range) {
 
 }  // namespace
 
-void DeviceTraffic::bring(std::span<const std::size_t> variables,
-                          std::span<const float> parameters) {
+void DeviceTraffic::bring(std::span<const std::size_t> variables, std::span<const float> parameters,
+                          Pass pass) {
   std::vector<ArenaRange> ranges;
   for (const std::size_t variable : variables) {
     if (is_brought_[variable]) continue;
+    if (pass == Pass::train && variables_[variable].update == UpdateRule::running_average) continue;
     is_brought_[variable] = true;
     ranges.push_back(range_of(variables_[variable]));
   }

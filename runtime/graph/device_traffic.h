@@ -20,8 +20,9 @@ class DeviceTraffic {
       : memory_(memory), variables_(variables), is_brought_(variables.size()) {}
 
   void begin_step() { is_brought_.assign(is_brought_.size(), false); }
-  // To the device; each once in a step, as nothing changes it until the step is over.
-  void bring(std::span<const std::size_t> variables, std::span<const float> parameters);
+  // To the device; each once in a step, as nothing changes it until the step is over. Running
+  // averages are read in an evaluation alone: in training they may still be on their way.
+  void bring(std::span<const std::size_t> variables, std::span<const float> parameters, Pass pass);
 
   // From the device, once what was asked for until now is done.
   void send(std::vector<std::size_t> variables, std::span<float> gradients);

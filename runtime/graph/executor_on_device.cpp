@@ -112,7 +112,7 @@ void Executor::forward_there(std::span<const float> parameters, const Feed& feed
     for (const std::size_t variable : segment.variables) {
       if (on_need) on_need(variable);
     }
-    there.traffic.bring(segment.variables, parameters);
+    there.traffic.bring(segment.variables, parameters, pass);
     there.forward_recordings.run(i, [&] {
       for (NodeId id = next; id < segment.end; ++id) run_forward(id, there.batch, pass);
     });
