@@ -20,18 +20,17 @@ Result<std::unique_ptr<ReplicaGradient>> ReplicaGradient::open(const GradientPar
                    " GPUs needs as many micro-batches in a step at least, it has " +
                    std::to_string(leaves));
   }
-  Replicas::Setting setting{.models = {&parts.plan.model},
-                            .nodes = parts.plan.nodes_of_rank(rank),
-                            .threads = parts.plan.model.threads()};
+  Replicas::Setting setting{.models = {&parts.plan.model}, .nodes = parts.plan.nodes_of_rank(rank)};
   for (Model& model : others) setting.models.push_back(&model);
-  ENSURE(parts.plan.model.is_on_device());  // so that nobody else uses its threads
-  return std::unique_ptr<ReplicaGradient>(new ReplicaGradient(parts, setting));
+  return std::unique_ptr<ReplicaGradient>(new ReplicaGradient(parts, std::move(setting)));
 }
 
-ReplicaGradient::ReplicaGradient(const GradientParts& parts, const Replicas::Setting& setting)
+// The model's own threads copy for its device meanwhile.
+ReplicaGradient::ReplicaGradient(const GradientParts& parts, Replicas::Setting setting)
     : parts_(parts),
       first_leaf_(setting.nodes.front().begin),
-      replicas_(setting),
+      team_({.threads = parts.plan.model.threads().count()}),
+      replicas_({.models = setting.models, .nodes = std::move(setting.nodes), .threads = team_}),
       readers_(setting.models.size()) {}
 
 Sampler ReplicaGradient::sampler() const {

@@ -22,7 +22,7 @@ class ReplicaGradient final : public StepGradient {
   Result<bool> add_up(WorkerStep& step) override;
 
  private:
-  ReplicaGradient(const GradientParts& parts, const Replicas::Setting& setting);
+  ReplicaGradient(const GradientParts& parts, Replicas::Setting setting);
   const Batch* next_batch(std::size_t replica);
   Result<Replicas::Step::Then> tell(WorkerStep& step, std::span<const BatchResult> results);
   std::string words_of_loss(std::int64_t step, std::int64_t leaf) const;
@@ -37,6 +37,7 @@ class ReplicaGradient final : public StepGradient {
 
   const GradientParts parts_;
   const std::int64_t first_leaf_;
+  ThreadTeam team_;  // that adds
   Replicas replicas_;
   std::vector<Reader> readers_;
 };
