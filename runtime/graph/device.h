@@ -1,6 +1,7 @@
-// Where a graph is computed: memory of its own, and one order of work. What is asked for happens in
-// that order, but perhaps after the call has returned. A call never throws: what goes wrong is kept
-// as failure(), and nothing that is asked for later is of value.
+// Where a graph is computed: memory of its own, and one order of kernels, fills and recordings,
+// which happen perhaps after the call has returned. A copy to the host comes behind what was asked
+// for before it; what is asked for later may overtake it. A call never throws: what goes wrong is
+// kept as failure(), and nothing that is asked for later is of value.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@
 
 namespace trainyard::runtime {
 
-// Work that is asked for many times at once, with the memory as it is then. It ends before its
-// device.
+// Work that is asked for many times at once, with the memory as it is then. It goes before its
+// device, and once its last replay is over.
 class Recording {
  public:
   Recording() = default;

@@ -90,7 +90,7 @@ Feed DeviceMemory::stage(const Feed& feed) {
   number = 0;
   const auto reserve = [&](const auto& span) {
     std::size_t& room = rooms_[number++];
-    if (span.size_bytes() > room) room = std::max(round_up(span.size_bytes()), 2 * room);
+    if (span.size_bytes() > room) room = std::max(round_up(span.size_bytes()), room + room / 4);
     bytes += room;
   };
   for_each_span(feed, reserve);

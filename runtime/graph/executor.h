@@ -23,7 +23,9 @@ class Executor {
            const Threads& threads = {});
   // On a device that has memory of its own. What it does not do is thrown as DeviceFailed by any of
   // the calls below.
-  Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory);
+  // `other`: as in share_memory_of(); the device need not have the memory of both then.
+  Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory,
+           const Executor* other = nullptr);
   Executor(Executor&&) noexcept;
   ~Executor();
 

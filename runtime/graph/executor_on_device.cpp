@@ -81,15 +81,20 @@ std::vector<Executor::OnDevice::Segment> Executor::OnDevice::backward_segments(c
   return segments;
 }
 
-Executor::Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory)
+Executor::OnDevice::~OnDevice() { memory->device().wait(memory->device().mark()); }
+
+Executor::Executor(Graph graph, const PlanRequest& request, std::shared_ptr<DeviceMemory> memory,
+                   const Executor* other)
     : graph_(std::move(graph)),
       loss_(request.loss),
       outputs_(request.outputs),
       examples_max_(request.examples),
       kernels_(memory->device().kernels()),
       plan_(make_plan(graph_, request, kernels_)),
-      own_memory_(arena_on(memory->device(), plan_.arena_elements)),
-      arena_(own_memory_.span()),
+      own_memory_(other != nullptr && std::ssize(other->arena_) >= plan_.arena_elements
+                      ? AlignedBuffer()
+                      : arena_on(memory->device(), plan_.arena_elements)),
+      arena_(own_memory_.size() > 0 || other == nullptr ? own_memory_.span() : other->arena_),
       values_(graph_.nodes().size()),
       values_again_(graph_.nodes().size()),
       there_(std::make_unique<OnDevice>(graph_, plan_, std::move(memory))) {

@@ -11,14 +11,17 @@
 
 namespace trainyard::runtime {
 
-// Nodes, or steps of the backward pass, that are asked for at once.
 struct Executor::OnDevice {
+  // Nodes, or steps of the backward pass, that are asked for at once.
   struct Segment {
     std::size_t end = 0;                 // of the nodes or steps; it begins where the last ended
     std::vector<std::size_t> variables;  // that are read first, or whose gradients are final then
   };
 
   OnDevice(const Graph& graph, const Plan& plan, std::shared_ptr<DeviceMemory> where);
+  ~OnDevice();  // recordings are over before they go
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
   static std::vector<Segment> forward_segments(const Graph& graph);
   static std::vector<Segment> backward_segments(const Graph& graph, const Plan& plan);
 

@@ -46,8 +46,6 @@ std::size_t bytes_of_batch(const Graph& graph, std::int64_t examples) {
 // Too little memory is to be found before the job has begun, so all that is known of a step is
 // asked for here. Throws DeviceFailed.
 void take_memory(DeviceMemory& memory, const Graph& longest, std::int64_t examples) {
-  memory.parameters();
-  memory.gradients();
   DeviceBuffer(memory.device()).of(bytes_of_batch(longest, examples));
 }
 
@@ -67,11 +65,12 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
     lengths_.push_back(length_of(model.builder.graph));
     step_flops_.push_back(model.step_flops);
     if (memory != nullptr) {
-      executors_.emplace_back(std::move(model.builder.graph), request, memory);
+      const Executor* const first = executors_.empty() ? nullptr : &executors_.front();
+      executors_.emplace_back(std::move(model.builder.graph), request, memory, first);
     } else {
       executors_.emplace_back(std::move(model.builder.graph), request, cpu_kernels, threads);
+      if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
     }
-    if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
   }
   if (memory != nullptr) take_memory(*memory, graph(), batch_size);
 }

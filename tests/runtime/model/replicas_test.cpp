@@ -141,14 +141,14 @@ TEST_CASE("what is final of all replicas leaves while they compute the rest",
           "[replicas][threads]") {
   // The second layer's gradient is large enough to come down by itself.
   const Network network{"wide mlp", models::mlp({600, 600}, "relu"), image_shape()};
-  constexpr std::size_t first_kernel_bytes = 36 * 600 * sizeof(float);
+  constexpr std::size_t first_layer_bytes = (36 * 600 + 600) * sizeof(float);
   for (const bool holds_all : {true, false}) {
     Gate gate;
     HostDevice free({.bytes = device_bytes});
     std::vector<std::unique_ptr<HoldingDevice>> holding;
     std::vector<Device*> devices{&free};
     for (int i = 0; i < 2; ++i) {
-      holding.push_back(std::make_unique<HoldingDevice>(first_kernel_bytes, gate));
+      holding.push_back(std::make_unique<HoldingDevice>(first_layer_bytes, gate));
       devices.push_back(holding.back().get());
     }
     if (holds_all) devices.erase(devices.begin());  // else the first has long computed all
