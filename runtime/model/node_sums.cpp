@@ -1,7 +1,5 @@
 #include "runtime/model/node_sums.h"
 
-#include <ranges>
-
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -24,8 +22,8 @@ Result<bool> NodeSums::add_up(Leaves node, NodeSum sum, const Leaf& leaf) {
 // tree's nodes, from the leaves up, is kept.
 void NodeSums::settle(std::size_t from) {
   if (from >= settled_) return;
-  for (const Waiting& node : std::views::reverse(waiting_)) {
-    add(node.sum, node.right, from, settled_);
+  for (std::size_t i = waiting_.size(); i > 0; --i) {
+    add(waiting_[i - 1].sum, waiting_[i - 1].right, from, settled_);
   }
   settled_ = from;
 }
