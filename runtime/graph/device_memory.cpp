@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <type_traits>
 
 #include "schemas/base/check.h"
@@ -41,35 +40,13 @@ void for_each_span_of_rows(AnyRows& rows, Visit visit) {
 
 }  // namespace
 
-std::byte* DeviceBuffer::of(std::size_t bytes) {
-  if (data_ != nullptr && bytes <= bytes_) return data_;
-  release();
-  const std::size_t wanted = round_up(bytes + 1);
-  data_ = static_cast<std::byte*>(device_->allocate(wanted));
-  if (data_ == nullptr) {
-    require_sound(*device_);
-    throw DeviceFailed(std::string(device_->name()) + " has " +
-                       std::to_string(device_->free_bytes() >> 20) + " MiB free, " +
-                       std::to_string((wanted >> 20) + 1) +
-                       " more are needed: smaller micro-batches or \"recompute\" need less");
-  }
-  bytes_ = wanted;
-  return data_;
-}
-
-void DeviceBuffer::release() {
-  if (data_ != nullptr) device_->release(data_);
-  data_ = nullptr;
-  bytes_ = 0;
-}
-
 DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters, const Threads& threads)
     : device_(device),
       staging_(device, threads),
       count_(static_cast<std::size_t>(parameters)),
       parameters_(device),
       gradients_(device),
-      here_(device),
+      here_(device, DeviceBuffer::On::host),
       there_(device),
       row_gradients_(device) {
   parameters_.floats(count_);

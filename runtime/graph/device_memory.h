@@ -4,34 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/graph/device.h"
+#include "runtime/graph/device_buffer.h"
 #include "runtime/graph/staging.h"
 
 namespace trainyard::runtime {
-
-// Memory of a device that grows when more is asked for; what was in it is lost then.
-class DeviceBuffer {
- public:
-  explicit DeviceBuffer(Device& device) : device_(&device) {}
-  ~DeviceBuffer() { release(); }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-
-  // Throws DeviceFailed where the device has too little.
-  std::byte* of(std::size_t bytes);
-  float* floats(std::size_t count) { return reinterpret_cast<float*>(of(count * sizeof(float))); }
-
- private:
-  void release();
-
-  Device* device_;
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 class DeviceMemory {
  public:
@@ -59,7 +39,7 @@ class DeviceMemory {
   DeviceBuffer parameters_;
   DeviceBuffer gradients_;
   // What a batch has lies in one piece, so that it goes up in one copy.
-  HostBuffer here_;
+  DeviceBuffer here_;
   std::uint64_t read_ = 0;  // the mark behind the newest one's copy
   DeviceBuffer there_;
   std::vector<std::size_t> rooms_;  // in bytes: of what a batch has, in their order

@@ -63,18 +63,23 @@ void DeviceTraffic::send(std::vector<std::size_t> variables, std::span<float> gr
   sent_.push_back({.variables = std::move(variables), .mark = memory_.staging().mark()});
 }
 
-void DeviceTraffic::tell(const std::function<void(std::size_t)>& on_final, bool waits) {
-  Staging& staging = memory_.staging();
+void DeviceTraffic::report_arrived(const std::function<void(std::size_t)>& on_final) {
+  while (!sent_.empty() && memory_.staging().reached(sent_.front().mark)) report_first(on_final);
+}
+
+void DeviceTraffic::report_all(const std::function<void(std::size_t)>& on_final) {
   while (!sent_.empty()) {
-    const Sent& first = sent_.front();
-    if (waits) staging.wait(first.mark);
-    if (!staging.reached(first.mark)) return;
-    require_sound(memory_.device());
-    for (const std::size_t variable : first.variables) {
-      if (on_final) on_final(variable);
-    }
-    sent_.pop_front();
+    memory_.staging().wait(sent_.front().mark);
+    report_first(on_final);
   }
+}
+
+void DeviceTraffic::report_first(const std::function<void(std::size_t)>& on_final) {
+  require_sound(memory_.device());
+  for (const std::size_t variable : sent_.front().variables) {
+    if (on_final) on_final(variable);
+  }
+  sent_.pop_front();
 }
 
 }  // namespace trainyard::runtime

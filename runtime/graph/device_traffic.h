@@ -26,10 +26,14 @@ class DeviceTraffic {
 
   // From the device, once what was asked for until now is done.
   void send(std::vector<std::size_t> variables, std::span<float> gradients);
-  // Of those that are on the host by now, or, where it waits, of all.
-  void tell(const std::function<void(std::size_t)>& on_final, bool waits);
+  // Calls on_final, if there is one, for each variable whose gradient is on the host by now.
+  void report_arrived(const std::function<void(std::size_t)>& on_final);
+  // The same of all, for which it waits.
+  void report_all(const std::function<void(std::size_t)>& on_final);
 
  private:
+  void report_first(const std::function<void(std::size_t)>& on_final);
+
   struct Sent {
     std::vector<std::size_t> variables;
     std::uint64_t mark = 0;

@@ -166,11 +166,11 @@ void Executor::backward_there(const Feed& feed, std::span<float> gradients,
     });
     next = segment.end;
     there.traffic.send(segment.variables, gradients);
-    there.traffic.tell(on_final, false);
+    there.traffic.report_arrived(on_final);
   }
   there.memory->fetch_row_gradients(feed);
   const std::uint64_t last = there.memory->staging().mark();
-  there.traffic.tell(on_final, true);
+  there.traffic.report_all(on_final);
   there.memory->staging().wait(last);
   require_sound(device);
 }

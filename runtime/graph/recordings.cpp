@@ -36,11 +36,11 @@ Recordings::Kind Recordings::kind_of(const Feed& feed, Pass pass) {
 
 void Recordings::choose(const Feed& feed, Pass pass) {
   Kind kind = kind_of(feed, pass);
-  const auto known =
-      std::ranges::find_if(kept_, [&kind](const Parts& parts) { return parts.kind == kind; });
+  const auto known = std::ranges::find_if(
+      kept_, [&kind](const Recorded& recorded) { return recorded.kind == kind; });
   if (known == kept_.end()) {
     if (kept_.size() == kinds_kept) kept_.pop_back();
-    kept_.push_front({.kind = std::move(kind), .is_new = true, .parts = {}});
+    kept_.push_front({.kind = std::move(kind), .is_new = true, .segments = {}});
     return;
   }
   known->is_new = false;
@@ -48,16 +48,24 @@ void Recordings::choose(const Feed& feed, Pass pass) {
 }
 
 void Recordings::run(std::size_t number, const std::function<void()>& work) {
-  Parts& parts = kept_.front();
-  if (parts.is_new) return work();
-  if (parts.parts.size() <= number) parts.parts.resize(number + 1);
-  std::unique_ptr<Recording>& part = parts.parts[number];
-  if (part == nullptr) {
-    device_->begin_recording();
+  Recorded& recorded = kept_.front();
+  if (recorded.is_new) return work();
+  if (recorded.segments.size() <= number) recorded.segments.resize(number + 1);
+  std::unique_ptr<Recording>& segment = recorded.segments[number];
+  if (segment == nullptr) segment = record(work);
+  segment->replay();
+}
+
+// Whatever work throws, the device does not go on recording.
+std::unique_ptr<Recording> Recordings::record(const std::function<void()>& work) {
+  device_->begin_recording();
+  try {
     work();
-    part = device_->end_recording();
+  } catch (...) {
+    device_->end_recording();
+    throw;
   }
-  part->replay();
+  return device_->end_recording();
 }
 
 }  // namespace trainyard::runtime

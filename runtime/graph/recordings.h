@@ -21,28 +21,29 @@ class Recordings {
 
   // The work that follows is on this batch, as it lies on the device.
   void choose(const Feed& feed, Pass pass);
-  // The `number`-th part of that work.
+  // The `number`-th segment of that work.
   void run(std::size_t number, const std::function<void()>& work);
 
  private:
-  // All that a kernel is given of a batch, but what it reads on the device.
+  // What kernels are told of a batch when they are asked for.
   struct Kind {
     std::int64_t examples = 0;
     Pass pass = Pass::train;
     std::vector<std::pair<const void*, std::size_t>> spans;
     bool operator==(const Kind&) const = default;
   };
-  struct Parts {
+  struct Recorded {
     Kind kind;
     bool is_new = true;
-    std::vector<std::unique_ptr<Recording>> parts;
+    std::vector<std::unique_ptr<Recording>> segments;
   };
   static constexpr std::size_t kinds_kept = 4;
 
   static Kind kind_of(const Feed& feed, Pass pass);
+  std::unique_ptr<Recording> record(const std::function<void()>& work);
 
   Device* device_;
-  std::list<Parts> kept_;  // the newest first
+  std::list<Recorded> kept_;  // the newest first
 };
 
 }  // namespace trainyard::runtime

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 namespace trainyard::runtime {
 namespace {
@@ -21,25 +20,6 @@ void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t 
                               static_cast<const std::byte*>(from) + begin,
                               static_cast<std::size_t>(part.count()));
                 });
-}
-
-std::byte* HostBuffer::of(std::size_t bytes) {
-  if (data_ != nullptr && bytes <= bytes_) return data_;
-  release();
-  data_ = static_cast<std::byte*>(device_->allocate_on_host(bytes));
-  if (data_ == nullptr) {
-    require_sound(*device_);
-    throw DeviceFailed("the host has no " + std::to_string((bytes >> 20) + 1) +
-                       " MiB of memory for copies to " + device_->name());
-  }
-  bytes_ = bytes;
-  return data_;
-}
-
-void HostBuffer::release() {
-  if (data_ != nullptr) device_->release_on_host(data_);
-  data_ = nullptr;
-  bytes_ = 0;
 }
 
 Staging::Room Staging::take(Ring& ring, std::size_t wanted) {

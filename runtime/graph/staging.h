@@ -3,37 +3,17 @@
 // out of them. They go through memory that is the device's, piece by piece, and hold nobody up.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 
-#include "runtime/graph/device.h"
+#include "runtime/graph/device_buffer.h"
 #include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
 
 // std::memcpy by several threads.
 void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t bytes);
-
-// Memory of the host for copies that grows when more is asked for; what was in it is lost then.
-class HostBuffer {
- public:
-  explicit HostBuffer(Device& device) : device_(&device) {}
-  ~HostBuffer() { release(); }
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
-
-  // Throws DeviceFailed where the host has too little.
-  std::byte* of(std::size_t bytes);
-
- private:
-  void release();
-
-  Device* device_;
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 class Staging {
  public:
@@ -55,8 +35,8 @@ class Staging {
   static constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
   struct Piece {
-    explicit Piece(Device& device) : memory(device) {}
-    HostBuffer memory;
+    explicit Piece(Device& device) : memory(device, DeviceBuffer::On::host) {}
+    DeviceBuffer memory;
     std::uint64_t used = 0;  // the mark behind its last copy
   };
   // Pieces that are used one after another, again and again.

@@ -45,8 +45,10 @@ std::size_t bytes_of_batch(const Graph& graph, std::int64_t examples) {
 
 // Too little memory is to be found before the job has begun, so all that is known of a step is
 // asked for here. Throws DeviceFailed.
-void take_memory(DeviceMemory& memory, const Graph& longest, std::int64_t examples) {
-  DeviceBuffer(memory.device()).of(bytes_of_batch(longest, examples));
+void require_memory(DeviceMemory& memory, const Graph& longest, std::int64_t examples) {
+  const std::size_t batch = bytes_of_batch(longest, examples);
+  DeviceBuffer(memory.device()).of(batch);
+  DeviceBuffer(memory.device(), DeviceBuffer::On::host).of(batch);
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
       if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
     }
   }
-  if (memory != nullptr) take_memory(*memory, graph(), batch_size);
+  if (memory != nullptr) require_memory(*memory, graph(), batch_size);
 }
 
 Executor& BucketPlans::of(const Batch& batch) { return executors_[index_of(batch)]; }
