@@ -27,6 +27,7 @@ trainyard_library(tests/support DEPS schemas/base)
 # Kernels against the CPU's, by a test and, where there is a GPU, by a program of its own.
 trainyard_library(tests/conformance DEPS runtime/graph)
 trainyard_library(tests/conformance/mirror DEPS runtime/graph)
+trainyard_library(tests/conformance/reference DEPS tests/conformance)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
 set_target_properties(trainyard_tests_conformance_mirror PROPERTIES TRAINYARD_IS_OPENED ON)  # in the double below
 trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror runtime/device runtime/model)
@@ -73,7 +74,7 @@ trainyard_test(runtime/ps APART parameter_server_test DEPS runtime/ps)
 trainyard_test(runtime/worker APART exchange_test DEPS runtime/worker)
 trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
 trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
-trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror tests/conformance/reference OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/math/aligned_buffer.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -58,6 +59,7 @@ class Memory {
     } else {
       device_->download(from.data(), values.data(), from.size_bytes());
       device_->wait(device_->mark());
+      require_sound(*device_);
     }
     return values;
   }
@@ -65,6 +67,8 @@ class Memory {
  private:
   void* take(std::size_t bytes) {
     void* const memory = device_->allocate(bytes + 64);
+    require_sound(*device_);
+    ENSURE(memory != nullptr);
     taken_.push_back(memory);
     return memory;
   }
@@ -73,10 +77,6 @@ class Memory {
   std::vector<void*> taken_;
   std::list<AlignedBuffer> buffers_;
   std::list<std::vector<float>> kept_;
-};
-
-struct Results {
-  std::vector<std::pair<std::string, std::vector<float>>> values;
 };
 
 Tensor tensor(std::span<float> room, const Shape& shape) { return {room.data(), shape}; }
@@ -112,17 +112,18 @@ class Runner {
     keep("output", output);
     if (!traits(case_.op).has_gradient) return std::move(results_);
     Random random(99);
-    const std::vector<float> upstream = some_floats(random, case_.output.elements());
-    const ConstTensor gradient{memory_.room(case_.output.elements(), &upstream).data(),
+    results_.upstream = some_floats(random, case_.output.elements());
+    const ConstTensor gradient{memory_.room(case_.output.elements(), &results_.upstream).data(),
                                case_.output};
     for (const Write write : {Write::overwrite, Write::add}) {
       std::vector<GradientTarget> targets;
       std::vector<std::span<float>> places;
+      std::vector<std::vector<float>> starts;
       for (const Input& input : case_.inputs) {
         const bool is_wanted = input.wants_gradient && !input.is_in_feed;
-        const std::vector<float> before = some_floats(random, input.shape.elements());
+        starts.push_back(some_floats(random, input.shape.elements()));
         places.push_back(is_wanted ? memory_.room(input.shape.elements(),
-                                                  write == Write::add ? &before : nullptr)
+                                                  write == Write::add ? &starts.back() : nullptr)
                                    : std::span<float>{});
         targets.push_back({{places.back().data(), input.shape}, write});
       }
@@ -136,6 +137,9 @@ class Runner {
       for (std::size_t i = 0; i < places.size(); ++i) {
         keep("gradient of input " + std::to_string(i) + (write == Write::add ? ", added" : ""),
              places[i]);
+        if (write == Write::add && !places[i].empty()) {
+          results_.values.back().start = std::move(starts[i]);
+        }
       }
     }
     if (!row_feeds_.empty()) keep("gradient of rows", row_feeds_[0].gradients);
@@ -149,7 +153,7 @@ class Runner {
   }
 
   void keep(const std::string& name, std::span<const float> values) {
-    results_.values.emplace_back(name, memory_.fetch(values));
+    results_.values.push_back({name, memory_.fetch(values)});
   }
 
   void bring_feed() {
@@ -212,12 +216,16 @@ std::string compared(const std::string& name, const std::vector<float>& expected
 
 }  // namespace
 
+Results results(const Case& of, const Kernels& kernels, Device* device) {
+  return Runner(of, kernels, device).run();
+}
+
 std::string difference(const Case& of, Device& device) {
-  const Results expected = Runner(of, cpu_kernels, nullptr).run();
-  const Results found = Runner(of, device.kernels(), &device).run();
+  const Results expected = results(of, cpu_kernels, nullptr);
+  const Results found = results(of, device.kernels(), &device);
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const std::string text =
-        compared(expected.values[i].first, expected.values[i].second, found.values[i].second);
+        compared(expected.values[i].name, expected.values[i].values, found.values[i].values);
     if (!text.empty()) return text;
   }
   return "";
