@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/graph/build_id.h"
-#include "runtime/graph/cuda/plugin.h"
+#include "runtime/graph/plugin.h"
 
 namespace trainyard::runtime {
 namespace {

@@ -56,7 +56,7 @@ DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters, const Thread
 DeviceMemory::~DeviceMemory() { device_.wait(device_.mark()); }
 
 // How many symbols a batch has differs from batch to batch: what lies behind them stays in its
-// place all the same.
+// place all the same, at a border as each piece of the batch.
 Feed DeviceMemory::stage(const Feed& feed) {
   std::size_t number = 0;
   const auto count = [&number](const auto&) { ++number; };
@@ -67,7 +67,7 @@ Feed DeviceMemory::stage(const Feed& feed) {
   number = 0;
   const auto reserve = [&](const auto& span) {
     std::size_t& room = rooms_[number++];
-    if (span.size_bytes() > room) room = std::max(round_up(span.size_bytes()), room + room / 4);
+    if (span.size_bytes() > room) room = round_up(std::max(span.size_bytes(), room + room / 4));
     bytes += room;
   };
   for_each_span(feed, reserve);

@@ -6,7 +6,6 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::size_t pieces_max = 8;
 constexpr std::size_t line = 64;
 
 }  // namespace
@@ -22,19 +21,23 @@ void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t 
                 });
 }
 
-Staging::Room Staging::take(Ring& ring, std::size_t wanted) {
-  if (ring.pieces.empty()) {
-    ring.pieces.emplace_back(device_);
-  } else if (ring.taken == piece_bytes) {
-    ring.pieces[ring.current].used = mark();
-    if (++ring.current == ring.pieces.size() && ring.pieces.size() < pieces_max) {
-      ring.pieces.emplace_back(device_);
+Staging::Staging(Device& device, const Threads& threads) : device_(device), threads_(threads) {
+  for (Ring* const ring : {&up_, &down_}) {
+    for (Piece& piece : ring->pieces) {
+      piece.memory.emplace(device, DeviceBuffer::On::host);
+      piece.memory->of(piece_bytes);
     }
-    ring.current %= ring.pieces.size();
+  }
+}
+
+Staging::Room Staging::take(Ring& ring, std::size_t wanted) {
+  if (ring.taken == piece_bytes) {
+    ring.pieces[ring.current].used = mark();
+    ring.current = (ring.current + 1) % ring.pieces.size();
     ring.taken = 0;
     wait(ring.pieces[ring.current].used);
   }
-  std::byte* const memory = ring.pieces[ring.current].memory.of(piece_bytes);
+  std::byte* const memory = ring.pieces[ring.current].memory->of(piece_bytes);
   const Room room{memory + ring.taken, std::min(wanted, piece_bytes - ring.taken)};
   ring.taken += (room.bytes + line - 1) / line * line;
   return room;

@@ -3,9 +3,11 @@
 // out of them. They go through memory that is the device's, piece by piece, and hold nobody up.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "runtime/graph/device_buffer.h"
 #include "runtime/math/thread_team.h"
@@ -17,8 +19,9 @@ void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t 
 
 class Staging {
  public:
-  // `threads`: who copies, while the device computes.
-  Staging(Device& device, const Threads& threads) : device_(device), threads_(threads) {}
+  // `threads`: who copies, while the device computes. Throws DeviceFailed where the host has too
+  // little memory for the pieces.
+  Staging(Device& device, const Threads& threads);
 
   [[nodiscard]] const Threads& threads() const { return threads_; }
 
@@ -35,13 +38,12 @@ class Staging {
   static constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
   struct Piece {
-    explicit Piece(Device& device) : memory(device, DeviceBuffer::On::host) {}
-    DeviceBuffer memory;
+    std::optional<DeviceBuffer> memory;
     std::uint64_t used = 0;  // the mark behind its last copy
   };
   // Pieces that are used one after another, again and again.
   struct Ring {
-    std::deque<Piece> pieces;
+    std::array<Piece, 8> pieces;
     std::size_t current = 0;
     std::size_t taken = 0;  // bytes of the current one
   };

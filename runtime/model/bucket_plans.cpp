@@ -32,15 +32,16 @@ std::int64_t length_of(const Graph& graph) {
 // What a step of the longest examples has on the device at least: the batch, and gradients of rows.
 // Of sums of rows and of symbols only the batch says how much there is.
 std::size_t bytes_of_batch(const Graph& graph, std::int64_t examples) {
-  constexpr std::size_t labels = 64 << 10;  // and other small things
-  std::size_t elements = 0;
+  constexpr std::size_t borders = 64 << 10;  // and other small things
+  // Of each example: label, target, length, an offset of 8 bytes.
+  std::size_t elements = static_cast<std::size_t>(examples) * 5;
   for (const Node& node : graph.nodes()) {
     const auto of_batch = static_cast<std::size_t>(node.shape.elements() * examples);
     if (std::holds_alternative<FeaturesOp>(node.op)) elements += of_batch;
     if (std::holds_alternative<IdsOp>(node.op)) elements += 2 * of_batch;        // labels of tokens
     if (std::holds_alternative<RowLookupOp>(node.op)) elements += 2 * of_batch;  // gradients
   }
-  return elements * sizeof(float) + labels;
+  return elements * sizeof(float) + borders;
 }
 
 // Too little memory is to be found before the job has begun, so all that is known of a step is

@@ -25,11 +25,11 @@ Result<std::unique_ptr<ReplicaGradient>> ReplicaGradient::open(const GradientPar
   return std::unique_ptr<ReplicaGradient>(new ReplicaGradient(parts, std::move(setting)));
 }
 
-// The model's own threads copy for its device meanwhile.
+// The models' own threads copy for their devices meanwhile: as many as these in all.
 ReplicaGradient::ReplicaGradient(const GradientParts& parts, Replicas::Setting setting)
     : parts_(parts),
       first_leaf_(setting.nodes.front().begin),
-      team_({.threads = parts.plan.model.threads().count()}),
+      team_({.threads = std::ssize(setting.models) * parts.plan.model.threads().count()}),
       replicas_({.models = setting.models, .nodes = std::move(setting.nodes), .threads = team_}),
       readers_(setting.models.size()) {}
 

@@ -187,16 +187,17 @@ std::int64_t threads_of(const TaskContext& context) {
   return std::min({cpus_of(context), most, ThreadTeam::threads_max});
 }
 
-}  // namespace
-
-namespace {
+// Those of each GPU's model, which copy for it.
+std::int64_t threads_of_each(const Task& task, const ComputeDevices& devices) {
+  const auto gpus = std::max<std::int64_t>(1, std::ssize(devices.gpus));
+  return std::max<std::int64_t>(1, threads_of(task.context) / gpus);
+}
 
 // The plan's model once more on each GPU but the first.
 Result<std::vector<Model>> models_on_others(const Task& task, const JobPlan& plan,
                                             const ComputeDevices& devices) {
   const JobSpec& spec = task.context.spec;
-  const std::int64_t threads = std::max<std::int64_t>(
-      1, threads_of(task.context) / std::max<std::int64_t>(1, std::ssize(devices.gpus)));
+  const std::int64_t threads = threads_of_each(task, devices);
   std::vector<Model> models;
   for (std::size_t i = 1; i < devices.gpus.size(); ++i) {
     TRY_ASSIGN(Model model, Model::build(spec.model, plan.data,
@@ -219,8 +220,8 @@ Result<Planned> planned_on(const Task& task, const Dataset& dataset,
                            const ComputeDevices& devices) {
   const JobSpec& spec = task.context.spec;
   Device* const gpu = devices.gpus.empty() ? nullptr : devices.gpus.front().get();
-  TRY_ASSIGN(JobPlan plan,
-             plan_job(spec, shape_of(dataset), leaf_examples(spec), threads_of(task.context), gpu));
+  TRY_ASSIGN(JobPlan plan, plan_job(spec, shape_of(dataset), leaf_examples(spec),
+                                    threads_of_each(task, devices), gpu));
   TRY_ASSIGN(std::vector<Model> others, models_on_others(task, plan, devices));
   return Planned{std::move(plan), std::move(others)};
 }

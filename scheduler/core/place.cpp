@@ -27,7 +27,8 @@ struct Candidate {
   std::int64_t role_tasks = 0;  // of the group that is being seated
 };
 
-// What is good for others of the gang, too, is given last.
+// What is good for others of the gang, too, is given last; and before it, of all cards, what says
+// nothing of itself: it may be broken.
 std::vector<const GpuInfo*>& cards_of(Candidate& of) {
   if (of.cards) return *of.cards;
   of.cards = cards_for({}, *of.host);
@@ -35,7 +36,8 @@ std::vector<const GpuInfo*>& cards_of(Candidate& of) {
     const auto asks = [card](const TaskGroup& group) {
       return group.each.gpus > 0 && group.gpu != GpuWish{} && grants(*card, group.gpu);
     };
-    return std::tuple(std::ranges::count_if(of.gang, asks), card->memory_mb, card->index);
+    return std::tuple(card->memory_mb == 0, std::ranges::count_if(of.gang, asks), card->memory_mb,
+                      card->index);
   };
   std::ranges::sort(*of.cards, {}, rank);
   return *of.cards;

@@ -11,7 +11,7 @@ namespace trainyard::scheduler {
 // "15,360"
 std::string grouped(std::int64_t number);
 
-// "1 gpu with \"A100\" in its name and 24,000 MB or more"; "" where nothing is asked for.
+// "with \"A100\" in its name and 24,000 MB or more"; "" where nothing is asked for.
 std::string wish_in_words(const GpuWish& wish);
 
 // Who has the slot: "worker/0 of job 0k3v9x2m7q"; "" for nobody.

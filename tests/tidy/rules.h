@@ -27,6 +27,7 @@ Findings check_core(const SourceFile& file);      // no clock, no chance, no wor
 Findings check_lengths(const SourceFile& file);   // files, lines, functions
 Findings check_layout(const SourceFile& file);    // tabs, trailing blanks, headers' first lines
 Findings check_words(const SourceFile& file);     // nameless notes; tests that sleep
+Findings check_atomics(const SourceFile& file);   // none in kernels
 Findings check_name(const std::string& path);     // utils, helpers, common, misc, manager
 Findings check_top_folder(const std::string& folder);
 // Each trainyard_library of CMakeLists.txt depends on nothing that the layer table forbids.

@@ -134,6 +134,13 @@ TEST_CASE("a note without a name, and a test that sleeps, are found", "[tidy]") 
   CHECK(count(check_words({"agent/host/x.cpp", {nap}})) == 0);
 }
 
+TEST_CASE("a kernel that adds with atomics is found", "[tidy]") {
+  const std::vector<std::string> lines{"  atomicAdd(&sum, x);", "  sum += x;  // no atomics"};
+  CHECK(count(check_atomics({"runtime/graph/grid/x.h", lines})) == 1);
+  CHECK(count(check_atomics({"runtime/graph/cuda/x.cu", lines})) == 1);
+  CHECK(count(check_atomics({"runtime/net/x.cpp", lines})) == 0);
+}
+
 TEST_CASE("names that say nothing are found", "[tidy]") {
   for (const char* path : {"a/utils.h", "a/common/x.h", "a/string_helpers.cpp", "a/job_manager.h",
                            "misc/x.cpp", "a/test_util.h"}) {

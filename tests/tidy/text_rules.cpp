@@ -125,6 +125,21 @@ Findings check_words(const SourceFile& file) {
   return findings;
 }
 
+// Sums that are added in the order of threads differ from run to run.
+Findings check_atomics(const SourceFile& file) {
+  Findings findings;
+  if (!file.path.starts_with("runtime/graph/grid/") &&
+      !file.path.starts_with("runtime/graph/cuda/"))
+    return findings;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    const std::string code(code_of(file.lines[i]));
+    if (code.find("atomic") != code.npos) {
+      findings.push_back({file.path, i + 1, "no kernel adds with atomics: docs/decisions/0022"});
+    }
+  }
+  return findings;
+}
+
 Findings check_name(const std::string& path) {
   constexpr std::string_view banned =
       "util utils helper helpers common misc miscellaneous manager managers";
@@ -154,6 +169,7 @@ Findings check_file(const SourceFile& file) {
   add(check_lengths(file));
   add(check_layout(file));
   add(check_words(file));
+  add(check_atomics(file));
   add(check_name(file.path));
   return findings;
 }

@@ -71,13 +71,19 @@ CudaDevice::~CudaDevice() {
   cudaStreamDestroy(compute_);
 }
 
-// Too little memory is no failure of the device.
+// Too little memory is no failure of the device: all else is.
+void* CudaDevice::memory_or_null(cudaError_t error, void* memory, const char* what) {
+  if (error == cudaSuccess) return memory;
+  cudaGetLastError();
+  if (error != cudaErrorMemoryAllocation) status_.is_good(error, what);
+  return nullptr;
+}
+
 void* CudaDevice::allocate(std::size_t bytes) {
   void* memory = nullptr;
   cudaSetDevice(ordinal_);
-  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
-  cudaGetLastError();
-  return nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  return memory_or_null(error, memory, "cudaMalloc");
 }
 
 void CudaDevice::release(void* memory) { status_.is_good(cudaFree(memory), "cudaFree"); }
@@ -92,9 +98,8 @@ std::size_t CudaDevice::free_bytes() const {
 void* CudaDevice::allocate_on_host(std::size_t bytes) {
   void* memory = nullptr;
   cudaSetDevice(ordinal_);
-  if (cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) == cudaSuccess) return memory;
-  cudaGetLastError();
-  return nullptr;
+  const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocDefault);
+  return memory_or_null(error, memory, "cudaHostAlloc");
 }
 
 void CudaDevice::release_on_host(void* memory) {
@@ -121,6 +126,7 @@ void CudaDevice::download(const void* device, void* host, std::size_t bytes) {
 }
 
 void CudaDevice::fill(float* device, float value, std::size_t count) {
+  cudaSetDevice(ordinal_);
   grid_.each(static_cast<std::int64_t>(count), Fill{.to = device, .value = value});
 }
 
@@ -135,7 +141,10 @@ std::uint64_t CudaDevice::mark() {
 bool CudaDevice::reached(std::uint64_t mark) {
   if (mark == 0 || mark + marks_kept <= marks_) return true;
   const cudaError_t state = cudaEventQuery(event_of(mark));
-  if (state == cudaErrorNotReady) return false;
+  if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // a launch asks for it next
+    return false;
+  }
   status_.is_good(state, "the GPU's work");
   return true;
 }

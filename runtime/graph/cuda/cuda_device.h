@@ -41,6 +41,7 @@ class CudaDevice : public Device {
  private:
   static constexpr std::size_t marks_kept = 256;
 
+  void* memory_or_null(cudaError_t error, void* memory, const char* what);
   // Downloads from now on come after what the compute stream was asked for until now.
   void let_downloads_follow();
   cudaEvent_t& event_of(std::uint64_t mark) { return events_[mark % marks_kept]; }

@@ -7,18 +7,12 @@
 
 #include "runtime/graph/build_id.h"
 #include "runtime/graph/cuda/cuda_device.h"
-#include "runtime/graph/cuda/plugin.h"
+#include "runtime/graph/plugin.h"
 
 namespace trainyard::runtime {
 namespace {
 
 __global__ void no_work() {}
-
-constexpr int least_major = 8;  // sm_80: what the plugin has code for, and all that is newer
-
-void answer_no(DeviceAnswer& answer, const char* why) {
-  std::snprintf(answer.why, sizeof answer.why, "%s", why);
-}
 
 // Whether the request can be met; else why not is in the answer.
 bool is_there(const DeviceRequest& request, DeviceAnswer& answer) {
@@ -30,45 +24,42 @@ bool is_there(const DeviceRequest& request, DeviceAnswer& answer) {
       answer_no(answer, "this host has no NVIDIA driver");
       return false;
     }
-    std::snprintf(answer.why, sizeof answer.why,
-                  "the driver is older than CUDA %d.%d needs: it knows CUDA up to %d.%d",
-                  CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, driver / 1000,
-                  driver % 1000 / 10);
+    answer_old_driver(answer, CUDART_VERSION, driver);
     return false;
   }
   if (error != cudaSuccess && error != cudaErrorNoDevice) {
-    answer_no(answer, cudaGetErrorString(error));
+    std::snprintf(answer.why, sizeof answer.why, "the NVIDIA driver does not start: %s",
+                  cudaGetErrorString(error));
     return false;
   }
   if (count >= request.count) return true;
-  std::snprintf(answer.why, sizeof answer.why,
-                "GPU slots given: %d; GPUs that the driver shows: %d", request.count, count);
+  answer_too_few(answer, request.count, count);
   return false;
 }
 
 bool has_code_for(int number, DeviceAnswer& answer) {
   cudaDeviceProp properties{};
-  const cudaError_t error = cudaGetDeviceProperties(&properties, number);
-  if (error != cudaSuccess) {
-    answer_no(answer, cudaGetErrorString(error));
+  cudaFuncAttributes attributes{};
+  cudaError_t error = cudaGetDeviceProperties(&properties, number);
+  if (error == cudaSuccess && properties.major < least_compute_major) {
+    answer_no_code(answer, properties.name, properties.major, properties.minor);
     return false;
   }
-  cudaFuncAttributes attributes{};
-  cudaSetDevice(number);
-  if (properties.major >= least_major &&
-      cudaFuncGetAttributes(&attributes, no_work) == cudaSuccess) {
-    return true;
+  if (error == cudaSuccess) error = cudaSetDevice(number);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, no_work);
+  if (error == cudaSuccess) return true;
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
+    answer_no_code(answer, properties.name, properties.major, properties.minor);
+  } else {  // another program has all of its memory, or has it alone
+    std::snprintf(answer.why, sizeof answer.why, "%s cannot be used: %s",
+                  properties.name[0] == 0 ? "the GPU" : properties.name, cudaGetErrorString(error));
   }
-  std::snprintf(answer.why, sizeof answer.why, "%s (sm_%d%d) is not among sm_80, sm_90 and newer",
-                properties.name, properties.major, properties.minor);
   return false;
 }
 
 void answer_request(const DeviceRequest& request, DeviceAnswer& answer) {
   if (std::strcmp(request.build, build_id) != 0) {
-    std::snprintf(answer.why, sizeof answer.why,
-                  "libtrainyard-cuda.so is of build %.16s, the runtime of %.16s", build_id,
-                  request.build);
+    answer_other_build(answer, build_id, request.build);
     return;
   }
   if (!is_there(request, answer) || !has_code_for(request.number, answer)) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/graph/grid/countable.h"
 #include "runtime/graph/grid/gemm.h"
 #include "runtime/graph/grid/image_taps.h"
 #include "runtime/graph/grid/row_sums.h"
@@ -44,9 +45,9 @@ inline Needs conv_needs(const Conv2d& conv, std::int64_t examples) {
   return {.scratch = most};
 }
 
-// Windows and pixels are counted in 32 bits, up to a slice beyond the last one.
+// As it was asked for with the room.
 inline void ensure_countable(const Conv2d& conv, std::int64_t examples) {
-  constexpr std::int64_t most = fast_division_max - 64;
+  constexpr std::int64_t most = countable_max;
   ENSURE(examples * conv.window.outputs() <= most && examples * conv.window.pixels() <= most);
   ENSURE(conv.window.taps() * std::max(conv.channels, conv.filters) <= most);
 }

@@ -1,6 +1,7 @@
 // The kernels of image.h.
 #pragma once
 
+#include "runtime/graph/grid/countable.h"
 #include "runtime/graph/grid/image.h"
 #include "runtime/graph/grid/image_conv.h"
 #include "runtime/graph/grid/image_depthwise.h"
@@ -8,33 +9,47 @@
 
 namespace trainyard::runtime {
 
+inline void require_countable_image(const Shape& x, const Shape& y) {
+  require_countable(x);
+  require_countable(y);
+}
+
 template <class Grid>
 Needs ImageOps<Grid>::needs(const Conv2dOp& op, std::span<const Shape> inputs,
                             const Shape& output) {
+  require_countable_image(inputs[0], output);
+  require_countable(inputs[1].elements());
   return conv_needs(conv_of(op.window, inputs[0], output), output[0]);
 }
 
 template <class Grid>
 Needs ImageOps<Grid>::needs(const DepthwiseConv2dOp& op, std::span<const Shape> inputs,
                             const Shape& output) {
+  require_countable_image(inputs[0], output);
+  require_countable(inputs[1].elements());
   return channels_needs(op.window, inputs[1], output);
 }
 
 // A winner is a byte.
 template <class Grid>
-Needs ImageOps<Grid>::needs(const MaxPool2dOp&, std::span<const Shape>, const Shape& output) {
+Needs ImageOps<Grid>::needs(const MaxPool2dOp&, std::span<const Shape> inputs,
+                            const Shape& output) {
+  require_countable_image(inputs[0], output);
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(float));
   return {.saved = (output.elements() + bytes - 1) / bytes};
 }
 
 template <class Grid>
-Needs ImageOps<Grid>::needs(const AvgPool2dOp&, std::span<const Shape>, const Shape&) {
+Needs ImageOps<Grid>::needs(const AvgPool2dOp&, std::span<const Shape> inputs,
+                            const Shape& output) {
+  require_countable_image(inputs[0], output);
   return {};
 }
 
 template <class Grid>
 Needs ImageOps<Grid>::needs(const GlobalAvgPoolOp&, std::span<const Shape> inputs, const Shape&) {
   const Shape& x = inputs[0];
+  require_countable(x);
   return {.scratch = row_sums_scratch(pixels_of_example(x), x.columns(), 1, x[0])};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/graph/cpu/batch_axes.h"
+#include "runtime/graph/grid/countable.h"
 #include "runtime/graph/grid/reduce.h"
 #include "runtime/graph/grid/reduce_max.h"
 #include "runtime/graph/grid/reduce_sum.h"
@@ -19,8 +20,10 @@ struct DividedBy {
 template <class Grid>
 Needs ReduceOps<Grid>::needs(const ReduceOp& op, std::span<const Shape> inputs,
                              const Shape& output) {
-  if (op.kind == Reduction::max) return {.saved = output.elements()};  // places
-  return {.scratch = reduce_sum_scratch(inputs[0], axes_in_batch(op.axes))};
+  const AxisNumbers axes = axes_in_batch(op.axes);
+  if (op.kind != Reduction::max) return {.scratch = reduce_sum_scratch(inputs[0], axes)};
+  require_countable(summed(inputs[0], axes));
+  return {.saved = output.elements()};  // places
 }
 
 template <class Grid>

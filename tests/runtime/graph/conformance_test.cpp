@@ -20,3 +20,24 @@ TEST_CASE("kernels for a grid have the bytes of the CPU's", "[conformance]") {
     }
   }
 }
+
+TEST_CASE("what a GPU cannot count is found when room is asked for", "[conformance]") {
+  const HostDevice device;
+  const WindowAxis all{.pixels = 512};
+  const std::vector<Shape> inputs{{8192, 512, 512, 1}, {1, 1, 1, 1}};
+  const auto needs = [&](const Op& op, std::int64_t examples) {
+    std::vector<Shape> of = inputs;
+    of[0] = {examples, 512, 512, 1};
+    return device.kernels().needs(op, of, of[0], 1).scratch;
+  };
+  for (const Op& op : {Op(Conv2dOp{{all, all}}), Op(DepthwiseConv2dOp{{all, all}}),
+                       Op(MaxPool2dOp{{all, all}}), Op(AvgPool2dOp{{all, all}})}) {
+    CHECK_NOTHROW(needs(op, 8191));
+    CHECK_THROWS_WITH(needs(op, 8192),
+                      "a GPU counts up to 2147483583 windows, pixels or channels of an op, here "
+                      "are 2147483648: smaller micro-batches have fewer");
+  }
+  const ReduceOp largest{.kind = Reduction::max, .axes = {0}};
+  const std::vector<Shape> line{{1, std::int64_t{1} << 31}};
+  CHECK_THROWS_AS(device.kernels().needs(largest, line, {1}, 1), DeviceFailed);
+}

@@ -72,4 +72,40 @@ TEST_CASE("a download is there with the first mark behind it", "[graph][staging]
   CHECK(second == 3.0F);
 }
 
+// A GPU reads no number that lies across its own size.
+TEST_CASE("each piece of a batch lies at a border, however batches grow", "[graph][staging]") {
+  HostDevice device;
+  DeviceMemory memory(device, 16, {});
+  for (const std::size_t count : {250, 270, 330, 420, 520, 650, 800}) {
+    INFO(count << " of each");
+    const std::vector<float> values(count);
+    const std::vector<std::int32_t> numbers(count);
+    const std::vector<std::int64_t> offsets{0, static_cast<std::int64_t>(count)};
+    const SparseView sparse{.offsets = offsets, .columns = numbers, .values = values};
+    const std::vector<RowFeed> rows{
+        {.places = numbers, .rows = values, .gradients = {}, .width = 1, .pooled = sparse}};
+    const Feed staged = memory.stage({.examples = 1,
+                                      .features = values,
+                                      .labels = {},
+                                      .targets = {},
+                                      .sparse = sparse,
+                                      .rows = rows,
+                                      .symbols = numbers,
+                                      .symbol_offsets = numbers});
+    const auto is_at_border = [](const auto& span) {
+      return reinterpret_cast<std::uintptr_t>(span.data()) % 256 == 0;
+    };
+    CHECK(is_at_border(staged.features));
+    CHECK(is_at_border(staged.sparse.offsets));
+    CHECK(is_at_border(staged.sparse.columns));
+    CHECK(is_at_border(staged.sparse.values));
+    CHECK(is_at_border(staged.symbols));
+    CHECK(is_at_border(staged.symbol_offsets));
+    CHECK(is_at_border(staged.rows[0].places));
+    CHECK(is_at_border(staged.rows[0].rows));
+    CHECK(is_at_border(staged.rows[0].pooled.offsets));
+    CHECK(is_at_border(staged.rows[0].pooled.values));
+  }
+}
+
 }  // namespace trainyard::runtime

@@ -61,6 +61,18 @@ TEST_CASE("who asks for nothing of its GPU gets the one with the least memory", 
   CHECK(slots_of_worker(yard, "any") == std::vector<int>{1});
 }
 
+TEST_CASE("a GPU that says nothing of itself is given last", "[gpu]") {
+  Yard yard;
+  join_mixed(yard);
+  yard.report_of("box").host.gpus[0] = {.index = 0, .name = "unknown"};
+  ++yard.report_of("box").epoch;
+  yard.speak("box");
+  REQUIRE(yard.submit("first", worker_on({})));
+  REQUIRE(yard.submit("second", worker_on({})));
+  CHECK(slots_of_worker(yard, "first") == std::vector<int>{1});
+  CHECK(slots_of_worker(yard, "second") == std::vector<int>{0});
+}
+
 TEST_CASE("a gang's tasks leave each other the GPUs that only some of them can use", "[gpu]") {
   Yard yard;
   join_mixed(yard);

@@ -2,11 +2,10 @@
 // GPUs that are the mirror device. Which, says a file beside it (shown_gpus.h); without one it
 // answers that it is a double. It is built under another name than the product opens, outside the
 // folder of the programs; tests put it beside a copy of trainyard-runtime.
-#include "runtime/graph/cuda/plugin.h"
+#include "runtime/graph/plugin.h"
 
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -22,8 +21,7 @@ extern "C" __attribute__((visibility("default"))) void trainyard_device_v1(
 namespace trainyard::gpu_double {
 namespace {
 
-constexpr int needed_driver_major = 13;
-constexpr int least_major = 8;
+constexpr int needed_cuda = 13000;
 
 std::filesystem::path own_folder() {
   Dl_info about{};
@@ -31,38 +29,34 @@ std::filesystem::path own_folder() {
   return std::filesystem::path(about.dli_fname).parent_path();
 }
 
-// "" where the request can be met.
-std::string why_not(const runtime::DeviceRequest& request, const ShownGpus& shown,
-                    const std::vector<ShownGpu>& visible) {
+// Whether the request can be met; else why not is in the answer.
+bool can_be_met(const runtime::DeviceRequest& request, const ShownGpus& shown,
+                const std::vector<ShownGpu>& visible, runtime::DeviceAnswer& answer) {
   const std::string build = shown.build.empty() ? runtime::build_id : shown.build;
   if (request.build != build) {
-    return "libtrainyard-cuda.so is of build " + build.substr(0, 16) + ", the runtime of " +
-           std::string(request.build).substr(0, 16);
+    runtime::answer_other_build(answer, build.c_str(), request.build);
+    return false;
   }
-  if (shown.driver_major < needed_driver_major) {
-    return "the driver is older than CUDA " + std::to_string(needed_driver_major) +
-           ".0 needs: it knows CUDA up to " + std::to_string(shown.driver_major) + "." +
-           std::to_string(shown.driver_minor);
+  const int driver = 1000 * shown.driver_major + 10 * shown.driver_minor;
+  if (driver < needed_cuda) {
+    runtime::answer_old_driver(answer, needed_cuda, driver);
+    return false;
   }
   if (std::ssize(visible) < request.count) {
-    return "GPU slots given: " + std::to_string(request.count) +
-           "; GPUs that the driver shows: " + std::to_string(visible.size());
+    runtime::answer_too_few(answer, request.count, static_cast<int>(visible.size()));
+    return false;
   }
   const ShownGpu& gpu = visible.at(static_cast<std::size_t>(request.number));
-  if (gpu.major >= least_major) return "";
-  return gpu.name + " (sm_" + std::to_string(gpu.major) + std::to_string(gpu.minor) +
-         ") is not among sm_80, sm_90 and newer";
+  if (gpu.major >= runtime::least_compute_major) return true;
+  runtime::answer_no_code(answer, gpu.name.c_str(), gpu.major, gpu.minor);
+  return false;
 }
 
 void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer& answer) {
   const std::filesystem::path folder = own_folder();
   const ShownGpus shown = shown_in(folder / "gpus");
   const auto visible = visible_of(shown.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
-  const std::string why = why_not(request, shown, visible);
-  if (!why.empty()) {
-    std::snprintf(answer.why, sizeof answer.why, "%s", why.c_str());
-    return;
-  }
+  if (!can_be_met(request, shown, visible, answer)) return;
   const ShownGpu& gpu = visible.at(static_cast<std::size_t>(request.number));
   answer.device = new FailingDevice(gpu.name,
                                     {.bytes = gpu.memory_mb << 20,
@@ -79,6 +73,6 @@ void trainyard_device_v1(const trainyard::runtime::DeviceRequest* request,
   try {
     trainyard::gpu_double::answer_request(*request, *answer);
   } catch (const std::exception& error) {
-    std::snprintf(answer->why, sizeof answer->why, "%s", error.what());
+    trainyard::runtime::answer_no(*answer, error.what());
   }
 }

@@ -41,6 +41,16 @@ function nowOf(gpu: Gpu): string {
   return parts.join(', ');
 }
 
+// A host that is out of touch, or a GPU that has fallen silent, may be used by anybody.
+function isKnown(agent: Agent, gpu: Gpu): boolean {
+  return (
+    agent.state === 'ready' &&
+    [gpu.memory_used_mb, gpu.utilization, gpu.temperature_celsius, gpu.power_watts].some(
+      (reading) => reading !== null,
+    )
+  );
+}
+
 function Users({agent, gpu, jobs}: GpuListProps & {gpu: Gpu}): JSX.Element {
   const holder = agent.tasks.find((task) => task.gpus.includes(gpu.index));
   return (
@@ -56,7 +66,9 @@ function Users({agent, gpu, jobs}: GpuListProps & {gpu: Gpu}): JSX.Element {
           {process.memory_mb !== null && ` (${formatMemory(process.memory_mb)})`}, not ours
         </span>
       ))}
-      {!holder && gpu.strangers.length === 0 && <span class="muted">free</span>}
+      {!holder && gpu.strangers.length === 0 && (
+        <span class="muted">{isKnown(agent, gpu) ? 'free' : 'not known'}</span>
+      )}
     </span>
   );
 }
