@@ -10,7 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/base/id.h"
+
 namespace trainyard {
+
+inline constexpr std::size_t gpu_uuid_max = 96;
+
+// A '/' is in those of a part of a GPU (MIG). No ',': CUDA_VISIBLE_DEVICES is a list of them.
+constexpr bool is_gpu_uuid_letter(char byte) { return byte == '/' || is_id_letter(byte); }
+
+inline bool is_gpu_uuid(std::string_view text) {
+  return !text.empty() && text.size() <= gpu_uuid_max &&
+         std::ranges::all_of(text, is_gpu_uuid_letter);
+}
 
 // Constant for one start of its agent.
 struct GpuInfo {

@@ -22,7 +22,6 @@ constexpr std::int64_t cpus_max = 1 << 20;
 constexpr std::int64_t memory_mb_max = std::int64_t{1} << 40;
 constexpr std::int64_t gpus_max = 1024;
 constexpr int gpu_index_max = 65'535;
-constexpr std::size_t gpu_uuid_max = 96;
 constexpr int numa_node_max = 65'535;
 constexpr std::int64_t power_milliwatts_max = 100'000'000;
 constexpr std::int64_t port_max = 65'535;
@@ -99,8 +98,7 @@ Status check_address(std::string_view address) {
 template <class At>
 Status check_uuid(const At& at, std::string_view uuid) {
   TRY(at_most(at, gpu_uuid_max, uuid));
-  const auto is_letter = [](char byte) { return byte == '/' || is_id_letter(byte); };
-  if (std::ranges::all_of(uuid, is_letter)) return ok();
+  if (std::ranges::all_of(uuid, is_gpu_uuid_letter)) return ok();
   return refused(at, "must be a UUID of a GPU, got \"" + to_valid_utf8(uuid) + "\"");
 }
 
@@ -118,8 +116,11 @@ Status check_uuids(const std::vector<GpuInfo>& gpus) {
     if (gpus[i].peers.size() >= std::max<std::size_t>(gpus.size(), 1)) {
       return refused(peers, "are more than there are other GPUs");
     }
+    std::set<std::string_view> named;
     for (const std::string& peer : gpus[i].peers) {
       if (!seen.contains(peer)) return refused(peers, "has the UUID of no GPU of this host");
+      if (peer == gpus[i].uuid) return refused(peers, "has the UUID of the GPU itself");
+      if (!named.insert(peer).second) return refused(peers, peer + " is there twice");
     }
   }
   return ok();

@@ -169,7 +169,8 @@ AgentReport RandomValues::agent_report() {
     gpu = {static_cast<int>(count), printable(20), integer(0, 99'999)};
     if (coin()) gpu.uuid = "GPU-" + std::to_string(count);
     if (coin()) gpu.numa_node = static_cast<int>(integer(0, 7));
-    if (!gpu.uuid.empty() && report.host.gpus.size() > 1) gpu.peers = {gpu.uuid};
+    const std::string& first = report.host.gpus.front().uuid;
+    if (!first.empty() && report.host.gpus.size() > 1) gpu.peers = {first};
     if (coin()) report.gpus.push_back(gpu_reading(gpu.index));
   }
   report.host.first_port = static_cast<int>(integer(1, 30'000));

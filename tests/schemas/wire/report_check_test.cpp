@@ -123,6 +123,14 @@ TEST_CASE("what a GPU is said to be is bounded, and its peers are of its host", 
   CHECK(verdict([](Report r) { r.host.gpus[1].peers = {"GPU-z"}; }) ==
         "host.gpus[1].peers: has the UUID of no GPU of this host");
   CHECK(verdict([](Report r) {
+          r.host.gpus[1].uuid = "GPU-b";
+          r.host.gpus[1].peers = {"GPU-b"};
+        }) == "host.gpus[1].peers: has the UUID of the GPU itself");
+  CHECK(verdict([](Report r) {
+          r.host.gpus[0].uuid = "GPU-a";
+          r.host.gpus[1].peers = {"GPU-a", "GPU-a"};
+        }) == "host.gpus[1].peers: GPU-a is there twice");
+  CHECK(verdict([](Report r) {
           r.host.gpus[0].uuid = "GPU-a";
           r.host.gpus[1].peers = std::vector<std::string>(4, "GPU-a");
         }) == "host.gpus[1].peers: are more than there are other GPUs");
