@@ -66,7 +66,7 @@ trainyard_test(scheduler/store DEPS scheduler/store)
 trainyard_test(scheduler/loop GRPC DEPS scheduler/loop THREADS ~[large]~[.])
 trainyard_test(agent/core APART gpu_test save_test signals_test task_test DEPS agent/core)
 trainyard_test(agent/loop GRPC DEPS agent/loop)
-trainyard_test(agent/host DEPS agent/host)
+trainyard_test(agent/host DEPS agent/host schemas/wire)
 add_dependencies(agent_host_test nvml_double)  # which it loads
 trainyard_test(sim APART host DEPS scheduler/core agent/core TIMEOUT 900)
 trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)

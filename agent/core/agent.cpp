@@ -208,10 +208,10 @@ bool Agent::is_of_task_on(int slot, const GpuUser& user) const {
   });
 }
 
-std::vector<GpuProcess> Agent::strangers_on(const GpusRead::Gpu& gpu) const {
+std::vector<GpuProcess> Agent::strangers_among(const std::vector<GpuUser>& users, int slot) const {
   std::vector<GpuProcess> strangers;
-  for (const GpuUser& user : gpu.users) {
-    if (!is_of_task_on(gpu.reading.index, user)) strangers.push_back(user.process);
+  for (const GpuUser& user : users) {
+    if (!is_of_task_on(slot, user)) strangers.push_back(user.process);
   }
   std::ranges::sort(strangers, {}, [](const GpuProcess& process) {
     return std::pair(-process.memory_mb.value_or(0), process.pid);
@@ -220,13 +220,25 @@ std::vector<GpuProcess> Agent::strangers_on(const GpusRead::Gpu& gpu) const {
   return strangers;
 }
 
+// The driver numbers those that are left anew when one is gone: the UUID says which it is.
+std::optional<int> Agent::slot_of(const GpusRead::Gpu& gpu) const {
+  const std::vector<GpuInfo>& offered = options_.host.gpus;
+  const auto of_uuid = std::ranges::find(offered, gpu.uuid, &GpuInfo::uuid);
+  if (!gpu.uuid.empty() && of_uuid != offered.end()) return of_uuid->index;
+  const auto of_index = std::ranges::find(offered, gpu.reading.index, &GpuInfo::index);
+  if (of_index == offered.end()) return std::nullopt;
+  const bool is_another = !gpu.uuid.empty() && !of_index->uuid.empty();
+  return is_another ? std::nullopt : std::optional(of_index->index);
+}
+
 void Agent::take(const GpusRead& event, Moment& moment) {
   const std::vector<GpuReading> before = std::exchange(gpus_, {});
   for (const GpusRead::Gpu& gpu : event.gpus) {
-    const auto is_offered = [&](const GpuInfo& info) { return info.index == gpu.reading.index; };
-    if (std::ranges::none_of(options_.host.gpus, is_offered)) continue;
+    const std::optional<int> slot = slot_of(gpu);
+    if (!slot || std::ranges::count(gpus_, *slot, &GpuReading::index) > 0) continue;
     GpuReading& reading = gpus_.emplace_back(gpu.reading);
-    reading.strangers = strangers_on(gpu);
+    reading.index = *slot;
+    reading.strangers = strangers_among(gpu.users, *slot);
   }
   // The rest changes all the time, and leaves with the next heartbeat.
   if (!std::ranges::equal(before, gpus_, {}, &GpuReading::strangers, &GpuReading::strangers)) {

@@ -69,7 +69,9 @@ class Agent {
   void forget_if_done(const TaskKey& key, Moment& moment);
   [[nodiscard]] bool lease_has_expired(Time now) const;
   [[nodiscard]] bool is_of_task_on(int slot, const GpuUser& user) const;
-  [[nodiscard]] std::vector<GpuProcess> strangers_on(const GpusRead::Gpu& gpu) const;
+  [[nodiscard]] std::vector<GpuProcess> strangers_among(const std::vector<GpuUser>& users,
+                                                        int slot) const;
+  [[nodiscard]] std::optional<int> slot_of(const GpusRead::Gpu& gpu) const;  // nothing: of none
 
   AgentOptions options_;
   Lease lease_;

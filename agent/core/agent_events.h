@@ -65,6 +65,7 @@ struct GpuUser {
 // What the GPUs show now, whoever uses them.
 struct GpusRead {
   struct Gpu {
+    std::string uuid;    // "": not known
     GpuReading reading;  // without strangers: the core knows who they are
     std::vector<GpuUser> users;
   };

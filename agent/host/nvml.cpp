@@ -7,8 +7,8 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 
-#include "schemas/base/utf8.h"
 #include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
@@ -39,9 +39,13 @@ struct NvmlProcess {
   unsigned gpu_instance = 0, compute_instance = 0;
 };
 
+// Of ASCII, as the library says of its texts; another byte is shown as '?', since the server takes
+// no report with control characters, and cuts no name.
 std::string text_in(const std::array<char, text_bytes>& bytes) {
-  const auto end = std::ranges::find(bytes, '\0');
-  return to_valid_utf8(std::string(bytes.begin(), end));
+  std::string text(bytes.begin(), std::ranges::find(bytes, '\0'));
+  std::ranges::replace_if(
+      text, [](char byte) { return byte < ' ' || byte > '~'; }, '?');
+  return text;
 }
 
 // Bounded as reports are: a driver that errs must not make the server refuse all of them.
@@ -101,9 +105,11 @@ bool Nvml::ask(int (*function)(Parameters...), Arguments... arguments) const {
 std::vector<GpuInfo> Nvml::gpus() const {
   const std::vector<Device> found = devices();
   std::vector<GpuInfo> gpus;
-  for (const Device device : found) {
-    gpus.push_back(describe(device));
-    gpus.back().index = static_cast<int>(gpus.size()) - 1;
+  const std::vector<std::string> uuids = uuids_of(found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    gpus.push_back(describe(found[i]));
+    gpus.back().index = static_cast<int>(i);
+    gpus.back().uuid = uuids[i];
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (std::size_t other = 0; other < found.size(); ++other) {
@@ -115,10 +121,13 @@ std::vector<GpuInfo> Nvml::gpus() const {
 }
 
 std::vector<GpuUse> Nvml::read() const {
+  const std::vector<Device> found = devices();
+  const std::vector<std::string> uuids = uuids_of(found);
   std::vector<GpuUse> uses;
-  for (const Device device : devices()) {
-    uses.push_back(read(device));
-    uses.back().reading.index = static_cast<int>(uses.size()) - 1;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    uses.push_back(read(found[i]));
+    uses.back().reading.index = static_cast<int>(i);
+    uses.back().uuid = uuids[i];
   }
   return uses;
 }
@@ -134,6 +143,22 @@ std::vector<Nvml::Device> Nvml::devices() const {
   return found;
 }
 
+// "" where there is none that names this GPU and no other.
+std::vector<std::string> Nvml::uuids_of(const std::vector<Device>& devices) const {
+  using TextOf = int(Device, char*, unsigned);
+  const auto uuid_of = find<TextOf>("nvmlDeviceGetUUID");
+  std::vector<std::string> uuids;
+  for (const Device device : devices) {
+    std::array<char, text_bytes> text{};
+    std::string uuid;
+    if (device != nullptr && ask(uuid_of, device, text.data(), static_cast<unsigned>(text.size())))
+      uuid = text_in(text);
+    const bool is_good = is_gpu_uuid(uuid) && std::ranges::count(uuids, uuid) == 0;
+    uuids.push_back(is_good ? std::move(uuid) : std::string());
+  }
+  return uuids;
+}
+
 GpuInfo Nvml::describe(Device device) const {
   GpuInfo gpu{.name = "unknown"};
   if (device == nullptr) return gpu;
@@ -141,8 +166,6 @@ GpuInfo Nvml::describe(Device device) const {
   std::array<char, text_bytes> text{};
   const auto size = static_cast<unsigned>(text.size());
   if (ask(find<TextOf>("nvmlDeviceGetName"), device, text.data(), size)) gpu.name = text_in(text);
-  text = {};
-  if (ask(find<TextOf>("nvmlDeviceGetUUID"), device, text.data(), size)) gpu.uuid = text_in(text);
   NvmlMemory memory;
   if (ask(find<int(Device, NvmlMemory*)>("nvmlDeviceGetMemoryInfo"), device, &memory)) {
     gpu.memory_mb = mebibytes(memory.total);

@@ -14,6 +14,7 @@ namespace trainyard::agent {
 
 // `reading.strangers` stays empty: whose processes they are the caller finds out.
 struct GpuUse {
+  std::string uuid;  // "": not known
   GpuReading reading;
   std::vector<GpuProcess> processes;  // that compute on it; a display server's are not listed
 };
@@ -47,7 +48,8 @@ class Nvml {
   bool ask(int (*function)(Parameters...), Arguments... arguments) const;
 
   [[nodiscard]] std::vector<Device> devices() const;  // nullptr: one that does not answer
-  [[nodiscard]] GpuInfo describe(Device device) const;
+  [[nodiscard]] std::vector<std::string> uuids_of(const std::vector<Device>& devices) const;
+  [[nodiscard]] GpuInfo describe(Device device) const;  // all but its UUID and its peers
   [[nodiscard]] std::optional<int> numa_node_of(Device device) const;
   [[nodiscard]] bool are_peers(Device one, Device other) const;
   [[nodiscard]] GpuUse read(Device device) const;

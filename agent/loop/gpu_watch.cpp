@@ -19,6 +19,7 @@ GpusRead GpuWatch::read() const {
   GpusRead read;
   for (GpuUse& use : nvml_.read()) {
     GpusRead::Gpu& gpu = read.gpus.emplace_back();
+    gpu.uuid = std::move(use.uuid);
     gpu.reading = std::move(use.reading);
     for (const GpuProcess& process : use.processes) {
       auto kin = kin_of(process.pid);

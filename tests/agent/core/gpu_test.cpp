@@ -113,4 +113,36 @@ TEST_CASE("of a GPU that the agent does not offer nothing is told", "[gpu]") {
   CHECK(yard.agent.next_report().gpus.size() == 2);
 }
 
+TEST_CASE("a GPU that has another number than at the agent's start is told of under its slot",
+          "[gpu]") {
+  Yard yard;
+  HostInfo host = a_host();
+  host.gpus[0].uuid = "GPU-a";
+  host.gpus[1].uuid = "GPU-b";
+  yard.agent = Agent({AgentId{"a"}, "i", 3, host}, Time{0});
+  yard.run_on(1);
+
+  // The first is gone from the bus, so that the second is the driver's first.
+  GpusRead read;
+  read.gpus.resize(2);
+  read.gpus[0].uuid = "GPU-b";
+  read.gpus[0].users = {process(task_pid, {}), process(4711, {1})};
+  read.gpus[1].uuid = "GPU-new";  // which the agent does not offer
+  read.gpus[1].reading.index = 1;
+  read.gpus[1].users = {process(4712, {1})};
+  yard.step(read);
+  const AgentReport report = yard.agent.next_report();
+  REQUIRE(report.gpus.size() == 1);
+  CHECK(report.gpus[0].index == 1);
+  CHECK(report.gpus[0].strangers == std::vector<GpuProcess>{{4711, 100}});
+}
+
+TEST_CASE("a GPU is told of once, whatever the driver says", "[gpu]") {
+  Yard yard;
+  GpusRead read;
+  read.gpus.resize(3);  // all of them with number 0
+  yard.step(read);
+  CHECK(yard.agent.next_report().gpus.size() == 1);
+}
+
 }  // namespace trainyard::agent

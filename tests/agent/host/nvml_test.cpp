@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "agent/host/process_table.h"
+#include "schemas/wire/report_check.h"
 #include "tests/support/program_path.h"
 #include "tests/support/temp_folder.h"
 
@@ -57,6 +58,32 @@ TEST_CASE("GPUs that NVLink joins are peers, others are not", "[nvml]") {
   CHECK(gpus[0].peers == std::vector<std::string>{"GPU-c"});
   CHECK(gpus[1].peers.empty());
   CHECK(gpus[2].peers == std::vector<std::string>{"GPU-a"});
+}
+
+TEST_CASE("whatever a driver says of its GPUs, the server takes the host", "[nvml]") {
+  const std::string numbers = " 15360 41 30500 70 1024 0 ";
+  const Driver driver("gpu GPU-a" + numbers + "Red \x1b[31m\xff\n" +          //
+                      "gpu GPU-a" + numbers + std::string(200, 'N') + "\n" +  //
+                      "gpu GPU-c,0" + numbers + std::string(96, '\xff') + "\n" + "gpu " +
+                      std::string(200, 'u') + numbers + "X\n" +
+                      "gpu GPU-e 9223372036854775807 -1 4294967295 4294967295 -1 4294967295 X\n");
+  const Nvml nvml(driver.library);
+  HostInfo host;
+  host.address = "h";
+  host.capacity = {1, 1, 5};
+  host.first_port = host.last_port = 1;
+  host.gpus = nvml.gpus();
+  REQUIRE(host.gpus.size() == 5);
+  const Status fair = check_host(host);
+  INFO((fair ? "" : fair.error().message));
+  CHECK(fair);
+  CHECK(host.gpus[0].name == "Red ?[31m?");
+  CHECK(host.gpus[1].name == std::string(96, 'N'));
+  CHECK(host.gpus[2].name == std::string(96, '?'));
+  std::vector<std::string> uuids;
+  for (const GpuInfo& gpu : host.gpus) uuids.push_back(gpu.uuid);
+  CHECK(uuids == std::vector<std::string>{"GPU-a", "", "", std::string(96, 'u'), "GPU-e"});
+  for (std::size_t i = 0; i < uuids.size(); ++i) CHECK(nvml.read().at(i).uuid == uuids[i]);
 }
 
 TEST_CASE("a GPU shows what it does now, and nothing for what it does not tell", "[nvml]") {
