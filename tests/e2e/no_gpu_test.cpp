@@ -2,9 +2,11 @@
 // computes on the CPU where its job says device auto, and says why.
 #include <catch2/catch.hpp>
 
+#include "schemas/files/whole_file.h"
 #include "tests/e2e/gpu_host.h"
 #include "tests/e2e/yard.h"
 #include "tests/support/program_path.h"
+#include "tests/support/temp_folder.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -79,6 +81,11 @@ TEST_CASE("what lacks of a GPU's software is said by name", "[e2e][gpu]") {
   gpu.require("undefined symbol: trainyard_device_v1");
   gpu.host().use_as_plugin(gpu.host().runtime());  // a script
   gpu.require("libtrainyard-cuda.so: invalid ELF header");
+  const TempFolder folder;
+  const auto plugin = read_file(program_path("../tests/gpu_double_plugin.so"));
+  REQUIRE(plugin);
+  gpu.host().use_as_plugin(folder.write("cut-off", plugin->substr(0, 4096)));
+  gpu.require("libtrainyard-cuda.so is cut off: it has 4096 of " + std::to_string(plugin->size()));
 }
 
 TEST_CASE("the product's plugin says what its driver lacks", "[e2e][gpu]") {
