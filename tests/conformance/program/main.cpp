@@ -1,13 +1,18 @@
 // trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N]: holds the kernels for a
 // grid against the CPU's, byte by byte: on the GPU that the plugin shows, or, without one, run by a
 // loop on this processor. A line for each family; exit status 1 if a byte differs, 2 without the
-// GPU or the family that was asked for. FAMILY may be "speed" (of products), "models" (whole ones,
-// trained, by one replica and by several), or "families", whose names are printed.
+// GPU or the family that was asked for, and where the device fails. FAMILY may be "speed" (of
+// products), "models" (whole ones, trained, by one replica and by several), or "families", whose
+// names are printed.
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "runtime/device/open_device.h"
 #include "tests/conformance/mirror/host_device.h"
@@ -29,16 +34,23 @@ int print_families() {
   return 0;
 }
 
-// `only`: one family; "": all.
-int run(Device& device, const std::string& only, int rounds, std::uint64_t seed) {
+struct Options {
+  std::string only;  // "": all families
+  int rounds = 40;
+  std::uint64_t seed = 1;
+  std::string plugin;
+};
+
+// How many cases differ.
+int compare_ops(Device& device, const Options& options) {
   std::printf("device: %s\n%-16s %6s %9s\n", device.name(), "family", "cases", "different");
   int different = 0;
   for (const Family& family : families()) {
-    if (!only.empty() && family.name != only) continue;
-    Random random(seed);
+    if (!options.only.empty() && family.name != options.only) continue;
+    Random random(options.seed);
     int cases = 0;
     int wrong = 0;
-    for (const Case& each : family.cases(random, rounds)) {
+    for (const Case& each : family.cases(random, options.rounds)) {
       ++cases;
       const std::string what = difference(each, device);
       if (what.empty()) continue;
@@ -53,43 +65,77 @@ int run(Device& device, const std::string& only, int rounds, std::uint64_t seed)
   return different;
 }
 
-}  // namespace
+template <class Number>
+bool read_number(std::string_view text, Number least, Number most, Number& to) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+  return error == std::errc{} && end == text.data() + text.size() && to >= least && to <= most;
+}
 
-int main(int argc, char** argv) {
-  std::string only;
-  int rounds = 40;
-  std::uint64_t seed = 1;
-  std::string plugin;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
-      rounds = std::atoi(argv[++i]);
-    } else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    } else if (std::strcmp(argv[i], "--plugin") == 0 && i + 1 < argc) {
-      plugin = argv[++i];
+bool is_known(const std::string& name) {
+  return name == "families" || name == "speed" || name == "models" || is_family(name);
+}
+
+// Nothing: an argument is none of ours; it is said which.
+std::optional<Options> read_options(std::span<char*> arguments) {
+  constexpr int rounds_max = 1'000'000;
+  Options options;
+  const auto refuse = [](std::string_view argument) {
+    std::fprintf(stderr,
+                 "trainyard-conformance: \"%s\" is not understood\n"
+                 "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
+                 "[--rounds 1 to %d] [--seed N]\n",
+                 std::string(argument).c_str(), rounds_max);
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i];
+    if (argument.starts_with("--")) {
+      if (i + 1 == arguments.size()) return refuse(argument);
+      const std::string value = arguments[++i];
+      const bool is_read =
+          (argument == "--plugin" && !(options.plugin = value).empty()) ||
+          (argument == "--rounds" && read_number(value, 1, rounds_max, options.rounds)) ||
+          (argument == "--seed" && read_number<std::uint64_t>(value, 0, UINT64_MAX, options.seed));
+      if (!is_read) return refuse(argument + " " + value);
+    } else if (!options.only.empty() || !is_known(argument)) {
+      return refuse(argument);
     } else {
-      only = argv[i];
+      options.only = argument;
     }
   }
-  if (only == "families") return print_families();
-  if (!only.empty() && only != "speed" && only != "models" && !is_family(only)) {
-    std::fprintf(stderr, "there is no family \"%s\"\n", only.c_str());
-    return 2;
-  }
-  const auto new_device = [&plugin]() -> std::unique_ptr<Device> {
-    if (plugin.empty()) return std::make_unique<HostDevice>();
-    auto opened = open_gpu(plugin, 0, 1);
+  return options;
+}
+
+int run(const Options& options) {
+  if (options.only == "families") return print_families();
+  const auto new_device = [&options]() -> std::unique_ptr<Device> {
+    if (options.plugin.empty()) return std::make_unique<HostDevice>();
+    auto opened = open_gpu(options.plugin, 0, 1);
     if (opened) return *std::move(opened);
     std::fprintf(stderr, "%s\n", opened.error().message.c_str());
     return nullptr;
   };
   const std::unique_ptr<Device> device = new_device();
   if (device == nullptr) return 2;
-  if (only == "speed") return print_speeds(*device);
-  if (only == "models") {
-    const int of_one = compare_models(*device, std::min(rounds, 20));
-    const int of_several = compare_replicas(new_device, std::min(rounds, 3));
+  if (options.only == "speed") return print_speeds(*device);
+  if (options.only == "models") {
+    const int of_one = compare_models(*device, std::min(options.rounds, 20));
+    const int of_several = compare_replicas(new_device, std::min(options.rounds, 3));
     return std::max(of_one, of_several);
   }
-  return run(*device, only, rounds, seed) == 0 ? 0 : 1;
+  return compare_ops(*device, options) == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::span<char*> all(argv, static_cast<std::size_t>(argc));
+  const auto options = read_options(all.subspan(std::min<std::size_t>(1, all.size())));
+  if (!options) return 2;
+  try {
+    return run(*options);
+  } catch (const DeviceFailed& failure) {
+    std::fprintf(stderr, "%s\n", failure.what());
+    return 2;
+  }
 }
