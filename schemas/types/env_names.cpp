@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, 14> allowed{
     "CUBLAS_*", "CUDNN_*", "HF_*",       "LC_*",   "LANG", "TRAINYARD_USER_*", "TZ"};
 
 // By who reads them: the loader and the C library; OpenSSL and gRPC; shells; what the agent sets;
-// libraries that load code or files that a variable names.
-constexpr std::array<std::string_view, 39> never{"LD_*",
+// libraries that load code or files that a variable names, and NVIDIA's driver, which also writes
+// such files, and asks another server than the host's own which GPUs there are.
+constexpr std::array<std::string_view, 44> never{"LD_*",
                                                  "GLIBC_TUNABLES",
                                                  "GCONV_PATH",
                                                  "LOCPATH",
@@ -49,6 +50,11 @@ constexpr std::array<std::string_view, 39> never{"LD_*",
                                                  "CUDA_VISIBLE_DEVICES",
                                                  "CUDA_DEVICE_ORDER",
                                                  "CUDA_INJECTION*",
+                                                 "CUDA_CACHE_PATH",
+                                                 "CUDA_COREDUMP*",
+                                                 "CUDA_LOG_FILE",
+                                                 "CUDA_MPS_LOG_DIRECTORY",
+                                                 "CUDA_MPS_PIPE_DIRECTORY",
                                                  "NVTX_INJECTION*",
                                                  "OMP_TOOL*",
                                                  "NCCL_CONF_FILE"};

@@ -251,6 +251,10 @@ std::vector<SpecCase> bad_policies() {
        {"/env/OPENSSL_CONF", "/env/GRPC_TRACE", "/env/PATH", "/env/BASH_ENV", "/env/IFS",
         "/env/SSL_CERT_FILE", "/env/NCCL_NET_PLUGIN", "/env/OMP_TOOL_LIBRARIES",
         "/env/CUDA_INJECTION64_PATH", "/env/GLIBC_TUNABLES", "/env/LD_X", "/env/HOME"}},
+      {with(R"("env": {"CUDA_CACHE_PATH": "/tmp", "CUDA_COREDUMP_FILE": "/etc/x", "CUDA_LOG_FILE":
+               "/etc/x", "CUDA_MPS_PIPE_DIRECTORY": "/p", "CUDA_MPS_LOG_DIRECTORY": "/l"})"),
+       {"/env/CUDA_CACHE_PATH", "/env/CUDA_COREDUMP_FILE", "/env/CUDA_LOG_FILE",
+        "/env/CUDA_MPS_PIPE_DIRECTORY", "/env/CUDA_MPS_LOG_DIRECTORY"}},
       {with(R"("checkpoint": {"resume_from": "j-1/newest"})"), {"/checkpoint/resume_from"}},
       {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
   };
