@@ -1,6 +1,8 @@
 #include "scheduler/core/liveness.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -148,17 +150,18 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
 }
 
 void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings) {
-  const auto has_stranger = [](const auto& of, const GpuInfo& card) {
-    return stranger_on(of, card.index) != nullptr;
-  };
-  const bool differs = std::ranges::any_of(agent.cards, [&](const GpuInfo& card) {
-    return has_stranger(agent.readings, card) != has_stranger(readings, card);
-  });
-  agent.readings = readings;
   // What is known of the host is of its start; a later report may say that it has other GPUs.
-  std::erase_if(agent.readings, [&agent](const GpuReading& reading) {
-    return std::ranges::count(agent.cards, reading.index, &GpuInfo::index) == 0;
+  std::set<int> slots;
+  for (const GpuInfo& card : agent.cards) slots.insert(card.index);
+  std::vector<GpuReading> newest;
+  std::ranges::copy_if(readings, std::back_inserter(newest), [&slots](const GpuReading& reading) {
+    return slots.contains(reading.index);
   });
+  std::ranges::sort(newest, {}, &GpuReading::index);
+  const bool differs = std::ranges::any_of(slots, [&](int slot) {
+    return (stranger_on(agent.readings, slot) == nullptr) != (stranger_on(newest, slot) == nullptr);
+  });
+  agent.readings = std::move(newest);
   if (differs && is_expected(agent)) welcome(turn, agent);
 }
 

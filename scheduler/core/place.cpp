@@ -173,9 +173,9 @@ std::int64_t count_that_fit(const TaskGroup& group, const Host& host) {
 }
 
 const GpuProcess* stranger_on(std::span<const GpuReading> readings, int slot) {
-  const auto reading = std::ranges::find(readings, slot, &GpuReading::index);
-  return reading == readings.end() || reading->strangers.empty() ? nullptr
-                                                                 : &reading->strangers.front();
+  const auto reading = std::ranges::lower_bound(readings, slot, {}, &GpuReading::index);
+  const bool is_there = reading != readings.end() && reading->index == slot;
+  return is_there && !reading->strangers.empty() ? &reading->strangers.front() : nullptr;
 }
 
 std::vector<const GpuInfo*> cards_for(const GpuWish& wish, const Host& host) {

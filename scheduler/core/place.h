@@ -38,7 +38,7 @@ struct Host {
       assigned_jobs_bytes_max;  // for more jobs in its assignment (assignment_size.h)
   const std::vector<std::string>* allowed_env = nullptr;  // besides what all allow
   std::span<const GpuInfo> slots = {};                    // all, with those that are not free
-  std::span<const GpuReading> readings = {};  // of them; a slot with a stranger is not free
+  std::span<const GpuReading> readings = {};  // of them, by index; one with a stranger is not free
   const std::set<int>* free_slots = nullptr;  // that no task has; nullptr: all of them
   std::vector<int> given_back = {};           // free besides
 };

@@ -46,7 +46,7 @@ struct LiveAgent {
   Resources free;
   std::set<int> free_gpus;           // slot numbers; of no task
   std::vector<GpuInfo> cards;        // one for each slot, in order of its number
-  std::vector<GpuReading> readings;  // of the newest report; in memory alone
+  std::vector<GpuReading> readings;  // of the newest report, by index; in memory alone
   std::set<int> taken_ports;
   std::int64_t assignment_bytes = 0;  // of the jobs of `tasks`
   int next_port = 0;                  // where the search for a free port goes on

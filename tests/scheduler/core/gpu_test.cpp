@@ -150,6 +150,17 @@ TEST_CASE("a GPU that a stranger uses is given to nobody until the stranger is g
   CHECK(slots_of_worker(yard, "j") == std::vector<int>{0});
 }
 
+TEST_CASE("readings may come in any order", "[gpu]") {
+  Yard yard;
+  yard.join("box", {8, 32'000, 3});
+  yard.report_of("box").gpus = {{.index = 2}, {.index = 0}, {.index = 1}};
+  yard.report_of("box").gpus[0].strangers = {{4711, 1}};
+  yard.report_of("box").gpus[1].strangers = {{4712, 1}};
+  yard.speak("box");
+  REQUIRE(yard.submit("j", worker_on({})));
+  CHECK(slots_of_worker(yard, "j") == std::vector<int>{1});
+}
+
 TEST_CASE("a job that waits for a stranger to go blocks nobody", "[gpu]") {
   Yard yard;
   join_mixed(yard);
