@@ -2,6 +2,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <catch2/catch.hpp>
+#include <regex>
+#include <sstream>
 
 #include "schemas/proto/agent.grpc.pb.h"
 #include "tests/attack/besieged.h"
@@ -22,13 +24,35 @@ proto::AgentReport plain_report(const std::string& name) {
   host.set_address("127.0.0.1");
   host.mutable_capacity()->set_cpus(8);
   host.mutable_capacity()->set_memory_mb(8192);
-  host.mutable_capacity()->set_gpus(1);
-  host.add_gpus()->set_memory_mb(1024);
+  host.mutable_capacity()->set_gpus(2);
+  for (int slot = 0; slot < 2; ++slot) {
+    proto::GpuInfo& gpu = *host.add_gpus();
+    gpu.set_index(slot);
+    gpu.set_name("G \"\\<b>");
+    gpu.set_memory_mb(1024);
+    gpu.set_uuid("GPU-" + name + "-" + std::to_string(slot));
+    gpu.add_peers("GPU-" + name + "-" + std::to_string(1 - slot));
+    proto::GpuReading& reading = *report.add_gpus();
+    reading.set_index(slot);
+    reading.set_temperature_celsius(40);
+    reading.add_strangers()->set_pid(4711);
+  }
   host.set_first_port(20000);
   host.set_last_port(20099);
   (*host.mutable_labels())["rack"] = "a";
   host.set_agent_version("0.1.0");
   return report;
+}
+
+// Of the text form of Prometheus: a comment, or a name, labels with their escapes, and a number.
+std::string first_bad_line(const std::string& metrics) {
+  const std::regex good(
+      R"re(#.*|[a-z_]+(\{([a-z_]+="([^"\\]|\\[\\"n])*",?)*\})? ([-+.e0-9]+|[-+]Inf|Nan))re");
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, good)) return line;
+  }
+  return "";
 }
 
 // Sends the report by a stream of its own, and ends it in good order; how that ended.
@@ -66,5 +90,9 @@ TEST_CASE("five hundred hostile agent reports end nothing but their own calls",
   const e2e::Answer agents = e2e::get(besieged.yard.url("/v1/agents?limit=500"));
   CHECK(agents.status == 200);
   CHECK(agents.body.size() < 4'000'000);
+  CHECK(agents.json().at("items").size() > 1);
+  const std::string metrics = e2e::get(besieged.yard.url("/metrics")).body;
+  CHECK(metrics.find("trainyard_gpu_strangers{") != std::string::npos);
+  CHECK(first_bad_line(metrics) == "");
   besieged.check_it_stood();
 }
