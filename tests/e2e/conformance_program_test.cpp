@@ -1,7 +1,8 @@
-// trainyard-conformance, as its user calls it.
+// trainyard-conformance, and tests/gpu/run, which calls it, as their users call them.
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/e2e/programs.h"
 
@@ -11,8 +12,9 @@ using namespace trainyard::e2e;
 namespace {
 
 // What it says where its exit status is 2.
-std::string refusal_of(const std::vector<std::string>& arguments) {
-  Program program("trainyard-conformance", arguments);
+std::string refusal_of(const std::vector<std::string>& arguments,
+                       const std::string& name = "trainyard-conformance") {
+  Program program(name, arguments);
   const auto status = program.wait(in_seconds(60));
   REQUIRE(status);
   INFO(program.output());
@@ -41,4 +43,11 @@ TEST_CASE("the conformance program says which argument it does not understand", 
 
 TEST_CASE("the conformance program says what its device lacks", "[e2e][gpu]") {
   CHECK_THAT(refusal_of({"speed"}), Catch::Contains("host has 255 MiB free, 257 more are needed"));
+}
+
+TEST_CASE("the suite for a GPU says what it cannot do before it begins", "[e2e][gpu]") {
+  const std::string suite = std::filesystem::absolute("tests/gpu/run");
+  CHECK_THAT(refusal_of({"-", "products"}, suite), Catch::Contains("\"products\" is none of: ops"));
+  CHECK_THAT(refusal_of({"/no/such/folder/found.json", "ops"}, suite),
+             Catch::Contains("/no/such/folder/found.json cannot be written"));
 }
