@@ -4,14 +4,27 @@
 // kept as failure(), and nothing that is asked for later is of value.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 
 #include "runtime/graph/kernels.h"
+#include "runtime/math/optim/optimizer.h"
 
 namespace trainyard::runtime {
+
+// Numbers of the device that one rule changes; slots as the rule has them.
+struct ElementUpdate {
+  ElementRule rule = SgdRule{};
+  float gradient_scale = 1;
+  float weight_decay = 0;
+  std::int64_t count = 0;
+  const float* gradient = nullptr;
+  float* weights = nullptr;
+  std::array<float*, 2> slots{};
+};
 
 // Work that is asked for many times at once, with the memory as it is then. It goes before its
 // device, and once its last replay is over.
@@ -51,6 +64,9 @@ class Device {
   virtual void upload(const void* host, void* device, std::size_t bytes) = 0;
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;
   virtual void fill(float* device, float value, std::size_t count) = 0;
+
+  // New weights and slots in the place of the old ones.
+  virtual void update(const ElementUpdate& update) = 0;
 
   // All that has been asked for until now, as a number that grows; whether it is over; until it is.
   virtual std::uint64_t mark() = 0;

@@ -26,6 +26,21 @@ class DeviceMemory {
   std::span<float> parameters() { return {parameters_.floats(count_), count_}; }
   std::span<float> gradients() { return {gradients_.floats(count_), count_}; }
 
+  // Parameters of the host whose newest values are on the device: nobody brings them, and their
+  // gradients stay there. Until forget(); one arena at a time.
+  void keep(std::span<const float> on_host, std::span<float> here) {
+    kept_on_host_ = on_host.data();
+    kept_ = here;
+  }
+  void forget() { kept_on_host_ = nullptr; }
+  [[nodiscard]] bool keeps(std::span<const float> on_host) const {
+    return kept_on_host_ != nullptr && on_host.data() == kept_on_host_;
+  }
+  // Where kernels read these.
+  std::span<float> parameters_for(std::span<const float> on_host) {
+    return keeps(on_host) ? kept_ : parameters();
+  }
+
   // The batch on the device, until the next one. A batch of the same sizes lies where the one
   // before lay.
   Feed stage(const Feed& feed);
@@ -37,6 +52,8 @@ class DeviceMemory {
   Staging staging_;
   std::size_t count_;
   DeviceBuffer parameters_;
+  const float* kept_on_host_ = nullptr;  // none: nothing is kept
+  std::span<float> kept_;
   DeviceBuffer gradients_;
   // What a batch has lies in one piece, so that it goes up in one copy.
   DeviceBuffer here_;

@@ -1,6 +1,7 @@
 // Runs a graph on one device: forward, then backward with word of each gradient that is final. Owns
 // the arena of intermediate values; parameters, gradients and the batch are the caller's, and lie
-// in memory of the host.
+// in memory of the host, but for parameters that live on the device (resident_arena.h): their
+// gradients stay there, and on_final is called for none of them.
 #pragma once
 
 #include <functional>

@@ -109,15 +109,17 @@ void Executor::forward_there(std::span<const float> parameters, const Feed& feed
   OnDevice& there = *there_;
   there.batch = there.memory->stage(feed);
   there.traffic.begin_step();
-  there.forward_recordings.choose(there.batch, pass);
-  bind(there.memory->parameters(), there.batch);
+  there.are_kept = there.memory->keeps(parameters);
+  there.parameters = there.memory->parameters_for(parameters);
+  there.forward_recordings.choose(there.batch, pass, there.parameters.data());
+  bind(there.parameters, there.batch);
   NodeId next = 0;
   for (std::size_t i = 0; i < there.forward.size(); ++i) {
     const OnDevice::Segment& segment = there.forward[i];
     for (const std::size_t variable : segment.variables) {
       if (on_need) on_need(variable);
     }
-    there.traffic.bring(segment.variables, parameters, pass);
+    if (!there.are_kept) there.traffic.bring(segment.variables, parameters, pass);
     there.forward_recordings.run(i, [&] {
       for (NodeId id = next; id < segment.end; ++id) run_forward(id, there.batch, pass);
     });
@@ -149,8 +151,8 @@ void Executor::backward_there(const Feed& feed, std::span<float> gradients,
                               const OnFinal& on_final) {
   OnDevice& there = *there_;
   Device& device = there.memory->device();
-  there.backward_recordings.choose(there.batch, Pass::train);
-  bind(there.memory->parameters(), there.batch);
+  there.backward_recordings.choose(there.batch, Pass::train, there.parameters.data());
+  bind(there.parameters, there.batch);
   std::size_t next = 0;
   for (std::size_t i = 0; i < there.backward.size(); ++i) {
     const OnDevice::Segment& segment = there.backward[i];
@@ -165,6 +167,7 @@ void Executor::backward_there(const Feed& feed, std::span<float> gradients,
       }
     });
     next = segment.end;
+    if (there.are_kept) continue;
     there.traffic.send(segment.variables, gradients);
     there.traffic.report_arrived(on_final);
   }

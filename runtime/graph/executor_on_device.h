@@ -32,6 +32,8 @@ struct Executor::OnDevice {
   Recordings forward_recordings;
   Recordings backward_recordings;
   Feed batch = {};                          // as it lies there
+  std::span<float> parameters = {};         // of the newest forward pass, there
+  bool are_kept = false;                    // these, and their gradients
   std::vector<std::vector<float>> fetched;  // by node that is an output
 };
 

@@ -5,7 +5,7 @@
 namespace trainyard::runtime {
 
 // Symbols are found by their offsets: no kernel is told how many they are.
-Recordings::Kind Recordings::kind_of(const Feed& feed, Pass pass) {
+Recordings::Kind Recordings::kind_of(const Feed& feed, Pass pass, const float* parameters) {
   Kind kind{.examples = feed.examples, .pass = pass, .spans = {}};
   const auto add = [&kind](const auto& span) {
     kind.spans.emplace_back(span.data(), span.size_bytes());
@@ -25,6 +25,7 @@ Recordings::Kind Recordings::kind_of(const Feed& feed, Pass pass) {
   add(feed.symbol_offsets);
   kind.spans.emplace_back(feed.symbols.data(), 0);
   kind.spans.emplace_back(feed.drawing, 0);
+  kind.spans.emplace_back(parameters, 0);
   for (const RowFeed& rows : feed.rows) {
     add(rows.places);
     add(rows.rows);
@@ -34,8 +35,8 @@ Recordings::Kind Recordings::kind_of(const Feed& feed, Pass pass) {
   return kind;
 }
 
-void Recordings::choose(const Feed& feed, Pass pass) {
-  Kind kind = kind_of(feed, pass);
+void Recordings::choose(const Feed& feed, Pass pass, const float* parameters) {
+  Kind kind = kind_of(feed, pass, parameters);
   const auto known = std::ranges::find_if(
       kept_, [&kind](const Recorded& recorded) { return recorded.kind == kind; });
   if (known == kept_.end()) {

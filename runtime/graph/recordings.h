@@ -19,8 +19,8 @@ class Recordings {
  public:
   explicit Recordings(Device& device) : device_(&device) {}
 
-  // The work that follows is on this batch, as it lies on the device.
-  void choose(const Feed& feed, Pass pass);
+  // The work that follows is on this batch and with these parameters, as they lie on the device.
+  void choose(const Feed& feed, Pass pass, const float* parameters);
   // The `number`-th segment of that work.
   void run(std::size_t number, const std::function<void()>& work);
 
@@ -39,7 +39,7 @@ class Recordings {
   };
   static constexpr std::size_t kinds_kept = 4;
 
-  static Kind kind_of(const Feed& feed, Pass pass);
+  static Kind kind_of(const Feed& feed, Pass pass, const float* parameters);
   std::unique_ptr<Recording> record(const std::function<void()>& work);
 
   Device* device_;

@@ -57,25 +57,24 @@ void require_memory(DeviceMemory& memory, const Graph& longest, std::int64_t exa
 BucketPlans::BucketPlans(std::vector<BuiltModel> built, std::int64_t batch_size,
                          const Threads& threads, Device* device) {
   executors_.reserve(built.size());
-  std::shared_ptr<DeviceMemory> memory;
   if (device != nullptr) {
     const std::int64_t parameters = built.front().builder.graph.arena_elements();
-    memory = std::make_shared<DeviceMemory>(*device, parameters, threads);
+    memory_ = std::make_shared<DeviceMemory>(*device, parameters, threads);
   }
   for (BuiltModel& model : built) {
     const PlanRequest request =
         plan_request(model, batch_size, device == nullptr ? threads : Threads{});
     lengths_.push_back(length_of(model.builder.graph));
     step_flops_.push_back(model.step_flops);
-    if (memory != nullptr) {
+    if (memory_ != nullptr) {
       const Executor* const first = executors_.empty() ? nullptr : &executors_.front();
-      executors_.emplace_back(std::move(model.builder.graph), request, memory, first);
+      executors_.emplace_back(std::move(model.builder.graph), request, memory_, first);
     } else {
       executors_.emplace_back(std::move(model.builder.graph), request, cpu_kernels, threads);
       if (executors_.size() > 1) executors_.back().share_memory_of(executors_.front());
     }
   }
-  if (memory != nullptr) require_memory(*memory, graph(), batch_size);
+  if (memory_ != nullptr) require_memory(*memory_, graph(), batch_size);
 }
 
 Executor& BucketPlans::of(const Batch& batch) { return executors_[index_of(batch)]; }

@@ -20,6 +20,8 @@ class BucketPlans {
               Device* device = nullptr);
 
   [[nodiscard]] const Graph& graph() const { return executors_.front().graph(); }  // of the longest
+  // Of the device; null: there is none.
+  [[nodiscard]] const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   // Which runs the batch. A batch of a length that is none of them is the caller's mistake.
   Executor& of(const Batch& batch);
   // Of one of its examples, as BuiltModel has it.
@@ -28,6 +30,7 @@ class BucketPlans {
  private:
   [[nodiscard]] std::size_t index_of(const Batch& batch) const;
 
+  std::shared_ptr<DeviceMemory> memory_;
   std::vector<std::int64_t> step_flops_;  // by executor
   std::vector<std::int64_t> lengths_;     // by executor; one that reads no ids has any
   std::vector<Executor> executors_;       // the longest first, whose memory the others use

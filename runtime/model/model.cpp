@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/graph/resident_arena.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/bucket_plans.h"
 #include "runtime/model/build.h"
@@ -136,6 +137,18 @@ double Model::take_step_flops() {
 Threads Model::threads() const { return parts_->team; }
 
 bool Model::is_on_device() const { return parts_->is_on_device; }
+
+std::unique_ptr<ResidentArena> Model::reside(std::span<const float> weights,
+                                             std::span<const AlignedBuffer> slots) {
+  const auto& memory = parts_->plans.memory();
+  if (memory == nullptr || !parts_->rows.empty()) return nullptr;
+  try {
+    return std::make_unique<ResidentArena>(memory, weights, slots);
+  } catch (const DeviceFailed&) {
+    require_sound(memory->device());
+    return nullptr;
+  }
+}
 
 const RowLayout& Model::rows() const { return parts_->rows; }
 

@@ -17,6 +17,7 @@
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
 #include "runtime/graph/ops/source.h"
+#include "runtime/math/aligned_buffer.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 #include "schemas/base/result.h"
@@ -59,6 +60,7 @@ std::map<std::string, double> means_of(std::span<const Metric> metrics, const Ba
                                        const std::string& prefix = "");
 
 class Device;
+class ResidentArena;
 class RowBatch;
 
 // What is told of a gradient while it is computed; each may be empty.
@@ -109,6 +111,13 @@ class Model {
   // for an example, in the mean of the gradients since the last call, as texts of several buckets
   // cost more or less. 0 = not known, or there was none.
   double take_step_flops();
+
+  // From now on, where gradient() and evaluate() are given `weights`, they compute with a copy of
+  // them that lives on the device with these slots, and gradients stay there. Null where a CPU
+  // computes, where the model has tables of rows, and where the device has too little memory for
+  // it. It goes before the model.
+  std::unique_ptr<ResidentArena> reside(std::span<const float> weights,
+                                        std::span<const AlignedBuffer> slots);
 
   // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;

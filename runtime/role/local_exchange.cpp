@@ -29,6 +29,7 @@ LocalExchange::LocalExchange(Rules rules, Start start, std::optional<RowStore> r
       version_(start.version),
       weights_(std::move(start.weights)),
       slots_(std::move(start.slots)),
+      resident_(std::move(start.resident)),
       gradient_(weights_.size()),
       rows_(std::move(rows)),
       writer_(std::move(files)) {}
@@ -41,18 +42,39 @@ Result<NextStep> LocalExchange::next() {
 // A gradient's first elements are final last: nothing reads the parameters any more.
 void LocalExchange::settle(std::int64_t from) {
   if (from > 0) return;
-  const auto elements = std::ssize(gradient_.span());
-  is_finite_ =
-      all_finite(gradient_.span().subspan(index_of(std::min(elements, rules_.state_begin))));
+  is_finite_ = all_finite(state_sums());
   if (!is_finite_) return;
   ++version_;
-  const UpdateStep step = next_update();
+  update_all(next_update());
+  sums_ += std::exchange(step_sums_, {});
+  const bool is_saved = std::exchange(snapshot_, 0) == version_;
+  if (resident_ != nullptr && (is_saved || version_ == rules_.max_steps)) {
+    resident_->fetch_weights(weights_.span());
+    resident_->fetch_slots(slots_);
+  }
+  if (is_saved) save(version_);
+}
+
+// What stands in the place of a gradient of running averages.
+std::span<const float> LocalExchange::state_sums() {
+  const auto elements = std::ssize(gradient_.span());
+  const std::int64_t begin = std::min(elements, rules_.state_begin);
+  const std::span<float> sums = gradient_.span().subspan(index_of(begin));
+  if (resident_ != nullptr && !sums.empty()) resident_->fetch_gradient(begin, sums);
+  return sums;
+}
+
+void LocalExchange::update_all(const UpdateStep& step) {
+  if (resident_ != nullptr) return resident_->update(rules_.update, rules_.optimizer, step);
   rules_.threads.split({.count = std::ssize(weights_.span()),
                         .nanoseconds_each = 1,
                         .unit = static_cast<std::int64_t>(block)},
                        [&](const Part& part) { update(step, part); });
-  sums_ += std::exchange(step_sums_, {});
-  if (std::exchange(snapshot_, 0) == version_) save(version_);
+}
+
+std::span<const float> LocalExchange::parameters_on_host() {
+  if (resident_ != nullptr) resident_->fetch_weights(weights_.span());
+  return weights_.span();
 }
 
 // What the gradient counts for, of which all is there.

@@ -1,5 +1,5 @@
 // The parameters in the worker's own process: strategy `local`, and the reference in tests. Updated
-// where they lie.
+// where they lie: on the device that computes, where they fit there.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
+#include "runtime/graph/resident_arena.h"
 #include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/thread_team.h"
@@ -34,12 +35,15 @@ class LocalExchange final : public StepExchange {
     std::int64_t version = 0;
     AlignedBuffer weights;  // of the whole arena
     std::vector<AlignedBuffer> slots;
+    // Both, where they live on a device: these are its newest words at snapshots and at the end.
+    std::unique_ptr<ResidentArena> resident = nullptr;
   };
   // `rows`: of the embedding table, where the model has one.
   LocalExchange(Rules rules, Start start, std::optional<RowStore> rows, SnapshotFiles files);
 
   Result<NextStep> next() override;
   [[nodiscard]] std::span<const float> parameters() const override { return weights_.span(); }
+  [[nodiscard]] std::span<const float> parameters_on_host() override;
   Status await_parameters(std::int64_t /*end*/) override { return ok(); }
   [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }
   void settle(std::int64_t from) override;
@@ -56,12 +60,15 @@ class LocalExchange final : public StepExchange {
  private:
   [[nodiscard]] UpdateStep next_update() const;
   void update(const UpdateStep& step, const Part& part);
+  void update_all(const UpdateStep& step);
+  std::span<const float> state_sums();
   void save(std::int64_t step);
 
   Rules rules_;
   std::int64_t version_;
   AlignedBuffer weights_;
   std::vector<AlignedBuffer> slots_;
+  std::unique_ptr<ResidentArena> resident_;  // none: they are the host's
   AlignedBuffer gradient_;
   bool is_finite_ = true;
   std::optional<RowStore> rows_;

@@ -14,7 +14,13 @@
 namespace trainyard::runtime {
 namespace {
 
-Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const JobPlan& plan) {
+// Parameters live where they are computed with, if a step has one gradient and nobody needs the
+// whole of it before they change.
+bool may_reside(const JobPlan& plan) {
+  return plan.leaves_of_rank(0).count() == 1 && plan.clip_norm == 0;
+}
+
+Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan) {
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
   const auto rate = [&optimizer = task.context.spec.training.optimizer,
                      max_steps = plan.max_steps](std::int64_t version) {
@@ -25,6 +31,8 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
     rows.emplace(row_rules(task.context, plan), RowStore::Start{.version = share.version},
                  *std::move(share.rows));
   }
+  std::unique_ptr<ResidentArena> resident;
+  if (may_reside(plan)) resident = plan.model.reside(share.weights.span(), share.slots);
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .update = plan.update,
@@ -37,7 +45,8 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, const Job
                                                            .threads = plan.model.threads()},
                                       LocalExchange::Start{.version = share.version,
                                                            .weights = std::move(share.weights),
-                                                           .slots = std::move(share.slots)},
+                                                           .slots = std::move(share.slots),
+                                                           .resident = std::move(resident)},
                                       std::move(rows), shard_files(task, plan, 0)));
 }
 
@@ -92,7 +101,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
 
 }  // namespace
 
-Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, const JobPlan& plan) {
+Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan) {
   const bool local = task.context.spec.training.strategy == Strategy::local;
   return local ? local_exchange(task, plan) : remote_exchange(task, plan);
 }

@@ -13,6 +13,6 @@ namespace trainyard::runtime {
 // In its own process (`strategy: local`), or on those who hold shares, whom it calls from now on:
 // the first next() waits for them. The error names the file that cannot be restored; task.cause has
 // the reason.
-Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, const JobPlan& plan);
+Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan);
 
 }  // namespace trainyard::runtime

@@ -33,6 +33,8 @@ class StepExchange {
   // is; in a step, what await_parameters() was called for, until its gradient is settled, or until
   // the step is done, where they stay.
   [[nodiscard]] virtual std::span<const float> parameters() const = 0;
+  // Where others than the model read them: their newest values may lie on its device.
+  [[nodiscard]] virtual std::span<const float> parameters_on_host() { return parameters(); }
   [[nodiscard]] virtual bool parameters_stay() const { return false; }
   // Waits until the elements before `end` are there, so that a model can begin with its first
   // layer.

@@ -135,12 +135,13 @@ Result<bool> ModelGradient::read_rows(const Batch& batch) {
 std::string why_lost(const GradientParts& parts, std::int64_t step, const Batch& batch,
                      RowBatch* rows) {
   const JobSpec& spec = parts.task.context.spec;
-  const std::string first = first_not_finite({.model = spec.model,
-                                              .data = parts.dataset.shape(),
-                                              .seed = spec.training.seed,
-                                              .parameters = parts.exchange.exchange().parameters(),
-                                              .batch = batch,
-                                              .rows = rows});
+  const std::string first =
+      first_not_finite({.model = spec.model,
+                        .data = parts.dataset.shape(),
+                        .seed = spec.training.seed,
+                        .parameters = parts.exchange.exchange().parameters_on_host(),
+                        .batch = batch,
+                        .rows = rows});
   const double rate = learning_rate_at(spec.training.optimizer, step, parts.plan.max_steps);
   std::ostringstream text;
   if (!first.empty()) text << ": " << first;

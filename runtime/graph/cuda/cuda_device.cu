@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "runtime/graph/cuda/cuda_device.h"
+#include "runtime/graph/grid/update.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -128,6 +129,11 @@ void CudaDevice::download(const void* device, void* host, std::size_t bytes) {
 void CudaDevice::fill(float* device, float value, std::size_t count) {
   cudaSetDevice(ordinal_);
   grid_.each(static_cast<std::int64_t>(count), Fill{.to = device, .value = value});
+}
+
+void CudaDevice::update(const ElementUpdate& update) {
+  cudaSetDevice(ordinal_);
+  update_on(grid_, update);
 }
 
 std::uint64_t CudaDevice::mark() {

@@ -27,14 +27,14 @@ double squares_of(std::span<const float> values) {
   return lanes[0];
 }
 
-// Plain IEEE operations, as those of the optimizers: vectorised and scalar parts agree.
 void move_averages(float momentum, float scale, const UpdatedElements& elements) {
   const float* const sum = elements.gradient.data();
   const float* const before = elements.weights.data();
   float* const out = elements.out.data();
 #pragma GCC ivdep
   for (std::size_t i = 0; i < elements.out.size(); ++i) {
-    out[i] = before[i] + momentum * (sum[i] * scale - before[i]);
+    float none = 0;
+    out[i] = AverageRule{momentum}.next(sum[i] * scale, before[i], none, none);
   }
 }
 
@@ -72,27 +72,58 @@ ArenaUpdate::ArenaUpdate(std::span<const Variable> variables, DecayedVariables d
   }
 }
 
-void ArenaUpdate::apply(const OptimizerConfig& optimizer, const UpdateStep& step,
-                        std::int64_t begin, const UpdatedElements& elements) const {
-  const std::int64_t end = begin + std::ssize(elements.out);
+OptimizerConfig ArenaUpdate::config_of(const Run& run, const OptimizerConfig& optimizer) {
+  OptimizerConfig config = optimizer;
+  if (!run.decays) config.weight_decay = 0;
+  return config;
+}
+
+template <class Visit>
+void ArenaUpdate::for_each_run(std::int64_t begin, std::int64_t end, Visit visit) const {
   const auto behind = std::ranges::upper_bound(runs_, begin, {}, &Run::begin);
   for (auto run = behind - 1; run != runs_.end() && run->begin < end; ++run) {
     const bool is_last = run + 1 == runs_.end();
-    const std::int64_t first = std::max(begin, run->begin) - begin;
-    const std::int64_t last = (is_last ? end : std::min(end, (run + 1)->begin)) - begin;
-    const std::size_t at = index_of(first);
+    visit(*run, std::max(begin, run->begin), is_last ? end : std::min(end, (run + 1)->begin));
+  }
+}
+
+void ArenaUpdate::apply(const OptimizerConfig& optimizer, const UpdateStep& step,
+                        std::int64_t begin, const UpdatedElements& elements) const {
+  const std::int64_t end = begin + std::ssize(elements.out);
+  for_each_run(begin, end, [&](const Run& run, std::int64_t first, std::int64_t last) {
+    const std::size_t at = index_of(first - begin);
     const std::size_t count = index_of(last - first);
     std::array<std::span<float>, slots_max> slots;
     ENSURE(elements.slots.size() <= slots.size());
     for (std::size_t i = 0; i < elements.slots.size(); ++i) {
       slots[i] = elements.slots[i].subspan(at, count);
     }
-    apply_run(*run, optimizer, step,
+    apply_run(run, optimizer, step,
               {.gradient = elements.gradient.subspan(at, count),
                .weights = elements.weights.subspan(at, count),
                .out = elements.out.subspan(at, count),
                .slots = std::span(slots).first(elements.slots.size())});
-  }
+  });
+}
+
+void ArenaUpdate::for_each_changed(const OptimizerConfig& optimizer, const UpdateStep& step,
+                                   std::int64_t begin, std::int64_t end,
+                                   const std::function<void(const Changed&)>& visit) const {
+  for_each_run(begin, end, [&](const Run& run, std::int64_t first, std::int64_t last) {
+    if (run.rule == UpdateRule::none) return;
+    if (run.rule == UpdateRule::running_average) {
+      return visit({.begin = first,
+                    .end = last,
+                    .rule = AverageRule{run.momentum},
+                    .gradient_scale = step.average_scale});
+    }
+    const OptimizerConfig config = config_of(run, optimizer);
+    visit({.begin = first,
+           .end = last,
+           .rule = element_rule(config, step.learning_rate, step.number),
+           .gradient_scale = step.gradient_scale,
+           .weight_decay = added_decay(config)});
+  });
 }
 
 void ArenaUpdate::add_squares(std::int64_t begin, std::span<const float> gradient,
@@ -118,10 +149,8 @@ void ArenaUpdate::apply_run(const Run& run, const OptimizerConfig& optimizer,
     case UpdateRule::none: return keep(elements);
     case UpdateRule::optimizer: break;
   }
-  OptimizerConfig config = optimizer;
-  if (!run.decays) config.weight_decay = 0;
-  apply_update(config, step.learning_rate, step.number, step.gradient_scale, elements.gradient,
-               elements.weights, elements.out, elements.slots);
+  apply_update(config_of(run, optimizer), step.learning_rate, step.number, step.gradient_scale,
+               elements.gradient, elements.weights, elements.out, elements.slots);
 }
 
 }  // namespace trainyard::runtime

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -48,6 +49,19 @@ class ArenaUpdate {
   void apply(const OptimizerConfig& optimizer, const UpdateStep& step, std::int64_t begin,
              const UpdatedElements& elements) const;
 
+  // Visits what apply() does, in parts of one rule each, from `begin` of the arena to `end`: for
+  // who has the numbers elsewhere. What is frozen is left out.
+  struct Changed {
+    std::int64_t begin = 0;  // of the arena
+    std::int64_t end = 0;
+    ElementRule rule;
+    float gradient_scale = 1;
+    float weight_decay = 0;
+  };
+  void for_each_changed(const OptimizerConfig& optimizer, const UpdateStep& step,
+                        std::int64_t begin, std::int64_t end,
+                        const std::function<void(const Changed&)>& visit) const;
+
   // Adds the squares of those elements that the optimizer updates, of a gradient from `begin` of
   // the arena on, a cache line's border. Exact in the sum of lines of 16 elements: a result never
   // depends on how the arena is cut between lines.
@@ -64,6 +78,10 @@ class ArenaUpdate {
       return rule == other.rule && decays == other.decays && momentum == other.momentum;
     }
   };
+  // visit(run, first, last): those that [begin, end) has part in, and which part.
+  template <class Visit>
+  void for_each_run(std::int64_t begin, std::int64_t end, Visit visit) const;
+  static OptimizerConfig config_of(const Run& run, const OptimizerConfig& optimizer);
   static void apply_run(const Run& run, const OptimizerConfig& optimizer, const UpdateStep& step,
                         const UpdatedElements& elements);
 

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
+
+#include "runtime/math/elements/optimizer.h"
 
 namespace trainyard::runtime {
 
@@ -24,6 +27,13 @@ struct OptimizerConfig {
 
 // Names of the slots that this optimizer keeps per parameter: {}, {"momentum"}, {"m", "v"}...
 std::span<const std::string_view> slot_names(OptimizerKind kind);
+
+// How one element changes in a step. step: counts from 1; adam's bias correction.
+using ElementRule = std::variant<SgdRule, MomentumRule, NesterovRule, AdagradRule, RmspropRule,
+                                 AdadeltaRule, AdamRule, AverageRule>;
+ElementRule element_rule(const OptimizerConfig& config, double learning_rate, std::int64_t step);
+// What the gradient has of the weight; adamw's decay is its rule's.
+float added_decay(const OptimizerConfig& config);
 
 // One update of a range of the arena. All spans have one length; `out` may be `weights` itself.
 // slots[i] is the range of slot_names(kind)[i], zero before the first step (adagrad too).

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/graph/grid/grid_kernels.h"
+#include "runtime/graph/grid/update.h"
 #include "schemas/base/check.h"
 #include "tests/conformance/mirror/host_grid.h"
 
@@ -215,6 +216,11 @@ void HostDevice::download(const void* device, void* host, std::size_t bytes) {
 
 void HostDevice::fill(float* device, float value, std::size_t count) {
   run([=] { std::fill_n(device, count, value); });
+}
+
+void HostDevice::update(const ElementUpdate& update) {
+  HostGrid grid([this](Work work) { run(std::move(work)); });
+  update_on(grid, update);
 }
 
 std::uint64_t HostDevice::mark() { return asked_; }

@@ -37,6 +37,7 @@ class HostDevice : public Device {
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void fill(float* device, float value, std::size_t count) override;
+  void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
   [[nodiscard]] bool reached(std::uint64_t mark) override;
   void wait(std::uint64_t mark) override;
