@@ -47,7 +47,19 @@ std::vector<std::string> ChangeLines::next(const JobView& job) {
     lines.push_back(line_of(change, is_news));
     if (is_news) said_ = change.message;
   }
+  add_fallbacks(job, lines);
   return lines;
+}
+
+// "worker/0 computes on the CPU: this host has no NVIDIA driver (..)"
+void ChangeLines::add_fallbacks(const JobView& job, std::vector<std::string>& lines) {
+  if (job.attempt != attempt_) fallbacks_.clear();
+  attempt_ = job.attempt;
+  for (const auto& [task, words] : job.routes) {
+    if (!words.starts_with("computes on the CPU: ") || fallbacks_.contains(task)) continue;
+    lines.push_back(printable(task + " " + words));
+    fallbacks_.insert(task);
+  }
 }
 
 }  // namespace trainyard::client

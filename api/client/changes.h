@@ -1,7 +1,9 @@
-// What a watcher is told of a job's changes of state: each once, in the order in which they were.
+// What a watcher is told of a job's changes of state: each once, in the order in which they were;
+// and of tasks that compute on a CPU though they were to have a GPU.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,12 @@ class ChangeLines {
   std::vector<std::string> next(const JobView& job);
 
  private:
+  void add_fallbacks(const JobView& job, std::vector<std::string>& lines);
+
   std::optional<StateChange> newest_;  // of those told
   std::string said_;                   // the sentence of the line before
+  std::set<std::string> fallbacks_;    // tasks of which it was told, of one attempt
+  std::int64_t attempt_ = 0;           // of which
 };
 
 }  // namespace trainyard::client

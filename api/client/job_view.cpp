@@ -71,6 +71,12 @@ Result<JobView> parse_job(const nlohmann::json& job) {
       if (value.is_number()) view.metrics[name] = value.get<double>();
     }
   }
+  const nlohmann::json& routes = member_of(status, "routes");
+  if (routes.is_object()) {
+    for (const auto& [task, words] : routes.items()) {
+      if (words.is_string()) view.routes[task] = words.get<std::string>();
+    }
+  }
   view.latest_checkpoint = integer_of(status, "latest_checkpoint");
   const nlohmann::json& failure = member_of(status, "first_failure");
   view.failure = failure_words(failure);

@@ -46,6 +46,8 @@ struct JobView {
   std::optional<double> examples_per_second;
   std::map<std::string, double> metrics;
   std::optional<std::int64_t> latest_checkpoint;
+  // By task: where it computes, and how it reaches the parameters.
+  std::map<std::string, std::string> routes;
   std::string
       failure;  // of the first task that failed: "worker/1 on host-a: SIGNALLED …"; "" = none
   bool failure_is_said = false;  // `message` has all that `failure` would say

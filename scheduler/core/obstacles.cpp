@@ -64,6 +64,15 @@ void check_environment(const JobSpec& spec, std::span<const Host> hosts, const s
 std::string slots_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
                            const JobSpec& spec) {
   constexpr int hosts_named_max = 4;
+  if (group.each.gpus == 0) return "";
+  std::int64_t most = 0;  // slots of one host
+  for (const Host& host : hosts) {
+    if (admits(host, spec)) most = std::max(most, host.free.gpus);
+  }
+  if (most < group.each.gpus) {
+    return ": the most GPU slots of one host are " + std::to_string(most) +
+           "; an agent offers the GPUs that its driver shows, or as many slots as --gpus says";
+  }
   std::string words;
   int named = 0;
   for (const Host& host : hosts) {

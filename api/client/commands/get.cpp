@@ -64,6 +64,7 @@ void print_job(const JobView& job) {
   print_row("attempt", std::to_string(job.attempt));
   print_row("step", grouped(job.step) + (job.max_steps > 0 ? " of " + grouped(job.max_steps) : ""));
   if (job.latest_checkpoint) print_row("checkpoint", "step " + grouped(*job.latest_checkpoint));
+  for (const auto& [task, words] : job.routes) print_row(printable(task), printable(words));
   print_metrics(job);
   print_failure(job);
 }

@@ -71,4 +71,18 @@ TEST_CASE("a long history is told from its newest part", "[client][mend-B5]") {
   CHECK_THAT(told.back(), Catch::Contains("starting (attempt 50)"));
 }
 
+TEST_CASE("a task that computes on a CPU in the place of its GPU is told of, once in an attempt",
+          "[client]") {
+  ChangeLines lines;
+  JobView job;
+  job.attempt = 1;
+  job.routes = {{"worker/0", "computes on the CPU: no driver; ps/0 by TCP"},
+                {"worker/1", "computes on NVIDIA H200"}};
+  const std::vector<std::string> told{"worker/0 computes on the CPU: no driver; ps/0 by TCP"};
+  CHECK(lines.next(job) == told);
+  CHECK(lines.next(job).empty());
+  job.attempt = 2;
+  CHECK(lines.next(job) == told);
+}
+
 }  // namespace trainyard::client

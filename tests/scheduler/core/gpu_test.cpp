@@ -114,7 +114,12 @@ TEST_CASE("a GPU that no host has is refused by the field that asks for it", "[g
                 "wanted"});
   CHECK(faults_of({.name = "H100", .memory_mb = 90'000}, 1).pointer ==
         "/roles/worker/resources/gpu_memory_mb");
-  CHECK(faults_of({.name = "H100"}, 3).pointer == "/roles/worker/resources");
+  CHECK(
+      faults_of({.name = "H100"}, 3) ==
+      SpecFault{"/roles/worker/resources",
+                "no agent that is known could hold one worker of 1 cpu, 1000 MB of memory, 3 gpus "
+                "with \"H100\" in its name: the most GPU slots of one host are 2; an agent offers "
+                "the GPUs that its driver shows, or as many slots as --gpus says"});
   CHECK(yard.submit("j", worker_on({.name = "A100"})).error().code == Code::invalid);
 }
 
