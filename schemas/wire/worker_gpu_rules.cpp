@@ -33,7 +33,8 @@ void check_micro_batches_of_gpus(const JobSpec& spec, const JsonPlace& place) {
   // With fewer than there are workers another rule has said so.
   if (gpus == 1 || trainers == 0 || leaves < trainers || leaves / trainers >= gpus) return;
   place.faults.push_back({place.pointer + "/training/micro_batch_size",
-                          "leaves " + std::to_string(leaves) + " micro-batches for " +
+                          "leaves " + std::to_string(leaves) +
+                              (leaves == 1 ? " micro-batch for " : " micro-batches for ") +
                               std::to_string(trainers) +
                               (trainers == 1 ? " worker of " : " workers of ") +
                               std::to_string(gpus) + " GPUs: each GPU needs one at least"});
@@ -57,18 +58,20 @@ void check_gpu_shares(const JobSpec& spec, const JsonPlace& place) {
   if (global && micro) return check_micro_batches_of_gpus(spec, place);
   if (global || micro) return;  // another rule has said that both are needed
   const std::int64_t gpus = worker_gpus(spec);
-  if (spec.training.batch_size % gpus != 0) {
+  const std::int64_t batch = spec.training.batch_size;
+  if (batch % gpus != 0) {
+    const std::int64_t next = batch / gpus * gpus + gpus;
     place.faults.push_back(
         {place.pointer + "/training/batch_size",
          "must be a multiple of " + std::to_string(gpus) +
-             ", the GPUs of a worker, each of which computes a part of it; got " +
-             std::to_string(spec.training.batch_size)});
+             ", the GPUs of a worker, each of which computes a part of it, such as " +
+             std::to_string(next) + "; got " + std::to_string(batch)});
   }
   if (has_workers(spec) && spec.chief && chief_gpus(spec) != gpus) {
     place.faults.push_back({place.pointer + "/roles/chief/resources/gpus",
                             "must be as many as a worker's with batch_size, which all of them "
                             "divide alike: " +
-                                std::to_string(spec.worker.resources.gpus) + ", got " +
+                                std::to_string(gpus) + (gpus == 1 ? " or none" : "") + ", got " +
                                 std::to_string(spec.chief->resources.gpus)});
   }
 }

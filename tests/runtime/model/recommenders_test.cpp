@@ -9,6 +9,7 @@
 #include "tests/golden/golden.h"
 #include "tests/runtime/math/floats.h"
 #include "tests/runtime/model/step_check.h"
+#include "tests/runtime/model/step_on_device.h"
 #include "tests/support/models.h"
 
 namespace trainyard::runtime {
@@ -123,6 +124,9 @@ TEST_CASE("a step of each recommender of the zoo is PyTorch's", "[model][golden]
     rows.assign(batch);
     fill_rows(rows, widths);
     const BatchResult result = model->gradient(weights.span(), batch, gradients.span(), {}, &rows);
+    const model::Written written = recommender_of(reference["model"]);
+    const DataShape shape = recommender_shape(reference);
+    check_on_device({written, shape, batch, weights.span(), gradients.span(), result, &rows});
     double sum = 0;
     for (const double loss : reference["losses"]) sum += loss;
     CHECK(result.loss_sum == Approx(sum).epsilon(1e-5));

@@ -1,5 +1,6 @@
 // One training step of each recurrent model of the zoo: losses and every gradient are PyTorch's
 // (tests/golden/make_sequence_steps.py).
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -7,6 +8,7 @@
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/model/build.h"
+#include "tests/conformance/mirror/host_device.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/model/step_check.h"
 #include "tests/support/models.h"
@@ -90,6 +92,21 @@ model::Written called(const nlohmann::json& reference) {
   return written;
 }
 
+AlignedBuffer gradients_on_device(const model::Written& written, const model::Facts& facts,
+                                  const Feed& feed, const AlignedBuffer& weights) {
+  HostDevice device({.is_late = true});
+  auto built = build_graph(written, facts);
+  REQUIRE(built);
+  const auto elements = static_cast<std::int64_t>(weights.size());
+  Executor executor(std::move(built->builder.graph),
+                    {.examples = text_examples, .loss = built->loss, .outputs = {built->loss}},
+                    std::make_shared<DeviceMemory>(device, elements, Threads{}));
+  AlignedBuffer gradients(weights.size());
+  executor.forward(weights.span(), feed, Pass::train);
+  executor.backward(weights.span(), feed, gradients.span(), {});
+  return gradients;
+}
+
 }  // namespace
 
 TEST_CASE("a step of each recurrent model of the zoo is PyTorch's", "[model][golden]") {
@@ -97,8 +114,8 @@ TEST_CASE("a step of each recurrent model of the zoo is PyTorch's", "[model][gol
   for (const auto& reference : load_golden("sequence_steps.json")) {
     INFO(reference["model"].dump());
     const bool is_crnn = reference["model"]["name"] == "crnn";
-    auto built =
-        build_graph(called(reference["model"]), is_crnn ? facts_of_lines() : facts_of_texts());
+    const model::Facts facts = is_crnn ? facts_of_lines() : facts_of_texts();
+    auto built = build_graph(called(reference["model"]), facts);
     REQUIRE(built);
     REQUIRE(built->metrics.size() == (is_crnn ? 2 : 1));
     const NodeId loss = built->loss;
@@ -119,6 +136,9 @@ TEST_CASE("a step of each recurrent model of the zoo is PyTorch's", "[model][gol
     }
     AlignedBuffer gradients(elements);
     executor.backward(weights.span(), feed, gradients.span(), {});
+    const AlignedBuffer there =
+        gradients_on_device(called(reference["model"]), facts, feed, weights);
+    CHECK(std::ranges::equal(std::as_bytes(there.span()), std::as_bytes(gradients.span())));
     const double norm = usual_norm(reference["gradients"]);
     for (std::size_t v = 0; v < variables.size(); ++v) {
       const auto gradient =

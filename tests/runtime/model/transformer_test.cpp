@@ -9,6 +9,7 @@
 #include "runtime/model/model.h"
 #include "schemas/wire/model_json.h"
 #include "tests/golden/golden.h"
+#include "tests/runtime/model/step_on_device.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -109,6 +110,8 @@ BatchResult step_as_in(const nlohmann::json& reference, const DataShape& shape,
   }
   AlignedBuffer gradients(parameters.size());
   const BatchResult result = model.gradient(parameters.span(), batch, gradients.span());
+  check_on_device(
+      {read_model(reference["model"]), shape, batch, parameters.span(), gradients.span(), result});
   double loss = 0;
   for (const double one : reference["losses"]) loss += one;
   CHECK(result.loss_sum == Approx(loss).epsilon(1e-6));

@@ -9,6 +9,7 @@
 #include "runtime/model/row_batch.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/math/floats.h"
+#include "tests/runtime/model/step_on_device.h"
 #include "tests/support/models.h"
 
 namespace trainyard::runtime {
@@ -75,6 +76,8 @@ TEST_CASE("twelve steps of wide and deep are PyTorch's", "[model][golden]") {
     rows.assign(batch);
     table.read(rows.ids(), rows.rows());
     const BatchResult result = model->gradient(weights, batch, gradients, {}, &rows);
+    check_on_device({wide_and_deep(reference["embedding_size"], reference["hidden"]),
+                     shape_of(features), batch, weights, gradients, result, &rows});
     const double expected = reference["losses"][static_cast<std::size_t>(step - 1)];
     REQUIRE(result.loss_sum / static_cast<double>(examples) == Approx(expected).epsilon(5e-6));
     apply_update({}, 0.5, step, 1.0F / examples, gradients, weights, weights, {});

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/model/step_check.h"
+#include "tests/runtime/model/step_on_device.h"
 #include "tests/support/models.h"
 
 namespace trainyard::runtime {
@@ -71,8 +74,10 @@ TEST_CASE("a step of each image model of the zoo is PyTorch's", "[model][golden]
       }
     }
     AlignedBuffer gradients(weights.size());
-    const BatchResult result =
-        model->gradient(weights.span(), batch_of(shape, examples), gradients.span());
+    const Batch batch = batch_of(shape, examples);
+    const BatchResult result = model->gradient(weights.span(), batch, gradients.span());
+    const model::Written written = model_of(reference["model"]);
+    check_on_device({written, shape, batch, weights.span(), gradients.span(), result});
     const double norm = usual_norm(reference["gradients"]);
     double sum = 0;
     for (const double loss : losses) sum += loss;
@@ -83,6 +88,31 @@ TEST_CASE("a step of each image model of the zoo is PyTorch's", "[model][golden]
                                    static_cast<std::size_t>(variables[v].elements));
       check_gradient(reference["gradients"][v], variables[v], gradient, {norm, v});
     }
+  }
+}
+
+TEST_CASE("models of features have their bytes on a device", "[model]") {
+  const std::map<std::string, std::int64_t> classes{{"linear_regression", 0},
+                                                    {"logistic_regression", 2},
+                                                    {"softmax_regression", 10},
+                                                    {"mlp", 10}};
+  for (const auto& [name, count] : classes) {
+    INFO(name);
+    const model::Written written = models::zoo(name);
+    const DataShape shape{.example = {7}, .features = 7, .classes = count};
+    Batch batch = batch_of(shape, 9);
+    for (std::int64_t i = 0; i < batch.examples; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      batch.targets.push_back(static_cast<float>(hashed(at, 5)));
+      if (count > 0) batch.labels[at] %= static_cast<std::int32_t>(count);
+    }
+    auto model = Model::build(written, shape, {batch.examples});
+    if (!model) FAIL(model.error().message);
+    AlignedBuffer weights(static_cast<std::size_t>(model->arena_elements()));
+    model->initialize(3, weights.span());
+    AlignedBuffer gradients(weights.size());
+    const BatchResult result = model->gradient(weights.span(), batch, gradients.span());
+    check_on_device({written, shape, batch, weights.span(), gradients.span(), result});
   }
 }
 
