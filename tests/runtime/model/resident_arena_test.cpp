@@ -94,7 +94,7 @@ OptimizerConfig decaying(OptimizerKind kind) { return {.kind = kind, .weight_dec
 
 }  // namespace
 
-TEST_CASE("parameters that live on a device change as on the host", "[resident]") {
+TEST_CASE("parameters that live on a device change as on the host", "[resident][threads]") {
   for (const Network& network : networks()) {
     for (const bool is_late : {false, true}) {
       INFO(network.name << (is_late ? ", late" : ""));
