@@ -35,6 +35,17 @@ void add_order(Leaves node, const std::vector<Leaves>& nodes, std::size_t& next,
 
 }  // namespace
 
+std::int64_t nodes_that_end_with(std::int64_t leaf, Leaves node) {
+  ENSURE(node.begin <= leaf && leaf < node.end);
+  std::int64_t count = 0;
+  while (node.count() > 1) {
+    if (node.end == leaf + 1) ++count;
+    const std::int64_t middle = divide(node);
+    node = leaf < middle ? Leaves{node.begin, middle} : Leaves{middle, node.end};
+  }
+  return count;
+}
+
 std::int64_t divide(Leaves node) {
   ENSURE(node.count() > 1);
   const auto half = std::bit_floor(static_cast<std::uint64_t>(node.count() - 1));

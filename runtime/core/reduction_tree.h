@@ -21,6 +21,10 @@ struct Leaves {
 // Where a node over `node` (of two leaves or more) is divided: the first leaf of its right child.
 std::int64_t divide(Leaves node);
 
+// How many of the nodes of two leaves or more that lie within `node` end with this leaf, which is
+// one of its: so many sums of left children are added to, one after another, once it is computed.
+std::int64_t nodes_that_end_with(std::int64_t leaf, Leaves node);
+
 // The leaves of a rank: all ranks' are together [0, leaves), in order of rank, as equal as they can
 // be. leaves >= ranks.
 Leaves leaves_of(std::int64_t rank, std::int64_t ranks, std::int64_t leaves);

@@ -65,6 +65,9 @@ class Device {
   virtual void download(const void* device, void* host, std::size_t bytes) = 0;
   virtual void fill(float* device, float value, std::size_t count) = 0;
 
+  // Of numbers on the device that overlap nothing.
+  virtual void copy(float* to, const float* from, std::size_t count) = 0;
+  virtual void add(float* sum, const float* more, std::size_t count) = 0;
   // New weights and slots in the place of the old ones.
   virtual void update(const ElementUpdate& update) = 0;
 

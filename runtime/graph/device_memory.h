@@ -9,6 +9,7 @@
 
 #include "runtime/graph/device.h"
 #include "runtime/graph/device_buffer.h"
+#include "runtime/graph/device_sums.h"
 #include "runtime/graph/staging.h"
 
 namespace trainyard::runtime {
@@ -36,6 +37,10 @@ class DeviceMemory {
   [[nodiscard]] bool keeps(std::span<const float> on_host) const {
     return kept_on_host_ != nullptr && on_host.data() == kept_on_host_;
   }
+  // Sums of gradients that are added here; where the newest whole one lies.
+  DeviceSums& sums() { return sums_; }
+  [[nodiscard]] const float* total() const { return total_; }
+  void set_total(const float* gradient) { total_ = gradient; }
   // Where kernels read these.
   std::span<float> parameters_for(std::span<const float> on_host) {
     return keeps(on_host) ? kept_ : parameters();
@@ -55,6 +60,8 @@ class DeviceMemory {
   const float* kept_on_host_ = nullptr;  // none: nothing is kept
   std::span<float> kept_;
   DeviceBuffer gradients_;
+  DeviceSums sums_;
+  const float* total_ = nullptr;
   // What a batch has lies in one piece, so that it goes up in one copy.
   DeviceBuffer here_;
   std::uint64_t read_ = 0;  // the mark behind the newest one's copy

@@ -6,10 +6,7 @@
 namespace trainyard::runtime {
 namespace {
 
-struct ArenaRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
+using ArenaRange = DeviceTraffic::ArenaRange;
 
 // Each copy has a price of its own: those that touch are one.
 std::vector<ArenaRange> joined(std::vector<ArenaRange> ranges) {
@@ -50,15 +47,27 @@ void DeviceTraffic::bring(std::span<const std::size_t> variables, std::span<cons
   }
 }
 
-void DeviceTraffic::send(std::vector<std::size_t> variables, std::span<float> gradients) {
+// Of those that have gradients.
+std::vector<ArenaRange> DeviceTraffic::ranges_of(std::span<const std::size_t> variables) const {
   std::vector<ArenaRange> ranges;
   for (const std::size_t variable : variables) {
     if (variables_[variable].update == UpdateRule::none) continue;
     ranges.push_back(range_of(variables_[variable]));
   }
-  for (const ArenaRange& range : joined(std::move(ranges))) {
-    memory_.staging().download(memory_.gradients().data() + range.begin,
-                               gradients.data() + range.begin, bytes_of(range));
+  return joined(std::move(ranges));
+}
+
+void DeviceTraffic::add_up(std::span<const std::size_t> variables) {
+  for (const ArenaRange& range : ranges_of(variables)) {
+    memory_.sums().finish(memory_.gradients().data(), static_cast<std::size_t>(range.begin),
+                          static_cast<std::size_t>(range.end));
+  }
+}
+
+void DeviceTraffic::send(std::vector<std::size_t> variables, const float* from,
+                         std::span<float> gradients) {
+  for (const ArenaRange& range : ranges_of(variables)) {
+    memory_.staging().download(from + range.begin, gradients.data() + range.begin, bytes_of(range));
   }
   sent_.push_back({.variables = std::move(variables), .mark = memory_.staging().mark()});
 }

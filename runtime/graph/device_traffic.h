@@ -16,6 +16,11 @@ namespace trainyard::runtime {
 
 class DeviceTraffic {
  public:
+  struct ArenaRange {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
   DeviceTraffic(DeviceMemory& memory, std::span<const Variable> variables)
       : memory_(memory), variables_(variables), is_brought_(variables.size()) {}
 
@@ -24,14 +29,17 @@ class DeviceTraffic {
   // averages are read in an evaluation alone: in training they may still be on their way.
   void bring(std::span<const std::size_t> variables, std::span<const float> parameters, Pass pass);
 
-  // From the device, once what was asked for until now is done.
-  void send(std::vector<std::size_t> variables, std::span<float> gradients);
+  // Where gradients of a node's leaves are added on the device: these of the last leaf's are final.
+  void add_up(std::span<const std::size_t> variables);
+  // From the device, where the gradients lie at `from`, once what was asked for until now is done.
+  void send(std::vector<std::size_t> variables, const float* from, std::span<float> gradients);
   // Calls on_final, if there is one, for each variable whose gradient is on the host by now.
   void report_arrived(const std::function<void(std::size_t)>& on_final);
   // The same of all, for which it waits.
   void report_all(const std::function<void(std::size_t)>& on_final);
 
  private:
+  [[nodiscard]] std::vector<ArenaRange> ranges_of(std::span<const std::size_t> variables) const;
   void report_first(const std::function<void(std::size_t)>& on_final);
 
   struct Sent {

@@ -137,14 +137,18 @@ void Executor::clear_what_nobody_computes(std::span<float> gradients) const {
   clear_to(std::ssize(gradients));
 }
 
-void Executor::backward(std::span<const float> parameters, const Feed& feed,
-                        std::span<float> gradients, const OnFinal& on_final, Parameters may) {
+void Executor::begin_backward(std::span<float> gradients, const OnFinal& on_final) const {
   ENSURE(std::ssize(gradients) == graph_.arena_elements());
   clear_what_nobody_computes(gradients);
   for (const std::size_t variable : plan_.final_at_once) {
     if (on_final) on_final(variable);
   }
-  if (there_ != nullptr) return backward_there(feed, gradients, on_final);
+}
+
+void Executor::backward(std::span<const float> parameters, const Feed& feed,
+                        std::span<float> gradients, const OnFinal& on_final, Parameters may) {
+  if (there_ != nullptr) return backward(parameters, feed, gradients, on_final, LeafOfNode{});
+  begin_backward(gradients, on_final);
   bind(parameters, feed);
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {

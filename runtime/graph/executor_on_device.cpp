@@ -147,10 +147,22 @@ ConstTensor Executor::value(NodeId id) const {
   return {there_->fetched[id].data(), values_[id].shape};
 }
 
-void Executor::backward_there(const Feed& feed, std::span<float> gradients,
-                              const OnFinal& on_final) {
+void Executor::backward(std::span<const float> /*parameters*/, const Feed& feed,
+                        std::span<float> gradients, const OnFinal& on_final,
+                        const LeafOfNode& leaf) {
+  ENSURE(there_ != nullptr);
+  if (leaf.is_last) begin_backward(gradients, on_final);
+  backward_there(feed, gradients, on_final, leaf);
+}
+
+void Executor::backward_there(const Feed& feed, std::span<float> gradients, const OnFinal& on_final,
+                              const LeafOfNode& leaf) {
   OnDevice& there = *there_;
   Device& device = there.memory->device();
+  DeviceSums& sums = there.memory->sums();
+  const std::span<float> gradient = there.memory->gradients();
+  const bool is_alone = leaf.is_first && leaf.is_last;
+  const float* const total = is_alone ? gradient.data() : sums.total(gradient.data());
   there.backward_recordings.choose(there.batch, Pass::train, there.parameters.data());
   bind(there.parameters, there.batch);
   std::size_t next = 0;
@@ -163,14 +175,18 @@ void Executor::backward_there(const Feed& feed, std::span<float> gradients,
       }
       for (std::size_t step = next; step < segment.end; ++step) {
         for (const NodeId id : plan_.backward[step].again) run_again(id, there.batch);
-        run_backward(plan_.backward[step], there.batch, there.memory->gradients(), Inputs::all);
+        run_backward(plan_.backward[step], there.batch, gradient, Inputs::all);
       }
     });
     next = segment.end;
+    if (!leaf.is_last) continue;
+    if (!is_alone) there.traffic.add_up(segment.variables);
     if (there.are_kept) continue;
-    there.traffic.send(segment.variables, gradients);
+    there.traffic.send(segment.variables, total, gradients);
     there.traffic.report_arrived(on_final);
   }
+  if (!leaf.is_last) sums.add(gradient.data(), leaf);
+  there.memory->set_total(total);
   there.memory->fetch_row_gradients(feed);
   const std::uint64_t last = there.memory->staging().mark();
   there.traffic.report_all(on_final);

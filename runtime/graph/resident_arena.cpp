@@ -38,7 +38,7 @@ void ResidentArena::update(const ArenaUpdate& rules, const OptimizerConfig& opti
                          .gradient_scale = part.gradient_scale,
                          .weight_decay = part.weight_decay,
                          .count = part.end - part.begin,
-                         .gradient = memory_->gradients().data() + part.begin,
+                         .gradient = memory_->total() + part.begin,
                          .weights = weights_.floats(elements_) + part.begin};
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       update.slots[i] = slots_[i].floats(elements_) + part.begin;
@@ -56,7 +56,7 @@ void ResidentArena::fetch_slots(std::span<AlignedBuffer> to) {
 }
 
 void ResidentArena::fetch_gradient(std::int64_t begin, std::span<float> to) {
-  fetch(memory_->gradients().data() + begin, to);
+  fetch(memory_->total() + begin, to);
 }
 
 void ResidentArena::fetch(const float* from, std::span<float> to) {

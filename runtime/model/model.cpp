@@ -138,6 +138,18 @@ Threads Model::threads() const { return parts_->team; }
 
 bool Model::is_on_device() const { return parts_->is_on_device; }
 
+bool Model::adds_up(std::int64_t leaves) {
+  const auto& memory = parts_->plans.memory();
+  if (memory == nullptr || !parts_->rows.empty()) return false;
+  try {
+    memory->sums().reserve(leaves);
+    return true;
+  } catch (const DeviceFailed&) {
+    require_sound(memory->device());
+    return false;
+  }
+}
+
 std::unique_ptr<ResidentArena> Model::reside(std::span<const float> weights,
                                              std::span<const AlignedBuffer> slots) {
   const auto& memory = parts_->plans.memory();
@@ -179,6 +191,10 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   parts_->examples += batch.examples;
   const BatchResult result = parts_->forward(executor, parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
+  if (news.leaf) {
+    executor.backward(parameters, feed, gradients, news.on_final, *news.leaf);
+    return result;
+  }
   executor.backward(parameters, feed, gradients, news.on_final,
                     news.parameters_stay ? Executor::Parameters::stay
                                          : Executor::Parameters::may_change_when_final);

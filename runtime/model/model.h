@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "runtime/core/row_layout.h"
 #include "runtime/core/variable.h"
 #include "runtime/data/dataset.h"
+#include "runtime/graph/device_sums.h"
 #include "runtime/graph/ops/source.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/tensor.h"
@@ -71,6 +73,9 @@ struct GradientCallbacks {
   std::function<void(const BatchResult&)> on_result;  // before the first gradient is there
   // The gradient of variables()[i] is final: from the last layer to the first.
   std::function<void(std::size_t)> on_final;
+  // Of a node whose leaves adds_up() had room for: they are added where they are computed, and come
+  // to the host with the last one, of which alone on_final is called.
+  std::optional<LeafOfNode> leaf = {};
   // All parameters stay as they are until the gradient is whole; else they may change as soon as
   // theirs is final, which is told later then.
   bool parameters_stay = false;
@@ -118,6 +123,10 @@ class Model {
   // it. It goes before the model.
   std::unique_ptr<ResidentArena> reside(std::span<const float> weights,
                                         std::span<const AlignedBuffer> slots);
+
+  // Whether the gradients of so many leaves can be added where they are computed, on its device:
+  // then `leaf` may be given.
+  bool adds_up(std::int64_t leaves);
 
   // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;

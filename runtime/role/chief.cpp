@@ -54,7 +54,7 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
       schedule_(rules_of(parts.task.context.spec.checkpoint, parts.plan), start.version,
                 steady_now()),
       commits_({parts.task, parts.plan, parts.dataset, parts.exchange}) {
-  progress_.add_earlier(start.sums.stale);
+  progress_.add_earlier(start.sums);
 }
 
 // In sync the step before this one may still be on its way: its number is known.

@@ -14,10 +14,11 @@
 namespace trainyard::runtime {
 namespace {
 
-// Parameters live where they are computed with, if a step has one gradient and nobody needs the
-// whole of it before they change.
-bool may_reside(const JobPlan& plan) {
-  return plan.leaves_of_rank(0).count() == 1 && plan.clip_norm == 0;
+// Parameters live where they are computed with, if a step's gradient is whole there and nobody else
+// needs it before they change.
+bool may_reside(JobPlan& plan, std::int64_t gpus) {
+  const std::int64_t leaves = plan.leaves_of_rank(0).count();
+  return gpus < 2 && plan.clip_norm == 0 && (leaves == 1 || plan.model.adds_up(leaves));
 }
 
 Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan) {
@@ -32,7 +33,8 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& 
                  *std::move(share.rows));
   }
   std::unique_ptr<ResidentArena> resident;
-  if (may_reside(plan)) resident = plan.model.reside(share.weights.span(), share.slots);
+  const std::int64_t gpus = worker_gpus(task.context.spec);
+  if (may_reside(plan, gpus)) resident = plan.model.reside(share.weights.span(), share.slots);
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .update = plan.update,

@@ -15,11 +15,13 @@ void Progress::add_applied(const ExchangeNews& news) {
 std::map<std::string, double> Progress::take(std::int64_t version) {
   const Clock::time_point now = Clock::now();
   const double elapsed = std::max(std::chrono::duration<double>(now - since_).count(), 1e-9);
+  BatchSums reported = std::exchange(earlier_, {});
+  reported += sums_;
   std::map<std::string, double> values =
-      means_of(kind_.metrics, {.loss_sum = sums_.loss_sum,
-                               .metrics = sums_.metrics,
-                               .examples = sums_.examples,
-                               .denominator = sums_.denominator});
+      means_of(kind_.metrics, {.loss_sum = reported.loss_sum,
+                               .metrics = reported.metrics,
+                               .examples = reported.examples,
+                               .denominator = reported.denominator});
   values["examples_per_second"] = static_cast<double>(sums_.examples) / elapsed;
   values["steps_per_second"] = static_cast<double>(version - version_) / elapsed;
   stale_ += sums_.stale;

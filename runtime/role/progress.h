@@ -33,9 +33,12 @@ class Progress {
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
 
   void add_applied(const ExchangeNews& news);
-  // Of updates that others have made before this task came: they belong to no interval, but to the
-  // attempt.
-  void add_earlier(const StalenessCounts& earlier) { stale_ += earlier; }
+  // Of updates that others have made before this task came: they belong to the attempt, and to the
+  // means of its first report, but to no interval and hence to no rate.
+  void add_earlier(const BatchSums& earlier) {
+    stale_ += earlier.stale;
+    earlier_ = earlier;
+  }
   void add_traffic(const Traffic& traffic) { traffic_ += traffic; }
   // Contributions that came too late, by rank, in all; empty: not known now.
   void set_dropped(std::vector<std::int64_t> dropped) {
@@ -59,6 +62,7 @@ class Progress {
   Kind kind_;
   StalenessCounts stale_;  // since the attempt began, up to the last report
   BatchSums sums_;
+  BatchSums earlier_;                  // until the first report
   std::vector<std::int64_t> dropped_;  // by rank
   Traffic traffic_;                    // of this worker's own steps
   StepTimes times_;

@@ -29,7 +29,11 @@ ModelGradient::ModelGradient(const GradientParts& parts, std::int64_t rank, Step
       rows_(rows),
       sums_({.elements = index_of(parts.plan.model.arena_elements()),
              .state = index_of(std::min(parts.plan.model.arena_elements(), parts.plan.state_begin)),
-             .row_widths = RowWidths(parts.plan.model.rows())}) {}
+             .row_widths = RowWidths(parts.plan.model.rows())}) {
+  std::int64_t most = 1;
+  for (const Leaves& node : nodes_) most = std::max(most, node.count());
+  adds_on_device_ = most > 1 && parts.plan.model.adds_up(most);
+}
 
 void ModelGradient::start(std::int64_t first_step) {
   const Dataset& dataset = parts_.dataset;
@@ -47,11 +51,24 @@ Result<bool> ModelGradient::add_up(WorkerStep& step) {
   const std::size_t elements = index_of(parts_.plan.model.arena_elements());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const auto place = parts_.exchange.exchange().gradient().subspan(i * elements, elements);
-    const auto leaf = [&](std::int64_t number, NodeSum of) {
-      is_last_leaf_ = number + 1 == nodes_.back().end;
-      return next_leaf(of);
-    };
-    TRY_ASSIGN(const bool done, sums_.add_up(nodes_[i], {place, step.rows[i]}, leaf));
+    TRY_ASSIGN(const bool done, add_up_node(nodes_[i], {place, step.rows[i]}));
+    if (!done) return false;
+  }
+  return true;
+}
+
+Result<bool> ModelGradient::add_up_node(const Leaves& node, NodeSum sum) {
+  const auto leaf = [this](std::int64_t number, NodeSum of) {
+    is_last_leaf_ = number + 1 == nodes_.back().end;
+    return next_leaf(of);
+  };
+  leaf_.reset();
+  if (!adds_on_device_ || node.count() == 1) return sums_.add_up(node, sum, leaf);
+  for (std::int64_t number = node.begin; number < node.end; ++number) {
+    leaf_ = {.is_first = number == node.begin,
+             .is_last = number + 1 == node.end,
+             .ends = nodes_that_end_with(number, node)};
+    TRY_ASSIGN(const bool done, leaf(number, sum));
     if (!done) return false;
   }
   return true;
@@ -91,7 +108,7 @@ Result<bool> ModelGradient::leaf_gradient(const Batch& batch, NodeSum sum) {
   const auto on_final = [&](std::size_t variable) {
     const std::int64_t from = final_part.add(variable);
     if (!streams || from == 0) return;  // the last of it when all is well
-    sums_.settle(index_of(from));
+    if (!leaf_) sums_.settle(index_of(from));
     exchange.settle(from);
   };
   const StepExchange& of = exchange.exchange();
@@ -99,6 +116,7 @@ Result<bool> ModelGradient::leaf_gradient(const Batch& batch, NodeSum sum) {
                              {.on_need = on_need,
                               .on_result = on_result,
                               .on_final = on_final,
+                              .leaf = leaf_,
                               .parameters_stay = of.parameters_stay()},
                              rows);
   if (!there.has_value() && parts_.task.stop.stop_requested()) return false;

@@ -62,6 +62,7 @@ class ModelGradient final : public StepGradient {
   Result<bool> add_up(WorkerStep& step) override;
 
  private:
+  Result<bool> add_up_node(const Leaves& node, NodeSum sum);
   Result<bool> next_leaf(NodeSum sum);
   Result<bool> leaf_gradient(const Batch& batch, NodeSum sum);
   void add_result(const BatchResult& result);
@@ -76,6 +77,8 @@ class ModelGradient final : public StepGradient {
   std::unique_ptr<Prefetcher> batches_;
   WorkerStep* step_ = nullptr;  // that is computed
   bool is_last_leaf_ = false;
+  bool adds_on_device_ = false;  // the leaves of a node
+  std::optional<LeafOfNode> leaf_;
 };
 
 // The words that a sentence about a loss that is no number goes on with: where the numbers end. The

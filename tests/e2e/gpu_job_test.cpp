@@ -110,6 +110,9 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   json micro_batches = with({{"global_batch_size", 48}, {"micro_batch_size", 8}});
   micro_batches["training"].erase("batch_size");
   require_same_bytes(on_gpus.yard, micro_batches);
+  micro_batches["training"]["strategy"] = "local";
+  micro_batches["roles"] = {{"worker", 1}};
+  require_same_bytes(on_gpus.yard, micro_batches);
   require_same_bytes(on_gpus.yard, with({{"wire", "bfloat16"}}));
   require_same_bytes(on_gpus.yard, with({{"wire", "onebit"}}));
   require_same_bytes(on_gpus.yard, with({{"optimizer", {{"name", "adam"}, {"clip_norm", 0.5}}}}));

@@ -19,6 +19,18 @@ struct Fill {
   __device__ void operator()(std::int64_t i) const { to[i] = value; }
 };
 
+struct Copy {
+  float* to;
+  const float* from;
+  __device__ void operator()(std::int64_t i) const { to[i] = from[i]; }
+};
+
+struct Add {
+  float* sum;
+  const float* more;
+  __device__ void operator()(std::int64_t i) const { sum[i] += more[i]; }
+};
+
 class CudaGraph : public Recording {
  public:
   CudaGraph(cudaGraphExec_t graph, cudaStream_t stream, CudaStatus* status)
@@ -129,6 +141,16 @@ void CudaDevice::download(const void* device, void* host, std::size_t bytes) {
 void CudaDevice::fill(float* device, float value, std::size_t count) {
   cudaSetDevice(ordinal_);
   grid_.each(static_cast<std::int64_t>(count), Fill{.to = device, .value = value});
+}
+
+void CudaDevice::copy(float* to, const float* from, std::size_t count) {
+  cudaSetDevice(ordinal_);
+  grid_.each(static_cast<std::int64_t>(count), Copy{.to = to, .from = from});
+}
+
+void CudaDevice::add(float* sum, const float* more, std::size_t count) {
+  cudaSetDevice(ordinal_);
+  grid_.each(static_cast<std::int64_t>(count), Add{.sum = sum, .more = more});
 }
 
 void CudaDevice::update(const ElementUpdate& update) {

@@ -220,6 +220,16 @@ void HostDevice::fill(float* device, float value, std::size_t count) {
   run([=] { std::fill_n(device, count, value); });
 }
 
+void HostDevice::copy(float* to, const float* from, std::size_t count) {
+  run([=] { std::copy_n(from, count, to); });
+}
+
+void HostDevice::add(float* sum, const float* more, std::size_t count) {
+  run([=] {
+    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+  });
+}
+
 void HostDevice::update(const ElementUpdate& update) {
   HostGrid grid([this](Work work) { run(std::move(work)); });
   update_on(grid, update);

@@ -37,6 +37,8 @@ class HostDevice : public Device {
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
   void fill(float* device, float value, std::size_t count) override;
+  void copy(float* to, const float* from, std::size_t count) override;
+  void add(float* sum, const float* more, std::size_t count) override;
   void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
   [[nodiscard]] bool reached(std::uint64_t mark) override;

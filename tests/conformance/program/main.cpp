@@ -18,6 +18,7 @@
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
 #include "tests/conformance/program/replicated.h"
+#include "tests/conformance/program/resident.h"
 #include "tests/conformance/program/speed.h"
 #include "tests/conformance/run_case.h"
 
@@ -121,7 +122,8 @@ int run(const Options& options) {
   if (options.only == "models") {
     const int of_one = compare_models(*device, std::min(options.rounds, 20));
     const int of_several = compare_replicas(new_device, std::min(options.rounds, 3));
-    return std::max(of_one, of_several);
+    const int of_residents = compare_residents(*device, std::min(options.rounds, 3));
+    return std::max({of_one, of_several, of_residents});
   }
   return compare_ops(*device, options) == 0 ? 0 : 1;
 }

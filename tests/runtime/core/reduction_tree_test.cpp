@@ -35,6 +35,21 @@ std::string words_of_ranks(std::int64_t ranks, std::int64_t leaves) {
   return stack.front();
 }
 
+// The same of leaves that come one after another.
+std::string words_by_leaf(Leaves node) {
+  std::vector<std::string> stack;
+  for (std::int64_t leaf = node.begin; leaf < node.end; ++leaf) {
+    std::string sum = std::to_string(leaf);
+    for (std::int64_t i = nodes_that_end_with(leaf, node); i > 0; --i) {
+      sum = "(" + stack.back() + "+" + sum + ")";
+      stack.pop_back();
+    }
+    stack.push_back(sum);
+  }
+  REQUIRE(stack.size() == 1);
+  return stack[0];
+}
+
 }  // namespace
 
 TEST_CASE("a node is divided at a power of two", "[reduction_tree]") {
@@ -76,6 +91,13 @@ TEST_CASE("a power of two of ranks sends one sum each", "[reduction_tree]") {
     }
   }
   CHECK(roots_of(leaves_of(1, 3, 8), 8) == std::vector<Leaves>{{2, 4}, {4, 5}});
+}
+
+TEST_CASE("leaves that come one after another are added in the tree's order", "[reduction_tree]") {
+  for (std::int64_t count = 1; count <= 33; ++count) {
+    CHECK(words_by_leaf({0, count}) == words_of({0, count}));
+    CHECK(words_by_leaf({7, 7 + count}) == words_of({7, 7 + count}));
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -108,12 +108,14 @@ TEST_CASE("an async job goes on and saves though a ps has no parameter", "[job]"
   REQUIRE_FALSE(manifests.empty());
   CHECK(manifests.back().final_one);
   CHECK(manifests.back().shards.size() == 5);
-  std::vector<double> losses;  // of the reports between which something was applied
+  // Of the reports between which something was applied: one at least, also where the other workers
+  // made all steps before the chief came.
+  std::vector<double> losses;
   for (const MetricEvent& metric : all_of<MetricEvent>(job, "worker/0")) {
     if (metric.values.contains("loss")) losses.push_back(metric.values.at("loss"));
   }
-  REQUIRE(losses.size() >= 2);
-  CHECK(losses.back() < losses.front());
+  REQUIRE_FALSE(losses.empty());
+  CHECK(losses.back() < 2.2);  // of ten classes at a guess it is 2.3
 }
 
 TEST_CASE("an async job counts its updates by staleness, scaled or not", "[job]") {

@@ -140,4 +140,22 @@ TEST_CASE("staleness is told of the interval, and counted over the attempt", "[p
   for (const auto& [name, value] : sync.take(1)) CHECK(name.find("stale") == std::string::npos);
 }
 
+TEST_CASE("what others did before this task came is in the first report's means, and in no rate",
+          "[progress]") {
+  Progress progress({}, 200);
+  progress.add_earlier({.examples = 30, .denominator = 30, .loss_sum = 60});
+  progress.add_applied(
+      {.version = 201, .sums = {.examples = 10, .denominator = 10, .loss_sum = 10}, .traffic = {}});
+  const auto first = progress.take(201);
+  CHECK(first.at("loss") == Approx(70.0 / 40));
+  CHECK(first.at("examples_per_second") == Approx(10 * first.at("steps_per_second")));
+  progress.add_applied(
+      {.version = 202, .sums = {.examples = 10, .denominator = 10, .loss_sum = 5}, .traffic = {}});
+  CHECK(progress.take(202).at("loss") == Approx(0.5));
+
+  Progress came_late({}, 200);
+  came_late.add_earlier({.examples = 30, .denominator = 30, .loss_sum = 60});
+  CHECK(came_late.take(200).at("loss") == Approx(2));
+}
+
 }  // namespace trainyard::runtime
