@@ -16,12 +16,14 @@ namespace {
 
 // Parameters live where they are computed with, if a step's gradient is whole there and nobody else
 // needs it before they change.
-bool may_reside(JobPlan& plan, std::int64_t gpus) {
+bool may_reside(JobPlan& plan, Computes who) {
   const std::int64_t leaves = plan.leaves_of_rank(0).count();
-  return gpus < 2 && plan.clip_norm == 0 && (leaves == 1 || plan.model.adds_up(leaves));
+  return who == Computes::plan_model && plan.clip_norm == 0 &&
+         (leaves == 1 || plan.model.adds_up(leaves));
 }
 
-Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan) {
+Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan,
+                                                     Computes who) {
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
   const auto rate = [&optimizer = task.context.spec.training.optimizer,
                      max_steps = plan.max_steps](std::int64_t version) {
@@ -33,8 +35,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& 
                  *std::move(share.rows));
   }
   std::unique_ptr<ResidentArena> resident;
-  const std::int64_t gpus = worker_gpus(task.context.spec);
-  if (may_reside(plan, gpus)) resident = plan.model.reside(share.weights.span(), share.slots);
+  if (may_reside(plan, who)) resident = plan.model.reside(share.weights.span(), share.slots);
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .update = plan.update,
@@ -103,9 +104,9 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
 
 }  // namespace
 
-Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan) {
+Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan, Computes who) {
   const bool local = task.context.spec.training.strategy == Strategy::local;
-  return local ? local_exchange(task, plan) : remote_exchange(task, plan);
+  return local ? local_exchange(task, plan, who) : remote_exchange(task, plan);
 }
 
 }  // namespace trainyard::runtime

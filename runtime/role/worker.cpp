@@ -250,7 +250,8 @@ Result<TaskEnd> train(const Task& task) {
              task.cause.of(Reason::bad_data, with_enough_memory(task.context, devices, planned)));
   auto& [plan, others] = made;
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
-  TRY_ASSIGN(auto exchange, open_exchange(task, plan));
+  TRY_ASSIGN(auto exchange,
+             open_exchange(task, plan, others.empty() ? Computes::plan_model : Computes::several));
   TRY_ASSIGN(const TaskEnd end,
              Training({task, plan, others, *dataset, *exchange, devices.detail}).run());
   exchange.reset();  // the connections end in good order before its own share does

@@ -85,7 +85,8 @@ class Bench {
       REQUIRE(model);
       others_.push_back(*std::move(model));
     }
-    auto exchange_opened = open_exchange(*task_, *plan_);
+    auto exchange_opened =
+        open_exchange(*task_, *plan_, devices < 2 ? Computes::plan_model : Computes::several);
     REQUIRE(exchange_opened);
     exchange = *std::move(exchange_opened);
     calls_.emplace(*task_, *plan_, *exchange);
@@ -132,7 +133,8 @@ class Bench {
     start();
     while (*next_step()) {
     }
-    return {exchange->parameters().begin(), exchange->parameters().end()};
+    const std::span<const float> weights = exchange->parameters_on_host();
+    return {weights.begin(), weights.end()};
   }
 
   FailureCause cause;
