@@ -4,7 +4,6 @@
 // kept as failure(), and nothing that is asked for later is of value.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,12 +17,8 @@ namespace trainyard::runtime {
 // Numbers of the device that one rule changes; slots as the rule has them.
 struct ElementUpdate {
   ElementRule rule = SgdRule{};
-  float gradient_scale = 1;
-  float weight_decay = 0;
+  UpdatedArrays arrays{};
   std::int64_t count = 0;
-  const float* gradient = nullptr;
-  float* weights = nullptr;
-  std::array<float*, 2> slots{};
 };
 
 // Work that is asked for many times at once, with the memory as it is then. It goes before its

@@ -37,14 +37,16 @@ class DeviceMemory {
   [[nodiscard]] bool keeps(std::span<const float> on_host) const {
     return kept_on_host_ != nullptr && on_host.data() == kept_on_host_;
   }
-  // Sums of gradients that are added here; where the newest whole one lies.
-  DeviceSums& sums() { return sums_; }
-  [[nodiscard]] const float* total() const { return total_; }
-  void set_total(const float* gradient) { total_ = gradient; }
   // Where kernels read these.
   std::span<float> parameters_for(std::span<const float> on_host) {
     return keeps(on_host) ? kept_ : parameters();
   }
+
+  // Sums of gradients that are added here.
+  DeviceSums& sums() { return sums_; }
+  // Where the gradient of the newest step lies: the whole arena, of a node the sum of its leaves.
+  [[nodiscard]] const float* total() const { return total_; }
+  void set_total(const float* gradient) { total_ = gradient; }
 
   // The batch on the device, until the next one. A batch of the same sizes lies where the one
   // before lay.
@@ -61,7 +63,7 @@ class DeviceMemory {
   std::span<float> kept_;
   DeviceBuffer gradients_;
   DeviceSums sums_;
-  const float* total_ = nullptr;
+  const float* total_ = nullptr;  // no step has been computed
   // What a batch has lies in one piece, so that it goes up in one copy.
   DeviceBuffer here_;
   std::uint64_t read_ = 0;  // the mark behind the newest one's copy

@@ -6,11 +6,16 @@
 
 namespace trainyard::runtime {
 
-// As deep as the tree is.
+// As deep as the tree is. All of it or nothing: who is told that there is none uses none.
 void DeviceSums::reserve(std::int64_t leaves) {
   const auto depth =
       static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(leaves - 1)));
-  while (buffers_.size() < depth) buffers_.emplace_back(device_).floats(elements_);
+  try {
+    while (buffers_.size() < depth) buffers_.emplace_back(device_).floats(elements_);
+  } catch (const DeviceFailed&) {
+    buffers_.clear();
+    throw;
+  }
 }
 
 void DeviceSums::add(const float* gradient, const LeafOfNode& leaf) {

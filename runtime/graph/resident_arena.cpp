@@ -34,16 +34,17 @@ void ResidentArena::update(const ArenaUpdate& rules, const OptimizerConfig& opti
                            const UpdateStep& step) {
   Device& device = memory_->device();
   const auto change = [&](const ArenaUpdate::Changed& part) {
-    ElementUpdate update{.rule = part.rule,
-                         .gradient_scale = part.gradient_scale,
-                         .weight_decay = part.weight_decay,
-                         .count = part.end - part.begin,
-                         .gradient = memory_->total() + part.begin,
-                         .weights = weights_.floats(elements_) + part.begin};
+    float* const weights = weights_.floats(elements_) + part.begin;
+    UpdatedArrays arrays{.gradient = memory_->total() + part.begin,
+                         .weights = weights,
+                         .out = weights,
+                         .slots = {},
+                         .scale = part.gradient_scale,
+                         .decay = part.weight_decay};
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      update.slots[i] = slots_[i].floats(elements_) + part.begin;
+      arrays.slots[i] = slots_[i].floats(elements_) + part.begin;
     }
-    device.update(update);
+    device.update({.rule = part.rule, .arrays = arrays, .count = part.end - part.begin});
   };
   rules.for_each_changed(optimizer, step, 0, static_cast<std::int64_t>(elements_), change);
 }

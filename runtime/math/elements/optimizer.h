@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #include "runtime/math/elements/both.h"
 
@@ -100,6 +101,30 @@ TRAINYARD_BOTH float seen_by(const Rule&, float sum, float scale, float decay, f
 }
 TRAINYARD_BOTH inline float seen_by(const AverageRule&, float sum, float scale, float, float) {
   return sum * scale;
+}
+
+// Of which numbers; `out` may be `weights`, slots that a rule has not are null.
+struct UpdatedArrays {
+  const float* gradient;
+  const float* weights;
+  float* out;
+  float* slots[2];
+  float scale;  // of the gradient
+  float decay;
+};
+
+template <class Rule>
+TRAINYARD_BOTH void update_element(const Rule& rule, const UpdatedArrays& arrays, std::int64_t i) {
+  const float weight = arrays.weights[i];
+  const float g = seen_by(rule, arrays.gradient[i], arrays.scale, arrays.decay, weight);
+  float a = 0;
+  float b = 0;
+  if constexpr (Rule::slots > 0) a = arrays.slots[0][i];
+  if constexpr (Rule::slots > 1) b = arrays.slots[1][i];
+  const float next = rule.next(g, weight, a, b);
+  if constexpr (Rule::slots > 0) arrays.slots[0][i] = a;
+  if constexpr (Rule::slots > 1) arrays.slots[1][i] = b;
+  arrays.out[i] = next;
 }
 
 }  // namespace trainyard::runtime

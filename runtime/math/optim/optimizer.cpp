@@ -17,37 +17,12 @@ constexpr std::array<std::string_view, 1> rmsprop_slots{"square_average"};
 constexpr std::array<std::string_view, 2> adadelta_slots{"square_average", "delta_average"};
 constexpr std::array<std::string_view, 2> adam_slots{"m", "v"};
 
-// The arguments of apply_update, narrowed to what a loop reads.
-struct Range {
-  std::size_t size;
-  const float* gradient;
-  const float* weights;
-  float* out;
-  std::array<float*, 2> slots;
-  float gradient_scale;
-  float weight_decay;
-};
-
 // No iteration depends on another, although `out` may be `weights`: that is what ivdep tells the
 // compiler.
 template <class Rule>
-void update_all(const Range range, const Rule rule) {
-  float* const first = range.slots[0];
-  float* const second = range.slots[1];
+void update_all(const Rule rule, const UpdatedArrays arrays, std::int64_t count) {
 #pragma GCC ivdep
-  for (std::size_t i = 0; i < range.size; ++i) {
-    const float weight = range.weights[i];
-    const float g =
-        seen_by(rule, range.gradient[i], range.gradient_scale, range.weight_decay, weight);
-    float a = 0;
-    float b = 0;
-    if constexpr (Rule::slots > 0) a = first[i];
-    if constexpr (Rule::slots > 1) b = second[i];
-    const float next = rule.next(g, weight, a, b);
-    if constexpr (Rule::slots > 0) first[i] = a;
-    if constexpr (Rule::slots > 1) second[i] = b;
-    range.out[i] = next;
-  }
+  for (std::int64_t i = 0; i < count; ++i) update_element(rule, arrays, i);
 }
 
 AdamRule adam_rule(const OptimizerConfig& config, double learning_rate, std::int64_t step) {
@@ -112,18 +87,17 @@ void apply_update(const OptimizerConfig& config, double learning_rate, std::int6
                   std::span<const std::span<float>> slots) {
   ENSURE(gradient.size() == out.size() && weights.size() == out.size());
   ENSURE(slots.size() == slot_names(config.kind).size());
-  Range range{.size = out.size(),
-              .gradient = gradient.data(),
-              .weights = weights.data(),
-              .out = out.data(),
-              .slots = {},
-              .gradient_scale = gradient_scale,
-              .weight_decay = added_decay(config)};
+  UpdatedArrays arrays{.gradient = gradient.data(),
+                       .weights = weights.data(),
+                       .out = out.data(),
+                       .slots = {},
+                       .scale = gradient_scale,
+                       .decay = added_decay(config)};
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     ENSURE(slots[slot].size() == out.size());
-    range.slots[slot] = slots[slot].data();
+    arrays.slots[slot] = slots[slot].data();
   }
-  std::visit([&range](const auto& rule) { update_all(range, rule); },
+  std::visit([&](const auto& rule) { update_all(rule, arrays, std::ssize(out)); },
              element_rule(config, learning_rate, step));
 }
 
