@@ -4,20 +4,23 @@
 #include <array>
 #include <string_view>
 
+#include "schemas/model/ops/activation.h"
+
 namespace trainyard::model {
 namespace {
 
-// Ops that make of a sequence's steps as many steps, each of nothing but the same step, or of steps
-// that its example has.
-constexpr std::array keeps_steps{
-    "dense",      "embedding", "positions", "rope",       "sdpa",     "dropout",     "relu",
-    "leaky_relu", "elu",       "gelu",      "gelu_tanh",  "silu",     "sigmoid",     "tanh",
-    "softplus",   "exp",       "log",       "log1p",      "sqrt",     "square",      "abs",
-    "affine",     "clip",      "softmax",   "layer_norm", "rms_norm", "log_softmax", "l2_normalize",
-    "add",        "sub",       "mul",       "div",        "max",      "min",         "slice",
-    "concat",     "lstm",      "gru",       "rnn",        "prelu"};
-
 bool is_of(const auto& ops, std::string_view op) { return std::ranges::find(ops, op) != ops.end(); }
+
+// Ops that make of a sequence's steps as many steps, each of nothing but the same step, or of steps
+// that its example has: all activations, and these.
+constexpr std::array others_that_keep_steps{
+    "dense", "embedding", "positions",  "rope",     "sdpa",        "dropout",      "affine",
+    "clip",  "softmax",   "layer_norm", "rms_norm", "log_softmax", "l2_normalize", "add",
+    "sub",   "mul",       "div",        "max",      "min",         "slice",        "concat",
+    "lstm",  "gru",       "rnn",        "prelu"};
+bool keeps_steps(std::string_view op) {
+  return is_of(others_that_keep_steps, op) || is_of(activation_names(), op);
+}
 
 // A recurrence's last state is that of an example's last step.
 bool stops_at_length(const AnalysedLayer& layer) {
@@ -39,7 +42,7 @@ bool follows_data_time(const Analysis& analysis, std::size_t layer) {
   const AnalysedLayer* at = &analysis.layers[layer];
   while (at->op != "input") {
     // A convolution looks at steps beyond the last one.
-    const bool keeps = is_of(keeps_steps, at->op) || at->op == "conv1d";
+    const bool keeps = keeps_steps(at->op) || at->op == "conv1d";
     const MaybeShape& from = analysis.layers[at->in.front()].shape;
     // A convolution may leave steps out, a recurrence all but the last.
     if (!keeps || !at->shape || !from || at->shape->size() < 2) return false;
@@ -63,7 +66,7 @@ std::vector<Fault> faults_of_buckets(const Analysis& analysis, const std::string
     const AnalysedLayer& layer = analysis.layers[i];
     const auto follows = [&analysis](std::size_t at) { return follows_data_time(analysis, at); };
     if (std::ranges::none_of(layer.in, follows)) continue;
-    const bool keeps = is_of(keeps_steps, layer.op) && follows(i);
+    const bool keeps = keeps_steps(layer.op) && follows(i);
     if (keeps || stops_at_length(layer) || is_first_step(layer)) continue;
     faults.push_back({pointer, "the layer \"" + layer.name + "\" (" + layer.op +
                                    ") sees the padding behind shorter examples, so what it gives "

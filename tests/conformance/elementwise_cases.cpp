@@ -84,13 +84,12 @@ Case binary_case(Random& random, Binary op, int round) {
 std::vector<Case> elementwise_cases(Random& random, int rounds) {
   std::vector<Case> cases;
   for (int round = 0; round < rounds; ++round) {
-    for (int kind = 0; kind <= static_cast<int>(Nonlinearity::abs); ++kind) {
-      const auto nonlinearity = static_cast<Nonlinearity>(kind);
+    for (const auto& [name, nonlinearity] : nonlinearities) {
       const float alpha = round % 2 == 0 ? 1.0F : 0.3F;
       const bool is_above_zero =
           nonlinearity == Nonlinearity::log || nonlinearity == Nonlinearity::sqrt;
       const float low = is_above_zero ? 0.001F : -9.0F;
-      cases.push_back(of_one(random, "activation " + std::to_string(kind),
+      cases.push_back(of_one(random, std::string(name),
                              ActivationOp{.function = {nonlinearity, alpha}}, low, 9));
     }
     cases.push_back(of_one(random, "affine", AffineOp{.by = {0.3F, -0.7F}}, -2, 2));

@@ -2,6 +2,8 @@
 // output it is, so that the function works in place.
 #pragma once
 
+#include <string_view>
+
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
@@ -25,6 +27,26 @@ enum class Nonlinearity {
   square,
   abs
 };
+
+struct NamedNonlinearity {
+  std::string_view name;  // in the model language
+  Nonlinearity kind;
+};
+inline constexpr NamedNonlinearity nonlinearities[]{{"relu", Nonlinearity::relu},
+                                                    {"leaky_relu", Nonlinearity::leaky_relu},
+                                                    {"elu", Nonlinearity::elu},
+                                                    {"gelu", Nonlinearity::gelu},
+                                                    {"gelu_tanh", Nonlinearity::gelu_tanh},
+                                                    {"silu", Nonlinearity::silu},
+                                                    {"sigmoid", Nonlinearity::sigmoid},
+                                                    {"tanh", Nonlinearity::tanh},
+                                                    {"softplus", Nonlinearity::softplus},
+                                                    {"exp", Nonlinearity::exp},
+                                                    {"log", Nonlinearity::log},
+                                                    {"log1p", Nonlinearity::log1p},
+                                                    {"sqrt", Nonlinearity::sqrt},
+                                                    {"square", Nonlinearity::square},
+                                                    {"abs", Nonlinearity::abs}};
 
 struct Activation {
   // A nonlinearity without a parameter is an activation.

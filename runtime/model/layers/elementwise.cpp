@@ -1,5 +1,6 @@
 // Ops of single numbers, of two values, and of rows of numbers.
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 #include "runtime/model/layers/builders.h"
 #include "schemas/base/check.h"
@@ -7,32 +8,10 @@
 namespace trainyard::runtime {
 namespace {
 
-struct Named {
-  std::string_view name;
-  Nonlinearity kind;
-};
-constexpr std::array nonlinearities{Named{"relu", Nonlinearity::relu},
-                                    Named{"leaky_relu", Nonlinearity::leaky_relu},
-                                    Named{"elu", Nonlinearity::elu},
-                                    Named{"gelu", Nonlinearity::gelu},
-                                    Named{"gelu_tanh", Nonlinearity::gelu_tanh},
-                                    Named{"silu", Nonlinearity::silu},
-                                    Named{"sigmoid", Nonlinearity::sigmoid},
-                                    Named{"tanh", Nonlinearity::tanh},
-                                    Named{"softplus", Nonlinearity::softplus},
-                                    Named{"exp", Nonlinearity::exp},
-                                    Named{"log", Nonlinearity::log},
-                                    Named{"log1p", Nonlinearity::log1p},
-                                    Named{"sqrt", Nonlinearity::sqrt},
-                                    Named{"square", Nonlinearity::square},
-                                    Named{"abs", Nonlinearity::abs}};
-
 Nonlinearity kind_of(std::string_view name) {
-  for (const Named& each : nonlinearities) {
-    if (each.name == name) return each.kind;
-  }
-  ENSURE(false);
-  return Nonlinearity::relu;
+  const auto* const found = std::ranges::find(nonlinearities, name, &NamedNonlinearity::name);
+  ENSURE(found != std::end(nonlinearities));
+  return found->kind;
 }
 
 NodeId activation(LayerContext& layer) {
@@ -110,7 +89,7 @@ std::vector<LayerBuilder> elementwise_builders() {
                                      {"matmul", matmul},
                                      {"fm", fm},
                                      {"pairwise_dot", pairwise_dot}};
-  for (const Named& each : nonlinearities) builders.push_back({each.name, activation});
+  for (const NamedNonlinearity& each : nonlinearities) builders.push_back({each.name, activation});
   return builders;
 }
 

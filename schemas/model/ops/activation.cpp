@@ -74,9 +74,15 @@ constexpr double largest = 3.4e38;  // of a float
 
 }  // namespace
 
-ArgumentRule activation_rule() {
-  std::vector<std::string_view> names{"none"};
+std::vector<std::string_view> activation_names() {
+  std::vector<std::string_view> names;
   for (const Activation& activation : activations) names.push_back(activation.name);
+  return names;
+}
+
+ArgumentRule activation_rule() {
+  std::vector<std::string_view> names = activation_names();
+  names.insert(names.begin(), "none");
   return choice_or("activation", "none", std::move(names));
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/model/layer_scribe.h"
 
@@ -10,6 +11,9 @@ namespace trainyard::model {
 
 // "activation": one of them, or "none".
 ArgumentRule activation_rule();
+
+// The layers that they are, by name.
+std::vector<std::string_view> activation_names();
 
 // What the layer's own "activation" keeps for the backward pass. After gives().
 void activates(LayerScribe& layer);

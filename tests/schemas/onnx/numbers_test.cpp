@@ -2,6 +2,7 @@
 // export by an interpreter of ONNX in numpy that passes the standard's own cases (check_onnx.py).
 #include <catch2/catch.hpp>
 
+#include "schemas/model/ops/activation.h"
 #include "tests/schemas/onnx/runtime_case.h"
 #include "tests/support/python.h"
 #include "tests/support/temp_folder.h"
@@ -109,6 +110,21 @@ std::vector<Case> image_cases() {
           {"branches", layers(branches), small_image}};
 }
 
+// Of a value on both sides of zero, or of one above it, each of the layers.
+json each_activation() {
+  json all = {{{"name", "any"}, {"op", "affine"}, {"in", "-"}, {"scale", 2}},
+              {{"name", "above"}, {"op", "softplus"}}};
+  json names;
+  for (const std::string_view op : model::activation_names()) {
+    const bool is_of_above = op == "log" || op == "log1p" || op == "sqrt";
+    names.push_back("of_" + std::string(op));
+    all.push_back({{"name", names.back()}, {"op", op}, {"in", is_of_above ? "above" : "any"}});
+  }
+  all.push_back({{"op", "concat"}, {"in", names}});
+  all.push_back(dense);
+  return all;
+}
+
 std::vector<Case> feature_cases() {
   const json activations = {{{"op", "leaky_relu"}, {"slope", 0.2}},
                             {{"op", "elu"}, {"alpha", 0.7}},
@@ -158,6 +174,7 @@ std::vector<Case> feature_cases() {
   const json all_states = {
       {{"op", "lstm"}, {"units", 5}, {"direction", "both"}, {"output", "all"}}, "flatten", dense};
   return {{"activations", layers(activations), {{"features", 12}, {"classes", 3}}},
+          {"each_activation", layers(each_activation()), {{"features", 12}, {"classes", 3}}},
           {"of_time", layers(of_time), series, Lengths::given},
           {"two_values", layers(two_values), {{"features", {4, 6}}, {"classes", 3}}},
           {"series_lstm", layers(all_states), series, Lengths::given}};
