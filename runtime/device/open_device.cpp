@@ -45,9 +45,11 @@ std::filesystem::path plugin_path() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / plugin_name;
 }
 
+std::string own_build() { return std::string(build_id).substr(0, 12); }
+
 // What is opened stays so: the device's code is in it.
-Result<std::unique_ptr<Device>> open_gpu(const std::filesystem::path& plugin, int number,
-                                         int count) {
+Result<std::unique_ptr<Device>> open_gpu(const std::filesystem::path& plugin,
+                                         const WantedGpu& wanted) {
   // Before the plugin, whose own words would be of the driver's version.
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return unavailable("this host has no NVIDIA driver (" + last_error() + ")");
@@ -61,7 +63,10 @@ Result<std::unique_ptr<Device>> open_gpu(const std::filesystem::path& plugin, in
   if (library == nullptr) return unavailable(last_error());
   const auto ask = reinterpret_cast<AskPlugin>(dlsym(library, plugin_symbol));
   if (ask == nullptr) return unavailable(last_error());
-  const DeviceRequest request{.build = build_id, .number = number, .count = count};
+  const DeviceRequest request{.build = build_id,
+                              .number = wanted.number,
+                              .count = wanted.count,
+                              .precision = wanted.precision};
   DeviceAnswer answer;
   ask(&request, &answer);
   if (answer.device == nullptr) return unavailable(answer.why);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "runtime/graph/device.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
@@ -15,6 +16,7 @@ struct DeviceRequest {
   const char* build = nullptr;  // of who asks: another build's plugin has other types
   int number = 0;               // among those that the driver shows
   int count = 1;                // so many are wanted in all
+  Precision precision = Precision::float32;
 };
 
 struct DeviceAnswer {

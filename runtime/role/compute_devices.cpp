@@ -4,6 +4,7 @@
 
 #include "runtime/device/open_device.h"
 #include "schemas/wire/job_model.h"
+#include "schemas/wire/spec_names.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -21,14 +22,34 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
+// Of one name, all of them.
+Result<std::string> kind_of(const ComputeDevices& devices) {
+  const std::string kind = devices.gpus.front()->name();
+  for (const auto& gpu : devices.gpus) {
+    if (gpu->name() != kind) {
+      return unavailable("the GPUs of this worker are " + kind + " and " + gpu->name() +
+                         ", which have other bytes: ask for one kind by gpu_name");
+    }
+  }
+  return kind;
+}
+
 Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
   if (count > 1) TRY(check_several(spec));
   ComputeDevices devices;
   for (std::int64_t number = 0; number < count; ++number) {
-    TRY_ASSIGN(auto gpu,
-               open_gpu(plugin_path(), static_cast<int>(number), static_cast<int>(count)));
+    TRY_ASSIGN(auto gpu, open_gpu(plugin_path(), {.number = static_cast<int>(number),
+                                                  .count = static_cast<int>(count),
+                                                  .precision = spec.training.precision}));
     devices.detail += (number == 0 ? "on " : ", ") + std::string(gpu->name());
     devices.gpus.push_back(std::move(gpu));
+  }
+  if (spec.training.precision == Precision::float32) return devices;
+  const std::string in = " in " + std::string(find_name(precision_names, spec.training.precision));
+  devices.detail += in;
+  if (spec.mode == Mode::sync && spec.training.deterministic) {
+    TRY_ASSIGN(const std::string kind, kind_of(devices));
+    devices.kind = kind + in + ", build " + own_build();
   }
   return devices;
 }

@@ -13,8 +13,11 @@ namespace trainyard::runtime {
 
 struct ComputeDevices {
   std::vector<std::unique_ptr<Device>> gpus;  // none: the CPU
-  // "on NVIDIA H100", "on the CPU: this host has no NVIDIA driver"; "": on the CPU, as asked.
+  // "on NVIDIA H100 in tf32", "on the CPU: this host has no NVIDIA driver"; "": on the CPU, as
+  // asked.
   std::string detail;
+  // What computes, where no other kind of device has its bytes; "": those of a CPU.
+  std::string kind = {};
 };
 
 // `unavailable`, saying what is missing, where the task is to compute on GPUs and cannot.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "runtime/role/job_plan.h"
 #include "runtime/role/step_exchange.h"
@@ -13,9 +14,11 @@ namespace trainyard::runtime {
 // In its own process (`strategy: local`), or on those who hold shares, whom it calls from now on:
 // the first next() waits for them. The error names the file that cannot be restored; task.cause has
 // the reason.
-//
-// `who`: where the plan's model alone computes, its device may have the parameters.
-enum class Computes { plan_model, several };
-Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan, Computes who);
+struct Computes {
+  enum class By { plan_model, several } by;  // the first alone: its device may have the parameters
+  std::string on = {};                       // as Hello::device
+};
+Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan,
+                                                    const Computes& what);
 
 }  // namespace trainyard::runtime

@@ -84,7 +84,8 @@ class StepExchange {
   // succeeds any more.
   virtual void give_up() {}
 
-  // An error where no call succeeds any more: which, and why.
+  // An error where no call succeeds any more: which, and why. `conflict`: this worker computes on
+  // another kind of device than others.
   [[nodiscard]] virtual Status state() const { return ok(); }
   // By holder of parameters, how it is reached; empty: they are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }

@@ -238,6 +238,11 @@ Result<std::unique_ptr<Dataset>> open_data(const Task& task, const ComputeDevice
   return dataset;
 }
 
+bool is_unlike_others(const StepExchange& exchange) {
+  const Status state = exchange.state();
+  return !state.has_value() && state.error().code == Code::conflict;
+}
+
 Result<TaskEnd> train(const Task& task) {
   const bool again = task.context.tasks_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
@@ -250,10 +255,11 @@ Result<TaskEnd> train(const Task& task) {
              task.cause.of(Reason::bad_data, with_enough_memory(task.context, devices, planned)));
   auto& [plan, others] = made;
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
-  TRY_ASSIGN(auto exchange,
-             open_exchange(task, plan, others.empty() ? Computes::plan_model : Computes::several));
-  TRY_ASSIGN(const TaskEnd end,
-             Training({task, plan, others, *dataset, *exchange, devices.detail}).run());
+  const auto by = others.empty() ? Computes::By::plan_model : Computes::By::several;
+  TRY_ASSIGN(auto exchange, open_exchange(task, plan, {.by = by, .on = devices.kind}));
+  auto ended = Training({task, plan, others, *dataset, *exchange, devices.detail}).run();
+  if (is_unlike_others(*exchange)) return task.cause.of(Reason::peer_differs, std::move(ended));
+  TRY_ASSIGN(const TaskEnd end, std::move(ended));
   exchange.reset();  // the connections end in good order before its own share does
   if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own.finish(task.stop)));
   return end;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace trainyard::scheduler {
 
 Account account_of(Reason cause) {
-  if (cause == Reason::no_space || cause == Reason::no_gpu) return Account::user;
+  constexpr Reason stays_so[] = {Reason::no_space, Reason::no_gpu, Reason::peer_differs};
+  if (std::ranges::find(stays_so, cause) != std::end(stays_so)) return Account::user;
   return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
 }
 

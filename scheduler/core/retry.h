@@ -9,7 +9,8 @@ namespace trainyard::scheduler {
 
 // Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts.
 // NO_PROGRESS (class POLICY) is the user's: most often the program hangs. So is NO_SPACE: a disk
-// that is full stays full until somebody makes room; and NO_GPU: a host without a driver stays so.
+// that is full stays full until somebody makes room; and NO_GPU: a host without a driver stays so;
+// and PEER_DIFFERS: so do the GPUs of two hosts.
 enum class Account { user, infra };
 Account account_of(Reason cause);
 

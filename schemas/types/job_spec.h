@@ -13,6 +13,7 @@
 #include "schemas/types/gpu.h"
 #include "schemas/types/image_spec.h"
 #include "schemas/types/partition.h"
+#include "schemas/types/precision.h"
 #include "schemas/types/recsys_spec.h"
 #include "schemas/types/resources.h"
 #include "schemas/types/sequence_spec.h"
@@ -23,8 +24,6 @@ enum class Mode { sync, async };
 enum class Strategy { parameter_server, all_reduce, local };
 // What computes a worker's gradients. automatic: its GPUs, where its host can use them.
 enum class ComputeDevice { automatic, cpu, gpu };
-// Of products and convolutions on a GPU. float32: the bytes of a CPU.
-enum class Precision { float32, tf32, bfloat16 };
 // How numbers travel in one direction between workers and ps.
 enum class Wire {
   float32,

@@ -16,7 +16,7 @@ struct ReasonRow {
   ReasonClass reason_class;
 };
 
-constexpr std::array<ReasonRow, 33> reasons{{
+constexpr std::array<ReasonRow, 34> reasons{{
     {Reason::none, "", ReasonClass::none},
     {Reason::queued, "QUEUED", ReasonClass::sched},
     {Reason::no_capacity, "NO_CAPACITY", ReasonClass::sched},
@@ -48,6 +48,7 @@ constexpr std::array<ReasonRow, 33> reasons{{
     {Reason::port_in_use, "PORT_IN_USE", ReasonClass::infra},
     {Reason::no_space, "NO_SPACE", ReasonClass::infra},
     {Reason::no_gpu, "NO_GPU", ReasonClass::infra},
+    {Reason::peer_differs, "PEER_DIFFERS", ReasonClass::infra},
     {Reason::completed, "COMPLETED", ReasonClass::none},
     {Reason::stopped_with_gang, "STOPPED_WITH_GANG", ReasonClass::none},
 }};

@@ -43,6 +43,7 @@ enum class Reason {
   port_in_use,        // another program held a port that the task was given
   no_space,           // a disk is full: class INFRA, but as often as a user's restarts
   no_gpu,             // a host cannot compute on the GPUs that a task was given: as no_space
+  peer_differs,       // it computes on another kind of GPU than others of its gang: likewise
   // of no class: the normal course
   completed,
   stopped_with_gang,  // ended because its gang was stopped

@@ -268,6 +268,22 @@ void check_device(const JobSpec& spec, const JsonPlace& place) {
        "is gpu, but no worker has one: set resources.gpus of the role worker");
 }
 
+// A CPU would compute other bytes.
+void check_precision(const JobSpec& spec, const JsonPlace& place) {
+  if (spec.training.precision == Precision::float32) return;
+  const std::string name(find_name(precision_names, spec.training.precision));
+  const auto refuse = [&](const std::string& why) {
+    note(place, "/training/precision", name + " is of GPUs, a CPU has float32 alone: " + why);
+  };
+  if (spec.worker.resources.gpus == 0) return refuse("set resources.gpus of the role worker");
+  if (spec.chief && spec.chief->resources.gpus == 0) {
+    return refuse("set resources.gpus of the role chief");
+  }
+  if (spec.training.device.value_or(ComputeDevice::gpu) == ComputeDevice::gpu) return;
+  refuse("training.device must be gpu, which it is by default, got " +
+         std::string(find_name(device_names, *spec.training.device)));
+}
+
 struct Rule {
   void (*check)(const JobSpec& spec, const JsonPlace& place);
   // All fields whose values it uses; "" is none.
@@ -293,6 +309,9 @@ constexpr Rule rules[] = {
     {check_staleness, {"/mode", "/training/max_staleness", "/training/staleness_scaling"}},
     {check_wire, {wire, strategy}},
     {check_device, {"/training/device", "/roles/worker/resources", "/roles/chief/resources"}},
+    {check_precision,
+     {"/training/precision", "/training/device", "/roles/worker/resources",
+      "/roles/chief/resources"}},
     {check_micro_batches, {"/mode", global_batch, micro_batch}},
     {check_shares, {"/mode", global_batch, micro_batch, workers, chiefs}},
     {check_min_replicas, {"/roles/worker/min_replicas", workers, "/mode", global_batch}},

@@ -108,13 +108,7 @@ void read_device(Fields& fields, TrainingSpec& training) {
     training.device = ComputeDevice::automatic;
     fields.choice("device", *training.device, device_names);
   }
-  const auto precision = fields.find("precision");
-  if (!precision) return;
   fields.choice("precision", training.precision, precision_names);
-  if (training.precision == Precision::float32) return;
-  precision->fault(std::string(find_name(precision_names, training.precision)) +
-                       " is not available in this version yet; float32 is",
-                   FaultKind::not_yet);
 }
 
 }  // namespace

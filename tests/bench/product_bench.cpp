@@ -9,6 +9,7 @@
 
 #include "runtime/device/open_device.h"
 #include "runtime/math/ops/cpu/fma_peak.h"
+#include "schemas/wire/spec_names.h"
 #include "tests/bench/pytorch_peer.h"
 #include "tests/conformance/known_peaks.h"
 
@@ -23,7 +24,8 @@ constexpr std::int64_t side_max = 16384;
 
 // What computes the products.
 struct Multiplier {
-  std::string name;
+  std::string name;  // "cpu", "gpu", "gpu in tf32"
+  Precision precision = Precision::float32;
   std::unique_ptr<runtime::Device> gpu;  // none: the cores
   std::unique_ptr<runtime::ThreadTeam> cores;
   double peak_flops = 0;  // 0: not known
@@ -31,14 +33,16 @@ struct Multiplier {
   double flops_at_once = 0;  // of products in a row: some hundredths of a second
 };
 
-Result<Multiplier> a_gpu() {
-  TRY_ASSIGN(auto gpu, runtime::open_gpu(runtime::plugin_path(), 0, 1));
+Result<Multiplier> a_gpu(Precision precision) {
+  TRY_ASSIGN(auto gpu, runtime::open_gpu(runtime::plugin_path(), {.precision = precision}));
   const std::string name = gpu->name();
-  return Multiplier{.name = "gpu",
+  const std::string in = " in " + std::string(find_name(precision_names, precision));
+  return Multiplier{.name = precision == Precision::float32 ? "gpu" : "gpu" + in,
+                    .precision = precision,
                     .gpu = std::move(gpu),
                     .cores = {},
-                    .peak_flops = runtime::known_peak_flops(name),
-                    .peak_of = "the peak of " + name + " in float32",
+                    .peak_flops = runtime::known_peak_flops(name, precision),
+                    .peak_of = "the peak of " + name + in,
                     .flops_at_once = 4e11};
 }
 
@@ -46,6 +50,7 @@ Multiplier the_cores() {
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
   const std::int64_t threads = std::min(cores, runtime::ThreadTeam::threads_max);
   return {.name = "cpu",
+          .precision = Precision::float32,
           .gpu = {},
           .cores = std::make_unique<runtime::ThreadTeam>(runtime::TeamSetting{.threads = threads}),
           .peak_flops = runtime::measure_fma_peak() * static_cast<double>(threads),
@@ -113,7 +118,7 @@ class ShapeBench {
       add(results, ours_[k], std::string(", ") + kinds[k].name, "GFLOP/s");
     }
     if (peers_.values.empty()) return;
-    add(results, peers_, ", PyTorch in float32", "GFLOP/s");
+    add(results, peers_, ", PyTorch", "GFLOP/s");
     add(results, ratios_, ", ours by PyTorch's", "x");
   }
 
@@ -139,18 +144,32 @@ class ShapeBench {
 };
 
 // In the same run, and said where it is not there: figures of another day are no peer.
-void measure_peer(const std::vector<ProductShape>& shapes, std::vector<ShapeBench>& benches) {
+void measure_peer(Precision precision, const std::vector<ProductShape>& shapes,
+                  std::vector<ShapeBench>& benches) {
   constexpr int runs = 3;  // each starts PyTorch anew
   std::vector<std::string> words;
   for (const ProductShape& shape : shapes) words.push_back(words_of(shape));
   for (int i = 0; i < runs; ++i) {
-    const auto rates = pytorch_products_on_gpu(words);
+    const auto rates = pytorch_products_on_gpu(find_name(precision_names, precision), words);
     if (!rates) {
       std::fputs("without PyTorch: there is none here that computes on the GPU\n", stderr);
       return;
     }
     for (std::size_t k = 0; k < benches.size(); ++k) benches[k].add_peer((*rates)[k]);
   }
+}
+
+void bench_with(const Multiplier& multiplier, const std::optional<ProductShape>& only,
+                std::vector<BenchResult>& results) {
+  const auto shapes = only ? std::vector<ProductShape>{*only} : shapes_for(multiplier);
+  std::vector<ShapeBench> benches;
+  benches.reserve(shapes.size());
+  for (const ProductShape& shape : shapes) benches.emplace_back(multiplier, shape);
+  if (multiplier.gpu != nullptr) {
+    runtime::require_sound(*multiplier.gpu);
+    measure_peer(multiplier.precision, shapes, benches);
+  }
+  for (const ShapeBench& bench : benches) bench.report(results);
 }
 
 std::optional<std::int64_t> side_of(std::string_view text) {
@@ -184,22 +203,15 @@ std::optional<ProductShape> product_shape_of(std::string_view text) {
 
 Result<std::vector<BenchResult>> bench_products(ProductDevice device,
                                                 const std::optional<ProductShape>& only) try {
-  Multiplier multiplier;
-  if (device == ProductDevice::gpu) {
-    TRY_ASSIGN(multiplier, a_gpu());
-  } else {
-    multiplier = the_cores();
-  }
-  const auto shapes = only ? std::vector<ProductShape>{*only} : shapes_for(multiplier);
-  std::vector<ShapeBench> benches;
-  benches.reserve(shapes.size());
-  for (const ProductShape& shape : shapes) benches.emplace_back(multiplier, shape);
-  if (multiplier.gpu != nullptr) {
-    runtime::require_sound(*multiplier.gpu);
-    measure_peer(shapes, benches);
-  }
   std::vector<BenchResult> results;
-  for (const ShapeBench& bench : benches) bench.report(results);
+  if (device == ProductDevice::cpu) {
+    bench_with(the_cores(), only, results);
+    return results;
+  }
+  for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bfloat16}) {
+    TRY_ASSIGN(const Multiplier multiplier, a_gpu(precision));
+    bench_with(multiplier, only, results);
+  }
   return results;
 } catch (const runtime::DeviceFailed& failure) {
   return unavailable(failure.what());

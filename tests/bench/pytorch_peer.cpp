@@ -146,9 +146,10 @@ std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbeddi
   return answer_of(command + " " + std::string(find_name(optimizer_names, peer.optimizer)));
 }
 
-std::optional<std::vector<double>> pytorch_products_on_gpu(const std::vector<std::string>& shapes) {
+std::optional<std::vector<double>> pytorch_products_on_gpu(std::string_view precision,
+                                                           const std::vector<std::string>& shapes) {
   if (!has_pytorch()) return std::nullopt;
-  std::string command = python_with("pytorch_products.py");
+  std::string command = python_with("pytorch_products.py") + " " + std::string(precision);
   for (const std::string& shape : shapes) command += " " + shape;
   const auto line = line_if_any(command);
   if (!line) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/types/job_spec.h"
@@ -61,8 +62,10 @@ struct PytorchEmbedding {
 };
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer);
 
-// GFLOP/s of torch.matmul in float32, without tf32, on the first GPU, of each product
-// "ROWSxINxOUT"; nothing where no PyTorch computes there.
-std::optional<std::vector<double>> pytorch_products_on_gpu(const std::vector<std::string>& shapes);
+// GFLOP/s of torch.matmul on the first GPU, in a precision by its name, of each product
+// "ROWSxINxOUT"; in bfloat16 of matrices that lie in memory so. Nothing where no PyTorch computes
+// there.
+std::optional<std::vector<double>> pytorch_products_on_gpu(std::string_view precision,
+                                                           const std::vector<std::string>& shapes);
 
 }  // namespace trainyard::bench

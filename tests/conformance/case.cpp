@@ -1,5 +1,7 @@
 #include "tests/conformance/case.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/graph/op.h"
@@ -39,6 +41,12 @@ Input input_in_feed(std::int64_t examples, const Shape& example) {
   Shape shape{examples};
   for (const std::int64_t size : example.sizes()) shape.append(size);
   return {.values = {}, .shape = shape, .is_in_feed = true, .wants_gradient = false};
+}
+
+bool is_finite(const Case& of) {
+  return std::ranges::all_of(of.inputs, [](const Input& input) {
+    return std::ranges::all_of(input.values, [](float value) { return std::isfinite(value); });
+  });
 }
 
 Case case_of(std::string name, const Op& op, std::vector<Input> inputs, FeedData feed) {

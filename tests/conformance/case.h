@@ -63,6 +63,9 @@ Input example_input(Random& random, std::int64_t examples, const Shape& example,
 Input fixed_input(Random& random, const Shape& shape, float low = -1, float high = 1);
 Input input_in_feed(std::int64_t examples, const Shape& example);
 
+// Whether all numbers of its inputs are. What is made of others is a matter of bytes.
+bool is_finite(const Case& of);
+
 // The case of an op whose output is of an example; the shape of that follows from the inputs.
 Case case_of(std::string name, const Op& op, std::vector<Input> inputs, FeedData feed);
 

@@ -21,9 +21,15 @@ constexpr const char* four_gpus =
     "gpu GPU-c 512 8 0 Double C\n"
     "gpu GPU-d 512 8 0 Double D\n";
 
+constexpr const char* four_of_a_kind =
+    "gpu GPU-a 512 9 0 Double\n"
+    "gpu GPU-b 512 9 0 Double\n"
+    "gpu GPU-c 512 9 0 Double\n"
+    "gpu GPU-d 512 9 0 Double\n";
+
 struct GpuYard {
-  GpuYard() {
-    host.show(four_gpus);
+  explicit GpuYard(const std::string& gpus = four_gpus) {
+    host.show(gpus);
     yard.start_agent("box", {"--cpus", "32", "--gpus", "4", "--runtime", host.runtime()});
     yard.wait_for_agents(1);
   }
@@ -202,6 +208,58 @@ TEST_CASE("a job goes on from its checkpoint on another kind of device", "[e2e][
   for (const std::string& id : {whole, to_gpu, to_cpu}) yard.wait_for_state(id, "succeeded");
   CHECK(yard.model_sha256(to_gpu) == yard.model_sha256(whole));
   CHECK(yard.model_sha256(to_cpu) == yard.model_sha256(whole));
+}
+
+// In bfloat16 there are no bytes of a CPU to be had, but the same ones each time.
+TEST_CASE("in bfloat16 a job has the same bytes with other workers, GPUs and deaths",
+          "[e2e][gpu]") {
+  GpuYard on_gpus(four_of_a_kind);
+  Yard& yard = on_gpus.yard;
+  constexpr int steps = long_run(300);
+  const auto submitted = [&](const std::string& precision, int workers, int gpus) {
+    json spec = job_of(convnet(), steps);
+    spec["training"].erase("batch_size");
+    spec["training"].update(
+        {{"precision", precision}, {"global_batch_size", 32}, {"micro_batch_size", 8}});
+    spec["roles"]["worker"] = {{"replicas", workers}, {"resources", {{"gpus", gpus}}}};
+    return yard.submit(spec);
+  };
+  const auto bytes_of = [&](const std::string& id) {
+    yard.wait_for_state(id, "succeeded");
+    return yard.model_sha256(id);
+  };
+  const std::string killed = submitted("bfloat16", 2, 1);
+  yard.wait_for_step(killed, steps / 10);
+  REQUIRE(::kill(yard.pid_of(killed, "worker", 1), SIGKILL) == 0);
+  const std::string of_two = bytes_of(killed);
+  CHECK_THAT(routes_of_worker(yard, killed, 0), Catch::Contains(" in bfloat16"));
+  CHECK(bytes_of(submitted("bfloat16", 1, 1)) == of_two);
+  CHECK(bytes_of(submitted("bfloat16", 1, 2)) == of_two);
+  CHECK(bytes_of(submitted("float32", 1, 1)) != of_two);
+  CHECK(bytes_of(submitted("tf32", 1, 1)) != of_two);
+}
+
+TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e][gpu]") {
+  GpuYard on_gpus;
+  Yard& yard = on_gpus.yard;
+  json spec = on("gpu", job_of(convnet(), 40));
+  spec["training"]["precision"] = "bfloat16";
+  spec["run_policy"]["max_restarts"] = 0;
+  const std::string mixed = yard.submit(spec);
+  const json job = yard.wait_for_state(mixed, "failed");
+  INFO(job.at("status").dump());
+  CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
+  CHECK_THAT(
+      job.at("status").at("message").get<std::string>(),
+      Catch::Contains("it computes on Double ") && Catch::Contains(", another worker on Double "));
+
+  spec["training"]["deterministic"] = false;
+  const std::string whatever = yard.submit(spec);
+  spec["training"]["deterministic"] = true;
+  spec["roles"]["worker"]["replicas"] = 1;
+  const std::string of_a_kind = yard.submit(spec);
+  yard.wait_for_state(whatever, "succeeded");
+  yard.wait_for_state(of_a_kind, "succeeded");
 }
 
 TEST_CASE("a GPU that fails in the middle of a step is told as NO_GPU", "[e2e][gpu]") {

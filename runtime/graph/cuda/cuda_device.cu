@@ -51,12 +51,12 @@ class CudaGraph : public Recording {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal)
+CudaDevice::CudaDevice(int ordinal, Precision precision)
     : ordinal_(ordinal),
       compute_(new_stream(ordinal, status_)),
       in_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
-      grid_(compute_, &status_),
+      grid_(compute_, &status_, precision),
       kernels_(grid_) {
   cudaDeviceProp properties{};
   if (!status_.is_good(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties")) {

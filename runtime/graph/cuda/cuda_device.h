@@ -18,7 +18,7 @@ namespace trainyard::runtime {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal);
+  CudaDevice(int ordinal, Precision precision);
   ~CudaDevice() override;
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }

@@ -7,6 +7,7 @@
 
 #include "runtime/graph/cuda/cuda_status.h"
 #include "runtime/graph/grid/team.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
@@ -131,7 +132,10 @@ class CudaGrid {
  public:
   using Team = CudaTeam;
 
-  CudaGrid(cudaStream_t stream, CudaStatus* status) : stream_(stream), status_(status) {}
+  CudaGrid(cudaStream_t stream, CudaStatus* status, Precision precision)
+      : stream_(stream), status_(status), precision_(precision) {}
+
+  [[nodiscard]] Precision precision() const { return precision_; }
 
   template <class Kernel>
   void each(std::int64_t count, const Kernel& kernel) {
@@ -166,6 +170,7 @@ class CudaGrid {
 
   cudaStream_t stream_;
   CudaStatus* status_;
+  Precision precision_;
 };
 
 }  // namespace trainyard::runtime

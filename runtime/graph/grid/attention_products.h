@@ -137,17 +137,36 @@ struct ProductOverQueries : GridProduct<Strided, HeadSide> {
   }
 };
 
-// In tiles that lie within one block of queries each.
+// In tiles that lie within one block of queries each, as many as occupy a GPU.
 template <class Grid, class Product>
-void multiply_heads(Grid& grid, const Product& product) {
+void multiply_heads_exactly(Grid& grid, const Product& product) {
   constexpr std::int64_t enough = 128;
-  if (product.rows * product.columns * product.products == 0) return;
   if (product.columns <= 32 && tiles_for<64, 32>(product) * product.products >= enough) {
     multiply_tiles<64, 32, 8, 4>(grid, product, SomeCuts{});
   } else if (tiles_for<64, 64>(product) * product.products >= enough) {
     multiply_tiles<64, 64, 8, 8>(grid, product, SomeCuts{});
   } else {
     multiply_tiles<32, 32, 4, 4>(grid, product, SomeCuts{});
+  }
+}
+
+template <class Words, class Grid, class Product>
+void multiply_heads_rounded(Grid& grid, const Product& product) {
+  constexpr std::int64_t enough = 128;
+  if (tiles_for<64, 64>(product) * product.products >= enough) {
+    multiply_word_tiles<Words, 64, 64, 32, 32>(grid, product, DepthParts{});
+  } else {
+    multiply_word_tiles<Words, 32, 32, 16, 16>(grid, product, DepthParts{});
+  }
+}
+
+template <class Grid, class Product>
+void multiply_heads(Grid& grid, const Product& product) {
+  if (product.rows * product.columns * product.products == 0) return;
+  switch (grid.precision()) {
+    case Precision::float32: return multiply_heads_exactly(grid, product);
+    case Precision::tf32: return multiply_heads_rounded<Tf32Words>(grid, product);
+    case Precision::bfloat16: return multiply_heads_rounded<Bfloat16Words>(grid, product);
   }
 }
 

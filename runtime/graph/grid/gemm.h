@@ -1,6 +1,7 @@
-// Products on a grid, with the bits of gemm (ops/cpu/gemm.h): an element is a chain of fused
-// multiply-adds over ascending depth, which starts at zero anew with each block of the depth; the
-// blocks' sums are added in order. The depth's blocks may be computed apart: the same bits.
+// Products on a grid. In float32 with the bits of gemm (ops/cpu/gemm.h): an element is a chain of
+// fused multiply-adds over ascending depth, which starts at zero anew with each block of the depth;
+// the blocks' sums are added in order. The depth's blocks may be computed apart: the same bits. In
+// the grid's other precisions by tensor cores.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 
 #include "runtime/graph/grid/gemm_tile.h"
 #include "runtime/graph/grid/team.h"
+#include "runtime/graph/grid/tensor_core_product.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
@@ -101,21 +104,50 @@ void add_cuts(Grid& grid, const Product& product, const SomeCuts& some) {
   });
 }
 
+// Of the depth's blocks, how many the scratch has room for apart.
+template <class Product>
+std::int64_t room_for_cuts(const Product& product, const Tensor& scratch) {
+  if (scratch.data == nullptr) return 0;
+  const std::int64_t wanted =
+      gemm_scratch(product.rows, product.columns, product.cuts.count(), product.products);
+  return std::min(wanted, scratch.elements()) / (product.rows * product.columns * product.products);
+}
+
 template <class Grid, class Product>
-void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
+void multiply_exactly(Grid& grid, const Product& product, Tensor scratch = {}) {
   const std::int64_t each = product.rows * product.columns * product.products;
   if (each == 0) return;
   const std::int64_t cuts = product.cuts.count();
-  const std::int64_t wanted = gemm_scratch(product.rows, product.columns, cuts, product.products);
-  const std::int64_t there = scratch.data == nullptr ? 0 : std::min(wanted, scratch.elements());
-  if (there / each < 2) return multiply_cuts(grid, product, SomeCuts{.count = cuts});
-  const std::int64_t rounds = (cuts + there / each - 1) / (there / each);
+  const std::int64_t some_there = room_for_cuts(product, scratch);
+  if (some_there < 2) return multiply_cuts(grid, product, SomeCuts{.count = cuts});
+  const std::int64_t rounds = (cuts + some_there - 1) / some_there;
   const std::int64_t some = (cuts + rounds - 1) / rounds;
   for (std::int64_t first = 0; first < cuts; first += some) {
     const SomeCuts part{
         .apart = scratch.data, .first = first, .count = std::min(some, cuts - first)};
     multiply_cuts(grid, product, part);
     add_cuts(grid, product, part);
+  }
+}
+
+template <class Words, class Grid, class Product>
+void multiply_rounded(Grid& grid, const Product& product, Tensor scratch) {
+  const std::int64_t each = product.rows * product.columns * product.products;
+  if (each == 0) return;
+  const std::int64_t most = std::max<std::int64_t>(1, room_for_cuts(product, scratch));
+  const DepthParts parts = multiply_words<Words>(grid, product, scratch.data, most);
+  if (parts.count > 1) {
+    add_cuts(grid, product, SomeCuts{.apart = scratch.data, .count = parts.count});
+  }
+}
+
+// In the grid's precision.
+template <class Grid, class Product>
+void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
+  switch (grid.precision()) {
+    case Precision::float32: return multiply_exactly(grid, product, scratch);
+    case Precision::tf32: return multiply_rounded<Tf32Words>(grid, product, scratch);
+    case Precision::bfloat16: return multiply_rounded<Bfloat16Words>(grid, product, scratch);
   }
 }
 

@@ -5,17 +5,10 @@
 #include <type_traits>
 
 #include "runtime/graph/grid/gemm_sides.h"
+#include "runtime/graph/grid/quad.h"
 #include "runtime/math/elements/both.h"
 
 namespace trainyard::runtime {
-
-struct alignas(16) Quad {
-  float of[4];
-};
-
-TRAINYARD_BOTH inline bool is_quad(const float* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % sizeof(Quad) == 0;
-}
 
 // Sides whose number at (i, depth) is at line(0) + i * outer + depth * along.
 template <class Side>

@@ -12,7 +12,9 @@ namespace trainyard::runtime {
 // A side of products in any layout. Other sides (an image's taps) are types with the same members:
 // what a row (of the left side) or a column (of the right) is found by at all depths, what a place
 // in the depth is found by in all rows, and the number that lies at both. A place is asked for
-// beyond the depth, too, but not read there.
+// beyond the depth, too, but not read there. With has_quads() from every fourth place in the depth
+// (of a deep side; else from every fourth row) on four numbers are neighbours, which read_quad()
+// reads.
 struct Strided {
   using Line = const float*;
   using Place = std::int64_t;

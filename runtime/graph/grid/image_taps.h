@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/graph/grid/fast_division.h"
+#include "runtime/graph/grid/quad.h"
 #include "runtime/math/ops/cpu/gemm.h"
 #include "runtime/math/ops/cpu/tap_axis.h"
 #include "runtime/math/ops/window.h"
@@ -61,13 +62,20 @@ struct TapImage {
   }
 
   [[nodiscard]] TRAINYARD_BOTH float read(const ImagePlace& a, const ImagePlace& b) const {
-    const bool is_inside =
-        static_cast<std::uint32_t>(a.row + b.row) < static_cast<std::uint32_t>(rows) &&
-        static_cast<std::uint32_t>(a.column + b.column) < static_cast<std::uint32_t>(columns);
-    return is_inside ? data[a.at + b.at] : 0.0F;
+    return is_inside(a, b) ? data[a.at + b.at] : 0.0F;
+  }
+
+  // Whether from every fourth number of a window on four are neighbours, of one pixel.
+  [[nodiscard]] TRAINYARD_BOTH bool has_quads() const { return channels % 4 == 0 && is_quad(data); }
+  [[nodiscard]] TRAINYARD_BOTH Quad read_quad(const ImagePlace& a, const ImagePlace& b) const {
+    return is_inside(a, b) ? *reinterpret_cast<const Quad*>(data + a.at + b.at) : Quad{};
   }
 
  private:
+  [[nodiscard]] TRAINYARD_BOTH bool is_inside(const ImagePlace& a, const ImagePlace& b) const {
+    return static_cast<std::uint32_t>(a.row + b.row) < static_cast<std::uint32_t>(rows) &&
+           static_cast<std::uint32_t>(a.column + b.column) < static_cast<std::uint32_t>(columns);
+  }
   [[nodiscard]] TRAINYARD_BOTH ImagePlace between(std::int32_t row, std::int32_t column) const {
     return {(std::int64_t{row} * columns + column) * channels, row, column};
   }
@@ -108,6 +116,10 @@ struct TapsOfWindows {
   [[nodiscard]] TRAINYARD_BOTH float read(const Line& line, const Place& place) const {
     return image.read(line, place);
   }
+  [[nodiscard]] TRAINYARD_BOTH bool has_quads() const { return image.has_quads(); }
+  [[nodiscard]] TRAINYARD_BOTH Quad read_quad(const Line& line, const Place& place) const {
+    return image.read_quad(line, place);
+  }
 };
 
 // A row for each number of a window, the windows along the depth.
@@ -123,6 +135,10 @@ struct WindowsOfTaps {
   [[nodiscard]] TRAINYARD_BOTH Place place(std::int64_t depth) const { return image.window(depth); }
   [[nodiscard]] TRAINYARD_BOTH float read(const Line& line, const Place& place) const {
     return image.read(line, place);
+  }
+  [[nodiscard]] TRAINYARD_BOTH bool has_quads() const { return image.has_quads(); }
+  [[nodiscard]] TRAINYARD_BOTH Quad read_quad(const Line& line, const Place& place) const {
+    return image.read_quad(line, place);
   }
 };
 
@@ -151,6 +167,12 @@ struct FlippedKernel {
     return number - tap * filters - row * row_step - column * column_step;
   }
   [[nodiscard]] TRAINYARD_BOTH float read(Line line, Place place) const { return line[place]; }
+  [[nodiscard]] TRAINYARD_BOTH bool has_quads() const {
+    return filters % 4 == 0 && is_quad(data) && row_step % 4 == 0 && column_step % 4 == 0;
+  }
+  [[nodiscard]] TRAINYARD_BOTH Quad read_quad(Line line, Place place) const {
+    return *reinterpret_cast<const Quad*>(line + place);
+  }
 };
 
 // The blocks of the whole kernel's depth, of which the axes walk every other tap.

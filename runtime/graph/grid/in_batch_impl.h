@@ -54,7 +54,7 @@ void pair_products_on(Grid& grid, const ForwardCall& call) {
       .right = {.data = call.inputs[1].data, .outer = features, .along = 1},
       .out = call.scratch.data,
       .out_stride = examples};
-  multiply(grid, product, behind_scores(call.scratch, examples));
+  multiply_exactly(grid, product, behind_scores(call.scratch, examples));
 }
 
 template <class Grid>
@@ -109,14 +109,14 @@ void InBatchOps<Grid>::backward(Grid& grid, const InBatchSoftmaxOp& op, const Ba
     product.right = {.data = call.inputs[1].data, .outer = 1, .along = features};
     product.out = users.into.data;
     product.write = users.write;
-    multiply(grid, product, room);
+    multiply_exactly(grid, product, room);
   }
   if (const GradientTarget& items = call.input_gradients[1]; items.into.data != nullptr) {
     product.left = {.data = scores, .outer = 1, .along = examples};
     product.right = {.data = call.inputs[0].data, .outer = 1, .along = features};
     product.out = items.into.data;
     product.write = items.write;
-    multiply(grid, product, room);
+    multiply_exactly(grid, product, room);
   }
 }
 

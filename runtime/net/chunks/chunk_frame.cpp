@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-constexpr std::uint32_t mark = 0x32635954;  // "TYc2"
+constexpr std::uint32_t mark = 0x33635954;  // "TYc3"
 
 struct Laid {
   std::uint32_t mark = 0;
@@ -28,6 +28,7 @@ static_assert(sizeof(Laid) == frame_header_bytes);
 struct LaidHello {
   std::int64_t rank = 0;
   std::uint64_t plan = 0;
+  std::uint64_t device_bytes = 0;  // of what follows; the rest is the token
 };
 
 bool is_kind(std::uint8_t kind) {
@@ -82,18 +83,22 @@ std::string rows_socket_name(const std::string& token, std::size_t ps, int port)
 }
 
 std::string encode_hello(const Hello& hello) {
-  const LaidHello laid{.rank = hello.rank, .plan = hello.plan};
+  const LaidHello laid{.rank = hello.rank, .plan = hello.plan, .device_bytes = hello.device.size()};
   std::string payload(sizeof laid, '\0');
   std::memcpy(payload.data(), &laid, sizeof laid);
-  return payload + hello.token;
+  return payload + hello.device + hello.token;
 }
 
 Result<Hello> decode_hello(std::string_view payload) {
   LaidHello laid;
   if (payload.size() < sizeof laid) return invalid("a hello is longer");
   std::memcpy(&laid, payload.data(), sizeof laid);
-  return Hello{
-      .rank = laid.rank, .plan = laid.plan, .token = std::string(payload.substr(sizeof laid))};
+  payload.remove_prefix(sizeof laid);
+  if (payload.size() < laid.device_bytes) return invalid("a hello is longer");
+  return Hello{.rank = laid.rank,
+               .plan = laid.plan,
+               .token = std::string(payload.substr(laid.device_bytes)),
+               .device = std::string(payload.substr(0, laid.device_bytes))};
 }
 
 }  // namespace trainyard::runtime

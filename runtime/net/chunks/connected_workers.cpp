@@ -28,7 +28,7 @@ void ConnectedWorkers::tell(std::int64_t rank, const FrameHeader& header,
 
 void ConnectedWorkers::refuse_all(const std::string& why) const {
   for (ServerConnection* const connection : newest_) {
-    if (connection != nullptr) connection->refuse(why);
+    if (connection != nullptr) connection->refuse(unavailable(why));
   }
 }
 

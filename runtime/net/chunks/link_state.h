@@ -39,8 +39,8 @@ struct LinkState {
   // `unavailable` where there is nothing to wait for any more; somebody has waited since then.
   [[nodiscard]] Status may_wait(LinkPeers::Clock::time_point since) const;
   void step(const ExchangeEvent& event);
-  // The first reason counts.
-  void fail(const std::string& why);
+  // The first reason counts. `conflict`: it is this worker that is not as the others are.
+  void fail(const std::string& why, Code code = Code::unavailable);
   // Fails where a ps is away for too long.
   void look_for_gone();
   // What the ps have yet to answer waits to be sent. By who has no connection it is asked later.

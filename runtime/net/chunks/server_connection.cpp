@@ -32,11 +32,12 @@ std::optional<FrameStream::Outgoing> ServerConnection::next_small() {
   return first;
 }
 
-void ServerConnection::refuse(const std::string& why) {
+void ServerConnection::refuse(const Error& why) {
   bool is_said = false;
   static_cast<void>(stream.frames().send([&]() -> std::optional<FrameStream::Outgoing> {
     if (std::exchange(is_said, true)) return std::nullopt;
-    return small_frame({.kind = FrameKind::refused}, why.substr(0, small_payload_bytes_max));
+    return small_frame({.kind = FrameKind::refused, .flag = why.code == Code::conflict},
+                       why.message.substr(0, small_payload_bytes_max));
   }));
 }
 

@@ -39,7 +39,7 @@ class ServerConnection : public FrameStream::Receiver {
   void tell(const FrameHeader& header, std::string payload = {});
   std::optional<FrameStream::Outgoing> next_small();
   // Says why it is closed, where there is room to send; else nobody hears it.
-  void refuse(const std::string& why);
+  void refuse(const Error& why);
 
   // It asked for them: sent when there is nothing else to be sent.
   void send_weights(ShareSnapshotPtr snapshot);

@@ -38,7 +38,7 @@ void ServerConnections::serve(const FramePoll::Event& event) {
   const Result<bool> received = connection.stream.frames().receive(connection);
   if (received.has_value()) return;
   const std::string why = received.error().message;
-  if (connection.has_token && !connection.said_goodbye) connection.refuse(why);
+  if (connection.has_token && !connection.said_goodbye) connection.refuse(received.error());
   close(event.key, why);
 }
 
@@ -98,6 +98,11 @@ Status ServerConnections::take_hello(ServerConnection& connection,
   connection.has_token = true;
   if (hello.rank < 0 || hello.rank >= rules_.ranks) return invalid("there is no such rank");
   if (hello.plan != rules_.plan) return invalid("it cuts the parameters otherwise");
+  if (!device_) device_ = hello.device;
+  if (hello.device != *device_) {
+    return conflict("it computes on " + hello.device + ", another worker on " + *device_ +
+                    ": other bytes");
+  }
   const ServerConnection* const older = workers_.of(hello.rank);
   if (older != nullptr) close(older->key, "it has called anew");
   connection.rank = hello.rank;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ class ServerConnections {
   ConnectedWorkers& workers_;
   ServerFrames& frames_;
   SpareDescriptor spare_;
+  std::optional<std::string> device_;  // as in Hello, of the first worker
   std::map<std::uint64_t, std::unique_ptr<ServerConnection>> connections_;  // by key
 };
 

@@ -57,8 +57,11 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::open(const Options& options) {
 WorkerLink::WorkerLink(const Options& options, FramePoll poll)
     : arenas_(arena_rules(options)),
       state_(state_rules(options), arenas_),
-      frames_({.rank = options.rank, .plan = options.plan, .token = options.token}, arenas_,
-              state_),
+      frames_({.rank = options.rank,
+               .plan = options.plan,
+               .token = options.token,
+               .device = options.device},
+              arenas_, state_),
       parameters_(arenas_.parameters(0)),
       connections_(std::move(poll), targets_of(options), state_, frames_),
       chief_(state_, connections_) {}

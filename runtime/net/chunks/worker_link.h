@@ -37,7 +37,8 @@ class WorkerLink {
     bool tries_local = true;           // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
-    std::uint64_t plan = 0;  // as in Hello
+    std::uint64_t plan = 0;   // as in Hello
+    std::string device = {};  // likewise
     WorkerArenas::Rules arenas;
     Mode mode = Mode::sync;
     std::int64_t max_steps = 1;

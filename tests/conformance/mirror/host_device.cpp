@@ -160,7 +160,7 @@ HostDevice::HostDevice(const HostDeviceSetting& setting)
     : random_(setting.seed), memory_(std::make_unique<Memory>(setting.bytes)) {
   if (setting.is_late) stream_ = std::make_unique<Stream>(setting.seed);
   HostGrid::Queue queue = [this](Work work) { run(std::move(work)); };
-  kernels_ = std::make_unique<GridKernels<HostGrid>>(HostGrid(std::move(queue)));
+  kernels_ = std::make_unique<GridKernels<HostGrid>>(HostGrid(std::move(queue), setting.precision));
 }
 
 HostDevice::~HostDevice() { stream_.reset(); }

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "runtime/graph/device.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
@@ -19,6 +20,7 @@ struct HostDeviceSetting {
   bool is_late =
       false;  // work is begun some time after it is asked for; else before the call returns
   std::uint64_t seed = 1;  // of how long
+  Precision precision = Precision::float32;
 };
 
 class HostDevice : public Device {

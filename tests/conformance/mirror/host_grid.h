@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/graph/grid/team.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
@@ -19,7 +20,10 @@ class HostGrid {
   using Queue = std::function<void(std::function<void()>)>;
 
   HostGrid() = default;
-  explicit HostGrid(Queue queue) : queue_(std::move(queue)) {}
+  explicit HostGrid(Queue queue, Precision precision = Precision::float32)
+      : queue_(std::move(queue)), precision_(precision) {}
+
+  [[nodiscard]] Precision precision() const { return precision_; }
 
   template <class Kernel>
   void each(std::int64_t count, const Kernel& kernel) {
@@ -66,6 +70,7 @@ class HostGrid {
   }
 
   Queue queue_;
+  Precision precision_ = Precision::float32;
 };
 
 }  // namespace trainyard::runtime

@@ -1,9 +1,10 @@
-// trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N]: holds the kernels for a
-// grid against the CPU's, byte by byte: on the GPU that the plugin shows, or, without one, run by a
-// loop on this processor. A line for each family; exit status 1 if a byte differs, 2 without the
-// GPU or the family that was asked for, and where the device fails. FAMILY may be "speed" (of
-// products), "models" (whole ones, trained, by one replica and by several), or "families", whose
-// names are printed.
+// trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N] [--precision NAME]: holds
+// the kernels for a grid against the CPU's, byte by byte: on the GPU that the plugin shows, or,
+// without one, run by a loop on this processor. A line for each family; exit status 1 if a byte
+// differs, 2 without the GPU or the family that was asked for, and where the device fails. FAMILY
+// may be "speed" (of products), "models" (whole ones, trained, by one replica and by several), or
+// "families", whose names are printed. In the precisions tf32 and bfloat16 ops are held against
+// their definitions, models against those in float32, and all against themselves.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -13,18 +14,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/device/open_device.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
 #include "tests/conformance/program/replicated.h"
 #include "tests/conformance/program/resident.h"
+#include "tests/conformance/program/rounded.h"
 #include "tests/conformance/program/speed.h"
 #include "tests/conformance/run_case.h"
 
 namespace {
 
 using namespace trainyard::runtime;
+using trainyard::Precision;
 
 bool is_family(const std::string& name) {
   return std::ranges::any_of(families(), [&](const Family& each) { return each.name == name; });
@@ -40,9 +44,22 @@ struct Options {
   int rounds = 40;
   std::uint64_t seed = 1;
   std::string plugin;
+  Precision precision = Precision::float32;
 };
 
-// How many cases differ.
+constexpr std::pair<const char*, Precision> precisions[] = {
+    {"float32", Precision::float32}, {"tf32", Precision::tf32}, {"bfloat16", Precision::bfloat16}};
+
+bool read_precision(std::string_view text, Precision& to) {
+  for (const auto& [name, precision] : precisions) {
+    if (text != name) continue;
+    to = precision;
+    return true;
+  }
+  return false;
+}
+
+// How many cases differ, or are too far from their definitions.
 int compare_ops(Device& device, const Options& options) {
   std::printf("device: %s\n%-16s %6s %9s\n", device.name(), "family", "cases", "different");
   int different = 0;
@@ -53,7 +70,9 @@ int compare_ops(Device& device, const Options& options) {
     int wrong = 0;
     for (const Case& each : family.cases(random, options.rounds)) {
       ++cases;
-      const std::string what = difference(each, device);
+      const std::string what = options.precision == Precision::float32
+                                   ? difference(each, device)
+                                   : distance(each, family.name, device, options.precision);
       if (what.empty()) continue;
       ++wrong;
       if (wrong <= 20) {
@@ -84,7 +103,7 @@ std::optional<Options> read_options(std::span<char*> arguments) {
     std::fprintf(stderr,
                  "trainyard-conformance: \"%s\" is not understood\n"
                  "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
-                 "[--rounds 1 to %d] [--seed N]\n",
+                 "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16]\n",
                  std::string(argument).c_str(), rounds_max);
     return std::nullopt;
   };
@@ -95,6 +114,7 @@ std::optional<Options> read_options(std::span<char*> arguments) {
       const std::string value = arguments[++i];
       const bool is_read =
           (argument == "--plugin" && !(options.plugin = value).empty()) ||
+          (argument == "--precision" && read_precision(value, options.precision)) ||
           (argument == "--rounds" && read_number(value, 1, rounds_max, options.rounds)) ||
           (argument == "--seed" && read_number<std::uint64_t>(value, 0, UINT64_MAX, options.seed));
       if (!is_read) return refuse(argument + " " + value);
@@ -107,24 +127,36 @@ std::optional<Options> read_options(std::span<char*> arguments) {
   return options;
 }
 
+// Null: there is none, which is said.
+std::unique_ptr<Device> open_device(const Options& options, Precision precision) {
+  if (options.plugin.empty()) {
+    return std::make_unique<HostDevice>(HostDeviceSetting{.precision = precision});
+  }
+  auto opened = open_gpu(options.plugin, {.precision = precision});
+  if (opened) return *std::move(opened);
+  std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+  return nullptr;
+}
+
+int compare_all_models(Device& device, const Options& options) {
+  const auto new_device = [&options] { return open_device(options, options.precision); };
+  const int of_several = compare_replicas(new_device, std::min(options.rounds, 3));
+  if (options.precision != Precision::float32) {
+    const auto exact = open_device(options, Precision::float32);
+    if (exact == nullptr) return 2;
+    return std::max(of_several, compare_rounded_models(*exact, device, options.rounds));
+  }
+  const int of_one = compare_models(device, std::min(options.rounds, 20));
+  const int of_residents = compare_residents(device, std::min(options.rounds, 3));
+  return std::max({of_one, of_several, of_residents});
+}
+
 int run(const Options& options) {
   if (options.only == "families") return print_families();
-  const auto new_device = [&options]() -> std::unique_ptr<Device> {
-    if (options.plugin.empty()) return std::make_unique<HostDevice>();
-    auto opened = open_gpu(options.plugin, 0, 1);
-    if (opened) return *std::move(opened);
-    std::fprintf(stderr, "%s\n", opened.error().message.c_str());
-    return nullptr;
-  };
-  const std::unique_ptr<Device> device = new_device();
+  const std::unique_ptr<Device> device = open_device(options, options.precision);
   if (device == nullptr) return 2;
-  if (options.only == "speed") return print_speeds(*device);
-  if (options.only == "models") {
-    const int of_one = compare_models(*device, std::min(options.rounds, 20));
-    const int of_several = compare_replicas(new_device, std::min(options.rounds, 3));
-    const int of_residents = compare_residents(*device, std::min(options.rounds, 3));
-    return std::max({of_one, of_several, of_residents});
-  }
+  if (options.only == "speed") return print_speeds(*device, options.precision);
+  if (options.only == "models") return compare_all_models(*device, options);
   return compare_ops(*device, options) == 0 ? 0 : 1;
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "runtime/graph/device.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
 // A line for each of some products: GFLOP/s. Returns the exit status.
-int print_speeds(Device& device);
+int print_speeds(Device& device, Precision precision);
 
 }  // namespace trainyard::runtime

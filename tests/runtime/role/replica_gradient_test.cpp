@@ -85,8 +85,8 @@ class Bench {
       REQUIRE(model);
       others_.push_back(*std::move(model));
     }
-    auto exchange_opened =
-        open_exchange(*task_, *plan_, devices < 2 ? Computes::plan_model : Computes::several);
+    auto exchange_opened = open_exchange(
+        *task_, *plan_, {devices < 2 ? Computes::By::plan_model : Computes::By::several});
     REQUIRE(exchange_opened);
     exchange = *std::move(exchange_opened);
     calls_.emplace(*task_, *plan_, *exchange);

@@ -24,6 +24,7 @@ std::string with_chief(const std::string& gpus, const std::string& more) {
 
 const std::string at_name = "/roles/worker/resources/gpu_name";
 const std::string at_memory = "/roles/worker/resources/gpu_memory_mb";
+const std::string at_precision = "/training/precision";
 
 }  // namespace
 
@@ -35,6 +36,10 @@ std::vector<SpecCase> good_gpus() {
       {with_gpus("4", R"("training": {"batch_size": 100})"), {}},
       {with_gpus("3", R"("training": {"global_batch_size": 60, "micro_batch_size": 10})"), {}},
       {with_gpus("2", R"("mode": "async", "training": {"device": "cpu"})"), {}},
+      {with_gpus("1", R"("training": {"precision": "tf32"})"), {}},
+      {with_gpus("2", R"("training": {"precision": "bfloat16", "device": "gpu"})"), {}},
+      {with_gpus("0", R"("training": {"precision": "float32", "device": "cpu"})"), {}},
+      {with_chief("2", R"("training": {"batch_size": 100, "precision": "bfloat16"})"), {}},
       {with_chief("2", R"("training": {"batch_size": 100})"), {}},
       {with_chief("0", R"("training": {"global_batch_size": 60, "micro_batch_size": 10})"), {}},
   };
@@ -61,6 +66,19 @@ std::vector<SpecCase> bad_gpus() {
       {with_gpus("2", R"("mode": "async")"), {"/roles/worker/resources/gpus"}, cannot_say},
       {with_gpus("2", R"("training": {"replicas_to_aggregate": 1, "device": "auto"})"),
        {"/roles/worker/resources/gpus"},
+       cannot_say},
+      {with_gpus("0", R"("training": {"precision": "tf32"})"), {at_precision}, cannot_say},
+      {with_gpus("1", R"("training": {"precision": "tf32", "device": "cpu"})"),
+       {at_precision},
+       cannot_say},
+      {with_gpus("1", R"("training": {"precision": "bfloat16", "device": "auto"})"),
+       {at_precision},
+       cannot_say},
+      {with_gpus("1", R"("training": {"precision": "float16"})"), {at_precision}},
+      {with_gpus("1", R"("training": {"precision": 16})"), {at_precision}},
+      {with_chief("0", R"("training": {"global_batch_size": 60, "micro_batch_size": 10,
+                                       "precision": "tf32"})"),
+       {at_precision},
        cannot_say},
       {on_worker(R"("gpus": 1, "gpu_name": ")" + std::string(97, 'x') + '"'), {at_name}},
   };

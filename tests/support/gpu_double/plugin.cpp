@@ -61,7 +61,8 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
   answer.device = new FailingDevice(gpu.name,
                                     {.bytes = gpu.memory_mb << 20,
                                      .is_late = true,
-                                     .seed = static_cast<std::uint64_t>(request.number) + 1},
+                                     .seed = static_cast<std::uint64_t>(request.number) + 1,
+                                     .precision = request.precision},
                                     folder / "failure");
 }
 
