@@ -22,18 +22,6 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
-// Of one name, all of them.
-Result<std::string> kind_of(const ComputeDevices& devices) {
-  const std::string kind = devices.gpus.front()->name();
-  for (const auto& gpu : devices.gpus) {
-    if (gpu->name() != kind) {
-      return unavailable("the GPUs of this worker are " + kind + " and " + gpu->name() +
-                         ", which have other bytes: ask for one kind by gpu_name");
-    }
-  }
-  return kind;
-}
-
 Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
   if (count > 1) TRY(check_several(spec));
   ComputeDevices devices;
@@ -47,9 +35,8 @@ Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
   if (spec.training.precision == Precision::float32) return devices;
   const std::string in = " in " + std::string(find_name(precision_names, spec.training.precision));
   devices.detail += in;
-  if (spec.mode == Mode::sync && spec.training.deterministic) {
-    TRY_ASSIGN(const std::string kind, kind_of(devices));
-    devices.kind = kind + in + ", build " + own_build();
+  if (step_mode(spec) == Mode::sync && spec.training.deterministic) {
+    devices.fingerprint = devices.gpus.front()->name() + in + ", build " + own_build();
   }
   return devices;
 }
@@ -63,6 +50,18 @@ Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   auto devices = open_all(context.spec, count);
   if (devices.has_value() || asked != ComputeDevice::automatic) return devices;
   return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
+}
+
+Status check_one_kind(const ComputeDevices& devices) {
+  if (devices.fingerprint.empty()) return ok();
+  const std::string kind = devices.gpus.front()->name();
+  for (const auto& gpu : devices.gpus) {
+    if (gpu->name() != kind) {
+      return unavailable("the GPUs of this worker are " + kind + " and " + gpu->name() +
+                         ", whose gradients have other last bits; ask for one kind by gpu_name");
+    }
+  }
+  return ok();
 }
 
 }  // namespace trainyard::runtime

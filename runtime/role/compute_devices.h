@@ -16,12 +16,15 @@ struct ComputeDevices {
   // "on NVIDIA H100 in tf32", "on the CPU: this host has no NVIDIA driver"; "": on the CPU, as
   // asked.
   std::string detail;
-  // What computes, where no other kind of device has its bytes; "": those of a CPU.
-  std::string kind = {};
+  // The kind of the first, where all that compute must be of one; "": it does not matter.
+  std::string fingerprint = {};
 };
 
 // `unavailable`, saying what is missing, where the task is to compute on GPUs and cannot.
 Result<ComputeDevices> open_compute_devices(const TaskContext& context);
+
+// `unavailable` where they have to be of one kind, and are not.
+Status check_one_kind(const ComputeDevices& devices);
 
 // What make() makes on these devices, such as a model. Where they have too little memory for it and
 // the task may compute on the CPU, that has it from then on, and make() is called once more.

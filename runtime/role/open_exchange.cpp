@@ -16,14 +16,14 @@ namespace {
 
 // Parameters live where they are computed with, if a step's gradient is whole there and nobody else
 // needs it before they change.
-bool may_reside(JobPlan& plan, Computes::By who) {
+bool may_reside(JobPlan& plan, Computes who) {
   const std::int64_t leaves = plan.leaves_of_rank(0).count();
-  return who == Computes::By::plan_model && plan.clip_norm == 0 &&
+  return who == Computes::plan_model && plan.clip_norm == 0 &&
          (leaves == 1 || plan.model.adds_up(leaves));
 }
 
 Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan,
-                                                     Computes::By who) {
+                                                     Computes who) {
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
   const auto rate = [&optimizer = task.context.spec.training.optimizer,
                      max_steps = plan.max_steps](std::int64_t version) {
@@ -60,7 +60,7 @@ RemoteExchange::Rule rule_of(const JobPlan& plan) {
 }
 
 Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const JobPlan& plan,
-                                                      const std::string& computes_on) {
+                                                      const std::string& fingerprint) {
   const TaskContext& context = task.context;
   const std::int64_t rank = training_rank(context);
   TRY_ASSIGN(const auto transport, allowed_transport());
@@ -78,7 +78,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .token = context.token,
                .rank = rank,
                .plan = plan.hash(),
-               .device = computes_on,
+               .fingerprint = fingerprint,
                .arenas = {.chunks = plan.chunks(),
                           .holders = holders,
                           .parts = std::ssize(plan.nodes_of_rank(rank)),
@@ -107,9 +107,10 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
 }  // namespace
 
 Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan,
-                                                    const Computes& what) {
+                                                    const ExchangeSetting& setting) {
   const bool local = task.context.spec.training.strategy == Strategy::local;
-  return local ? local_exchange(task, plan, what.by) : remote_exchange(task, plan, what.on);
+  return local ? local_exchange(task, plan, setting.computes)
+               : remote_exchange(task, plan, setting.fingerprint);
 }
 
 }  // namespace trainyard::runtime

@@ -11,14 +11,15 @@
 
 namespace trainyard::runtime {
 
+enum class Computes { plan_model, several };
+struct ExchangeSetting {
+  Computes computes = Computes::plan_model;  // where it alone does, its device may have them
+  std::string fingerprint = {};              // as in Hello
+};
 // In its own process (`strategy: local`), or on those who hold shares, whom it calls from now on:
 // the first next() waits for them. The error names the file that cannot be restored; task.cause has
 // the reason.
-struct Computes {
-  enum class By { plan_model, several } by;  // the first alone: its device may have the parameters
-  std::string on = {};                       // as Hello::device
-};
 Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan,
-                                                    const Computes& what);
+                                                    const ExchangeSetting& setting);
 
 }  // namespace trainyard::runtime

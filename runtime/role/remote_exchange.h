@@ -54,6 +54,7 @@ class RemoteExchange final : public StepExchange {
   void leave(Leaving who) override { link_->leave(who); }
   void give_up() override { link_->give_up(); }
   [[nodiscard]] Status state() const override { return link_->state(); }
+  [[nodiscard]] bool differs_from_peers() const override { return link_->differs_from_peers(); }
   [[nodiscard]] std::vector<std::string> transports() const override;
 
  private:

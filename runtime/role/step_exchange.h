@@ -84,9 +84,10 @@ class StepExchange {
   // succeeds any more.
   virtual void give_up() {}
 
-  // An error where no call succeeds any more: which, and why. `conflict`: this worker computes on
-  // another kind of device than others.
+  // An error where no call succeeds any more: which, and why.
   [[nodiscard]] virtual Status state() const { return ok(); }
+  // Whether that is because this worker computes on another kind of device than others.
+  [[nodiscard]] virtual bool differs_from_peers() const { return false; }
   // By holder of parameters, how it is reached; empty: they are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
 };

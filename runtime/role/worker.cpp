@@ -238,27 +238,27 @@ Result<std::unique_ptr<Dataset>> open_data(const Task& task, const ComputeDevice
   return dataset;
 }
 
-bool is_unlike_others(const StepExchange& exchange) {
-  const Status state = exchange.state();
-  return !state.has_value() && state.error().code == Code::conflict;
-}
-
 Result<TaskEnd> train(const Task& task) {
   const bool again = task.context.tasks_return && task.events.goes_on();
   TRY(task.phase(PhaseEvent::Phase::starting,
                  again ? "its process died and was started again" : ""));
   TRY_ASSIGN(ComputeDevices devices,
              task.cause.of(Reason::no_gpu, open_compute_devices(task.context)));
+  TRY(task.cause.of(Reason::peer_differs, check_one_kind(devices)));
   TRY_ASSIGN(const auto dataset, task.cause.of(Reason::bad_data, open_data(task, devices)));
   const auto planned = [&] { return planned_on(task, *dataset, devices); };
   TRY_ASSIGN(auto made,
              task.cause.of(Reason::bad_data, with_enough_memory(task.context, devices, planned)));
   auto& [plan, others] = made;
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
-  const auto by = others.empty() ? Computes::By::plan_model : Computes::By::several;
-  TRY_ASSIGN(auto exchange, open_exchange(task, plan, {.by = by, .on = devices.kind}));
+  TRY_ASSIGN(auto exchange,
+             open_exchange(task, plan,
+                           {.computes = others.empty() ? Computes::plan_model : Computes::several,
+                            .fingerprint = devices.fingerprint}));
   auto ended = Training({task, plan, others, *dataset, *exchange, devices.detail}).run();
-  if (is_unlike_others(*exchange)) return task.cause.of(Reason::peer_differs, std::move(ended));
+  if (exchange->differs_from_peers()) {
+    return task.cause.of(Reason::peer_differs, std::move(ended));
+  }
   TRY_ASSIGN(const TaskEnd end, std::move(ended));
   exchange.reset();  // the connections end in good order before its own share does
   if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own.finish(task.stop)));

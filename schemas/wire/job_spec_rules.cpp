@@ -271,17 +271,23 @@ void check_device(const JobSpec& spec, const JsonPlace& place) {
 // A CPU would compute other bytes.
 void check_precision(const JobSpec& spec, const JsonPlace& place) {
   if (spec.training.precision == Precision::float32) return;
-  const std::string name(find_name(precision_names, spec.training.precision));
-  const auto refuse = [&](const std::string& why) {
-    note(place, "/training/precision", name + " is of GPUs, a CPU has float32 alone: " + why);
+  std::string missing;
+  const auto need = [&missing](const std::string& what) {
+    missing += (missing.empty() ? "" : ", ") + what;
   };
-  if (spec.worker.resources.gpus == 0) return refuse("set resources.gpus of the role worker");
-  if (spec.chief && spec.chief->resources.gpus == 0) {
-    return refuse("set resources.gpus of the role chief");
+  if (spec.worker.replicas > 0 && spec.worker.resources.gpus == 0) {
+    need("set roles.worker.resources.gpus");
   }
-  if (spec.training.device.value_or(ComputeDevice::gpu) == ComputeDevice::gpu) return;
-  refuse("training.device must be gpu, which it is by default, got " +
-         std::string(find_name(device_names, *spec.training.device)));
+  if (spec.chief && spec.chief->resources.gpus == 0) need("set roles.chief.resources.gpus");
+  const ComputeDevice device = spec.training.device.value_or(ComputeDevice::gpu);
+  if (device != ComputeDevice::gpu) {
+    need("training.device must be gpu, which it is by default, got " +
+         std::string(find_name(device_names, device)));
+  }
+  if (missing.empty()) return;
+  note(place, "/training/precision",
+       std::string(find_name(precision_names, spec.training.precision)) +
+           " needs GPUs, as a CPU computes in float32 only: " + missing);
 }
 
 struct Rule {
@@ -310,7 +316,7 @@ constexpr Rule rules[] = {
     {check_wire, {wire, strategy}},
     {check_device, {"/training/device", "/roles/worker/resources", "/roles/chief/resources"}},
     {check_precision,
-     {"/training/precision", "/training/device", "/roles/worker/resources",
+     {"/training/precision", "/training/device", workers, "/roles/worker/resources", chiefs,
       "/roles/chief/resources"}},
     {check_micro_batches, {"/mode", global_batch, micro_batch}},
     {check_shares, {"/mode", global_batch, micro_batch, workers, chiefs}},

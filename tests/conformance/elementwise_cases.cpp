@@ -84,11 +84,9 @@ Case binary_case(Random& random, Binary op, int round) {
 std::vector<Case> elementwise_cases(Random& random, int rounds) {
   std::vector<Case> cases;
   for (int round = 0; round < rounds; ++round) {
-    for (const auto& [name, nonlinearity] : nonlinearities) {
+    for (const auto& [name, nonlinearity, domain] : nonlinearities) {
       const float alpha = round % 2 == 0 ? 1.0F : 0.3F;
-      const bool is_above_zero =
-          nonlinearity == Nonlinearity::log || nonlinearity == Nonlinearity::sqrt;
-      const float low = is_above_zero ? 0.001F : -9.0F;
+      const float low = domain == Domain::above_zero ? 0.001F : -9.0F;
       cases.push_back(of_one(random, std::string(name),
                              ActivationOp{.function = {nonlinearity, alpha}}, low, 9));
     }

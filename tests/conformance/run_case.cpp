@@ -220,15 +220,18 @@ Results results(const Case& of, const Kernels& kernels, Device* device) {
   return Runner(of, kernels, device).run();
 }
 
-std::string difference(const Case& of, Device& device) {
-  const Results expected = results(of, cpu_kernels, nullptr);
-  const Results found = results(of, device.kernels(), &device);
+std::string first_difference(const Results& expected, const Results& found) {
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    const std::string text =
+    std::string text =
         compared(expected.values[i].name, expected.values[i].values, found.values[i].values);
     if (!text.empty()) return text;
   }
   return "";
+}
+
+std::string difference(const Case& of, Device& device) {
+  return first_difference(results(of, cpu_kernels, nullptr),
+                          results(of, device.kernels(), &device));
 }
 
 }  // namespace trainyard::runtime

@@ -25,6 +25,10 @@ struct Results {
 // No device: the kernels are a CPU's.
 Results results(const Case& of, const Kernels& kernels, Device* device);
 
+// "" where all values have the same bytes, or are NaN in both; else which the first is that has
+// not.
+std::string first_difference(const Results& expected, const Results& found);
+
 // "" where everything is equal, else what differs first: "x's gradient (added): element 7 is 0x..".
 std::string difference(const Case& of, Device& device);
 

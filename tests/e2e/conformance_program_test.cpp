@@ -31,6 +31,8 @@ TEST_CASE("the conformance program says which argument it does not understand", 
                                                   {"--rounds", "99999999999"},
                                                   {"--seed", "-1"},
                                                   {"--seed", "1x"},
+                                                  {"--precision", "half"},
+                                                  {"--precision"},
                                                   {"--plugin"},
                                                   {"--help"},
                                                   {""},
@@ -39,6 +41,16 @@ TEST_CASE("the conformance program says which argument it does not understand", 
   for (const auto& arguments : bad) {
     CHECK_THAT(refusal_of(arguments), Catch::Contains("is not understood\nusage: "));
   }
+}
+
+TEST_CASE("the conformance program compares in the precisions of tensor cores", "[e2e][gpu]") {
+  const std::string precision = GENERATE("tf32", "bfloat16");
+  Program program("trainyard-conformance", {"product", "--precision", precision, "--rounds", "2"});
+  const auto status = program.wait(in_seconds(60));
+  REQUIRE(status);
+  INFO(program.output());
+  CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
+  CHECK_THAT(program.output(), Catch::Contains("product"));
 }
 
 TEST_CASE("the conformance program says what its device lacks", "[e2e][gpu]") {

@@ -249,9 +249,9 @@ TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e
   const json job = yard.wait_for_state(mixed, "failed");
   INFO(job.at("status").dump());
   CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
-  CHECK_THAT(
-      job.at("status").at("message").get<std::string>(),
-      Catch::Contains("it computes on Double ") && Catch::Contains(", another worker on Double "));
+  CHECK_THAT(job.at("status").at("message").get<std::string>(),
+             Catch::Contains("this worker computes on Double ") &&
+                 Catch::Contains(", another one on Double "));
 
   spec["training"]["deterministic"] = false;
   const std::string whatever = yard.submit(spec);

@@ -59,8 +59,8 @@ void check_documented(const json& openapi, const json& operation, const Answer& 
 // What a job that has succeeded and an agent that is ready answer: 200, but for these.
 long expected_status(const std::string& operation_id) {
   static const std::map<std::string, long> others{{"submitJob", 400},  // without a body
-                                                  {"cancelJob", 409}, {"suspendJob", 409},
-                                                  {"resumeJob", 409}, {"deleteJob", 204},
+                                                  {"cancelJob", 409},  {"suspendJob", 409},
+                                                  {"resumeJob", 409},  {"deleteJob", 204},
                                                   {"drainAgent", 501}, {"deleteAgent", 409}};
   const auto found = others.find(operation_id);
   return found == others.end() ? 200 : found->second;

@@ -154,9 +154,9 @@ template <class Words, class Grid, class Product>
 void multiply_heads_rounded(Grid& grid, const Product& product) {
   constexpr std::int64_t enough = 128;
   if (tiles_for<64, 64>(product) * product.products >= enough) {
-    multiply_word_tiles<Words, 64, 64, 32, 32>(grid, product, DepthParts{});
+    multiply_word_tiles<Words, 64>(grid, product);
   } else {
-    multiply_word_tiles<Words, 32, 32, 16, 16>(grid, product, DepthParts{});
+    multiply_word_tiles<Words, 32>(grid, product);
   }
 }
 

@@ -52,23 +52,26 @@ inline void ensure_countable(const Conv2d& conv, std::int64_t examples) {
   ENSURE(conv.window.taps() * std::max(conv.channels, conv.filters) <= most);
 }
 
-template <class Grid>
-void convolve(Grid& grid, const Conv2d& conv, const ForwardCall& call) {
+// A row for each window, a column for each filter.
+using WindowsProduct = GridProduct<TapsOfWindows, Strided>;
+inline WindowsProduct windows_product(const Conv2d& conv, const ForwardCall& call) {
   const std::int64_t examples = call.output.shape[0];
   ensure_countable(conv, examples);
   const TapImage image = tap_image(call.inputs[0].data, forward_axis(conv.window.height),
                                    forward_axis(conv.window.width), conv.channels);
-  multiply(grid,
-           GridProduct<TapsOfWindows, Strided>{
-               .rows = examples * conv.window.outputs(),
-               .columns = conv.filters,
-               .cuts = cuts_of(conv.depth()),
-               .left = {.image = image},
-               .right = {.data = call.inputs[1].data, .outer = 1, .along = conv.filters},
-               .bias = call.inputs.size() == 3 ? call.inputs[2].data : nullptr,
-               .out = call.output.data,
-               .out_stride = conv.filters},
-           call.scratch);
+  return {.rows = examples * conv.window.outputs(),
+          .columns = conv.filters,
+          .cuts = cuts_of(conv.depth()),
+          .left = {.image = image},
+          .right = {.data = call.inputs[1].data, .outer = 1, .along = conv.filters},
+          .bias = call.inputs.size() == 3 ? call.inputs[2].data : nullptr,
+          .out = call.output.data,
+          .out_stride = conv.filters};
+}
+
+template <class Grid>
+void convolve(Grid& grid, const Conv2d& conv, const ForwardCall& call) {
+  multiply(grid, windows_product(conv, call), call.scratch);
 }
 
 template <class Grid>

@@ -16,10 +16,6 @@ struct WarpSums {
 
   float of[tiles_down][tiles_across][4];
 
-  // Where in its tile a lane's i-th sum is.
-  static TRAINYARD_BOTH int row(int lane, int i) { return lane / 4 + i / 2 * 8; }
-  static TRAINYARD_BOTH int column(int lane, int i) { return lane % 4 * 2 + i % 2; }
-
   TRAINYARD_BOTH void clear() {
 #pragma unroll
     for (int down = 0; down < tiles_down; ++down) {
@@ -31,8 +27,8 @@ struct WarpSums {
     }
   }
 
-  // Adds left [rows, 8 words] times right [8 words, columns], which lie word by word, each so many
-  // rows (columns) after the one before.
+  // Adds left times right over eight words of the depth. Word w of row i is at left[w * left_stride
+  // + i], of column j at right[w * right_stride + j].
   template <int left_stride, int right_stride>
   TRAINYARD_BOTH void multiply(const std::uint32_t* left, const std::uint32_t* right, int lane) {
 #ifdef __CUDA_ARCH__
@@ -48,8 +44,8 @@ struct WarpSums {
     for (int down = 0; down < tiles_down; ++down) {
       for (int across = 0; across < tiles_across; ++across) {
         for (int i = 0; i < 4; ++i) {
-          const std::uint32_t* const a = left + down * 16 + row(lane, i);
-          const std::uint32_t* const b = right + across * 8 + column(lane, i);
+          const std::uint32_t* const a = left + down * 16 + sum_place(lane, i).row;
+          const std::uint32_t* const b = right + across * 8 + sum_place(lane, i).column;
           for (int word = 0; word < words_at_once; ++word) {
             for (int depth = 0; depth < Words::depths; ++depth) {
               of[down][across][i] += Words::number(a[word * left_stride], depth) *
@@ -62,24 +58,26 @@ struct WarpSums {
   }
 
 #ifdef __CUDACC__
-  // Which words a lane has of each side: PTX ISA, "Matrix Fragments for mma.m16n8k8" with .tf32 and
-  // "for mma.m16n8k16" with .bf16; of words both are alike.
   template <int left_stride, int right_stride>
   __device__ void multiply_by_tensor_cores(const std::uint32_t* left, const std::uint32_t* right,
                                            int lane) {
-    const std::uint32_t* const a = left + lane % 4 * left_stride + lane / 4;
-    const std::uint32_t* const b = right + lane % 4 * right_stride + lane / 4;
     std::uint32_t rights[tiles_across][2];
 #pragma unroll
     for (int across = 0; across < tiles_across; ++across) {
-      rights[across][0] = b[across * 8];
-      rights[across][1] = b[across * 8 + 4 * right_stride];
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+        const FragmentPlace place = right_fragment(lane, n);
+        rights[across][n] = right[place.word * right_stride + across * 8 + place.line];
+      }
     }
 #pragma unroll
     for (int down = 0; down < tiles_down; ++down) {
-      const std::uint32_t lefts[4] = {a[down * 16], a[down * 16 + 8],
-                                      a[down * 16 + 4 * left_stride],
-                                      a[down * 16 + 4 * left_stride + 8]};
+      std::uint32_t lefts[4];
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const FragmentPlace place = left_fragment(lane, n);
+        lefts[n] = left[place.word * left_stride + down * 16 + place.line];
+      }
 #pragma unroll
       for (int across = 0; across < tiles_across; ++across) {
         multiply_tile(of[down][across], lefts, rights[across]);

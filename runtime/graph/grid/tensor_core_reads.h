@@ -15,9 +15,9 @@ inline constexpr int words_of_slice = 16;
 
 // Words of a slice; eight more keep the lanes of a warp, which read four words of eight rows each,
 // in different banks.
-template <int side>
+template <int length>
 struct SideWords {
-  static constexpr int stride = side + 8;
+  static constexpr int stride = length + 8;
   alignas(16) std::uint32_t of[words_of_slice][stride];
 };
 
@@ -26,31 +26,32 @@ struct alignas(16) QuadOfWords {
 };
 
 // Of a straight side: quads of neighbours in the depth (of a deep side) or of neighbouring rows.
-template <class Side, class Words, int side, int threads>
+template <class Side, class Words, int length, int threads>
 struct StraightWords {
   static constexpr int depths = Words::depths;
-  static constexpr int quads = side * words_of_slice * depths / 4 / threads;  // of a thread
-  static constexpr int lanes = 2;                                             // of a deep row
-  static constexpr int rows_at_once = threads / lanes / side;  // times `lanes` quads of each row
-  static constexpr int words_at_once = threads / (side / 4);   // of a side that is not deep
-  static_assert(quads % depths == 0 && threads % (lanes * side) == 0);
+  static constexpr int quads = length * words_of_slice * depths / 4 / threads;  // of a thread
+  static constexpr int lanes = 2;                                               // of a deep row
+  static constexpr int rows_at_once = threads / lanes / length;  // times `lanes` quads of each row
+  static constexpr int words_at_once = threads / (length / 4);   // of a side that is not deep
+  static_assert(quads % depths == 0 && threads % (lanes * length) == 0);
   struct Places {};
-  using To = SideWords<side>;
+  using To = SideWords<length>;
   using Values = Quad[quads];
 
   struct Kept {
     const float* at;
-    int more;       // rows there are after the first one, of three
+    int more;       // of the three rows behind the first, how many exist
     bool is_whole;  // a quad of rows may be read at once
   };
 
   static TRAINYARD_BOTH int i(bool is_deep, int thread) {
-    return is_deep ? thread / lanes % side : thread % (side / 4) * 4;
+    return is_deep ? thread / lanes % length : thread % (length / 4) * 4;
   }
   // Of the k-th quad.
   static TRAINYARD_BOTH int depth(bool is_deep, int thread, int k) {
-    return is_deep ? (thread / (lanes * side) + k * rows_at_once) * (lanes * 4) + thread % lanes * 4
-                   : (thread / (side / 4) + k / depths * words_at_once) * depths + k % depths;
+    return is_deep
+               ? (thread / (lanes * length) + k * rows_at_once) * (lanes * 4) + thread % lanes * 4
+               : (thread / (length / 4) + k / depths * words_at_once) * depths + k % depths;
   }
 
   static TRAINYARD_BOTH void start(const Side& of, std::int64_t number, std::int64_t first,
@@ -125,18 +126,18 @@ struct StraightWords {
 
 // Of any other side, from places that few threads find for all: in the same quads where the side
 // has some, else word by word.
-template <class Side, class Words, int side, int threads, bool is_left>
+template <class Side, class Words, int length, int threads, bool is_left>
 struct PlacedWords {
   static constexpr bool is_deep = Side::is_deep();
   static constexpr int depths = Words::depths;
   static constexpr int slice = words_of_slice * depths;
   static constexpr int together = 8;  // words of the depth that neighbours read
-  static constexpr int reads = side * words_of_slice / threads;
-  static constexpr int lines = is_deep ? side * together / threads : 1;
-  static_assert(threads >= side && side * together % threads == 0 && reads % lines == 0);
-  using Quads = StraightWords<Side, Words, side, threads>;
+  static constexpr int reads = length * words_of_slice / threads;
+  static constexpr int lines = is_deep ? length * together / threads : 1;
+  static_assert(threads >= length && length * together % threads == 0 && reads % lines == 0);
+  using Quads = StraightWords<Side, Words, length, threads>;
   using Place = typename Side::Place;
-  using To = SideWords<side>;
+  using To = SideWords<length>;
   using Values = typename Quads::Values;
   static_assert(sizeof(Values) == reads * depths * sizeof(float));
 
@@ -149,11 +150,11 @@ struct PlacedWords {
   };
 
   static TRAINYARD_BOTH int i(int thread, int k) {
-    return is_deep ? thread / together + k % lines * (threads / together) : thread % side;
+    return is_deep ? thread / together + k % lines * (threads / together) : thread % length;
   }
   static TRAINYARD_BOTH int word(int thread, int k) {
     return is_deep ? thread % together + k / lines * together
-                   : thread / side + k * (threads / side);
+                   : thread / length + k * (threads / length);
   }
 
   // `begin`: of the depth.

@@ -11,7 +11,8 @@
 
 namespace trainyard::runtime {
 
-// Parts of the depth, each some of its blocks; apart, or one alone.
+// The depth is divided into so many runs of its cuts. The sums of one go to the output; of several
+// each to `apart`, where add_cuts() adds them in order.
 struct DepthParts {
   float* apart = nullptr;  // [products, parts, rows, columns]
   std::int64_t count = 1;
@@ -38,7 +39,8 @@ struct TensorCoreTile {
   using Right = Reads<RightSide, width, false>;
   using Sums = WarpSums<Words, tiles_down, tiles_across>;
   static constexpr bool has_places = !StraightSide<LeftSide> || !StraightSide<RightSide>;
-  static constexpr int blocks_at_once = 256 / threads;  // of a GPU's processor
+  // On a GPU's processor: a thread needs up to 255 of its 65,536 registers.
+  static constexpr int blocks_at_once = 256 / threads;
 
   struct Shared {
     SideWords<height> left[2];
@@ -49,7 +51,7 @@ struct TensorCoreTile {
   struct At {
     std::int64_t number, part, row, column;
     std::int64_t begin, end;  // of the depth
-    bool is_there;            // else the tile stays as it is
+    bool is_there;            // false: no depth counts for this tile, its output is not written
   };
   struct Slice {
     int count;  // below zero: there is none
@@ -78,9 +80,9 @@ struct TensorCoreTile {
     at.column = tile % tiles_along * width;
     at.number = rest / parts.count;
     at.part = rest % parts.count;
-    const std::int64_t blocks = product.cuts.count();
-    std::int64_t first = at.part * blocks / parts.count;
-    std::int64_t last = (at.part + 1) * blocks / parts.count;
+    const std::int64_t cuts = product.cuts.count();
+    std::int64_t first = at.part * cuts / parts.count;
+    std::int64_t last = (at.part + 1) * cuts / parts.count;
     const std::int64_t counts_first = product.first_cut(at.number, at.row, at.column);
     const std::int64_t counts_end = product.end_cut(at.number, at.row, at.column);
     first = first < counts_first ? counts_first : first;
@@ -183,7 +185,8 @@ struct TensorCoreTile {
     for (int down = 0; down < tiles_down; ++down) {
 #pragma unroll
       for (int half = 0; half < 4; half += 2) {
-        const std::int64_t row = where.row + first_row(thread) + down * 16 + Sums::row(lane, half);
+        const std::int64_t row =
+            where.row + first_row(thread) + down * 16 + sum_place(lane, half).row;
         if (row >= rows_there) continue;
         float* const to = parts.apart == nullptr
                               ? product.place(where.number, row)
@@ -193,7 +196,7 @@ struct TensorCoreTile {
 #pragma unroll
           for (int i = half; i < half + 2; ++i) {
             const std::int64_t column =
-                where.column + first_column(thread) + across * 8 + Sums::column(lane, i);
+                where.column + first_column(thread) + across * 8 + sum_place(lane, i).column;
             if (column >= product.columns) continue;
             const float sum = kept.sums.of[down][across][i];
             to[column] =

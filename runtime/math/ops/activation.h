@@ -28,25 +28,29 @@ enum class Nonlinearity {
   abs
 };
 
+enum class Domain { all, above_zero };
+// In their order above: what goes over all of them, tests above all, need not be told of a new one.
 struct NamedNonlinearity {
   std::string_view name;  // in the model language
   Nonlinearity kind;
+  Domain domain = Domain::all;
 };
-inline constexpr NamedNonlinearity nonlinearities[]{{"relu", Nonlinearity::relu},
-                                                    {"leaky_relu", Nonlinearity::leaky_relu},
-                                                    {"elu", Nonlinearity::elu},
-                                                    {"gelu", Nonlinearity::gelu},
-                                                    {"gelu_tanh", Nonlinearity::gelu_tanh},
-                                                    {"silu", Nonlinearity::silu},
-                                                    {"sigmoid", Nonlinearity::sigmoid},
-                                                    {"tanh", Nonlinearity::tanh},
-                                                    {"softplus", Nonlinearity::softplus},
-                                                    {"exp", Nonlinearity::exp},
-                                                    {"log", Nonlinearity::log},
-                                                    {"log1p", Nonlinearity::log1p},
-                                                    {"sqrt", Nonlinearity::sqrt},
-                                                    {"square", Nonlinearity::square},
-                                                    {"abs", Nonlinearity::abs}};
+inline constexpr NamedNonlinearity nonlinearities[]{
+    {"relu", Nonlinearity::relu},
+    {"leaky_relu", Nonlinearity::leaky_relu},
+    {"elu", Nonlinearity::elu},
+    {"gelu", Nonlinearity::gelu},
+    {"gelu_tanh", Nonlinearity::gelu_tanh},
+    {"silu", Nonlinearity::silu},
+    {"sigmoid", Nonlinearity::sigmoid},
+    {"tanh", Nonlinearity::tanh},
+    {"softplus", Nonlinearity::softplus},
+    {"exp", Nonlinearity::exp},
+    {"log", Nonlinearity::log, Domain::above_zero},
+    {"log1p", Nonlinearity::log1p, Domain::above_zero},
+    {"sqrt", Nonlinearity::sqrt, Domain::above_zero},
+    {"square", Nonlinearity::square},
+    {"abs", Nonlinearity::abs}};
 
 struct Activation {
   // A nonlinearity without a parameter is an activation.

@@ -28,7 +28,7 @@ static_assert(sizeof(Laid) == frame_header_bytes);
 struct LaidHello {
   std::int64_t rank = 0;
   std::uint64_t plan = 0;
-  std::uint64_t device_bytes = 0;  // of what follows; the rest is the token
+  std::uint64_t fingerprint_bytes = 0;  // of what follows; the rest is the token
 };
 
 bool is_kind(std::uint8_t kind) {
@@ -83,10 +83,11 @@ std::string rows_socket_name(const std::string& token, std::size_t ps, int port)
 }
 
 std::string encode_hello(const Hello& hello) {
-  const LaidHello laid{.rank = hello.rank, .plan = hello.plan, .device_bytes = hello.device.size()};
+  const LaidHello laid{
+      .rank = hello.rank, .plan = hello.plan, .fingerprint_bytes = hello.fingerprint.size()};
   std::string payload(sizeof laid, '\0');
   std::memcpy(payload.data(), &laid, sizeof laid);
-  return payload + hello.device + hello.token;
+  return payload + hello.fingerprint + hello.token;
 }
 
 Result<Hello> decode_hello(std::string_view payload) {
@@ -94,11 +95,11 @@ Result<Hello> decode_hello(std::string_view payload) {
   if (payload.size() < sizeof laid) return invalid("a hello is longer");
   std::memcpy(&laid, payload.data(), sizeof laid);
   payload.remove_prefix(sizeof laid);
-  if (payload.size() < laid.device_bytes) return invalid("a hello is longer");
+  if (payload.size() < laid.fingerprint_bytes) return invalid("a hello is longer");
   return Hello{.rank = laid.rank,
                .plan = laid.plan,
-               .token = std::string(payload.substr(laid.device_bytes)),
-               .device = std::string(payload.substr(0, laid.device_bytes))};
+               .token = std::string(payload.substr(laid.fingerprint_bytes)),
+               .fingerprint = std::string(payload.substr(0, laid.fingerprint_bytes))};
 }
 
 }  // namespace trainyard::runtime

@@ -45,7 +45,7 @@ enum class FrameKind : std::uint8_t {
   shard,           // of the snapshot, durable; payload: WrittenShard; flag: refused, and why
   weights,         // of the snapshot and a chunk; payload: float32; flag: refused, and why
   released,        // the answer to a goodbye
-  refused,         // payload: why, in words; flag: it computes on another kind of device
+  refused,         // payload: why, in words; flag: its fingerprint is another
   residual_taken,  // of the chunk, for the snapshot
   restored_residual,  // of the chunk; payload: float32, part by part; none: it is zero
   late,    // to the chief, of ps 0: chunk is the rank, step how many of its gradients were left out
@@ -79,8 +79,8 @@ struct Hello {
   std::int64_t rank = 0;
   std::uint64_t plan = 0;  // JobPlan::hash(): both sides cut the arena alike
   std::string token;
-  // What computes, where no other kind has its bytes: all of a gang have the same. "": a CPU's.
-  std::string device = {};
+  // The kind of device that computes, where all of a gang must have one; "": it does not matter.
+  std::string fingerprint = {};
 };
 struct Greeting {
   std::int64_t rank_step = 0;  // as in WelcomeWorker

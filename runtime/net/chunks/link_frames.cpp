@@ -136,8 +136,8 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
     case FrameKind::squares: return state_.exchange.take_squares(connection.ps, header, payload);
     case FrameKind::late: return state_.exchange.take_late(connection.ps, header);
     case FrameKind::refused:
-      state_.fail(state_.peers.address(connection.ps) + " says: " + refusal_of(payload),
-                  header.flag ? Code::conflict : Code::unavailable);
+      state_.differs = header.flag && !state_.failed;
+      state_.fail(state_.peers.address(connection.ps) + " says: " + refusal_of(payload));
       return ok();
     default: TRY(state_.requests.take(connection.ps, header, payload)); break;
   }

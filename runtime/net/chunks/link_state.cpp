@@ -26,8 +26,8 @@ void LinkState::step(const ExchangeEvent& event) {
   changed.notify_all();
 }
 
-void LinkState::fail(const std::string& why, Code code) {
-  if (!failed) failed = Error{code, why};
+void LinkState::fail(const std::string& why) {
+  if (!failed) failed = unavailable(why);
   changed.notify_all();
 }
 

@@ -98,10 +98,12 @@ Status ServerConnections::take_hello(ServerConnection& connection,
   connection.has_token = true;
   if (hello.rank < 0 || hello.rank >= rules_.ranks) return invalid("there is no such rank");
   if (hello.plan != rules_.plan) return invalid("it cuts the parameters otherwise");
-  if (!device_) device_ = hello.device;
-  if (hello.device != *device_) {
-    return conflict("it computes on " + hello.device + ", another worker on " + *device_ +
-                    ": other bytes");
+  if (!fingerprint_) fingerprint_ = hello.fingerprint;
+  if (hello.fingerprint != *fingerprint_) {
+    return conflict("this worker computes on " + hello.fingerprint + ", another one on " +
+                    *fingerprint_ +
+                    ": their gradients have other last bits; ask for one kind by "
+                    "gpu_name");
   }
   const ServerConnection* const older = workers_.of(hello.rank);
   if (older != nullptr) close(older->key, "it has called anew");

@@ -62,7 +62,7 @@ class ServerConnections {
   ConnectedWorkers& workers_;
   ServerFrames& frames_;
   SpareDescriptor spare_;
-  std::optional<std::string> device_;  // as in Hello, of the first worker
+  std::optional<std::string> fingerprint_;  // as in Hello, of the first worker
   std::map<std::uint64_t, std::unique_ptr<ServerConnection>> connections_;  // by key
 };
 

@@ -60,7 +60,7 @@ WorkerLink::WorkerLink(const Options& options, FramePoll poll)
       frames_({.rank = options.rank,
                .plan = options.plan,
                .token = options.token,
-               .device = options.device},
+               .fingerprint = options.fingerprint},
               arenas_, state_),
       parameters_(arenas_.parameters(0)),
       connections_(std::move(poll), targets_of(options), state_, frames_),
@@ -158,6 +158,11 @@ std::vector<Transport> WorkerLink::transports() const {
   std::vector<Transport> transports;
   for (const LinkPeers::Way& way : state_.peers.ways()) transports.push_back(way.transport);
   return transports;
+}
+
+bool WorkerLink::differs_from_peers() const {
+  const std::lock_guard lock(state_.mutex);
+  return state_.differs;
 }
 
 Status WorkerLink::state() const {

@@ -37,8 +37,8 @@ class WorkerLink {
     bool tries_local = true;           // Unix sockets, where the ps is on this host
     std::string token;
     std::int64_t rank = 0;
-    std::uint64_t plan = 0;   // as in Hello
-    std::string device = {};  // likewise
+    std::uint64_t plan = 0;        // as in Hello
+    std::string fingerprint = {};  // likewise
     WorkerArenas::Rules arenas;
     Mode mode = Mode::sync;
     std::int64_t max_steps = 1;
@@ -88,6 +88,8 @@ class WorkerLink {
   [[nodiscard]] std::stop_token over() const { return state_.over.get_token(); }
   // Why, if not because of the caller.
   [[nodiscard]] Status state() const;
+  // Whether that is because of its fingerprint.
+  [[nodiscard]] bool differs_from_peers() const;
 
   // What only the chief asks for.
   [[nodiscard]] ChiefLink& chief() { return chief_; }

@@ -6,20 +6,19 @@
 namespace trainyard::model {
 namespace {
 
-// Of which side the gradient is computed.
-enum class Reads { input, output };
-
 struct Activation {
   std::string_view name;
   Reads reads = Reads::output;
+  std::string_view init = "xavier_uniform";  // of a kernel before it
 };
 
-constexpr std::array activations{Activation{"relu"},
-                                 Activation{"leaky_relu"},
-                                 Activation{"elu"},
-                                 Activation{"gelu", Reads::input},
-                                 Activation{"gelu_tanh", Reads::input},
-                                 Activation{"silu", Reads::input},
+constexpr std::string_view he = "he_normal";
+constexpr std::array activations{Activation{"relu", Reads::output, he},
+                                 Activation{"leaky_relu", Reads::output, he},
+                                 Activation{"elu", Reads::output, he},
+                                 Activation{"gelu", Reads::input, he},
+                                 Activation{"gelu_tanh", Reads::input, he},
+                                 Activation{"silu", Reads::input, he},
                                  Activation{"sigmoid"},
                                  Activation{"tanh"},
                                  Activation{"softplus"},
@@ -98,9 +97,12 @@ void activates(LayerScribe& layer) {
 }
 
 std::string_view standard_init(std::string_view activation) {
-  constexpr std::array halves{"relu", "leaky_relu", "elu", "gelu", "gelu_tanh", "silu"};
-  const bool is_half = std::ranges::find(halves, activation) != halves.end();
-  return is_half ? "he_normal" : "xavier_uniform";
+  const Activation* const found = find_activation(activation);
+  return found == nullptr ? Activation{}.init : found->init;
+}
+
+Reads gradient_of_activation_reads(std::string_view activation) {
+  return find_activation(activation)->reads;
 }
 
 std::vector<OpRule> activation_ops() {

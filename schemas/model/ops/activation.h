@@ -15,6 +15,10 @@ ArgumentRule activation_rule();
 // The layers that they are, by name.
 std::vector<std::string_view> activation_names();
 
+// Of which side of an activation, by its name, the gradient is computed: what is kept for it.
+enum class Reads { input, output };
+Reads gradient_of_activation_reads(std::string_view activation);
+
 // What the layer's own "activation" keeps for the backward pass. After gives().
 void activates(LayerScribe& layer);
 

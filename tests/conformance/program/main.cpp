@@ -23,6 +23,7 @@
 #include "tests/conformance/program/resident.h"
 #include "tests/conformance/program/rounded.h"
 #include "tests/conformance/program/speed.h"
+#include "tests/conformance/reference/rounding.h"
 #include "tests/conformance/run_case.h"
 
 namespace {
@@ -66,13 +67,14 @@ int compare_ops(Device& device, const Options& options) {
   for (const Family& family : families()) {
     if (!options.only.empty() && family.name != options.only) continue;
     Random random(options.seed);
+    const double limit = reference::rounding_limit(options.precision, family.name);
     int cases = 0;
     int wrong = 0;
     for (const Case& each : family.cases(random, options.rounds)) {
       ++cases;
       const std::string what = options.precision == Precision::float32
                                    ? difference(each, device)
-                                   : distance(each, family.name, device, options.precision);
+                                   : distance(each, device, limit);
       if (what.empty()) continue;
       ++wrong;
       if (wrong <= 20) {
@@ -144,7 +146,8 @@ int compare_all_models(Device& device, const Options& options) {
   if (options.precision != Precision::float32) {
     const auto exact = open_device(options, Precision::float32);
     if (exact == nullptr) return 2;
-    return std::max(of_several, compare_rounded_models(*exact, device, options.rounds));
+    return std::max(of_several,
+                    compare_rounded_models({.float32 = *exact, .rounded = device}, options.rounds));
   }
   const int of_one = compare_models(device, std::min(options.rounds, 20));
   const int of_residents = compare_residents(device, std::min(options.rounds, 3));

@@ -2,18 +2,24 @@
 // definitions, and whole models against those in float32, and both against themselves.
 #pragma once
 
+#include <string>
+
+#include "runtime/graph/device.h"
 #include "schemas/types/precision.h"
 #include "tests/conformance/case.h"
-#include "tests/conformance/program/replicated.h"
 
 namespace trainyard::runtime {
 
-// "" where a device of that precision computes the case's op near enough to its definition, and the
-// same twice.
-std::string distance(const Case& of, std::string_view family, Device& device, Precision precision);
+// "" where the device computes the case's op near enough to its definition, and the same twice.
+std::string distance(const Case& of, Device& device, double limit);
 
-// A line for each model: whether it has the same bytes each time, and the losses after the steps
-// there and in float32, which may be one hundredth apart. Returns the exit status.
-int compare_rounded_models(Device& exact, Device& rounded, int steps);
+struct PrecisionPair {
+  Device& float32;
+  Device& rounded;
+};
+// A line for each model: whether it has the same bytes each time; how far its parameters are from
+// those in float32 after so many steps, as a part of the way that these have gone; and both losses,
+// which may be one hundredth apart. Returns the exit status.
+int compare_rounded_models(const PrecisionPair& devices, int steps);
 
 }  // namespace trainyard::runtime

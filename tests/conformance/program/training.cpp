@@ -49,6 +49,7 @@ Training train(const Trained& network, Device* device, int steps) {
   model->initialize(1, parameters.span());
   const float rate = 0.01F / static_cast<float>(network.examples);
   Training result;
+  result.start.assign(parameters.data(), parameters.data() + count);
   for (int step = 0; step < steps; ++step) {
     const Batch batch = batch_of(network, step);
     const BatchResult sums = model->gradient(parameters.span(), batch, gradients.span());

@@ -9,7 +9,9 @@
 namespace trainyard::runtime {
 
 struct Training {
-  std::vector<float> parameters;  // none: the model could not be built, which is said
+  std::vector<float> start;  // parameters before the first step
+  std::vector<float>
+      parameters;  // after the last; none: the model could not be built, which is said
   double steps_per_second = 0;
   double loss = 0;  // of the last step
 };

@@ -12,6 +12,9 @@ namespace trainyard::runtime::reference {
 // as a recurrence has one for each step, and attention's go through a softmax.
 double rounding_limit(Precision precision, std::string_view family);
 
+// Whether small errors of its products remain small: not in the gradients of a recurrence of relu.
+bool is_smooth(const Case& of);
+
 // With inputs of one half at most: a softmax that has decided, or a recurrence that grows, makes
 // any error of a product as large as one likes.
 Case with_small_inputs(Case of);

@@ -104,11 +104,11 @@ TEST_CASE("what is no header is refused") {
 TEST_CASE("a hello that is too short is none") {
   const std::string whole = encode_hello({.rank = 1, .plan = 2, .token = "t"});
   CHECK(decode_hello(whole)->token == "t");
-  CHECK(decode_hello(whole)->device == "");
+  CHECK(decode_hello(whole)->fingerprint == "");
   const std::string on_device =
-      encode_hello({.rank = 1, .plan = 2, .token = "t", .device = "a GPU"});
+      encode_hello({.rank = 1, .plan = 2, .token = "t", .fingerprint = "a GPU"});
   CHECK(decode_hello(on_device)->token == "t");
-  CHECK(decode_hello(on_device)->device == "a GPU");
+  CHECK(decode_hello(on_device)->fingerprint == "a GPU");
   CHECK_FALSE(decode_hello(on_device.substr(0, on_device.size() - 2)).has_value());
   for (std::size_t bytes = 0; bytes + 1 < whole.size(); ++bytes) {
     CHECK_FALSE(decode_hello(whole.substr(0, bytes)).has_value());
@@ -180,18 +180,23 @@ TEST_CASE("a worker that makes no sense is told why, and gone") {
 TEST_CASE("a worker that computes on another kind of device than the first is told so") {
   const GangScene scene{.ranks = 2, .servers = 1};
   const Servers gang(scene);
-  const auto hello_on = [](std::int64_t rank, const std::string& device) {
+  const auto hello_on = [](std::int64_t rank, const std::string& kind) {
     return frame_of(
         {.kind = FrameKind::hello},
-        encode_hello({.rank = rank, .plan = gang_plan, .token = gang_token, .device = device}));
+        encode_hello({.rank = rank, .plan = gang_plan, .token = gang_token, .fingerprint = kind}));
   };
   const StreamSocket first = connect_to(gang.addresses().front());
   send_all(first, hello_on(0, "A"));
+  std::array<char, frame_header_bytes> welcome;
+  REQUIRE(eventually([&] {
+    const iovec place{welcome.data(), welcome.size()};
+    const auto come = first.receive({&place, 1});
+    return come.has_value() && *come > 0;
+  }));
   const StreamSocket second = connect_to(gang.addresses().front());
   send_all(second, hello_on(1, "B"));
   const std::string answer = answer_of(second);
-  CHECK_THAT(answer,
-             Catch::Matchers::EndsWith("it computes on B, another worker on A: other bytes"));
+  CHECK_THAT(answer, Catch::Matchers::EndsWith("ask for one kind by gpu_name"));
   const auto header = std::as_bytes(std::span(answer)).first<frame_header_bytes>();
   CHECK(decode_header(header)->kind == FrameKind::refused);
   CHECK(decode_header(header)->flag);

@@ -1,19 +1,18 @@
 // Products by tensor cores, of fewer bits than float32, run by a loop: held against what each op is
-// by definition.
+// by definition, and against sums of rounded numbers in double.
 #include "schemas/types/precision.h"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <map>
-#include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/grid/tensor_core_words.h"
 #include "tests/conformance/mirror/host_device.h"
+#include "tests/conformance/mirror/word_tiles.h"
 #include "tests/conformance/reference/reference.h"
 #include "tests/conformance/reference/rounding.h"
 
@@ -25,48 +24,12 @@ namespace {
 const std::map<std::string, Precision> precisions{{"tf32", Precision::tf32},
                                                   {"bfloat16", Precision::bfloat16}};
 
-std::vector<float> all_values(const Results& results) {
-  std::vector<float> all;
-  for (const Result& each : results.values) {
-    all.insert(all.end(), each.values.begin(), each.values.end());
-  }
-  return all;
+double rounded(Precision precision, float number) {
+  if (precision == Precision::tf32) return Tf32Words::number(Tf32Words::pack({number}), 0);
+  return from_bfloat16(to_bfloat16(number));
 }
-
-bool are_equal(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-float tf32_of(float number) { return Tf32Words::number(Tf32Words::pack({number}), 0); }
 
 }  // namespace
-
-TEST_CASE("a number of tf32 is the nearest of ten bits, of two the one further from zero",
-          "[precision]") {
-  CHECK(tf32_of(1.0F) == 1.0F);
-  CHECK(tf32_of(1.0F + std::ldexp(1.0F, -10)) == 1.0F + std::ldexp(1.0F, -10));
-  CHECK(tf32_of(1.0F + std::ldexp(1.0F, -11)) == 1.0F + std::ldexp(1.0F, -10));
-  CHECK(tf32_of(-1.0F - std::ldexp(1.0F, -11)) == -1.0F - std::ldexp(1.0F, -10));
-  CHECK(tf32_of(1.0F + std::ldexp(1.0F, -12)) == 1.0F);
-  CHECK(tf32_of(std::numeric_limits<float>::infinity()) == std::numeric_limits<float>::infinity());
-  CHECK(tf32_of(std::numeric_limits<float>::max()) == std::numeric_limits<float>::infinity());
-  CHECK(std::isnan(tf32_of(std::numeric_limits<float>::quiet_NaN())));
-  CHECK(std::signbit(tf32_of(-0.0F)));
-}
-
-TEST_CASE("a word of bfloat16 has two numbers as the wire's codec rounds them", "[precision]") {
-  std::mt19937 random(5);
-  for (int i = 0; i < 100000; ++i) {
-    const auto low = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    const auto high = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    const std::uint32_t word = Bfloat16Words::pack({low, high});
-    CHECK((word & 0xFFFFU) == to_bfloat16(low));
-    CHECK(word >> 16 == to_bfloat16(high));
-    if (!std::isnan(low)) {
-      CHECK(Bfloat16Words::number(word, 0) == from_bfloat16(to_bfloat16(low)));
-    }
-  }
-}
 
 TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each time",
           "[precision]") {
@@ -77,36 +40,117 @@ TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each 
     HostDevice device({.precision = precision});
     HostDevice late({.is_late = true, .precision = precision});
     Random random(31);
-    for (const Case& given : family.cases(random, 6)) {
+    for (const Case& given : family.cases(random, 4)) {
       if (!is_finite(given)) continue;
       const Case each = reference::with_small_inputs(given);
       INFO(each.name);
       const Results found = results(each, device.kernels(), &device);
-      CHECK(reference::too_far(each, found, limit) == "");
-      CHECK(are_equal(all_values(found), all_values(results(each, late.kernels(), &late))));
+      if (reference::is_smooth(each)) CHECK(reference::too_far(each, found, limit) == "");
+      CHECK(first_difference(found, results(each, late.kernels(), &late)) == "");
     }
   }
 }
 
-TEST_CASE("products and convolutions are what a precision changes", "[precision]") {
+TEST_CASE("the largest tiles that occupy a GPU are taken, none of them mostly empty",
+          "[precision]") {
+  const auto chosen = [](std::int64_t rows, std::int64_t columns, std::int64_t parts_max) {
+    const TileSetting tiles = chosen_tiles(rows, columns, parts_max);
+    return std::pair(tiles.length, tiles.parts);
+  };
+  CHECK(chosen(8192, 8192, 1) == std::pair(128, std::int64_t{1}));
+  CHECK(chosen(1408, 1536, 1) == std::pair(128, std::int64_t{1}));
+  CHECK(chosen(1408, 1408, 1) == std::pair(64, std::int64_t{1}));
+  CHECK(chosen(1408, 1408, 2) == std::pair(128, std::int64_t{2}));
+  CHECK(chosen(8192, 10, 1) == std::pair(32, std::int64_t{1}));
+  CHECK(chosen(8192, 40, 9) == std::pair(64, std::int64_t{2}));
+  CHECK(chosen(200, 130, 64) == std::pair(128, std::int64_t{33}));
+  CHECK(chosen(20, 20, 7) == std::pair(32, std::int64_t{7}));
+}
+
+TEST_CASE("products in tiles of any size are sums of rounded numbers", "[precision]") {
+  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const int length = GENERATE(128, 64, 32);
+  const std::int64_t parts = GENERATE(1, 3);
+  const auto [rows, depth, columns] = GENERATE(
+      table<std::int64_t, std::int64_t, std::int64_t>({{150, 1000, 133}, {129, 770, 260}}));
+  INFO(name << " " << length << " " << parts << ": " << rows << " x " << depth << " x " << columns);
+  Random random(3);
+  const std::vector<float> left = some_floats(random, rows * depth);
+  const std::vector<float> right = some_floats(random, depth * columns);
+  const std::vector<float> out =
+      product_in_tiles({.precision = precision, .length = length, .parts = parts},
+                       {rows, depth, columns, left, right});
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const bool is_edge = i % 4 == 0;
+    const std::int64_t row = is_edge ? rows - 1 : some_number(random, 0, rows - 1);
+    const std::int64_t column = i % 8 < 2 ? columns - 1 : some_number(random, 0, columns - 1);
+    double sum = 0;
+    for (std::int64_t d = 0; d < depth; ++d) {
+      sum += rounded(precision, left[static_cast<std::size_t>(row * depth + d)]) *
+             rounded(precision, right[static_cast<std::size_t>(d * columns + column)]);
+    }
+    CHECK(out[static_cast<std::size_t>(row * columns + column)] ==
+          Approx(sum).epsilon(1e-4).margin(1e-3));
+  }
+}
+
+// Taps in quads (8 channels) and one by one (6).
+TEST_CASE("convolutions have the same bits in tiles of any size", "[precision]") {
+  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const std::int64_t channels = GENERATE(8, 6);
+  INFO(name << " " << channels);
+  const WindowAxis axis{.pixels = 13, .kernel = 3, .stride = 2, .before = 1, .after = 1};
+  const Conv2dOp op{{.height = axis, .width = axis}};
+  Random random(6);
+  const Case conv = case_of(
+      "conv2d", op,
+      {example_input(random, 3, {13, 13, channels}), fixed_input(random, {3, 3, channels, 130})},
+      {.examples = 3});
+  HostDevice device({.precision = precision});
+  const std::vector<float> expected = results(conv, device.kernels(), &device).values[0].values;
+  const std::vector<ConstTensor> inputs{{conv.inputs[0].values.data(), conv.inputs[0].shape},
+                                        {conv.inputs[1].values.data(), conv.inputs[1].shape}};
+  for (const int length : {128, 64, 32}) {
+    INFO(length);
+    std::vector<float> output(expected.size());
+    convolve_in_tiles({.precision = precision, .length = length}, op,
+                      {.inputs = inputs,
+                       .output = {output.data(), conv.output},
+                       .saved = {},
+                       .scratch = {},
+                       .feed = {},
+                       .pass = Pass::train});
+    CHECK(output == expected);
+  }
+}
+
+TEST_CASE("a precision changes every product, and nothing else", "[precision]") {
   const auto& [name, precision] = GENERATE(from_range(precisions));
   HostDevice exact;
-  HostDevice rounded({.precision = precision});
-  const auto other_cases = [&](const Family& family) {
-    int others = 0;
+  HostDevice device({.precision = precision});
+  std::map<std::string, std::set<std::string>> others;  // by op, the results that differ
+  for (const Family& family : families()) {
     Random random(8);
     for (const Case& each : family.cases(random, 3)) {
-      const auto a = all_values(results(each, exact.kernels(), &exact));
-      const auto b = all_values(results(each, rounded.kernels(), &rounded));
-      others += are_equal(a, b) ? 0 : 1;
+      const Results a = results(each, exact.kernels(), &exact);
+      const Results b = results(each, device.kernels(), &device);
+      for (std::size_t i = 0; i < a.values.size(); ++i) {
+        if (first_difference({{}, {a.values[i]}}, {{}, {b.values[i]}}).empty()) continue;
+        others[family.name + ": " + each.name].insert(a.values[i].name);
+      }
     }
-    return others;
-  };
-  for (const Family& family : families()) {
-    INFO(name << " " << family.name);
-    const bool multiplies = family.name == "dense" || family.name == "product" ||
-                            family.name == "image" || family.name == "recurrent" ||
-                            family.name == "attention";
-    CHECK((other_cases(family) > 0) == multiplies);
+  }
+  const std::set<std::string> families_that_multiply{"attention", "dense", "image", "product",
+                                                     "recurrent"};
+  for (const auto& [op, which] : others) {
+    INFO(name << " " << op);
+    CHECK(families_that_multiply.contains(op.substr(0, op.find(':'))));
+  }
+  const std::set<std::string> of_two_sides{"gradient of input 0", "gradient of input 1", "output"};
+  for (const char* const op :
+       {"dense: matmul", "product: matrix product", "image: conv2d", "attention: attention",
+        "recurrent: lstm", "recurrent: gru", "recurrent: rnn"}) {
+    INFO(name << " " << op);
+    for (const std::string& result : of_two_sides) CHECK(others[op].contains(result));
   }
 }

@@ -4,7 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/ops/activation.h"
 #include "runtime/model/row_batch.h"
+#include "schemas/model/ops/activation.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -34,6 +36,15 @@ bool runs(model::Model written, const Data& data, const std::string& field) {
 }
 
 }  // namespace
+
+TEST_CASE("of an activation is counted as kept what its gradient reads", "[model]") {
+  CHECK(model::activation_names().size() == std::size(nonlinearities));
+  for (const NamedNonlinearity& each : nonlinearities) {
+    INFO(each.name);
+    CHECK((model::gradient_of_activation_reads(each.name) == model::Reads::input) ==
+          (gradient_reads(each.kind) == Side::input));
+  }
+}
 
 TEST_CASE("every op of the language is computed on some data, and on all other data refused",
           "[model]") {

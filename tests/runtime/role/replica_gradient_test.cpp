@@ -86,7 +86,7 @@ class Bench {
       others_.push_back(*std::move(model));
     }
     auto exchange_opened = open_exchange(
-        *task_, *plan_, {devices < 2 ? Computes::By::plan_model : Computes::By::several});
+        *task_, *plan_, {.computes = devices < 2 ? Computes::plan_model : Computes::several});
     REQUIRE(exchange_opened);
     exchange = *std::move(exchange_opened);
     calls_.emplace(*task_, *plan_, *exchange);

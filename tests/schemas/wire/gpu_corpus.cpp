@@ -40,6 +40,9 @@ std::vector<SpecCase> good_gpus() {
       {with_gpus("2", R"("training": {"precision": "bfloat16", "device": "gpu"})"), {}},
       {with_gpus("0", R"("training": {"precision": "float32", "device": "cpu"})"), {}},
       {with_chief("2", R"("training": {"batch_size": 100, "precision": "bfloat16"})"), {}},
+      {R"({"model": "mlp", "dataset": "synthetic_digits", "training": {"precision": "tf32"},
+           "roles": {"ps": 1, "worker": 0, "chief": {"replicas": 1, "resources": {"gpus": 1}}}})",
+       {}},
       {with_chief("2", R"("training": {"batch_size": 100})"), {}},
       {with_chief("0", R"("training": {"global_batch_size": 60, "micro_batch_size": 10})"), {}},
   };

@@ -226,11 +226,15 @@ TEST_CASE("a precision of GPUs says what lacks", "[wire]") {
     return faults[0].message;
   };
   CHECK(fault_of(R"({"precision": "bfloat16"})", "2") ==
-        "bfloat16 is of GPUs, a CPU has float32 alone: set resources.gpus of the role worker");
+        "bfloat16 needs GPUs, as a CPU computes in float32 only: set roles.worker.resources.gpus");
+  CHECK(fault_of(R"({"precision": "tf32", "device": "cpu"})", R"(0, "chief": 1)") ==
+        "tf32 needs GPUs, as a CPU computes in float32 only: set roles.chief.resources.gpus, "
+        "training.device must be gpu, which it is by default, got cpu");
   CHECK(fault_of(R"({"precision": "tf32", "device": "auto"})",
                  R"({"replicas": 2, "resources": {"gpus": 1}})") ==
-        "tf32 is of GPUs, a CPU has float32 alone: training.device must be gpu, which it is by "
-        "default, got auto");
+        "tf32 needs GPUs, as a CPU computes in float32 only: training.device must be gpu, which it "
+        "is "
+        "by default, got auto");
 }
 
 TEST_CASE("a field that is none is told which there are, each once", "[wire]") {
