@@ -24,6 +24,10 @@ namespace {
 const std::map<std::string, Precision> precisions{{"tf32", Precision::tf32},
                                                   {"bfloat16", Precision::bfloat16}};
 
+// Those of all others are the bytes of float32, as is asked below.
+const std::set<std::string> families_that_multiply{"attention", "dense", "image", "product",
+                                                   "recurrent"};
+
 double rounded(Precision precision, float number) {
   if (precision == Precision::tf32) return Tf32Words::number(Tf32Words::pack({number}), 0);
   return from_bfloat16(to_bfloat16(number));
@@ -34,7 +38,9 @@ double rounded(Precision precision, float number) {
 TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each time",
           "[precision]") {
   const auto& [name, precision] = GENERATE(from_range(precisions));
-  const auto family = GENERATE(from_range(families()));
+  const auto family =
+      GENERATE(filter([](const Family& each) { return families_that_multiply.contains(each.name); },
+                      from_range(families())));
   DYNAMIC_SECTION(name << " " << family.name) {
     const double limit = reference::rounding_limit(precision, family.name);
     HostDevice device({.precision = precision});
@@ -140,8 +146,6 @@ TEST_CASE("a precision changes every product, and nothing else", "[precision]") 
       }
     }
   }
-  const std::set<std::string> families_that_multiply{"attention", "dense", "image", "product",
-                                                     "recurrent"};
   for (const auto& [op, which] : others) {
     INFO(name << " " << op);
     CHECK(families_that_multiply.contains(op.substr(0, op.find(':'))));
