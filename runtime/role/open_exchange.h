@@ -11,9 +11,10 @@
 
 namespace trainyard::runtime {
 
+// Which models compute with the parameters: the plan's alone, or those of other GPUs, too.
 enum class Computes { plan_model, several };
 struct ExchangeSetting {
-  Computes computes = Computes::plan_model;  // where it alone does, its device may have them
+  Computes computes = Computes::plan_model;  // then its device may have them
   std::string fingerprint = {};              // as in Hello
 };
 // In its own process (`strategy: local`), or on those who hold shares, whom it calls from now on:

@@ -136,8 +136,8 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
     case FrameKind::squares: return state_.exchange.take_squares(connection.ps, header, payload);
     case FrameKind::late: return state_.exchange.take_late(connection.ps, header);
     case FrameKind::refused:
-      state_.differs = header.flag && !state_.failed;
-      state_.fail(state_.peers.address(connection.ps) + " says: " + refusal_of(payload));
+      state_.fail(state_.peers.address(connection.ps) + " says: " + refusal_of(payload),
+                  header.flag ? LinkState::Failure::of_fingerprint : LinkState::Failure::of_gang);
       return ok();
     default: TRY(state_.requests.take(connection.ps, header, payload)); break;
   }

@@ -26,8 +26,11 @@ void LinkState::step(const ExchangeEvent& event) {
   changed.notify_all();
 }
 
-void LinkState::fail(const std::string& why) {
-  if (!failed) failed = unavailable(why);
+void LinkState::fail(const std::string& why, Failure failure) {
+  if (!failed) {
+    failed = unavailable(why);
+    differs = failure == Failure::of_fingerprint;
+  }
   changed.notify_all();
 }
 

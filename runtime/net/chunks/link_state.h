@@ -39,8 +39,9 @@ struct LinkState {
   // `unavailable` where there is nothing to wait for any more; somebody has waited since then.
   [[nodiscard]] Status may_wait(LinkPeers::Clock::time_point since) const;
   void step(const ExchangeEvent& event);
-  // The first reason counts.
-  void fail(const std::string& why);
+  // The first reason counts. `of_fingerprint`: this worker's is another than its peers'.
+  enum class Failure { of_gang, of_fingerprint };
+  void fail(const std::string& why, Failure failure = Failure::of_gang);
   // Fails where a ps is away for too long.
   void look_for_gone();
   // What the ps have yet to answer waits to be sent. By who has no connection it is asked later.
@@ -55,7 +56,7 @@ struct LinkState {
   ExchangeNews news;
   std::optional<SharedFloats> weights;  // of the ps, which has all of them
   std::optional<Error> failed;
-  bool differs = false;  // it failed since this worker's fingerprint is another than its peers'
+  bool differs = false;  // because of its fingerprint
 
   const std::stop_token stop;  // the caller's
   std::stop_source over;       // requested when no call succeeds any more

@@ -38,7 +38,8 @@ class ServerConnection : public FrameStream::Receiver {
   // Leaves before any parameters.
   void tell(const FrameHeader& header, std::string payload = {});
   std::optional<FrameStream::Outgoing> next_small();
-  // Says why it is closed, where there is room to send; else nobody hears it.
+  // Says why it is closed, where there is room to send; else nobody hears it. `conflict`: its
+  // fingerprint is another than the gang's.
   void refuse(const Error& why);
 
   // It asked for them: sent when there is nothing else to be sent.
