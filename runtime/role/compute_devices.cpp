@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "runtime/device/open_device.h"
+#include "schemas/types/precision_names.h"
 #include "schemas/wire/job_model.h"
-#include "schemas/wire/spec_names.h"
 
 namespace trainyard::runtime {
 namespace {

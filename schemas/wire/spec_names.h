@@ -5,6 +5,7 @@
 
 #include "schemas/types/job_spec.h"
 #include "schemas/types/names.h"
+#include "schemas/types/precision_names.h"
 
 namespace trainyard {
 
@@ -15,9 +16,6 @@ inline constexpr NameTable<Strategy, 3> strategy_names{
      {Strategy::local, "local"}}};
 inline constexpr NameTable<ComputeDevice, 3> device_names{
     {{ComputeDevice::automatic, "auto"}, {ComputeDevice::cpu, "cpu"}, {ComputeDevice::gpu, "gpu"}}};
-inline constexpr NameTable<Precision, 3> precision_names{{{Precision::float32, "float32"},
-                                                          {Precision::tf32, "tf32"},
-                                                          {Precision::bfloat16, "bfloat16"}}};
 inline constexpr NameTable<Wire, 3> wire_names{
     {{Wire::float32, "float32"}, {Wire::bfloat16, "bfloat16"}, {Wire::onebit, "onebit"}}};
 inline constexpr NameTable<Wire, 2> pull_wire_names{

@@ -9,7 +9,7 @@
 
 #include "runtime/device/open_device.h"
 #include "runtime/math/ops/cpu/fma_peak.h"
-#include "schemas/wire/spec_names.h"
+#include "schemas/types/precision_names.h"
 #include "tests/bench/pytorch_peer.h"
 #include "tests/conformance/known_peaks.h"
 

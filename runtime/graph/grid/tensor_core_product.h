@@ -41,17 +41,23 @@ void multiply_word_tiles(Grid& grid, const Product& product, const DepthParts& p
               Tile{.product = product, .tiles_along = along, .tiles = tiles, .parts = parts});
 }
 
+// `length`: 128, 64 or 32.
+template <class Words, class Grid, class Product>
+void multiply_word_tiles(Grid& grid, const Product& product, int length, const DepthParts& parts) {
+  switch (length) {
+    case 128: return multiply_word_tiles<Words, 128>(grid, product, parts);
+    case 64: return multiply_word_tiles<Words, 64>(grid, product, parts);
+    default: return multiply_word_tiles<Words, 32>(grid, product, parts);
+  }
+}
+
 // `apart`: where there is room for so many parts.
 template <class Words, class Grid, class Product>
 DepthParts multiply_words(Grid& grid, const Product& product, float* apart,
                           std::int64_t parts_max) {
   const WordTiles tiles = choose_tiles(product.rows, product.columns, product.products, parts_max);
   const DepthParts parts{.apart = tiles.parts > 1 ? apart : nullptr, .count = tiles.parts};
-  switch (tiles.length) {
-    case 128: multiply_word_tiles<Words, 128>(grid, product, parts); break;
-    case 64: multiply_word_tiles<Words, 64>(grid, product, parts); break;
-    default: multiply_word_tiles<Words, 32>(grid, product, parts); break;
-  }
+  multiply_word_tiles<Words>(grid, product, tiles.length, parts);
   return parts;
 }
 

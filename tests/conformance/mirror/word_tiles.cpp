@@ -14,11 +14,7 @@ void multiply_in(const TileSetting& setting, const Product& product) {
       static_cast<std::size_t>(setting.parts * product.rows * product.columns));
   const bool is_apart = setting.parts > 1;
   const DepthParts parts{.apart = is_apart ? apart.data() : nullptr, .count = setting.parts};
-  switch (setting.length) {
-    case 128: multiply_word_tiles<Words, 128>(grid, product, parts); break;
-    case 64: multiply_word_tiles<Words, 64>(grid, product, parts); break;
-    default: multiply_word_tiles<Words, 32>(grid, product, parts); break;
-  }
+  multiply_word_tiles<Words>(grid, product, setting.length, parts);
   if (is_apart) add_cuts(grid, product, SomeCuts{.apart = apart.data(), .count = setting.parts});
 }
 

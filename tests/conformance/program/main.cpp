@@ -14,9 +14,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "runtime/device/open_device.h"
+#include "schemas/types/precision_names.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
 #include "tests/conformance/program/replicated.h"
@@ -48,16 +48,10 @@ struct Options {
   Precision precision = Precision::float32;
 };
 
-constexpr std::pair<const char*, Precision> precisions[] = {
-    {"float32", Precision::float32}, {"tf32", Precision::tf32}, {"bfloat16", Precision::bfloat16}};
-
 bool read_precision(std::string_view text, Precision& to) {
-  for (const auto& [name, precision] : precisions) {
-    if (text != name) continue;
-    to = precision;
-    return true;
-  }
-  return false;
+  const auto found = trainyard::find_value(trainyard::precision_names, text);
+  to = found.value_or(to);
+  return found.has_value();
 }
 
 // How many cases differ, or are too far from their definitions.

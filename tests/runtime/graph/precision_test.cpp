@@ -1,7 +1,5 @@
 // Products by tensor cores, of fewer bits than float32, run by a loop: held against what each op is
 // by definition, and against sums of rounded numbers in double.
-#include "schemas/types/precision.h"
-
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "runtime/graph/grid/tensor_core_words.h"
+#include "schemas/types/precision_names.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/mirror/word_tiles.h"
 #include "tests/conformance/reference/reference.h"
@@ -21,8 +20,7 @@ using namespace trainyard::runtime;
 
 namespace {
 
-const std::map<std::string, Precision> precisions{{"tf32", Precision::tf32},
-                                                  {"bfloat16", Precision::bfloat16}};
+const std::vector<Precision> of_tensor_cores{Precision::tf32, Precision::bfloat16};
 
 // Those of all others are the bytes of float32, as is asked below.
 const std::set<std::string> families_that_multiply{"attention", "dense", "image", "product",
@@ -37,7 +35,8 @@ double rounded(Precision precision, float number) {
 
 TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each time",
           "[precision]") {
-  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const Precision precision = GENERATE(from_range(of_tensor_cores));
+  const std::string name(find_name(precision_names, precision));
   const auto family =
       GENERATE(filter([](const Family& each) { return families_that_multiply.contains(each.name); },
                       from_range(families())));
@@ -74,7 +73,8 @@ TEST_CASE("the largest tiles that occupy a GPU are taken, none of them mostly em
 }
 
 TEST_CASE("products in tiles of any size are sums of rounded numbers", "[precision]") {
-  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const Precision precision = GENERATE(from_range(of_tensor_cores));
+  const std::string name(find_name(precision_names, precision));
   const int length = GENERATE(128, 64, 32);
   const std::int64_t parts = GENERATE(1, 3);
   const auto [rows, depth, columns] = GENERATE(
@@ -102,7 +102,8 @@ TEST_CASE("products in tiles of any size are sums of rounded numbers", "[precisi
 
 // Taps in quads (8 channels) and one by one (6).
 TEST_CASE("convolutions have the same bits in tiles of any size", "[precision]") {
-  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const Precision precision = GENERATE(from_range(of_tensor_cores));
+  const std::string name(find_name(precision_names, precision));
   const std::int64_t channels = GENERATE(8, 6);
   INFO(name << " " << channels);
   const WindowAxis axis{.pixels = 13, .kernel = 3, .stride = 2, .before = 1, .after = 1};
@@ -131,7 +132,8 @@ TEST_CASE("convolutions have the same bits in tiles of any size", "[precision]")
 }
 
 TEST_CASE("a precision changes every product, and nothing else", "[precision]") {
-  const auto& [name, precision] = GENERATE(from_range(precisions));
+  const Precision precision = GENERATE(from_range(of_tensor_cores));
+  const std::string name(find_name(precision_names, precision));
   HostDevice exact;
   HostDevice device({.precision = precision});
   std::map<std::string, std::set<std::string>> others;  // by op, the results that differ
