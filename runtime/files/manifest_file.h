@@ -21,6 +21,9 @@ inline constexpr char version_scalar[] = "version";
 // In Manifest::description where ids are hashes: they are below it.
 inline constexpr char hash_buckets_key[] = "hash_buckets";
 
+// Likewise, where the bytes are those of one kind of device: of which, as Hello::fingerprint.
+inline constexpr char computed_on_key[] = "computed_on";
+
 // "step-1000/vocabulary.txt": what a model's ids are of (Dataset::words). Durable when it returns.
 Result<ArtifactFile> write_vocabulary(const std::string& folder, std::int64_t step,
                                       std::string_view words);

@@ -124,6 +124,7 @@ Status CheckpointCommits::commit(Checkpoint checkpoint) {
   TRY_ASSIGN(const std::vector<WrittenShard> shards, std::move(written));
   if (checkpoint.metrics.empty()) checkpoint.metrics = test_again(checkpoint.step);
   Manifest manifest = manifest_of(checkpoint, task.context, parts_.plan, shards);
+  if (!parts_.computed_on.empty()) manifest.description[computed_on_key] = parts_.computed_on;
   if (const std::string_view words = parts_.dataset.words(); !words.empty()) {
     const auto vocabulary = write_vocabulary(task.context.folder, checkpoint.step, words);
     if (!vocabulary.has_value()) return of_this_disk(vocabulary.error());

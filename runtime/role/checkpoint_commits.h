@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/data/dataset.h"
@@ -25,8 +27,9 @@ class CheckpointCommits {
     const JobPlan& plan;
     const Dataset& dataset;
     StepExchange& exchange;
+    std::string computed_on;  // as Hello::fingerprint
   };
-  explicit CheckpointCommits(Parts parts) : parts_(parts) {}
+  explicit CheckpointCommits(Parts parts) : parts_(std::move(parts)) {}
   // Waits for the one that is under way, but not for long for one that this task's next gradient
   // might have to mark: who fails makes none.
   ~CheckpointCommits();

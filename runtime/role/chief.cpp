@@ -53,7 +53,7 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
       order_(parts.task.context),
       schedule_(rules_of(parts.task.context.spec.checkpoint, parts.plan), start.version,
                 steady_now()),
-      commits_({parts.task, parts.plan, parts.dataset, parts.exchange}) {
+      commits_({parts.task, parts.plan, parts.dataset, parts.exchange, parts.computed_on}) {
   progress_.add_earlier(start.sums);
 }
 

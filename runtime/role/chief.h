@@ -24,7 +24,8 @@ class Chief {
     JobPlan& plan;
     const Dataset& dataset;
     StepExchange& exchange;
-    RowExchange* rows;  // none: the model has no embedding table
+    RowExchange* rows;        // none: the model has no embedding table
+    std::string computed_on;  // as Hello::fingerprint
   };
 
   // `start`: what had been applied when this task came, and the version that it goes on from.

@@ -11,6 +11,7 @@
 #include "runtime/files/manifest_file.h"
 #include "runtime/files/row_tensors.h"
 #include "runtime/files/shard_file.h"
+#include "runtime/net/chunks/chunk_frame.h"
 #include "runtime/net/payload.h"
 #include "runtime/net/wire_format.h"
 #include "schemas/base/check.h"
@@ -139,12 +140,17 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   for (AlignedBuffer& values : restored.residuals) {
     residuals.emplace(std::ssize(residuals), std::move(values));
   }
+  const auto computed_on = manifest.description.find(computed_on_key);
+  const bool is_told = computed_on != manifest.description.end();
   return StartingShare{.version = version,
                        .rank_steps = manifest.worker_steps,
                        .weights = std::move(restored.weights),
                        .slots = std::move(restored.slots),
                        .residuals = std::move(residuals),
-                       .rows = std::move(rows)};
+                       .rows = std::move(rows),
+                       .computed_on = is_told && is_fingerprint(computed_on->second)
+                                          ? computed_on->second
+                                          : std::string()};
 }
 
 StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share& share) {

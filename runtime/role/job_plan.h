@@ -77,6 +77,7 @@ struct StartingShare {
   std::vector<AlignedBuffer> slots;
   std::map<std::int64_t, AlignedBuffer> residuals = {};  // by leaf
   std::optional<RowTables> rows{};  // of the embedding tables, where the model has some
+  std::string computed_on = {};     // what made the checkpoint, as Hello::fingerprint
 };
 Result<StartingShare> starting_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index);

@@ -32,6 +32,7 @@ LocalExchange::LocalExchange(Rules rules, Start start, std::optional<RowStore> r
       resident_(std::move(start.resident)),
       gradient_(weights_.size()),
       rows_(std::move(rows)),
+      computed_on_(std::move(start.computed_on)),
       writer_(std::move(files)) {}
 
 Result<NextStep> LocalExchange::next() {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
@@ -37,6 +38,7 @@ class LocalExchange final : public StepExchange {
     std::vector<AlignedBuffer> slots;
     // Both, where they live on a device: these are its newest words at snapshots and at the end.
     std::unique_ptr<ResidentArena> resident = nullptr;
+    std::string computed_on = {};
   };
   // `rows`: of the embedding table, where the model has one.
   LocalExchange(Rules rules, Start start, std::optional<RowStore> rows, SnapshotFiles files);
@@ -56,6 +58,7 @@ class LocalExchange final : public StepExchange {
   Result<AlignedBuffer> read_snapshot(std::int64_t snapshot) override;
   Result<std::unique_ptr<RowExchange>> open_rows() override;
   void leave(Leaving /*who*/) override {}
+  [[nodiscard]] std::string computed_on() const override { return computed_on_; }
 
  private:
   [[nodiscard]] UpdateStep next_update() const;
@@ -75,6 +78,7 @@ class LocalExchange final : public StepExchange {
   BatchSums sums_;
   BatchSums step_sums_;  // of the step that is computed
   std::int64_t snapshot_ = 0;
+  std::string computed_on_;
   SnapshotWriter writer_;
 };
 

@@ -49,7 +49,8 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& 
                                       LocalExchange::Start{.version = share.version,
                                                            .weights = std::move(share.weights),
                                                            .slots = std::move(share.slots),
-                                                           .resident = std::move(resident)},
+                                                           .resident = std::move(resident),
+                                                           .computed_on = share.computed_on},
                                       std::move(rows), shard_files(task, plan, 0)));
 }
 

@@ -55,6 +55,7 @@ class RemoteExchange final : public StepExchange {
   void give_up() override { link_->give_up(); }
   [[nodiscard]] Status state() const override { return link_->state(); }
   [[nodiscard]] bool differs_from_peers() const override { return link_->differs_from_peers(); }
+  [[nodiscard]] std::string computed_on() const override { return link_->computed_on(); }
   [[nodiscard]] std::vector<std::string> transports() const override;
 
  private:

@@ -174,6 +174,7 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
       .step_at = step_rule(context, plan),
       .files = shard_files(task, plan, index, rows_of(*served, plan)),
       .limits = limits_of(context)};
+  options.computed_on = std::move(share.computed_on);
   options.names_steps = plan.has_backups() && index == 0;
   if (served->rows) {
     options.on_named = [rows = served->rows.get()](const NamedStep& named) {

@@ -88,6 +88,9 @@ class StepExchange {
   [[nodiscard]] virtual Status state() const { return ok(); }
   // Whether that is because this worker computes on another kind of device than others.
   [[nodiscard]] virtual bool differs_from_peers() const { return false; }
+  // What computed the checkpoint that training goes on from, as Hello::fingerprint; after the first
+  // next(). "": it began without one, or its bytes are those of any device.
+  [[nodiscard]] virtual std::string computed_on() const = 0;
   // By holder of parameters, how it is reached; empty: they are in this process.
   [[nodiscard]] virtual std::vector<std::string> transports() const { return {}; }
 };

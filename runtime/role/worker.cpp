@@ -34,11 +34,11 @@ class Training {
     std::vector<Model>& others;  // the plan's model on other GPUs; none: one model computes
     const Dataset& dataset;
     StepExchange& exchange;
-    const std::string& computes;  // words on where, for the job's status
+    const ComputeDevices& devices;
   };
   explicit Training(const Parts& parts)
       : task_(parts.task),
-        computes_(parts.computes),
+        devices_(parts.devices),
         plan_(parts.plan),
         others_(parts.others),
         dataset_(parts.dataset),
@@ -63,7 +63,8 @@ class Training {
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows}, before);
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows, devices_.fingerprint},
+                    before);
       chief_ = &*chief;
       calls_.set_chief(*chief);
     }
@@ -80,8 +81,14 @@ class Training {
  private:
   [[nodiscard]] std::string phase_detail() const {
     const std::string routes = routes_of(task_.context.spec, exchange_.transports());
-    if (computes_.empty()) return routes;
-    return "computes " + computes_ + (routes.empty() ? "" : "; " + routes);
+    if (devices_.detail.empty()) return routes;
+    std::string detail = "computes " + devices_.detail;
+    const std::string before = exchange_.computed_on();
+    if (!devices_.fingerprint.empty() && !before.empty() && before != devices_.fingerprint) {
+      detail +=
+          "; its checkpoint was computed on " + before + ": from here on last bits are others";
+    }
+    return detail + (routes.empty() ? "" : "; " + routes);
   }
 
   // False when asked to stop.
@@ -161,7 +168,7 @@ class Training {
   }
 
   const Task& task_;
-  const std::string computes_;
+  const ComputeDevices& devices_;
   JobPlan& plan_;
   std::vector<Model>& others_;
   const Dataset& dataset_;
@@ -255,7 +262,7 @@ Result<TaskEnd> train(const Task& task) {
              open_exchange(task, plan,
                            {.computes = others.empty() ? Computes::plan_model : Computes::several,
                             .fingerprint = devices.fingerprint}));
-  auto ended = Training({task, plan, others, *dataset, *exchange, devices.detail}).run();
+  auto ended = Training({task, plan, others, *dataset, *exchange, devices}).run();
   if (exchange->differs_from_peers()) {
     return task.cause.of(Reason::peer_differs, std::move(ended));
   }

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "tests/e2e/gpu_host.h"
 #include "tests/e2e/yard.h"
@@ -260,6 +261,43 @@ TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e
   const std::string of_a_kind = yard.submit(spec);
   yard.wait_for_state(whatever, "succeeded");
   yard.wait_for_state(of_a_kind, "succeeded");
+}
+
+TEST_CASE("in bfloat16 a job is told that its checkpoint is of another kind of GPU", "[e2e][gpu]") {
+  GpuYard on_gpus(four_of_a_kind);
+  Yard& yard = on_gpus.yard;
+  const auto submitted = [&](const std::string& strategy, const std::string& resumes) {
+    json spec = on("gpu", job_of(convnet(), resumes.empty() ? 10 : 20));
+    spec["training"].update({{"precision", "bfloat16"}, {"strategy", strategy}});
+    spec["roles"]["worker"]["replicas"] = strategy == "local" ? 1 : 2;
+    if (strategy != "parameter_server") spec["roles"].erase("ps");
+    if (!resumes.empty()) spec["checkpoint"]["resume_from"] = resumes + "/10";
+    return yard.submit(spec);
+  };
+  const auto routes_of_done = [&](const std::string& id) {
+    yard.wait_for_state(id, "succeeded");
+    return routes_of_worker(yard, id, 0);
+  };
+  std::string other_kind = four_of_a_kind;
+  for (std::size_t at = 0; (at = other_kind.find("Double", at)) != std::string::npos; at += 10) {
+    other_kind.insert(at, "New ");
+  }
+  const std::string is_told = "its checkpoint was computed on Double in bfloat16, build ";
+  std::map<std::string, std::string> begun;
+  for (const char* strategy : {"parameter_server", "all_reduce", "local"}) {
+    begun[strategy] = submitted(strategy, "");
+  }
+  for (const auto& [strategy, id] : begun) {
+    INFO(strategy);
+    CHECK_THAT(routes_of_done(id), !Catch::Contains("its checkpoint"));
+    CHECK_THAT(routes_of_done(submitted(strategy, id)), !Catch::Contains("its checkpoint"));
+  }
+  on_gpus.host.show(other_kind);
+  for (const auto& [strategy, id] : begun) {
+    INFO(strategy);
+    CHECK_THAT(routes_of_done(submitted(strategy, id)),
+               Catch::StartsWith("computes on New Double in bfloat16; " + is_told));
+  }
 }
 
 TEST_CASE("a GPU that fails in the middle of a step is told as NO_GPU", "[e2e][gpu]") {

@@ -1,5 +1,6 @@
 #include "runtime/net/chunks/chunk_frame.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -10,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-constexpr std::uint32_t mark = 0x33635954;  // "TYc3"
+constexpr std::uint32_t mark = 0x34635954;  // "TYc4"
 
 struct Laid {
   std::uint32_t mark = 0;
@@ -80,6 +81,12 @@ std::string chunk_socket_name(const std::string& token, std::size_t ps, int port
 
 std::string rows_socket_name(const std::string& token, std::size_t ps, int port) {
   return socket_name("rows", token, ps, port);
+}
+
+bool is_fingerprint(std::string_view text) {
+  constexpr std::size_t bytes_max = 384;
+  return text.size() <= bytes_max &&
+         std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte <= '~'; });
 }
 
 std::string encode_hello(const Hello& hello) {

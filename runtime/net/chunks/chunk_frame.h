@@ -82,9 +82,14 @@ struct Hello {
   // The kind of device that computes, where all of a gang must have one; "": it does not matter.
   std::string fingerprint = {};
 };
+// What may be shown to people as Hello::fingerprint, and fits beside a token.
+bool is_fingerprint(std::string_view text);
+
 struct Greeting {
   std::int64_t rank_step = 0;  // as in WelcomeWorker
   std::int64_t rows_port = 0;  // where rows of a table are to be had; 0: nowhere
+  // What computed the checkpoint that the ps began with, as Hello::fingerprint; "": not told.
+  std::string computed_on = {};
 };
 
 // Of the Unix socket of a ps that listens at this port, for workers of its host: no other ps

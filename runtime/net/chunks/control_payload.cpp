@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "schemas/base/index.h"
 
@@ -112,15 +113,17 @@ Result<double> decode_total_squares(PayloadView payload) {
 }
 
 PayloadBytes encode_greeting(const Greeting& greeting) {
-  return encode_numbers(std::array{greeting.rank_step, greeting.rows_port});
+  return encode_numbers(std::array{greeting.rank_step, greeting.rows_port}) + greeting.computed_on;
 }
 
 Result<Greeting> decode_greeting(PayloadView payload) {
   TRY_ASSIGN(const auto numbers, take_numbers(payload, 2));
   constexpr std::int64_t port_max = 65'535;
+  std::string computed_on = text_of(payload);
   const bool is_right = numbers[0] >= 0 && numbers[1] >= 0 && numbers[1] <= port_max;
-  if (!payload.empty() || !is_right) return invalid("this is no welcome");
-  return Greeting{.rank_step = numbers[0], .rows_port = numbers[1]};
+  if (!is_right || !is_fingerprint(computed_on)) return invalid("this is no welcome");
+  return Greeting{
+      .rank_step = numbers[0], .rows_port = numbers[1], .computed_on = std::move(computed_on)};
 }
 
 PayloadBytes encode_numbers(std::span<const std::int64_t> numbers) {

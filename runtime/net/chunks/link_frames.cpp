@@ -148,7 +148,7 @@ Status LinkFrames::take(LinkConnection& connection, const FrameHeader& header,
 Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& header,
                                 std::span<const std::byte> payload) {
   if (connection.is_welcomed) return invalid("it is welcome already");
-  TRY_ASSIGN(const Greeting greeting, decode_greeting(payload));
+  TRY_ASSIGN(Greeting greeting, decode_greeting(payload));
   connection.is_welcomed = true;
   said_lost_[connection.ps] = false;
   connection.is_shared = header.flag;
@@ -160,7 +160,8 @@ Status LinkFrames::take_welcome(LinkConnection& connection, const FrameHeader& h
   state_.peers.welcomed(connection.ps, {.transport = connection.is_shared ? Transport::shared_memory
                                                      : is_local           ? Transport::unix_socket
                                                                           : Transport::tcp,
-                                        .rows_port = greeting.rows_port});
+                                        .rows_port = greeting.rows_port,
+                                        .computed_on = std::move(greeting.computed_on)});
   state_.small.clear(connection.ps);
   if (connection.ps == 0) state_.exchange.say_sums_again();
   if (state_.residuals.welcomed(connection.ps)) {

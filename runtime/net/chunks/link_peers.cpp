@@ -9,7 +9,7 @@ LinkPeers::LinkPeers(std::vector<std::string> addresses, Limits limits)
     : addresses_(std::move(addresses)), limits_(limits), ways_(addresses_.size()) {}
 
 void LinkPeers::welcomed(std::size_t ps, Way way) {
-  ways_[ps] = way;
+  ways_[ps] = std::move(way);
   lost_.erase(ps);
 }
 

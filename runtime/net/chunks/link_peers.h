@@ -24,7 +24,8 @@ class LinkPeers {
 
   struct Way {
     Transport transport = Transport::tcp;
-    std::int64_t rows_port = 0;  // as in Greeting
+    std::int64_t rows_port = 0;    // as in Greeting
+    std::string computed_on = {};  // likewise
   };
   void welcomed(std::size_t ps, Way way);
   void heard() { heard_ = Clock::now(); }

@@ -252,7 +252,9 @@ void ServerFrames::welcome(const WelcomeWorker& welcome) const {
        .flag = is_shared,
        .step = welcome.version,
        .snapshot = welcome.snapshot},
-      encode_greeting({.rank_step = welcome.rank_step, .rows_port = options_.rows_port}));
+      encode_greeting({.rank_step = welcome.rank_step,
+                       .rows_port = options_.rows_port,
+                       .computed_on = options_.computed_on}));
   if (is_shared) connection.small.back().passed = parts_.store.weights().shared_descriptor();
 }
 

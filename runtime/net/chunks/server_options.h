@@ -29,7 +29,8 @@ struct ServerOptions {
   std::function<ChunkStore::UpdateScale(std::int64_t version, std::int64_t staleness)> step_at;
   SnapshotFiles files;
   Attendance::Limits limits;
-  std::int64_t rows_port = 0;  // as in Greeting
+  std::int64_t rows_port = 0;    // as in Greeting
+  std::string computed_on = {};  // likewise
   // Async: as in RankEnded.
   std::function<void(std::int64_t rank, std::int64_t snapshot)> on_ended = {};
   // A step is of these ranks: before anybody is sent what it makes. Who says so is refused where

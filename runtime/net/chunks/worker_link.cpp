@@ -153,6 +153,11 @@ std::vector<std::int64_t> WorkerLink::rows_ports() const {
   return ports;
 }
 
+std::string WorkerLink::computed_on() const {
+  const std::lock_guard lock(state_.mutex);
+  return state_.peers.ways().front().computed_on;
+}
+
 std::vector<Transport> WorkerLink::transports() const {
   const std::lock_guard lock(state_.mutex);
   std::vector<Transport> transports;

@@ -81,6 +81,8 @@ class WorkerLink {
 
   // By ps, where rows of a table are to be had; after the first next().
   [[nodiscard]] std::vector<std::int64_t> rows_ports() const;
+  // As in Greeting, likewise; of ps 0, as all of them began with the same checkpoint.
+  [[nodiscard]] std::string computed_on() const;
   // By ps, how it is reached.
   [[nodiscard]] std::vector<Transport> transports() const;
 
