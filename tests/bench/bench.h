@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard::bench {
@@ -41,6 +42,10 @@ std::vector<BenchResult> bench_submit();
 std::vector<BenchResult> bench_schedule();
 std::vector<BenchResult> bench_jobs_completed();
 std::vector<BenchResult> bench_two_hosts();
+
+// Whether its cases are wanted whose names have this in them: by --case TEXT, of the benches that
+// take many minutes.
+bool is_asked_for(std::string_view name);
 
 // The values of a case, run by run, and the CPU seconds that went with them.
 struct Samples {

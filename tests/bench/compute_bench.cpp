@@ -173,6 +173,7 @@ std::vector<BenchResult> bench_network(const ComputeCase& of) {
 std::vector<BenchResult> bench_compute() {
   std::vector<BenchResult> results;
   for (const ComputeCase& one : compute_cases()) {
+    if (!is_asked_for(one.peer.network)) continue;
     for (BenchResult& result : bench_network(one)) results.push_back(std::move(result));
     for (BenchResult& result : bench_threads(one)) results.push_back(std::move(result));
   }

@@ -1,5 +1,6 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
-// same run. trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT] [--json]: products of
+// same run; of those with cases of minutes, --case TEXT measures the ones with TEXT in their names.
+// trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT] [--json]: products of
 // matrices there; exit status 2 where there is no such device.
 #include <sys/resource.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/net/pin_malloc.h"
 #include "schemas/base/check.h"
@@ -45,6 +47,10 @@ constexpr std::array<std::pair<std::string_view, BenchFunction>, 18> benches{
      {"schedule", bench_schedule},
      {"jobs_completed", bench_jobs_completed},
      {"two_hosts", bench_two_hosts}}};
+
+// Whose cases can be asked for one by one.
+constexpr std::array<std::string_view, 2> with_cases{"compute", "embedding"};
+std::string_view asked_for;  // of the names of cases; "": all
 
 double cpu_seconds(int who) {
   rusage usage{};
@@ -78,6 +84,7 @@ int usage() {
   std::fputs(
       "usage: trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT, up to 16384] "
       "[--json]\n"
+      "       trainyard-bench compute|embedding [--case TEXT] [--json]\n"
       "       trainyard-bench NAME [--json], NAME one of:",
       stderr);
   for (const auto& [name, function] : benches) std::fprintf(stderr, " %s", name.data());
@@ -120,23 +127,43 @@ int run_products(std::span<char*> options) {
   return 0;
 }
 
+bool is_about_products(std::span<char*> options) {
+  return std::ranges::any_of(options, [](std::string_view option) {
+    return option == "--device" || option == "--product";
+  });
+}
+
 // `arguments`: all of the program's.
 int run_bench(std::span<char*> arguments) {
   if (arguments.size() < 2) return usage();
   const std::string_view which = arguments[1];
-  const bool json = arguments.size() == 3 && std::string_view(arguments[2]) == "--json";
-  if (which == "compute" && arguments.size() > 2 && !json)
-    return run_products(arguments.subspan(2));
-  if (arguments.size() > 3 || (arguments.size() == 3 && !json)) return usage();
+  const std::span<char*> options = arguments.subspan(2);
+  if (which == "compute" && is_about_products(options)) return run_products(options);
+  const bool has_cases = std::ranges::find(with_cases, which) != with_cases.end();
+  Form form = Form::words;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string_view option = options[i];
+    if (option == "--json") {
+      form = Form::json;
+    } else if (option == "--case" && has_cases && i + 1 < options.size()) {
+      asked_for = options[++i];
+    } else {
+      return usage();
+    }
+  }
   for (const auto& [name, function] : benches) {
     if (name != which) continue;
-    print(function(), json ? Form::json : Form::words);
-    return 0;
+    const std::vector<BenchResult> results = function();
+    print(results, form);
+    if (results.empty()) std::fprintf(stderr, "no case of %s is called so\n", which.data());
+    return results.empty() ? 2 : 0;
   }
   return usage();
 }
 
 }  // namespace
+
+bool is_asked_for(std::string_view name) { return name.find(asked_for) != name.npos; }
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
