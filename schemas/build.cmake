@@ -80,7 +80,9 @@ if(NOT TRAINYARD_SANITIZE)
 endif()
 if(CUDAToolkit_FOUND)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
+  if(NOT DEFINED ENV{CUDAARCHS})  # from which CMake takes them itself
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
+  endif()
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRAINYARD_CCACHE})
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
   enable_language(CUDA)
@@ -111,9 +113,11 @@ endif()
 if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
   target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
+# A pointer that is null or to what is gone the address sanitizer finds itself. To look at the alignment of each is a third
+# of a compilation, and pays where numbers are read many at a time: in runtime/ (TRAINYARD_COMPUTE_OPTIONS).
 if(TRAINYARD_SANITIZE)
-  target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
-                         -fno-sanitize-recover=all)
+  target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE} -fno-sanitize-recover=all
+                         -fno-sanitize=null,vptr,object-size,alignment)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
@@ -129,6 +133,8 @@ endif()
 set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT TRAINYARD_SANITIZE)
   list(APPEND TRAINYARD_COMPUTE_OPTIONS -O3)
+elseif(TRAINYARD_SANITIZE MATCHES undefined)
+  list(APPEND TRAINYARD_COMPUTE_OPTIONS -fsanitize=alignment)
 endif()
 
 function(trainyard_target_name folder out)
