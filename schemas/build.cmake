@@ -114,10 +114,11 @@ if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
   target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
 # A pointer that is null or to what is gone the address sanitizer finds itself. To look at the alignment of each is a third
-# of a compilation, and pays where numbers are read many at a time: in runtime/ (TRAINYARD_COMPUTE_OPTIONS).
+# of a compilation, and pays where numbers are read many at a time: in runtime/.
 if(TRAINYARD_SANITIZE)
   target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE} -fno-sanitize-recover=all
-                         -fno-sanitize=null,vptr,object-size,alignment)
+                         -fno-sanitize=null,vptr,object-size
+                         $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TRAINYARD_COMPUTES>>>:-fno-sanitize=alignment>)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
@@ -133,8 +134,6 @@ endif()
 set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT TRAINYARD_SANITIZE)
   list(APPEND TRAINYARD_COMPUTE_OPTIONS -O3)
-elseif(TRAINYARD_SANITIZE MATCHES undefined)
-  list(APPEND TRAINYARD_COMPUTE_OPTIONS -fsanitize=alignment)
 endif()
 
 function(trainyard_target_name folder out)
@@ -181,6 +180,7 @@ function(trainyard_library folder)
   trainyard_link(${target} ${visibility} ${ARGN})
   if(sources AND folder MATCHES "^runtime/")
     target_compile_options(${target} PRIVATE ${TRAINYARD_COMPUTE_OPTIONS})
+    set_target_properties(${target} PROPERTIES TRAINYARD_COMPUTES ON)
   endif()
   if(folder STREQUAL runtime/math)
     target_compile_options(${target} PRIVATE -O3)
