@@ -80,9 +80,7 @@ if(NOT TRAINYARD_SANITIZE)
 endif()
 if(CUDAToolkit_FOUND)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
-  if(NOT DEFINED ENV{CUDAARCHS})  # from which CMake takes them itself
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
-  endif()
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRAINYARD_CCACHE})
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
   enable_language(CUDA)
@@ -113,12 +111,9 @@ endif()
 if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
   target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
-# A pointer that is null or to what is gone the address sanitizer finds itself. To look at the alignment of each is a third
-# of a compilation, and pays where numbers are read many at a time: in runtime/.
 if(TRAINYARD_SANITIZE)
-  target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE} -fno-sanitize-recover=all
-                         -fno-sanitize=null,vptr,object-size
-                         $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TRAINYARD_COMPUTES>>>:-fno-sanitize=alignment>)
+  target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
+                         -fno-sanitize-recover=all)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
@@ -180,7 +175,6 @@ function(trainyard_library folder)
   trainyard_link(${target} ${visibility} ${ARGN})
   if(sources AND folder MATCHES "^runtime/")
     target_compile_options(${target} PRIVATE ${TRAINYARD_COMPUTE_OPTIONS})
-    set_target_properties(${target} PROPERTIES TRAINYARD_COMPUTES ON)
   endif()
   if(folder STREQUAL runtime/math)
     target_compile_options(${target} PRIVATE -O3)

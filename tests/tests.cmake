@@ -29,8 +29,7 @@ trainyard_library(tests/conformance DEPS runtime/graph)
 trainyard_library(tests/conformance/mirror DEPS runtime/graph)
 trainyard_library(tests/conformance/reference DEPS tests/conformance)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
-set_target_properties(trainyard_tests_conformance_mirror PROPERTIES TRAINYARD_COMPUTES ON
-                      TRAINYARD_IS_OPENED ON)  # in the double below
+set_target_properties(trainyard_tests_conformance_mirror PROPERTIES TRAINYARD_IS_OPENED ON)  # in the double below
 trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror
                   tests/conformance/reference runtime/device runtime/model)
 
