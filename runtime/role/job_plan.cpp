@@ -100,6 +100,13 @@ std::vector<ArtifactFile> shards_of(const RestoreFrom& restore, const Manifest& 
   return shards;
 }
 
+// "": it does not matter, or is nothing to show.
+std::string computed_on(const Manifest& manifest) {
+  const auto found = manifest.description.find(computed_on_key);
+  const bool is_told = found != manifest.description.end() && is_fingerprint(found->second);
+  return is_told ? found->second : std::string();
+}
+
 Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& plan,
                                      std::size_t index) {
   const RestoreFrom& restore = *context.restore;
@@ -140,17 +147,13 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   for (AlignedBuffer& values : restored.residuals) {
     residuals.emplace(std::ssize(residuals), std::move(values));
   }
-  const auto computed_on = manifest.description.find(computed_on_key);
-  const bool is_told = computed_on != manifest.description.end();
   return StartingShare{.version = version,
                        .rank_steps = manifest.worker_steps,
                        .weights = std::move(restored.weights),
                        .slots = std::move(restored.slots),
                        .residuals = std::move(residuals),
                        .rows = std::move(rows),
-                       .computed_on = is_told && is_fingerprint(computed_on->second)
-                                          ? computed_on->second
-                                          : std::string()};
+                       .computed_on = computed_on(manifest)};
 }
 
 StartingShare initial_share(std::uint64_t seed, const JobPlan& plan, const Share& share) {

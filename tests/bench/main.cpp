@@ -155,8 +155,9 @@ int run_bench(std::span<char*> arguments) {
     if (name != which) continue;
     const std::vector<BenchResult> results = function();
     print(results, form);
-    if (results.empty()) std::fprintf(stderr, "no case of %s is called so\n", which.data());
-    return results.empty() ? 2 : 0;
+    const bool none_is_called_so = results.empty() && !asked_for.empty();
+    if (none_is_called_so) std::fprintf(stderr, "no case of %s is called so\n", which.data());
+    return none_is_called_so ? 2 : 0;
   }
   return usage();
 }

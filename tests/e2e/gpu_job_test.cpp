@@ -290,6 +290,8 @@ TEST_CASE("in bfloat16 a job is told that its checkpoint is of another kind of G
   for (const auto& [strategy, id] : begun) {
     INFO(strategy);
     CHECK_THAT(routes_of_done(id), !Catch::Contains("its checkpoint"));
+    CHECK_THAT(yard.model_file(id),
+               Catch::Contains(R"("computed_on":"Double in bfloat16, build )"));
     CHECK_THAT(routes_of_done(submitted(strategy, id)), !Catch::Contains("its checkpoint"));
   }
   on_gpus.host.show(other_kind);

@@ -82,9 +82,6 @@ struct Hello {
   // The kind of device that computes, where all of a gang must have one; "": it does not matter.
   std::string fingerprint = {};
 };
-// What may be shown to people as Hello::fingerprint, and fits beside a token.
-bool is_fingerprint(std::string_view text);
-
 struct Greeting {
   std::int64_t rank_step = 0;  // as in WelcomeWorker
   std::int64_t rows_port = 0;  // where rows of a table are to be had; 0: nowhere
@@ -97,6 +94,9 @@ struct Greeting {
 std::string chunk_socket_name(const std::string& token, std::size_t ps, int port);
 // Of its rows of a table: it listens to chunks at this port.
 std::string rows_socket_name(const std::string& token, std::size_t ps, int port);
+
+// Whether people may be shown it as Hello::fingerprint: printable ASCII of at most 384 bytes.
+bool is_fingerprint(std::string_view text);
 
 std::string encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::string_view payload);
