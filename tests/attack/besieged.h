@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -18,9 +19,10 @@ class HealthWatch {
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
 
-  // Ends it: how often it was answered, and the first answer that was late or not 200; "" = none.
+  // Ends it: how often it was answered, and the first answer that was not 200 or none; "" = none.
   struct Seen {
     int answers = 0;
+    std::chrono::milliseconds slowest{0};
     std::string trouble;
   };
   Seen end();
