@@ -63,6 +63,8 @@ class Device {
   // Of numbers on the device that overlap nothing.
   virtual void copy(float* to, const float* from, std::size_t count) = 0;
   virtual void add(float* sum, const float* more, std::size_t count) = 0;
+  // Rounded, to the bits of runtime/math/wire/bfloat16.
+  virtual void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) = 0;
   // New weights and slots in the place of the old ones.
   virtual void update(const ElementUpdate& update) = 0;
 

@@ -46,6 +46,7 @@ DeviceMemory::DeviceMemory(Device& device, std::int64_t parameters, const Thread
       count_(static_cast<std::size_t>(parameters)),
       parameters_(device),
       gradients_(device),
+      halves_(device),
       sums_(device, count_),
       here_(device, DeviceBuffer::On::host),
       there_(device),

@@ -42,6 +42,12 @@ class DeviceMemory {
     return keeps(on_host) ? kept_ : parameters();
   }
 
+  // Of the whole arena, for gradients that leave in bfloat16. Throws DeviceFailed where there is
+  // too little memory; once there, it is.
+  std::uint16_t* halves() {
+    return reinterpret_cast<std::uint16_t*>(halves_.of(count_ * sizeof(std::uint16_t)));
+  }
+
   // Sums of gradients that are added here.
   DeviceSums& sums() { return sums_; }
   // Where the gradient of the newest step lies: the whole arena, of a node the sum of its leaves.
@@ -62,6 +68,7 @@ class DeviceMemory {
   const float* kept_on_host_ = nullptr;  // none: nothing is kept
   std::span<float> kept_;
   DeviceBuffer gradients_;
+  DeviceBuffer halves_;
   DeviceSums sums_;
   const float* total_ = nullptr;  // no step has been computed
   // What a batch has lies in one piece, so that it goes up in one copy.

@@ -26,9 +26,14 @@ ArenaRange range_of(const Variable& variable) {
   return {variable.offset, variable.offset + variable.elements};
 }
 
-std::size_t bytes_of(const ArenaRange& range) {
-  return static_cast<std::size_t>(range.end - range.begin) * sizeof(float);
+std::size_t count_of(const ArenaRange& range) {
+  return static_cast<std::size_t>(range.end - range.begin);
 }
+std::size_t bytes_of(const ArenaRange& range) { return count_of(range) * sizeof(float); }
+
+bool has_gradient(const Variable& variable) { return variable.update != UpdateRule::none; }
+bool is_state(const Variable& variable) { return variable.update == UpdateRule::running_average; }
+bool is_learned(const Variable& variable) { return variable.update == UpdateRule::optimizer; }
 
 }  // namespace
 
@@ -47,29 +52,42 @@ void DeviceTraffic::bring(std::span<const std::size_t> variables, std::span<cons
   }
 }
 
-// Of those that have gradients.
-std::vector<ArenaRange> DeviceTraffic::ranges_of(std::span<const std::size_t> variables) const {
+std::vector<ArenaRange> DeviceTraffic::ranges_of(std::span<const std::size_t> variables,
+                                                 Matters matters) const {
   std::vector<ArenaRange> ranges;
   for (const std::size_t variable : variables) {
-    if (variables_[variable].update == UpdateRule::none) continue;
-    ranges.push_back(range_of(variables_[variable]));
+    if (matters(variables_[variable])) ranges.push_back(range_of(variables_[variable]));
   }
   return joined(std::move(ranges));
 }
 
 void DeviceTraffic::add_up(std::span<const std::size_t> variables) {
-  for (const ArenaRange& range : ranges_of(variables)) {
+  for (const ArenaRange& range : ranges_of(variables, has_gradient)) {
     memory_.sums().finish(memory_.gradients().data(), static_cast<std::size_t>(range.begin),
                           static_cast<std::size_t>(range.end));
   }
 }
 
 void DeviceTraffic::send(std::vector<std::size_t> variables, const float* from,
-                         std::span<float> gradients) {
-  for (const ArenaRange& range : ranges_of(variables)) {
-    memory_.staging().download(from + range.begin, gradients.data() + range.begin, bytes_of(range));
+                         const GradientPlace& to) {
+  const bool is_rounded = !to.bfloat16.empty();
+  for (const ArenaRange& range : ranges_of(variables, is_rounded ? is_state : has_gradient)) {
+    memory_.staging().download(from + range.begin, to.arena.data() + range.begin, bytes_of(range));
+  }
+  if (is_rounded) {
+    for (const ArenaRange& range : ranges_of(variables, is_learned)) {
+      send_rounded(range, from, to.bfloat16);
+    }
   }
   sent_.push_back({.variables = std::move(variables), .mark = memory_.staging().mark()});
+}
+
+void DeviceTraffic::send_rounded(const ArenaRange& range, const float* from,
+                                 std::span<std::uint16_t> to) {
+  std::uint16_t* const rounded = memory_.halves() + range.begin;
+  memory_.device().encode_bfloat16(rounded, from + range.begin, count_of(range));
+  memory_.staging().download(rounded, to.data() + range.begin,
+                             count_of(range) * sizeof(std::uint16_t));
 }
 
 void DeviceTraffic::report_arrived(const std::function<void(std::size_t)>& on_final) {

@@ -11,6 +11,7 @@
 
 #include "runtime/core/variable.h"
 #include "runtime/graph/device_memory.h"
+#include "runtime/graph/gradient_place.h"
 
 namespace trainyard::runtime {
 
@@ -32,14 +33,17 @@ class DeviceTraffic {
   // Where gradients of a node's leaves are added on the device: these of the last leaf's are final.
   void add_up(std::span<const std::size_t> variables);
   // From the device, where the gradients lie at `from`, once what was asked for until now is done.
-  void send(std::vector<std::size_t> variables, const float* from, std::span<float> gradients);
+  void send(std::vector<std::size_t> variables, const float* from, const GradientPlace& to);
   // Calls on_final, if there is one, for each variable whose gradient is on the host by now.
   void report_arrived(const std::function<void(std::size_t)>& on_final);
   // The same of all, for which it waits.
   void report_all(const std::function<void(std::size_t)>& on_final);
 
  private:
-  [[nodiscard]] std::vector<ArenaRange> ranges_of(std::span<const std::size_t> variables) const;
+  using Matters = bool (*)(const Variable& variable);
+  [[nodiscard]] std::vector<ArenaRange> ranges_of(std::span<const std::size_t> variables,
+                                                  Matters matters) const;
+  void send_rounded(const ArenaRange& range, const float* from, std::span<std::uint16_t> to);
   void report_first(const std::function<void(std::size_t)>& on_final);
 
   struct Sent {

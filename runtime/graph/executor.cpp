@@ -123,22 +123,27 @@ GradientTarget Executor::gradient_target(NodeId input, Write write, std::span<fl
 }
 
 // Frozen variables, and what lies between variables.
-void Executor::clear_what_nobody_computes(std::span<float> gradients) const {
+void Executor::clear_what_nobody_computes(const GradientPlace& gradients) const {
   const auto variables = graph_.variables();
   std::int64_t begin = 0;  // of what follows the last variable with a gradient
   const auto clear_to = [&](std::int64_t end) {
-    std::fill(gradients.begin() + begin, gradients.begin() + end, 0.0F);
+    const auto clear = [&](auto place) {
+      const std::int64_t count = std::min(end, std::ssize(place)) - begin;
+      if (count > 0) std::fill_n(place.begin() + begin, count, 0);
+    };
+    clear(gradients.arena);
+    clear(gradients.bfloat16);
   };
   for (const Variable& variable : variables) {
     if (variable.update == UpdateRule::none) continue;
     clear_to(variable.offset);
     begin = variable.offset + variable.elements;
   }
-  clear_to(std::ssize(gradients));
+  clear_to(std::ssize(gradients.arena));
 }
 
-void Executor::begin_backward(std::span<float> gradients, const OnFinal& on_final) const {
-  ENSURE(std::ssize(gradients) == graph_.arena_elements());
+void Executor::begin_backward(const GradientPlace& gradients, const OnFinal& on_final) const {
+  ENSURE(std::ssize(gradients.arena) == graph_.arena_elements());
   clear_what_nobody_computes(gradients);
   for (const std::size_t variable : plan_.final_at_once) {
     if (on_final) on_final(variable);
@@ -147,8 +152,8 @@ void Executor::begin_backward(std::span<float> gradients, const OnFinal& on_fina
 
 void Executor::backward(std::span<const float> parameters, const Feed& feed,
                         std::span<float> gradients, const OnFinal& on_final, Parameters may) {
-  if (there_ != nullptr) return backward(parameters, feed, gradients, on_final, LeafOfNode{});
-  begin_backward(gradients, on_final);
+  if (there_ != nullptr) return backward(feed, {.arena = gradients}, on_final, LeafOfNode{});
+  begin_backward({.arena = gradients}, on_final);
   bind(parameters, feed);
   std::ranges::fill(tensor(plan_.gradients[loss_], values_[loss_].shape).span(), 1.0F);
   for (const BackwardStep& step : plan_.backward) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/graph/device_memory.h"
+#include "runtime/graph/gradient_place.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/kernels.h"
 #include "runtime/graph/plan.h"
@@ -55,7 +56,7 @@ class Executor {
   // On a device, where DeviceMemory::sums() has room: the same of a leaf whose node is added up
   // there. Of a leaf that is not its node's last nothing comes to the host; with the last the sum
   // does, as a gradient would.
-  void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
+  void backward(const Feed& feed, const GradientPlace& gradients,
                 const std::function<void(std::size_t)>& on_final, const LeafOfNode& leaf);
 
   // One of the request's outputs or the loss, after forward: in memory of the host.
@@ -69,8 +70,6 @@ class Executor {
   void forward_there(std::span<const float> parameters, const Feed& feed, Pass pass,
                      const OnNeed& on_need);
   void fetch_outputs();
-  void backward_there(const Feed& feed, std::span<float> gradients, const OnFinal& on_final,
-                      const LeafOfNode& leaf);
   void bind(std::span<const float> parameters, const Feed& feed);
   [[nodiscard]] Tensor tensor(const Place& place, const Shape& shape);
   [[nodiscard]] Tensor room(const Place& place) { return tensor(place, {place.elements}); }
@@ -82,8 +81,8 @@ class Executor {
   [[nodiscard]] bool runs_again(NodeId id) const { return plan_.values_again[id].elements > 0; }
   GradientTarget gradient_target(NodeId input, Write write, std::span<float> gradients);
   enum class Inputs { all, variables, others };
-  void begin_backward(std::span<float> gradients, const OnFinal& on_final) const;
-  void clear_what_nobody_computes(std::span<float> gradients) const;
+  void begin_backward(const GradientPlace& gradients, const OnFinal& on_final) const;
+  void clear_what_nobody_computes(const GradientPlace& gradients) const;
   void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
                     Inputs which);
 

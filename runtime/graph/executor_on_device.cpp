@@ -147,16 +147,10 @@ ConstTensor Executor::value(NodeId id) const {
   return {there_->fetched[id].data(), values_[id].shape};
 }
 
-void Executor::backward(std::span<const float> /*parameters*/, const Feed& feed,
-                        std::span<float> gradients, const OnFinal& on_final,
+void Executor::backward(const Feed& feed, const GradientPlace& gradients, const OnFinal& on_final,
                         const LeafOfNode& leaf) {
   ENSURE(there_ != nullptr);
   if (leaf.is_last) begin_backward(gradients, on_final);
-  backward_there(feed, gradients, on_final, leaf);
-}
-
-void Executor::backward_there(const Feed& feed, std::span<float> gradients, const OnFinal& on_final,
-                              const LeafOfNode& leaf) {
   OnDevice& there = *there_;
   Device& device = there.memory->device();
   DeviceSums& sums = there.memory->sums();

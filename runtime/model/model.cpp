@@ -150,6 +150,18 @@ bool Model::adds_up(std::int64_t leaves) {
   }
 }
 
+bool Model::encodes_bfloat16() {
+  const auto& memory = parts_->plans.memory();
+  if (memory == nullptr) return false;
+  try {
+    memory->halves();
+    return true;
+  } catch (const DeviceFailed&) {
+    require_sound(memory->device());
+    return false;
+  }
+}
+
 std::unique_ptr<ResidentArena> Model::reside(std::span<const float> weights,
                                              std::span<const AlignedBuffer> slots) {
   const auto& memory = parts_->plans.memory();
@@ -191,8 +203,9 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
   parts_->examples += batch.examples;
   const BatchResult result = parts_->forward(executor, parameters, feed, Pass::train, news.on_need);
   if (news.on_result) news.on_result(result);
-  if (news.leaf) {
-    executor.backward(parameters, feed, gradients, news.on_final, *news.leaf);
+  if (news.leaf || !news.bfloat16.empty()) {
+    executor.backward(feed, {.arena = gradients, .bfloat16 = news.bfloat16}, news.on_final,
+                      news.leaf.value_or(LeafOfNode{}));
     return result;
   }
   executor.backward(parameters, feed, gradients, news.on_final,

@@ -76,6 +76,8 @@ struct GradientCallbacks {
   // Of a node whose leaves adds_up() had room for: they are added where they are computed, and come
   // to the host with the last one, of which alone on_final is called.
   std::optional<LeafOfNode> leaf = {};
+  // Where gradients go rounded once encodes_bfloat16() has said yes, as in GradientPlace.
+  std::span<std::uint16_t> bfloat16 = {};
   // All parameters stay as they are until the gradient is whole; else they may change as soon as
   // theirs is final, which is told later then.
   bool parameters_stay = false;
@@ -127,6 +129,8 @@ class Model {
   // Whether the gradients of so many leaves can be added where they are computed, on its device:
   // then `leaf` may be given.
   bool adds_up(std::int64_t leaves);
+  // Whether gradients can be rounded where they are computed, likewise: then `bfloat16` may be.
+  bool encodes_bfloat16();
 
   // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;

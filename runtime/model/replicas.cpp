@@ -62,6 +62,7 @@ void Replicas::begin(const Step& step) {
   ENSURE(!threads_of_replicas_.empty() && step.parameters.size() == elements_);
   const std::size_t nodes = tree_.places() - tree_.additions();
   ENSURE(step.sums.size() == nodes * elements_);
+  ENSURE(step.rounded.empty() || (step.rounded.size() == nodes && tree_.additions() == 0));
   for (std::size_t i = 0; i < nodes; ++i) {
     places_[i] = step.sums.subspan(i * elements_, elements_);
   }
@@ -204,6 +205,7 @@ void Replicas::compute(Replica& replica) {
   };
   for (const ReplicaTree::Piece& piece : tree_.pieces(replica.number)) {
     const NodeSum sum{places_[piece.place], no_rows};
+    if (!step_->rounded.empty()) replica.rounded = step_->rounded[piece.place];
     if (!*replica.sums.add_up(piece.node, sum, leaf)) return end_step();
   }
 }
@@ -218,6 +220,7 @@ bool Replicas::compute_leaf(Replica& replica, std::int64_t leaf, std::span<float
       .on_need = [&](std::size_t variable) { await_variable(replica, variable); },
       .on_result = [&](const BatchResult& result) { await_all(replica, leaf, result); },
       .on_final = {},
+      .bfloat16 = replica.rounded,
       .parameters_stay = step_->parameters_stay};
   if (leaf + 1 == leaves_of_replica(replica.number).end) {
     callbacks.on_final = [&](std::size_t variable) {

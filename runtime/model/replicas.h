@@ -52,6 +52,9 @@ class Replicas {
     std::span<const float> parameters;  // the whole arena
     bool parameters_stay = false;       // as in GradientCallbacks
     std::span<float> sums;              // of each node an arena, one after another
+    // By node, whose leaf is its only one: where its gradient goes rounded, as in GradientPlace.
+    // Empty: into `sums`.
+    std::vector<std::span<std::uint16_t>> rounded = {};
 
     // On the thread of the replica: the batch of its next leaf, which stays until the next call.
     // null: the step ends without being done.
@@ -80,6 +83,7 @@ class Replicas {
     const std::size_t number;
     Model& model;
     NodeSums sums;
+    std::span<std::uint16_t> rounded;        // of the leaf that is computed
     std::chrono::duration<double> waited{};  // for parameters, in the step
     std::int64_t final_from = 0;             // guarded by mutex_: of the sums of all its pieces
   };

@@ -1,5 +1,6 @@
 #include "runtime/role/open_exchange.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,14 +17,14 @@ namespace {
 
 // Parameters live where they are computed with, if a step's gradient is whole there and nobody else
 // needs it before they change.
-bool may_reside(JobPlan& plan, Computes who) {
+bool may_reside(JobPlan& plan, const ExchangeSetting& setting) {
   const std::int64_t leaves = plan.leaves_of_rank(0).count();
-  return who == Computes::plan_model && plan.clip_norm == 0 &&
+  return setting.others.empty() && plan.clip_norm == 0 &&
          (leaves == 1 || plan.model.adds_up(leaves));
 }
 
 Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan,
-                                                     Computes who) {
+                                                     const ExchangeSetting& setting) {
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(task.context, plan, 0), task.cause));
   const auto rate = [&optimizer = task.context.spec.training.optimizer,
                      max_steps = plan.max_steps](std::int64_t version) {
@@ -35,7 +36,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& 
                  *std::move(share.rows));
   }
   std::unique_ptr<ResidentArena> resident;
-  if (may_reside(plan, who)) resident = plan.model.reside(share.weights.span(), share.slots);
+  if (may_reside(plan, setting)) resident = plan.model.reside(share.weights.span(), share.slots);
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .update = plan.update,
@@ -60,8 +61,16 @@ RemoteExchange::Rule rule_of(const JobPlan& plan) {
   return is_sync ? RemoteExchange::Rule::sync : RemoteExchange::Rule::async;
 }
 
-Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const JobPlan& plan,
-                                                      const std::string& fingerprint) {
+// Devices round the gradients that they compute, unless somebody else needs them exact: half as
+// much comes to the host, and that as it is sent.
+bool comes_rounded(JobPlan& plan, const ExchangeSetting& setting) {
+  const auto rounds = [](Model& model) { return model.encodes_bfloat16(); };
+  return plan.push == Wire::bfloat16 && !plan.clips_pushes() && rounds(plan.model) &&
+         std::ranges::all_of(setting.others, rounds);
+}
+
+Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, JobPlan& plan,
+                                                      const ExchangeSetting& setting) {
   const TaskContext& context = task.context;
   const std::int64_t rank = training_rank(context);
   TRY_ASSIGN(const auto transport, allowed_transport());
@@ -79,7 +88,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                .token = context.token,
                .rank = rank,
                .plan = plan.hash(),
-               .fingerprint = fingerprint,
+               .fingerprint = setting.fingerprint,
                .arenas = {.chunks = plan.chunks(),
                           .holders = holders,
                           .parts = std::ssize(plan.nodes_of_rank(rank)),
@@ -87,7 +96,8 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
                           .pull = plan.pull,
                           .shares = transport == Transport::shared_memory,
                           .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements()),
-                          .state_begin = plan.state_begin},
+                          .state_begin = plan.state_begin,
+                          .come_rounded = comes_rounded(plan, setting)},
                .mode = plan.mode,
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,
@@ -110,8 +120,7 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, const Jo
 Result<std::unique_ptr<StepExchange>> open_exchange(const Task& task, JobPlan& plan,
                                                     const ExchangeSetting& setting) {
   const bool local = task.context.spec.training.strategy == Strategy::local;
-  return local ? local_exchange(task, plan, setting.computes)
-               : remote_exchange(task, plan, setting.fingerprint);
+  return local ? local_exchange(task, plan, setting) : remote_exchange(task, plan, setting);
 }
 
 }  // namespace trainyard::runtime

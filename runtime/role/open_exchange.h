@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "runtime/role/job_plan.h"
@@ -11,11 +12,10 @@
 
 namespace trainyard::runtime {
 
-// Which models compute with the parameters: the plan's alone, or those of other GPUs, too.
-enum class Computes { plan_model, several };
 struct ExchangeSetting {
-  Computes computes = Computes::plan_model;  // then its device may have them
-  std::string fingerprint = {};              // as in Hello
+  // Models that compute with the parameters beside the plan's, on other GPUs.
+  std::span<Model> others = {};
+  std::string fingerprint = {};  // as in Hello
 };
 // In its own process (`strategy: local`), or on those who hold shares, whom it calls from now on:
 // the first next() waits for them. The error names the file that cannot be restored; task.cause has

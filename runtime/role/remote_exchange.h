@@ -31,6 +31,9 @@ class RemoteExchange final : public StepExchange {
   [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
   [[nodiscard]] std::span<float> gradient() override { return link_->gradient(); }
+  [[nodiscard]] std::span<std::uint16_t> rounded_gradient(std::int64_t part) override {
+    return link_->rounded_gradient(part);
+  }
   void set_residual_scale(float scale) override { link_->set_residual_scale(scale); }
   void settle(std::int64_t from) override { link_->settle(from); }
   [[nodiscard]] bool is_finite() const override { return link_->is_finite(); }

@@ -29,6 +29,7 @@ Result<std::unique_ptr<ReplicaGradient>> ReplicaGradient::open(const GradientPar
 ReplicaGradient::ReplicaGradient(const GradientParts& parts, Replicas::Setting setting)
     : parts_(parts),
       first_leaf_(setting.nodes.front().begin),
+      nodes_(std::ssize(setting.nodes)),
       team_({.threads = std::ssize(setting.models) * parts.plan.model.threads().count()}),
       replicas_({.models = setting.models, .nodes = std::move(setting.nodes), .threads = team_}),
       readers_(setting.models.size()) {}
@@ -56,10 +57,17 @@ Result<bool> ReplicaGradient::add_up(WorkerStep& step) {
   for (Reader& reader : readers_) reader.batches->skip_to(step.number);
   const Seconds pushed_before = times.push;
   const Seconds read_before = readers_.front().waited;
+  std::vector<std::span<std::uint16_t>> rounded;
+  if (!exchange.rounded_gradient(0).empty()) {
+    for (std::int64_t part = 0; part < nodes_; ++part) {
+      rounded.push_back(exchange.rounded_gradient(part));
+    }
+  }
   Result<bool> done = replicas_.add_up(
       {.parameters = exchange.parameters(),
        .parameters_stay = exchange.parameters_stay(),
        .sums = exchange.gradient(),
+       .rounded = std::move(rounded),
        .next_batch = [this](std::size_t replica) { return next_batch(replica); },
        .await = [&](std::int64_t end) { return exchange.await_parameters(end); },
        .on_results = [&](std::span<const BatchResult> results) { return tell(step, results); },

@@ -37,6 +37,7 @@ class ReplicaGradient final : public StepGradient {
 
   const GradientParts parts_;
   const std::int64_t first_leaf_;
+  const std::int64_t nodes_;
   ThreadTeam team_;  // that adds
   Replicas replicas_;
   std::vector<Reader> readers_;

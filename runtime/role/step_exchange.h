@@ -43,6 +43,11 @@ class StepExchange {
   // Of the step that has begun: of each part, one after another. It may be written once all
   // parameters are there.
   [[nodiscard]] virtual std::span<float> gradient() = 0;
+  // Where this is not empty, of a part: each element is wanted here, rounded to bfloat16, at its
+  // place in the arena, and in gradient() state alone.
+  [[nodiscard]] virtual std::span<std::uint16_t> rounded_gradient(std::int64_t /*part*/) {
+    return {};
+  }
   // Onebit: what gradients before this step's were worth in an update, beside it; before it is
   // settled.
   virtual void set_residual_scale(float /*scale*/) {}

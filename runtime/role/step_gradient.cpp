@@ -51,6 +51,7 @@ Result<bool> ModelGradient::add_up(WorkerStep& step) {
   const std::size_t elements = index_of(parts_.plan.model.arena_elements());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const auto place = parts_.exchange.exchange().gradient().subspan(i * elements, elements);
+    rounded_ = parts_.exchange.exchange().rounded_gradient(static_cast<std::int64_t>(i));
     TRY_ASSIGN(const bool done, add_up_node(nodes_[i], {place, step.rows[i]}));
     if (!done) return false;
   }
@@ -117,6 +118,7 @@ Result<bool> ModelGradient::leaf_gradient(const Batch& batch, NodeSum sum) {
                               .on_result = on_result,
                               .on_final = on_final,
                               .leaf = leaf_,
+                              .bfloat16 = rounded_,
                               .parameters_stay = of.parameters_stay()},
                              rows);
   if (!there.has_value() && parts_.task.stop.stop_requested()) return false;

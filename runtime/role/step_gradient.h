@@ -79,6 +79,7 @@ class ModelGradient final : public StepGradient {
   bool is_last_leaf_ = false;
   bool adds_on_device_ = false;  // the leaves of a node
   std::optional<LeafOfNode> leaf_;
+  std::span<std::uint16_t> rounded_;  // of the node that is computed: as in StepExchange
 };
 
 // The words that a sentence about a loss that is no number goes on with: where the numbers end. The

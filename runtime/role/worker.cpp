@@ -259,9 +259,7 @@ Result<TaskEnd> train(const Task& task) {
   auto& [plan, others] = made;
   TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
   TRY_ASSIGN(auto exchange,
-             open_exchange(task, plan,
-                           {.computes = others.empty() ? Computes::plan_model : Computes::several,
-                            .fingerprint = devices.fingerprint}));
+             open_exchange(task, plan, {.others = others, .fingerprint = devices.fingerprint}));
   auto ended = Training({task, plan, others, *dataset, *exchange, devices}).run();
   if (exchange->differs_from_peers()) {
     return task.cause.of(Reason::peer_differs, std::move(ended));

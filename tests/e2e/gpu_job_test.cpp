@@ -121,6 +121,17 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   micro_batches["roles"] = {{"worker", 1}};
   require_same_bytes(on_gpus.yard, micro_batches);
   require_same_bytes(on_gpus.yard, with({{"wire", "bfloat16"}}));
+  json all_reduce = with({{"wire", "bfloat16"}, {"strategy", "all_reduce"}});
+  all_reduce["roles"] = {{"worker", 2}};
+  require_same_bytes(on_gpus.yard, all_reduce);
+  micro_batches["training"].update({{"wire", "bfloat16"}, {"strategy", "all_reduce"}});
+  micro_batches["roles"]["worker"] = 2;
+  json of_two = on("gpu", micro_batches);
+  of_two["roles"]["worker"]["resources"]["gpus"] = 2;
+  const std::string divided = on_gpus.yard.submit(of_two);
+  const std::string whole = on_gpus.yard.submit(on("cpu", micro_batches));
+  for (const std::string& id : {divided, whole}) on_gpus.yard.wait_for_state(id, "succeeded");
+  CHECK(on_gpus.yard.model_sha256(divided) == on_gpus.yard.model_sha256(whole));
   require_same_bytes(on_gpus.yard, with({{"wire", "onebit"}}));
   require_same_bytes(on_gpus.yard, with({{"optimizer", {{"name", "adam"}, {"clip_norm", 0.5}}}}));
   require_same_bytes(on_gpus.yard, with({{"partitioning", "greedy"}}));

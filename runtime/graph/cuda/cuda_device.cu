@@ -2,6 +2,7 @@
 
 #include "runtime/graph/cuda/cuda_device.h"
 #include "runtime/graph/grid/update.h"
+#include "runtime/math/wire/bfloat16.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -23,6 +24,12 @@ struct Copy {
   float* to;
   const float* from;
   __device__ void operator()(std::int64_t i) const { to[i] = from[i]; }
+};
+
+struct EncodeBfloat16 {
+  std::uint16_t* to;
+  const float* from;
+  __device__ void operator()(std::int64_t i) const { to[i] = to_bfloat16(from[i]); }
 };
 
 struct Add {
@@ -151,6 +158,11 @@ void CudaDevice::copy(float* to, const float* from, std::size_t count) {
 void CudaDevice::add(float* sum, const float* more, std::size_t count) {
   cudaSetDevice(ordinal_);
   grid_.each(static_cast<std::int64_t>(count), Add{.sum = sum, .more = more});
+}
+
+void CudaDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) {
+  cudaSetDevice(ordinal_);
+  grid_.each(static_cast<std::int64_t>(count), EncodeBfloat16{.to = to, .from = from});
 }
 
 void CudaDevice::update(const ElementUpdate& update) {

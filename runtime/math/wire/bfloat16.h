@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/core/both.h"
+
 namespace trainyard::runtime {
 
 // Rounds to the nearest, of two equally near to the even one; beyond the largest it is infinite.
 // NaN stays NaN, of the same sign.
-constexpr std::uint16_t to_bfloat16(float value) {
+TRAINYARD_BOTH constexpr std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
   const std::uint32_t quiet = bits | 0x0040'0000U;  // or cutting it off could leave an infinity

@@ -30,7 +30,7 @@ WorkerArenas::WorkerArenas(Rules rules)
   parameters_ = piece(0, layout.sent_begin());
   (encodes ? encoded_ : gradient_) = piece(layout.sent_begin(), sent);
   if (encodes) gradient_ = AlignedBuffer(gradient);
-  ENSURE(rules_.pull != Wire::onebit);
+  ENSURE(rules_.pull != Wire::onebit && (!rules_.come_rounded || rules_.push == Wire::bfloat16));
   if (rules_.push == Wire::onebit) {
     encoder_.emplace(OneBitEncoder::Shape{.elements = elements_,
                                           .parts = rules_.parts,
@@ -62,6 +62,14 @@ std::optional<SharedFloats> WorkerArenas::make_shared_memory() const {
 
 std::span<std::byte> WorkerArenas::sent() {
   return std::as_writable_bytes((rules_.push == Wire::float32 ? gradient_ : encoded_).span());
+}
+
+std::span<std::uint16_t> WorkerArenas::rounded(std::int64_t part) {
+  if (!rules_.come_rounded) return {};
+  const ArenaEncoding encoding = layout().encoding();
+  const auto of_part = sent().subspan(index_of(part * encoded_bytes(encoding)));
+  const std::int64_t elements = elements_ - encoding.state_elements();
+  return {reinterpret_cast<std::uint16_t*>(of_part.data()), index_of(elements)};
 }
 
 void WorkerArenas::drop_parameters() {
@@ -96,7 +104,7 @@ bool WorkerArenas::encode(std::int64_t chunk) {
   const Range& range = range_of(chunk);
   const bool is_state = range.begin >= rules_.state_begin;
   if (encoder_ && !is_state) return encoder_->encode(range, gradient_.span(), sent());
-  if (!encodes() && !is_state) return true;
+  if ((!encodes() || rules_.come_rounded) && !is_state) return true;
   const ArenaEncoding encoding = layout().encoding();
   const std::size_t count = index_of(range.size());
   for (std::int64_t part = 0; part < rules_.parts; ++part) {

@@ -30,6 +30,9 @@ class WorkerArenas {
     std::vector<Range> gaps = {};  // onebit: as in OneBitEncoder::Shape
     // Chunks from there on are state, of float32 whatever the wires.
     std::int64_t state_begin = no_state;
+    // bfloat16: who computes gradients writes them to rounded() as the wire has them, and of
+    // gradient() state alone.
+    bool come_rounded = false;
   };
   explicit WorkerArenas(Rules rules);
 
@@ -48,6 +51,9 @@ class WorkerArenas {
   [[nodiscard]] std::int64_t elements() const { return elements_; }
   [[nodiscard]] std::span<const float> parameters(std::int64_t version) const;
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
+  // Where gradients that come so are written, of a part: each element before state at its place in
+  // the arena. Empty: they come as they are.
+  [[nodiscard]] std::span<std::uint16_t> rounded(std::int64_t part);
   // They are read elsewhere, and take no memory here until they are written again.
   void drop_parameters();
 

@@ -65,6 +65,10 @@ class WorkerLink {
 
   // Of the step, each part's arena one after another.
   [[nodiscard]] std::span<float> gradient() { return arenas_.gradient(); }
+  // As in WorkerArenas.
+  [[nodiscard]] std::span<std::uint16_t> rounded_gradient(std::int64_t part) {
+    return arenas_.rounded(part);
+  }
   // Onebit: as in OneBitEncoder, for the step, before any of it is settled.
   void set_residual_scale(float scale);
   // The elements from `from` on are final in all parts, but for those of state, which are with 0;

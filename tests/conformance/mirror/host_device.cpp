@@ -15,6 +15,7 @@
 
 #include "runtime/graph/grid/grid_kernels.h"
 #include "runtime/graph/grid/update.h"
+#include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 #include "tests/conformance/mirror/host_grid.h"
 
@@ -228,6 +229,10 @@ void HostDevice::add(float* sum, const float* more, std::size_t count) {
   run([=] {
     for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
   });
+}
+
+void HostDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) {
+  run([=] { std::transform(from, from + count, to, to_bfloat16); });
 }
 
 void HostDevice::update(const ElementUpdate& update) {

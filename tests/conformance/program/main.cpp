@@ -23,6 +23,7 @@
 #include "tests/conformance/program/resident.h"
 #include "tests/conformance/program/rounded.h"
 #include "tests/conformance/program/speed.h"
+#include "tests/conformance/program/wire.h"
 #include "tests/conformance/reference/rounding.h"
 #include "tests/conformance/run_case.h"
 
@@ -145,7 +146,7 @@ int compare_all_models(Device& device, const Options& options) {
   }
   const int of_one = compare_models(device, std::min(options.rounds, 20));
   const int of_residents = compare_residents(device, std::min(options.rounds, 3));
-  return std::max({of_one, of_several, of_residents});
+  return std::max({of_one, of_several, of_residents, compare_wires(device)});
 }
 
 int run(const Options& options) {

@@ -7,6 +7,7 @@
 #include <future>
 #include <limits>
 
+#include "runtime/math/wire/bfloat16.h"
 #include "runtime/net/chunks/worker_arenas.h"
 #include "schemas/base/index.h"
 #include "tests/runtime/chunks/gang.h"
@@ -234,6 +235,40 @@ TEST_CASE("a sum of state that is no number is not sent, whatever the wire") {
   arenas.gradient()[index_of(scene.elements + range.begin)] = bad;  // of the second part
   CHECK(arenas.encode(first));
   CHECK_FALSE(arenas.encode(last));
+}
+
+TEST_CASE("gradients that come rounded are sent as they lie, and state as it was") {
+  GangScene scene = state_scene();
+  const std::int64_t state = state_begin_of(scene);
+  const std::vector<ArenaChunk> chunks = chunks_of(scene);
+  WorkerArenas::Rules rules{.chunks = chunks,
+                            .holders = scene.servers,
+                            .parts = 2,
+                            .push = Wire::bfloat16,
+                            .state_begin = state};
+  WorkerArenas here(rules);
+  CHECK(here.rounded(0).empty());
+  rules.come_rounded = true;
+  WorkerArenas there(rules);
+  for (std::size_t i = 0; i < here.gradient().size(); ++i) {
+    here.gradient()[i] = first_weight(static_cast<std::int64_t>(i)) / 3;
+  }
+  for (std::int64_t part = 0; part < 2; ++part) {
+    const auto begin = index_of(part * scene.elements);
+    const auto exact = here.gradient().subspan(begin, index_of(scene.elements));
+    REQUIRE(there.rounded(part).size() == index_of(state));
+    encode_bfloat16(exact.first(index_of(state)), there.rounded(part));
+    std::ranges::copy(exact.subspan(index_of(state)),
+                      there.gradient().begin() + static_cast<std::ptrdiff_t>(begin) + state);
+  }
+  for (std::int64_t chunk = std::ssize(chunks) - 1; chunk >= 0; --chunk) {
+    REQUIRE(here.encode(chunk));
+    REQUIRE(there.encode(chunk));
+    const auto wanted = here.gradient_of(chunk);
+    const auto sent = there.gradient_of(chunk);
+    CHECK(std::ranges::equal(
+        wanted, sent, [](const auto& a, const auto& b) { return std::ranges::equal(a, b); }));
+  }
 }
 
 }  // namespace trainyard::runtime

@@ -5,10 +5,8 @@
 
 #include "tests/runtime/model/replica_scene.h"
 
-namespace trainyard::runtime {
+namespace trainyard::runtime::replica_scene {
 namespace {
-
-using namespace replica_scene;
 
 constexpr std::size_t device_bytes = std::size_t{64} << 20;
 
@@ -65,4 +63,4 @@ TEST_CASE("a device without room for sums leaves them to the host", "[sums]") {
   CHECK_FALSE(built(network, nullptr).adds_up(2));
 }
 
-}  // namespace trainyard::runtime
+}  // namespace trainyard::runtime::replica_scene

@@ -11,10 +11,9 @@
 
 #include "tests/runtime/model/replica_scene.h"
 
-namespace trainyard::runtime {
+namespace trainyard::runtime::replica_scene {
 namespace {
 
-using namespace replica_scene;
 using Step = Replicas::Step;
 
 constexpr std::size_t device_bytes = std::size_t{64} << 20;
@@ -266,4 +265,4 @@ TEST_CASE("a device that fails ends the step, whenever it does", "[replicas][thr
   CHECK(failed > 5);  // in the forward pass, between leaves, behind the last loss
 }
 
-}  // namespace trainyard::runtime
+}  // namespace trainyard::runtime::replica_scene

@@ -4,10 +4,8 @@
 
 #include "tests/runtime/model/replica_scene.h"
 
-namespace trainyard::runtime {
+namespace trainyard::runtime::replica_scene {
 namespace {
-
-using namespace replica_scene;
 
 constexpr std::size_t device_bytes = std::size_t{64} << 20;
 
@@ -152,4 +150,4 @@ TEST_CASE("what does not fit on a device stays on the host", "[resident]") {
   CHECK(on_cpu.reside(arena.weights.span(), arena.slots) == nullptr);
 }
 
-}  // namespace trainyard::runtime
+}  // namespace trainyard::runtime::replica_scene

@@ -85,8 +85,7 @@ class Bench {
       REQUIRE(model);
       others_.push_back(*std::move(model));
     }
-    auto exchange_opened = open_exchange(
-        *task_, *plan_, {.computes = devices < 2 ? Computes::plan_model : Computes::several});
+    auto exchange_opened = open_exchange(*task_, *plan_, {.others = others_});
     REQUIRE(exchange_opened);
     exchange = *std::move(exchange_opened);
     calls_.emplace(*task_, *plan_, *exchange);

@@ -1,0 +1,123 @@
+// Gradients that a device rounds to bfloat16 have the bits of the CPU's codec, wherever they are
+// computed; state comes as it is.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "runtime/math/wire/bfloat16.h"
+#include "tests/runtime/model/replica_scene.h"
+
+namespace trainyard::runtime::replica_scene {
+namespace {
+
+constexpr std::uint16_t not_written = 0x7FC1;
+
+struct RoundedGradient {
+  std::vector<std::uint16_t> halves;  // before state
+  std::vector<float> arena;
+};
+
+RoundedGradient rounded(std::span<const float> exact, std::size_t state) {
+  RoundedGradient result{.halves = std::vector<std::uint16_t>(state),
+                         .arena = {exact.begin(), exact.end()}};
+  encode_bfloat16(exact.first(state), result.halves);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a device rounds gradients as the wire does, and leaves state as it is", "[wire]") {
+  for (const Network& network : networks()) {
+    INFO(network.name);
+    HostDevice device({.bytes = std::size_t{64} << 20, .is_late = true});
+    Model model = built(network, &device);
+    REQUIRE(model.encodes_bfloat16());
+    std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
+    model.initialize(3, weights);
+    const std::size_t state =
+        std::min(weights.size(), static_cast<std::size_t>(state_begin_of(model.variables())));
+    for (std::int64_t step = 1; step <= 3; ++step) {
+      const Sums exact = by_one(network, weights, {{0, 1}}, step);
+      const RoundedGradient expected = rounded(exact.gradient, state);
+      std::vector<std::uint16_t> halves(state, not_written);
+      std::vector<std::uint16_t> when_final(state, 0);
+      std::vector<float> arena(weights.size(), NAN);
+      GradientCallbacks news;
+      news.on_final = [&](std::size_t number) {
+        const Variable& variable = model.variables()[number];
+        if (variable.update != UpdateRule::optimizer) return;
+        std::copy_n(halves.begin() + variable.offset, variable.elements,
+                    when_final.begin() + variable.offset);
+      };
+      news.bfloat16 = halves;
+      model.gradient(weights, batch_of(network.data, step, 0), arena, news);
+      CHECK(halves == expected.halves);
+      CHECK(when_final == expected.halves);
+      CHECK(same_bytes(std::span(arena).subspan(state), std::span(expected.arena).subspan(state)));
+      for (const Variable& variable : model.variables()) {  // no bytes travel for nothing
+        if (variable.update != UpdateRule::optimizer) continue;
+        CHECK(std::isnan(arena[static_cast<std::size_t>(variable.offset)]));
+      }
+    }
+  }
+}
+
+TEST_CASE("frozen variables are zero where a device rounds", "[wire]") {
+  const Network network{"half frozen", network_of(R"({
+      "layers": ["flatten", {"op": "dense", "units": 5, "freeze": true}, "relu",
+                 {"op": "dense", "units": "classes"}],
+      "loss": "softmax_cross_entropy"})"),
+                        image_shape()};
+  HostDevice device({.bytes = std::size_t{64} << 20});
+  Model model = built(network, &device);
+  REQUIRE(model.encodes_bfloat16());
+  std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
+  model.initialize(3, weights);
+  const Sums exact = by_one(network, weights, {{0, 1}}, 1);
+  std::vector<std::uint16_t> halves(weights.size(), not_written);
+  std::vector<float> arena(weights.size(), NAN);
+  GradientCallbacks news;
+  news.bfloat16 = halves;
+  model.gradient(weights, batch_of(network.data, 1, 0), arena, news);
+  CHECK(halves == rounded(exact.gradient, weights.size()).halves);
+}
+
+TEST_CASE("a device without room for rounded gradients leaves them to the host", "[wire]") {
+  const Network network{"wide", models::mlp({1000, 1000}, "relu"), image_shape()};
+  HostDevice device({.bytes = std::size_t{9} << 20});
+  Model model = built(network, &device);
+  for (int i = 0; i < 2; ++i) CHECK_FALSE(model.encodes_bfloat16());
+  std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
+  model.initialize(3, weights);
+  std::vector<float> arena(weights.size());
+  model.gradient(weights, batch_of(network.data, 1, 0), arena);
+  CHECK(same_bytes(arena, by_one(network, weights, {{0, 1}}, 1).gradient));
+  CHECK_FALSE(built(network, nullptr).encodes_bfloat16());
+}
+
+TEST_CASE("replicas round the gradients of nodes with one leaf", "[wire][threads]") {
+  const Network network = networks()[1];
+  HostDevice first({.bytes = std::size_t{64} << 20, .is_late = true});
+  HostDevice second({.bytes = std::size_t{64} << 20, .is_late = true, .seed = 2});
+  const std::vector<Leaves> nodes{{2, 3}, {3, 4}, {4, 5}};
+  Scene scene(network, nodes, {&first, &second});
+  const std::size_t elements = scene.parameters().size();
+  const auto state = static_cast<std::size_t>(state_begin_of(built(network, nullptr).variables()));
+  for (std::int64_t number = 1; number <= 2; ++number) {
+    const Sums expected = scene.expected(number);
+    std::vector<std::uint16_t> halves(nodes.size() * state, not_written);
+    Replicas::Step step = scene.step(number, expected);
+    step.settle = [](std::int64_t) {};  // of what it looks at nothing is there
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      step.rounded.push_back(std::span(halves).subspan(i * state, state));
+    }
+    REQUIRE(*scene.replicas().add_up(step));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto exact = std::span(expected.gradient).subspan(i * elements, elements);
+      const auto arena = std::span(scene.computed().gradient).subspan(i * elements, elements);
+      CHECK(std::ranges::equal(step.rounded[i], rounded(exact, state).halves));
+      CHECK(same_bytes(arena.subspan(state), exact.subspan(state)));
+    }
+  }
+}
+
+}  // namespace trainyard::runtime::replica_scene
