@@ -65,6 +65,9 @@ class Device {
   virtual void add(float* sum, const float* more, std::size_t count) = 0;
   // Rounded, to the bits of runtime/math/wire/bfloat16.
   virtual void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) = 0;
+  // Of another device of this process, opened in the same way: once what that one was asked for is
+  // done, and what it is asked for later comes behind it.
+  virtual void copy_from(Device& other, float* to, const float* from, std::size_t count) = 0;
   // New weights and slots in the place of the old ones.
   virtual void update(const ElementUpdate& update) = 0;
 

@@ -55,7 +55,7 @@ class Executor {
 
   // On a device, where DeviceMemory::sums() has room: the same of a leaf whose node is added up
   // there. Of a leaf that is not its node's last nothing comes to the host; with the last the sum
-  // does, as a gradient would.
+  // does, as a gradient would, unless it is kept there (DeviceMemory::keep).
   void backward(const Feed& feed, const GradientPlace& gradients,
                 const std::function<void(std::size_t)>& on_final, const LeafOfNode& leaf);
 

@@ -150,8 +150,8 @@ ConstTensor Executor::value(NodeId id) const {
 void Executor::backward(const Feed& feed, const GradientPlace& gradients, const OnFinal& on_final,
                         const LeafOfNode& leaf) {
   ENSURE(there_ != nullptr);
-  if (leaf.is_last) begin_backward(gradients, on_final);
   OnDevice& there = *there_;
+  if (leaf.is_last && !there.are_kept) begin_backward(gradients, on_final);
   Device& device = there.memory->device();
   DeviceSums& sums = there.memory->sums();
   const std::span<float> gradient = there.memory->gradients();

@@ -24,6 +24,8 @@ class ResidentArena {
   ResidentArena(const ResidentArena&) = delete;
   ResidentArena& operator=(const ResidentArena&) = delete;
 
+  [[nodiscard]] DeviceMemory& memory() { return *memory_; }
+
   // By the gradient of the newest step.
   void update(const ArenaUpdate& rules, const OptimizerConfig& optimizer, const UpdateStep& step);
 

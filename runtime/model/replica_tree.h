@@ -31,24 +31,24 @@ class ReplicaTree {
   [[nodiscard]] Leaves leaves_of_replica(std::size_t replica) const;
   [[nodiscard]] Leaves leaves() const { return owned_; }
   [[nodiscard]] std::size_t places() const { return places_; }
-  // Of two places each.
-  [[nodiscard]] std::size_t additions() const { return additions_.size(); }
+  struct Addition {
+    std::size_t left = 0;  // and where the sum is
+    std::size_t right = 0;
+  };
+  // From the leaves upwards.
+  [[nodiscard]] std::span<const Addition> additions() const { return additions_; }
 
   // What is in the places of pieces becomes the sums of the nodes: of the elements [begin, end).
   void add_up(std::span<const std::span<float>> places, std::size_t begin, std::size_t end) const;
 
  private:
-  struct Addition {
-    std::size_t left = 0;  // and where the sum is
-    std::size_t right = 0;
-  };
   void add_node(Leaves node, std::size_t place);
 
   Leaves owned_;
   std::int64_t replicas_;
   std::size_t places_;
   std::vector<std::vector<Piece>> pieces_;  // by replica
-  std::vector<Addition> additions_;         // from the leaves upwards
+  std::vector<Addition> additions_;
 };
 
 }  // namespace trainyard::runtime

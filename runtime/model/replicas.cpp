@@ -16,6 +16,7 @@ Replicas::Replicas(const Setting& setting)
       state_begin_(std::min(elements_, index_of(state_begin_of(variables_)))),
       tree_(setting.nodes, std::ssize(setting.models)),
       threads_(setting.threads),
+      resident_(setting.resident),
       places_(tree_.places()),
       results_(index_of(tree_.leaves().count())) {
   for (Model* const model : setting.models) {
@@ -33,8 +34,8 @@ Replicas::~Replicas() {
 
 void Replicas::start() {
   ENSURE(threads_of_replicas_.empty());
-  const std::size_t nodes = tree_.places() - tree_.additions();
-  for (std::size_t place = nodes; place < places_.size(); ++place) {
+  const std::size_t nodes = tree_.places() - tree_.additions().size();
+  for (std::size_t place = nodes; place < places_.size() && resident_ == nullptr; ++place) {
     places_[place] = scratch_.emplace_back(elements_).span();
   }
   for (auto& replica : replicas_) {
@@ -60,10 +61,10 @@ Result<bool> Replicas::add_up(const Step& step) {
 
 void Replicas::begin(const Step& step) {
   ENSURE(!threads_of_replicas_.empty() && step.parameters.size() == elements_);
-  const std::size_t nodes = tree_.places() - tree_.additions();
-  ENSURE(step.sums.size() == nodes * elements_);
-  ENSURE(step.rounded.empty() || (step.rounded.size() == nodes && tree_.additions() == 0));
-  for (std::size_t i = 0; i < nodes; ++i) {
+  const std::size_t nodes = tree_.places() - tree_.additions().size();
+  ENSURE(step.sums.size() == (resident_ == nullptr ? nodes * elements_ : 0));
+  ENSURE(step.rounded.empty() || (step.rounded.size() == nodes && tree_.additions().empty()));
+  for (std::size_t i = 0; i < nodes && resident_ == nullptr; ++i) {
     places_[i] = step.sums.subspan(i * elements_, elements_);
   }
   step_ = &step;
@@ -87,8 +88,14 @@ Result<bool> Replicas::lead() {
   TRY_ASSIGN(const bool are_known, await_results());
   if (!are_known) return false;
   TRY_ASSIGN(const Step::Then then, step_->on_results(results_));
-  add_final_parts(then);
-  return !is_ending();
+  if (resident_ == nullptr) {
+    add_final_parts(then);
+    return !is_ending();
+  }
+  await_ends();
+  if (is_ending()) return false;
+  resident_->add_up();
+  return true;
 }
 
 // In the order of the arena. A forward pass reads no state, which lies behind all others; then the
@@ -148,10 +155,10 @@ void Replicas::add_final_parts(Step::Then then) {
 
 // Elementwise: no bit depends on how the range is divided.
 void Replicas::add(std::size_t begin, std::size_t end) {
-  if (tree_.additions() == 0 || begin >= end) return;
+  if (tree_.additions().empty() || begin >= end) return;
   constexpr std::int64_t block = 4096;
   const Items items{.count = static_cast<std::int64_t>(end - begin),
-                    .nanoseconds_each = 0.5 * static_cast<double>(tree_.additions()),
+                    .nanoseconds_each = 0.5 * static_cast<double>(tree_.additions().size()),
                     .unit = block};
   threads_.split(items, [&](const Part& part) {
     tree_.add_up(places_, begin + index_of(part.begin), begin + index_of(part.end));
@@ -199,6 +206,7 @@ void Replicas::serve(Replica& replica) {
 }
 
 void Replicas::compute(Replica& replica) {
+  if (resident_ != nullptr) return compute_there(replica);
   RowGradients no_rows;
   const auto leaf = [&](std::int64_t number, NodeSum sum) -> Result<bool> {
     return compute_leaf(replica, number, sum.dense);
@@ -210,8 +218,21 @@ void Replicas::compute(Replica& replica) {
   }
 }
 
+void Replicas::compute_there(Replica& replica) {
+  for (const auto& [node, place] : tree_.pieces(replica.number)) {
+    for (std::int64_t leaf = node.begin; leaf < node.end; ++leaf) {
+      const LeafOfNode of_node{.is_first = leaf == node.begin,
+                               .is_last = leaf + 1 == node.end,
+                               .ends = nodes_that_end_with(leaf, node)};
+      if (!compute_leaf(replica, leaf, {}, of_node)) return end_step();
+    }
+    resident_->keep_sum(replica.number, place);
+  }
+}
+
 // False: there is no batch, or the step ends.
-bool Replicas::compute_leaf(Replica& replica, std::int64_t leaf, std::span<float> sum) {
+bool Replicas::compute_leaf(Replica& replica, std::int64_t leaf, std::span<float> sum,
+                            const std::optional<LeafOfNode>& of_node) {
   if (is_ending()) return false;
   const Batch* const batch = step_->next_batch(replica.number);
   if (batch == nullptr) return false;
@@ -220,9 +241,10 @@ bool Replicas::compute_leaf(Replica& replica, std::int64_t leaf, std::span<float
       .on_need = [&](std::size_t variable) { await_variable(replica, variable); },
       .on_result = [&](const BatchResult& result) { await_all(replica, leaf, result); },
       .on_final = {},
+      .leaf = of_node,
       .bfloat16 = replica.rounded,
       .parameters_stay = step_->parameters_stay};
-  if (leaf + 1 == leaves_of_replica(replica.number).end) {
+  if (resident_ == nullptr && leaf + 1 == leaves_of_replica(replica.number).end) {
     callbacks.on_final = [&](std::size_t variable) {
       const std::int64_t from = final_part.add(variable);
       if (from == 0) return;  // the last of it when all is well

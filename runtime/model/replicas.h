@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "runtime/model/model.h"
 #include "runtime/model/node_sums.h"
 #include "runtime/model/replica_tree.h"
+#include "runtime/model/resident_parameters.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
@@ -35,6 +37,8 @@ class Replicas {
     std::vector<Model*> models;
     std::vector<Leaves> nodes;  // whose sums are asked for, one after another
     Threads threads{};          // that add; nobody else uses them during add_up()
+    // Where the parameters live on the devices of all models: the sum of the only node stays there.
+    ResidentParameters* resident = nullptr;
   };
   explicit Replicas(const Setting& setting);
   ~Replicas();
@@ -51,7 +55,8 @@ class Replicas {
   struct Step {
     std::span<const float> parameters;  // the whole arena
     bool parameters_stay = false;       // as in GradientCallbacks
-    std::span<float> sums;              // of each node an arena, one after another
+    std::span<float>
+        sums;  // of each node an arena, one after another; nothing where it stays there
     // By node, whose leaf is its only one: where its gradient goes rounded, as in GradientPlace.
     // Empty: into `sums`.
     std::vector<std::span<std::uint16_t>> rounded = {};
@@ -91,7 +96,9 @@ class Replicas {
   // On the threads of replicas.
   void serve(Replica& replica);
   void compute(Replica& replica);
-  bool compute_leaf(Replica& replica, std::int64_t leaf, std::span<float> sum);
+  void compute_there(Replica& replica);
+  bool compute_leaf(Replica& replica, std::int64_t leaf, std::span<float> sum,
+                    const std::optional<LeafOfNode>& of_node = {});
   void await_variable(Replica& replica, std::size_t variable);
   void await_all(Replica& replica, std::int64_t leaf, const BatchResult& result);
   void tell_final(Replica& replica, std::int64_t from);
@@ -125,6 +132,7 @@ class Replicas {
   const std::size_t state_begin_;  // of the arena; elements_: there is none
   const ReplicaTree tree_;
   const Threads threads_;
+  ResidentParameters* const resident_;  // null: sums are the host's
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<AlignedBuffer> scratch_;    // the places behind those of the nodes
   std::vector<std::span<float>> places_;  // of the step

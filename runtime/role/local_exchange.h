@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "runtime/core/arena_chunks.h"
-#include "runtime/graph/resident_arena.h"
 #include "runtime/math/optim/arena_update.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/math/thread_team.h"
+#include "runtime/model/resident_parameters.h"
 #include "runtime/net/rows/row_store.h"
 #include "runtime/role/step_exchange.h"
 
@@ -37,7 +37,7 @@ class LocalExchange final : public StepExchange {
     AlignedBuffer weights;  // of the whole arena
     std::vector<AlignedBuffer> slots;
     // Both, where they live on a device: these are its newest words at snapshots and at the end.
-    std::unique_ptr<ResidentArena> resident = nullptr;
+    std::unique_ptr<ResidentParameters> resident = nullptr;
     std::string computed_on = {};
   };
   // `rows`: of the embedding table, where the model has one.
@@ -48,6 +48,7 @@ class LocalExchange final : public StepExchange {
   [[nodiscard]] std::span<const float> parameters_on_host() override;
   Status await_parameters(std::int64_t /*end*/) override { return ok(); }
   [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }
+  [[nodiscard]] ResidentParameters* resident() override { return resident_.get(); }
   void settle(std::int64_t from) override;
   [[nodiscard]] bool is_finite() const override { return is_finite_; }
   void tell_sums(std::int64_t step, const BatchSums& sums) override;
@@ -71,7 +72,7 @@ class LocalExchange final : public StepExchange {
   std::int64_t version_;
   AlignedBuffer weights_;
   std::vector<AlignedBuffer> slots_;
-  std::unique_ptr<ResidentArena> resident_;  // none: they are the host's
+  std::unique_ptr<ResidentParameters> resident_;  // none: they are the host's
   AlignedBuffer gradient_;
   bool is_finite_ = true;
   std::optional<RowStore> rows_;

@@ -15,12 +15,16 @@
 namespace trainyard::runtime {
 namespace {
 
-// Parameters live where they are computed with, if a step's gradient is whole there and nobody else
-// needs it before they change.
-bool may_reside(JobPlan& plan, const ExchangeSetting& setting) {
-  const std::int64_t leaves = plan.leaves_of_rank(0).count();
-  return setting.others.empty() && plan.clip_norm == 0 &&
-         (leaves == 1 || plan.model.adds_up(leaves));
+// Parameters live where they are computed with, if they can and nobody else needs the whole
+// gradient before they change. Null: they do not.
+std::unique_ptr<ResidentParameters> resident_of(JobPlan& plan, const ExchangeSetting& setting,
+                                                const StartingShare& share) {
+  if (plan.clip_norm > 0) return nullptr;
+  std::vector<Model*> models{&plan.model};
+  for (Model& other : setting.others) models.push_back(&other);
+  const Leaves leaves = plan.leaves_of_rank(0);
+  if (std::ssize(models) > leaves.count()) return nullptr;  // which is an error that is told later
+  return ResidentParameters::open(models, leaves, share.weights.span(), share.slots);
 }
 
 Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& plan,
@@ -35,8 +39,7 @@ Result<std::unique_ptr<StepExchange>> local_exchange(const Task& task, JobPlan& 
     rows.emplace(row_rules(task.context, plan), RowStore::Start{.version = share.version},
                  *std::move(share.rows));
   }
-  std::unique_ptr<ResidentArena> resident;
-  if (may_reside(plan, setting)) resident = plan.model.reside(share.weights.span(), share.slots);
+  auto resident = resident_of(plan, setting, share);
   return std::unique_ptr<StepExchange>(
       std::make_unique<LocalExchange>(LocalExchange::Rules{.optimizer = plan.optimizer,
                                                            .update = plan.update,

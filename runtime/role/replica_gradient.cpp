@@ -31,7 +31,10 @@ ReplicaGradient::ReplicaGradient(const GradientParts& parts, Replicas::Setting s
       first_leaf_(setting.nodes.front().begin),
       nodes_(std::ssize(setting.nodes)),
       team_({.threads = std::ssize(setting.models) * parts.plan.model.threads().count()}),
-      replicas_({.models = setting.models, .nodes = std::move(setting.nodes), .threads = team_}),
+      replicas_({.models = setting.models,
+                 .nodes = std::move(setting.nodes),
+                 .threads = team_,
+                 .resident = parts.exchange.exchange().resident()}),
       readers_(setting.models.size()) {}
 
 Sampler ReplicaGradient::sampler() const {
@@ -54,6 +57,7 @@ void ReplicaGradient::stop() {
 Result<bool> ReplicaGradient::add_up(WorkerStep& step) {
   StepExchange& exchange = parts_.exchange.exchange();
   StepTimes& times = parts_.exchange.times();
+  lost_leaf_.reset();
   for (Reader& reader : readers_) reader.batches->skip_to(step.number);
   const Seconds pushed_before = times.push;
   const Seconds read_before = readers_.front().waited;
@@ -66,7 +70,7 @@ Result<bool> ReplicaGradient::add_up(WorkerStep& step) {
   Result<bool> done = replicas_.add_up(
       {.parameters = exchange.parameters(),
        .parameters_stay = exchange.parameters_stay(),
-       .sums = exchange.gradient(),
+       .sums = exchange.resident() == nullptr ? exchange.gradient() : std::span<float>(),
        .rounded = std::move(rounded),
        .next_batch = [this](std::size_t replica) { return next_batch(replica); },
        .await = [&](std::int64_t end) { return exchange.await_parameters(end); },
@@ -82,6 +86,8 @@ Result<bool> ReplicaGradient::add_up(WorkerStep& step) {
   if (!done.has_value() && parts_.task.stop.stop_requested()) return false;
   TRY_ASSIGN(const bool is_whole, parts_.task.cause.of(Reason::peer_lost, std::move(done)));
   ENSURE(is_whole || parts_.task.stop.stop_requested());  // the last step's batches were the last
+  // Now that no replica uses a device that may have the parameters.
+  if (lost_leaf_) step.why_lost = words_of_loss(step.number, *lost_leaf_);
   return is_whole;
 }
 
@@ -107,7 +113,7 @@ Result<Replicas::Step::Then> ReplicaGradient::tell(WorkerStep& step,
                   .loss_sum = result.loss_sum,
                   .metrics = result.metrics};
     if (std::isfinite(step.sums.loss_sum)) continue;
-    step.why_lost = words_of_loss(step.number, first_leaf_ + static_cast<std::int64_t>(i));
+    lost_leaf_ = first_leaf_ + static_cast<std::int64_t>(i);
     return Replicas::Step::Then::waits;
   }
   step.told = parts_.exchange.tell(step.number, step.sums);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/model/replicas.h"
@@ -41,6 +42,7 @@ class ReplicaGradient final : public StepGradient {
   ThreadTeam team_;  // that adds
   Replicas replicas_;
   std::vector<Reader> readers_;
+  std::optional<std::int64_t> lost_leaf_;  // of the step, whose loss is no number
 };
 
 }  // namespace trainyard::runtime

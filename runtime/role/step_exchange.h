@@ -18,6 +18,7 @@
 
 namespace trainyard::runtime {
 
+class ResidentParameters;
 class RowExchange;
 
 using Seconds = std::chrono::duration<double>;
@@ -48,6 +49,9 @@ class StepExchange {
   [[nodiscard]] virtual std::span<std::uint16_t> rounded_gradient(std::int64_t /*part*/) {
     return {};
   }
+  // Where parameters live on the devices of all models that compute them: their gradients stay
+  // there, too. Null: gradients are wanted in gradient().
+  [[nodiscard]] virtual ResidentParameters* resident() { return nullptr; }
   // Onebit: what gradients before this step's were worth in an update, beside it; before it is
   // settled.
   virtual void set_residual_scale(float /*scale*/) {}

@@ -94,6 +94,20 @@ void require_same_bytes(Yard& yard, const json& spec) {
   CHECK(yard.model_sha256(here) == yard.model_sha256(there));
 }
 
+// Of workers with so many GPUs, beside one on the CPU.
+void require_same_bytes_of_several(Yard& yard, const json& spec, const std::vector<int>& gpus) {
+  const std::string whole = yard.submit(on("cpu", spec));
+  yard.wait_for_state(whole, "succeeded");
+  for (const int count : gpus) {
+    INFO(count << " GPUs");
+    json divided = on("gpu", spec);
+    divided["roles"]["worker"]["resources"]["gpus"] = count;
+    const std::string id = yard.submit(divided);
+    yard.wait_for_state(id, "succeeded");
+    CHECK(yard.model_sha256(id) == yard.model_sha256(whole));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a model that was trained on GPUs has the bytes of a CPU", "[e2e][gpu]") {
@@ -120,18 +134,14 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   micro_batches["training"]["strategy"] = "local";
   micro_batches["roles"] = {{"worker", 1}};
   require_same_bytes(on_gpus.yard, micro_batches);
+  require_same_bytes_of_several(on_gpus.yard, micro_batches, {2, 3, 4});
   require_same_bytes(on_gpus.yard, with({{"wire", "bfloat16"}}));
   json all_reduce = with({{"wire", "bfloat16"}, {"strategy", "all_reduce"}});
   all_reduce["roles"] = {{"worker", 2}};
   require_same_bytes(on_gpus.yard, all_reduce);
   micro_batches["training"].update({{"wire", "bfloat16"}, {"strategy", "all_reduce"}});
   micro_batches["roles"]["worker"] = 2;
-  json of_two = on("gpu", micro_batches);
-  of_two["roles"]["worker"]["resources"]["gpus"] = 2;
-  const std::string divided = on_gpus.yard.submit(of_two);
-  const std::string whole = on_gpus.yard.submit(on("cpu", micro_batches));
-  for (const std::string& id : {divided, whole}) on_gpus.yard.wait_for_state(id, "succeeded");
-  CHECK(on_gpus.yard.model_sha256(divided) == on_gpus.yard.model_sha256(whole));
+  require_same_bytes_of_several(on_gpus.yard, micro_batches, {2});
   require_same_bytes(on_gpus.yard, with({{"wire", "onebit"}}));
   require_same_bytes(on_gpus.yard, with({{"optimizer", {{"name", "adam"}, {"clip_norm", 0.5}}}}));
   require_same_bytes(on_gpus.yard, with({{"partitioning", "greedy"}}));
@@ -336,6 +346,29 @@ TEST_CASE("a GPU that fails in the middle of a step is told as NO_GPU", "[e2e][g
   CHECK(on_gpus.host.has_failed());
   CHECK(recovered.at("status").at("attempt") == 2);
   CHECK(recovered.at("status").at("restarts") == json{{"user", 1}, {"infra", 0}});
+  yard.wait_for_state(whole, "succeeded");
+  CHECK(yard.model_sha256(recovers) == yard.model_sha256(whole));
+}
+
+TEST_CASE("one GPU of several that fails costs no more than the steps since the checkpoint",
+          "[e2e][gpu]") {
+  GpuYard on_gpus;
+  Yard& yard = on_gpus.yard;
+  json spec = job_of(convnet(), 40);
+  spec["training"].erase("batch_size");
+  spec["training"].update(
+      {{"strategy", "local"}, {"global_batch_size", 32}, {"micro_batch_size", 8}});
+  spec["roles"] = {{"worker", 1}};
+  spec["checkpoint"]["every_steps"] = 5;
+  spec["run_policy"]["max_restarts"] = 1;
+  const std::string whole = yard.submit(on("cpu", spec));
+  spec = on("gpu", spec);
+  spec["roles"]["worker"]["resources"]["gpus"] = 3;
+  on_gpus.host.fail_after(400, "the GPU's work: unspecified launch failure");
+  const std::string recovers = yard.submit(spec);
+  const json recovered = yard.wait_for_state(recovers, "succeeded");
+  CHECK(on_gpus.host.has_failed());
+  CHECK(recovered.at("status").at("attempt") == 2);
   yard.wait_for_state(whole, "succeeded");
   CHECK(yard.model_sha256(recovers) == yard.model_sha256(whole));
 }

@@ -165,6 +165,37 @@ void CudaDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size
   grid_.each(static_cast<std::int64_t>(count), EncodeBfloat16{.to = to, .from = from});
 }
 
+void CudaDevice::let_follow(CudaDevice& other) {
+  cudaSetDevice(other.ordinal_);
+  other.status_.is_good(cudaEventRecord(other.computed_, other.compute_), "cudaEventRecord");
+  cudaSetDevice(ordinal_);
+  status_.is_good(cudaStreamWaitEvent(compute_, other.computed_, 0), "cudaStreamWaitEvent");
+}
+
+// Without, the driver takes the copy through the host: not fast, but no failure.
+void CudaDevice::open_way_from(int other) {
+  if (other == ordinal_ || !ways_.insert(other).second) return;
+  int can = 0;
+  cudaSetDevice(ordinal_);
+  if (cudaDeviceCanAccessPeer(&can, ordinal_, other) == cudaSuccess && can != 0) {
+    cudaDeviceEnablePeerAccess(other, 0);
+  }
+  cudaGetLastError();
+}
+
+void CudaDevice::copy_from(Device& other, float* to, const float* from, std::size_t count) {
+  auto& source = static_cast<CudaDevice&>(other);
+  open_way_from(source.ordinal_);
+  let_follow(source);
+  const std::size_t bytes = count * sizeof(float);
+  const bool is_same = source.ordinal_ == ordinal_;
+  status_.is_good(is_same
+                      ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, compute_)
+                      : cudaMemcpyPeerAsync(to, ordinal_, from, source.ordinal_, bytes, compute_),
+                  "a copy from GPU to GPU");
+  source.let_follow(*this);
+}
+
 void CudaDevice::update(const ElementUpdate& update) {
   cudaSetDevice(ordinal_);
   update_on(grid_, update);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "runtime/graph/cuda/cuda_grid.h"
@@ -35,6 +36,7 @@ class CudaDevice : public Device {
   void copy(float* to, const float* from, std::size_t count) override;
   void add(float* sum, const float* more, std::size_t count) override;
   void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) override;
+  void copy_from(Device& other, float* to, const float* from, std::size_t count) override;
   void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
   [[nodiscard]] bool reached(std::uint64_t mark) override;
@@ -46,6 +48,10 @@ class CudaDevice : public Device {
   static constexpr std::size_t marks_kept = 256;
 
   void* memory_or_null(cudaError_t error, void* memory, const char* what);
+  // What this one is asked for from now on comes after what the other was asked for until now.
+  void let_follow(CudaDevice& other);
+  // So that copies go from GPU to GPU without the host, where the two can.
+  void open_way_from(int other);
   // Downloads from now on come after what the compute stream was asked for until now.
   void let_downloads_follow();
   cudaEvent_t& event_of(std::uint64_t mark) { return events_[mark % marks_kept]; }
@@ -60,6 +66,7 @@ class CudaDevice : public Device {
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
+  std::set<int> ways_;  // GPUs that have been asked whether they can be copied from
   CudaGrid grid_;
   GridKernels<CudaGrid> kernels_;
 };

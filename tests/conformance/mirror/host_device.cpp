@@ -235,6 +235,24 @@ void HostDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size
   run([=] { std::transform(from, from + count, to, to_bfloat16); });
 }
 
+// It waits with its memory closed: the other's work may be for this one's.
+void HostDevice::copy_from(Device& other, float* to, const float* from, std::size_t count) {
+  ENSURE(recording_ == nullptr);
+  auto& source = static_cast<HostDevice&>(other);
+  if (&source == this) return copy(to, from, count);
+  add_to_stream([=, this, &source, after = source.mark()] {
+    source.wait(after);
+    memory_->open_for([&] { source.memory_->open_for([&] { std::copy_n(from, count, to); }); });
+  });
+  source.add_to_stream([this, after = mark()] { wait(after); });
+}
+
+void HostDevice::add_to_stream(Work work) {
+  ++asked_;
+  if (stream_ == nullptr) return work();
+  stream_->add(std::move(work));
+}
+
 void HostDevice::update(const ElementUpdate& update) {
   HostGrid grid([this](Work work) { run(std::move(work)); });
   update_on(grid, update);

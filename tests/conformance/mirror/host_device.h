@@ -42,6 +42,7 @@ class HostDevice : public Device {
   void copy(float* to, const float* from, std::size_t count) override;
   void add(float* sum, const float* more, std::size_t count) override;
   void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) override;
+  void copy_from(Device& other, float* to, const float* from, std::size_t count) override;
   void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
   [[nodiscard]] bool reached(std::uint64_t mark) override;
@@ -55,6 +56,7 @@ class HostDevice : public Device {
   class Kept;
   using Work = std::function<void()>;
   void run(Work work);
+  void add_to_stream(Work work);
 
   std::uint64_t asked_ = 0;  // works
   std::mt19937_64 random_;
