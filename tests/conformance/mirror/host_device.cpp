@@ -45,9 +45,18 @@ class HostDevice::Memory {
   template <class Work>
   void open_for(const Work& work) {
     const std::lock_guard lock(mutex_);
-    ENSURE(::mprotect(data_, bytes_, PROT_READ | PROT_WRITE) == 0);
+    protect(PROT_READ | PROT_WRITE);
     work();
-    ENSURE(::mprotect(data_, bytes_, PROT_NONE) == 0);
+    protect(PROT_NONE);
+  }
+  template <class Work>
+  static void open_both_for(Memory& one, Memory& other, const Work& work) {
+    const std::scoped_lock lock(one.mutex_, other.mutex_);
+    one.protect(PROT_READ | PROT_WRITE);
+    other.protect(PROT_READ | PROT_WRITE);
+    work();
+    other.protect(PROT_NONE);
+    one.protect(PROT_NONE);
   }
 
   // The first gap that is large enough.
@@ -75,6 +84,8 @@ class HostDevice::Memory {
   [[nodiscard]] std::size_t left() const { return bytes_ - taken_; }
 
  private:
+  void protect(int access) { ENSURE(::mprotect(data_, bytes_, access) == 0); }
+
   std::mutex mutex_;  // who has opened it
   std::size_t bytes_;
   std::byte* data_;
@@ -242,7 +253,7 @@ void HostDevice::copy_from(Device& other, float* to, const float* from, std::siz
   if (&source == this) return copy(to, from, count);
   add_to_stream([=, this, &source, after = source.mark()] {
     source.wait(after);
-    memory_->open_for([&] { source.memory_->open_for([&] { std::copy_n(from, count, to); }); });
+    Memory::open_both_for(*memory_, *source.memory_, [&] { std::copy_n(from, count, to); });
   });
   source.add_to_stream([this, after = mark()] { wait(after); });
 }
