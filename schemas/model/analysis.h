@@ -111,6 +111,8 @@ struct Analysis {
   std::optional<std::int64_t> backward_flops = 0;  // of one example
   std::optional<std::int64_t> kept_bytes = 0;      // of one example
   WorkerMemory worker = {};
+  // Of each GPU of a worker, at least; it holds more where it has room. Nothing: none computes.
+  std::optional<WorkerMemory> gpu = {};
   PsMemory ps = {};
   std::vector<Fault> faults = {};  // none: the model is right, as far as is known
 };
@@ -123,6 +125,10 @@ struct Setting {
   std::int64_t gradients = 1;        // that a worker keeps at once
   std::int64_t ps = 1;               // 0: there is none
   std::int64_t optimizer_slots = 0;  // numbers that the optimizer keeps for each parameter
+  // Who computes: with `either` the CPU does where the GPU cannot.
+  enum class Computes { cpu, gpu, either } computes = Computes::cpu;
+  std::optional<std::int64_t> gpu_memory_mb = {};  // of each GPU; nothing: it is not known
+  std::string gpu_memory_pointer = "/roles/worker/resources/gpu_memory_mb";
   std::optional<std::int64_t> worker_memory_mb = {};  // nothing: no limit
   std::string worker_memory_pointer = "/roles/worker/resources/memory_mb";
   std::optional<std::int64_t> ps_memory_mb = {};

@@ -71,6 +71,19 @@ void check_worker(const Analysis& analysis, const Setting& setting, FaultList& f
                  " to compute in");
 }
 
+void check_gpu(const Analysis& analysis, const Setting& setting, FaultList& faults) {
+  const WorkerMemory& memory = *analysis.gpu;
+  const Count limit = setting.gpu_memory_mb;
+  if (!limit || !memory.total || *megabytes(memory.total) <= *limit) return;
+  faults.add(setting.gpu_memory_pointer,
+             "each GPU of a worker needs " + mib_text(memory.total) + " MiB, more than " +
+                 with_commas(*limit) + ": " + mib_text(memory.parameters) + " of parameters, " +
+                 mib_text(memory.gradients) + " of gradients, and for a micro-batch of " +
+                 with_commas(setting.micro_batch) + ": " + mib_text(memory.kept) +
+                 " of values for the backward pass and " + mib_text(memory.scratch) +
+                 " to compute in; smaller micro-batches or \"recompute\" need less");
+}
+
 void check_ps(const Analysis& analysis, const Setting& setting, FaultList& faults) {
   const Count limit = setting.ps_memory_mb;
   const PsMemory& memory = analysis.ps;
@@ -174,6 +187,19 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
   worker.kept = plus(times(analysis.kept_bytes, setting.micro_batch), pairs);
   worker.scratch = plus(times(widest, setting.micro_batch), pairs);
   worker.slots = setting.ps < 1 ? slots : Count(0);
+  if (setting.computes != Setting::Computes::cpu) {
+    analysis.gpu = {.parameters = arena,
+                    .gradients = arena,
+                    .slots = 0,
+                    .kept = worker.kept,
+                    .scratch = worker.scratch,
+                    .total = plus(plus(times(arena, 2), worker.kept), worker.scratch)};
+  }
+  if (setting.computes == Setting::Computes::gpu) {
+    worker.kept = 0;
+    worker.scratch = 0;
+    check_gpu(analysis, setting, faults);
+  }
   worker.total =
       plus(plus(plus(arena, worker.gradients), worker.slots), plus(worker.kept, worker.scratch));
   check_worker(analysis, setting, faults);

@@ -53,6 +53,28 @@ void check_arena(const JobSpec& spec, model::Analysis& analysis) {
        FaultKind::not_yet});
 }
 
+// Some may compute on their CPUs all the same: workers without a GPU beside a chief with one. The
+// least of the GPUs that are asked for has to do.
+void set_gpus(const JobSpec& spec, model::Setting& setting) {
+  using Computes = model::Setting::Computes;
+  bool some = false;
+  bool all = true;
+  const auto look_at = [&](const RoleSpec& role, const char* pointer) {
+    const bool has_gpus = role.resources.gpus > 0;
+    some |= has_gpus;
+    all &= has_gpus;
+    if (!has_gpus || role.gpu.memory_mb < 1) return;
+    if (setting.gpu_memory_mb && *setting.gpu_memory_mb <= role.gpu.memory_mb) return;
+    setting.gpu_memory_mb = role.gpu.memory_mb;
+    setting.gpu_memory_pointer = pointer;
+  };
+  if (spec.worker.replicas > 0) look_at(spec.worker, "/roles/worker/resources/gpu_memory_mb");
+  if (spec.chief) look_at(*spec.chief, "/roles/chief/resources/gpu_memory_mb");
+  if (!some) return;
+  const bool must = all && spec.training.device == ComputeDevice::gpu;
+  setting.computes = must ? Computes::gpu : Computes::either;
+}
+
 std::string not_with_several_gpus(const std::string& with) {
   return "several GPUs of one worker " + with +
          " are not in this version yet: use more workers with one each";
@@ -67,6 +89,7 @@ model::Analysis analyse_job(const JobSpec& spec) {
       spec.training.micro_batch_size ? "/training/micro_batch_size" : "/training/batch_size";
   const bool is_on_gpus = spec.training.device != ComputeDevice::cpu;
   setting.gradients = is_on_gpus && several_gpus_not_yet(spec).empty() ? worker_gpus(spec) : 1;
+  if (is_on_gpus) set_gpus(spec, setting);
   setting.ps = spec.training.strategy == Strategy::parameter_server ? spec.ps.replicas : 0;
   setting.optimizer_slots = slots_of(spec.training.optimizer.name);
   if (spec.worker.replicas > 0) setting.worker_memory_mb = spec.worker.resources.memory_mb;

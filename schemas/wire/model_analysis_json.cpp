@@ -127,7 +127,9 @@ ordered_json analysis_to_json(const Analysis& analysis) {
           {"backward_flops", or_null(analysis.backward_flops)},
           {"kept_bytes", or_null(analysis.kept_bytes)},
           {"memory_bytes",
-           {{"worker", worker_to_json(analysis.worker)}, {"ps", ps_to_json(analysis.ps)}}},
+           {{"worker", worker_to_json(analysis.worker)},
+            {"gpu", analysis.gpu ? worker_to_json(*analysis.gpu) : ordered_json()},
+            {"ps", ps_to_json(analysis.ps)}}},
           {"not_in_onnx", faults_to_json(not_in_onnx(analysis))}};
 }
 

@@ -87,3 +87,34 @@ TEST_CASE("a model that needs more memory than its tasks have is refused before 
   REQUIRE(problem.at("errors").size() == 1);
   CHECK(problem.at("errors").at(0).at("pointer") == "/roles/worker/resources/memory_mb");
 }
+
+TEST_CASE("a dry run says what a GPU holds of a model, and what does not fit there is refused",
+          "[routes][models]") {
+  ApiYard yard;
+  const auto planned = [&](int status, const std::string& resources, const std::string& device) {
+    return yard.json(status, "POST /v1/jobs?dry_run=true",
+                     R"({
+        "model": {"name": "cifar_cnn"}, "dataset": "synthetic_digits",
+        "training": {"batch_size": 4096, "device": ")" +
+                         device + R"("},
+        "roles": {"ps": 1, "worker": {"replicas": 1, "resources": )" +
+                         resources + "}}}");
+  };
+  const json there = planned(200, R"({"gpus": 1, "memory_mb": 256})", "gpu");
+  const json& memory = there.at("model").at("memory_bytes");
+  CHECK(memory.at("worker").at("kept") == 0);
+  CHECK(memory.at("gpu").at("kept") > (256 << 20));
+  const auto pointer_of = [](const json& problem) {
+    REQUIRE(problem.at("errors").size() == 1);
+    return problem.at("errors").at(0).at("pointer");
+  };
+  const json small = planned(422, R"({"gpus": 1, "memory_mb": 256, "gpu_memory_mb": 300})", "gpu");
+  CHECK(pointer_of(small) == "/roles/worker/resources/gpu_memory_mb");
+  const json either =
+      planned(422, R"({"gpus": 1, "memory_mb": 256, "gpu_memory_mb": 300})", "auto");
+  CHECK(pointer_of(either) == "/roles/worker/resources/memory_mb");
+  const json here = planned(422, R"({"memory_mb": 256})", "cpu");
+  CHECK(pointer_of(here) == "/roles/worker/resources/memory_mb");
+  CHECK(planned(200, R"({"memory_mb": 16384})", "cpu").at("model").at("memory_bytes").at("gpu") ==
+        nullptr);
+}

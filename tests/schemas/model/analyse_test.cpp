@@ -193,6 +193,44 @@ TEST_CASE("memory is of one task of each role", "[model]") {
   CHECK(analysis.ps.slots == 4 * parameters);
 }
 
+TEST_CASE("what a GPU computes it keeps, and the host does not", "[model]") {
+  const json network = json::parse(R"({
+      "layers": [{"op": "dense", "units": 1000}, "relu", {"op": "dense", "units": "classes"}],
+      "loss": "softmax_cross_entropy"})");
+  using Computes = Setting::Computes;
+  const auto on = [&](Computes computes, std::optional<std::int64_t> gpu_memory_mb) {
+    return analyse_json(network, facts_of("vectors"),
+                        {.micro_batch = 1000,
+                         .gradients = 2,
+                         .ps = 2,
+                         .computes = computes,
+                         .gpu_memory_mb = gpu_memory_mb,
+                         .gpu_memory_pointer = "/gpu"});
+  };
+  const std::int64_t arena = 4 * (20 * 1000 + 1000 + 2000 + 2);
+  const std::int64_t kept = 1000 * 4 * (20 + 1000);
+  const std::int64_t scratch = 1000 * 4 * 2000;
+  CHECK_FALSE(on(Computes::cpu, 1).gpu.has_value());
+
+  const Analysis there = on(Computes::gpu, {});
+  CHECK(there.worker.total == 3 * arena);
+  CHECK(there.gpu->total == 2 * arena + kept + scratch);
+  CHECK(there.faults.empty());
+  const Analysis either = on(Computes::either, 1);
+  CHECK(either.worker.total == 3 * arena + kept + scratch);
+  CHECK(either.gpu->total == there.gpu->total);
+  CHECK(either.faults.empty());  // the CPU computes it then
+
+  CHECK(on(Computes::gpu, 12).faults.empty());
+  const Analysis small = on(Computes::gpu, 11);
+  REQUIRE(small.faults.size() == 1);
+  CHECK(small.faults.front().pointer == "/gpu");
+  CHECK(small.faults.front().message ==
+        "each GPU of a worker needs 12 MiB, more than 11: 1 of parameters, 1 of gradients, and for "
+        "a micro-batch of 1,000: 4 of values for the backward pass and 8 to compute in; smaller "
+        "micro-batches or \"recompute\" need less");
+}
+
 TEST_CASE("a loss that compares all pairs of a micro-batch keeps a number for each", "[model]") {
   const auto worker = [](std::int64_t micro_batch) {
     return analyse_json(json::parse(R"({"inputs": {"u": "userId", "i": "movieId"},

@@ -71,6 +71,7 @@ TEST_CASE("an analysis ends in totals and the memory of each role", "[model]") {
       "worker": {"parameters": null, "gradients": null, "kept": null, "scratch": null,
                  "slots": null,
                  "total": 4096},
+      "gpu": null,
       "ps": {"parameters": null, "slots": 240, "total": null}},
     "not_in_onnx": []})"));
 }

@@ -18,6 +18,7 @@ export function ModelHead({model}: {model: ModelAnalysis}): JSX.Element {
       <Figure name="forward, of one example">{known(model.forward_flops, formatFlops)}</Figure>
       <Figure name="backward">{known(model.backward_flops, formatFlops)}</Figure>
       <Memory role="worker" parts={memory.worker} />
+      {memory.gpu && <Memory role="worker’s GPU" parts={memory.gpu} />}
       {memory.ps['total'] !== 0 && <Memory role="ps" parts={memory.ps} />}
     </dl>
   );
