@@ -2,6 +2,9 @@
 // codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good, 28
 // the disk is full (and the last line says so if there was room for it), 143 stopped by SIGTERM or
 // SIGINT.
+//
+// trainyard-runtime --measure-gpu: prints one line of JSON that says how fast the first GPU that
+// it sees makes products, in each precision. Exit codes: 0, or 1 with a sentence on stderr.
 #include <pthread.h>
 #include <signal.h>
 
@@ -15,6 +18,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/device/open_device.h"
+#include "runtime/device/product_rate.h"
 #include "runtime/math/cpu.h"
 #include "runtime/net/pin_malloc.h"
 #include "runtime/role/task.h"
@@ -22,6 +27,7 @@
 #include "schemas/base/open_files.h"
 #include "schemas/files/file.h"
 #include "schemas/files/whole_file.h"
+#include "schemas/wire/product_rates_json.h"
 #include "schemas/wire/task_json.h"
 
 namespace trainyard::runtime {
@@ -127,29 +133,46 @@ int run(const TaskContext& context, const std::stop_token& stop) {
   return report(task, run_caught(task));
 }
 
+int measure_gpu() {
+  const auto measured = measure_first_gpu(plugin_path());
+  if (!measured.has_value()) {
+    std::fprintf(stderr, "%s\n", measured.error().message.c_str());
+    return exit_failed;
+  }
+  std::printf("%s\n", to_json(*measured).c_str());
+  return exit_completed;
+}
+
+int run_task(const char* path) {
+  raise_open_files();  // a ps has a socket for each of its workers
+  if (!pin_malloc()) log_warning("malloc could not be tuned");
+  const StopOnSignal signals;
+  const auto context = read_task(path);
+  if (!context.has_value()) {
+    log_error("bad task.json", {{"file", path}, {"message", context.error().message}});
+    return exit_bad_task;
+  }
+  return run(*context, signals.token());
+}
+
 }  // namespace
 }  // namespace trainyard::runtime
 
 int main(int argc, char** argv) {
   using namespace trainyard;           // NOLINT: main only wires
   using namespace trainyard::runtime;  // NOLINT
-  if (argc != 2 || std::string_view(argv[1]).starts_with("-")) {
-    std::fputs("usage: trainyard-runtime task.json\n", stderr);
-    return argc == 2 && std::string_view(argv[1]) == "--help" ? 0 : exit_bad_task;
+  const std::string_view argument = argc == 2 ? argv[1] : "";
+  const bool is_measurement = argument == "--measure-gpu";
+  if (argument.empty() || (argument.starts_with("-") && !is_measurement)) {
+    std::fputs("usage: trainyard-runtime task.json\n       trainyard-runtime --measure-gpu\n",
+               stderr);
+    return argument == "--help" ? 0 : exit_bad_task;
   }
-  raise_open_files();  // a ps has a socket for each of its workers
-  if (!pin_malloc()) log_warning("malloc could not be tuned");
-  const StopOnSignal signals;
   if (const Status cpu = check_cpu(); !cpu.has_value()) {
     log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});
     return exit_failed;
   }
-  const auto context = read_task(argv[1]);
-  if (!context.has_value()) {
-    log_error("bad task.json", {{"file", argv[1]}, {"message", context.error().message}});
-    return exit_bad_task;
-  }
-  const int code = runtime::run(*context, signals.token());
+  const int code = is_measurement ? measure_gpu() : run_task(argv[1]);
   std::fflush(nullptr);
   std::_Exit(code);  // all is said and stored: nothing is gained by taking libraries down
 }

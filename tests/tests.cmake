@@ -68,7 +68,9 @@ trainyard_test(scheduler/loop GRPC DEPS scheduler/loop THREADS ~[large]~[.])
 trainyard_test(agent/core APART gpu_test save_test signals_test task_test DEPS agent/core)
 trainyard_test(agent/loop GRPC DEPS agent/loop)
 trainyard_test(agent/host DEPS agent/host schemas/wire)
-add_dependencies(agent_host_test nvml_double)  # which it loads
+foreach(test agent_host_test agent_loop_test)
+  add_dependencies(${test} nvml_double)  # which they load
+endforeach()
 trainyard_test(sim APART host DEPS scheduler/core agent/core TIMEOUT 900)
 trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/ps APART parameter_server_test DEPS runtime/ps)
@@ -76,6 +78,7 @@ trainyard_test(runtime/worker APART exchange_test DEPS runtime/worker)
 trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
 trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror tests/conformance/reference OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/device DEPS runtime/device tests/conformance/mirror)
 trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some

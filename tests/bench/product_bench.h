@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device/product_run.h"
 #include "schemas/base/result.h"
 #include "tests/bench/bench.h"
-#include "tests/conformance/product_run.h"
 
 namespace trainyard::bench {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "runtime/device/product_run.h"
 #include "tests/conformance/known_peaks.h"
-#include "tests/conformance/product_run.h"
 
 namespace trainyard::runtime {
 namespace {
