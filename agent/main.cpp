@@ -179,7 +179,7 @@ std::vector<GpuInfo> offered_gpus(std::int64_t wanted) {
     });
   }
   for (std::size_t index = found; index < gpus.size(); ++index) {
-    gpus[index] = {.index = static_cast<int>(index), .name = "declared", .memory_mb = 0};
+    gpus[index] = {.index = static_cast<int>(index), .name = std::string(declared_gpu_name)};
   }
   return gpus;
 }

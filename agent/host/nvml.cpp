@@ -160,7 +160,7 @@ std::vector<std::string> Nvml::uuids_of(const std::vector<Device>& devices) cons
 }
 
 GpuInfo Nvml::describe(Device device) const {
-  GpuInfo gpu{.name = "unknown"};
+  GpuInfo gpu{.name = std::string(unknown_gpu_name)};
   if (device == nullptr) return gpu;
   using TextOf = int(Device, char*, unsigned);
   std::array<char, text_bytes> text{};

@@ -75,7 +75,11 @@ class ChildSetup {
 };
 
 Result<pid_t> spawn(const ProcessSpec& spec) {
-  TRY_ASSIGN(const File log, File::open(spec.log_path, O_WRONLY | O_CREAT | O_APPEND, 0640));
+  std::optional<File> log;
+  if (spec.output < 0) {
+    TRY_ASSIGN(log, File::open(spec.log_path, O_WRONLY | O_CREAT | O_APPEND, 0640));
+  }
+  const int output = log ? log->descriptor() : spec.output;
   TRY_ASSIGN(const File nothing, File::open("/dev/null", O_RDONLY));
   if (::access(spec.folder.c_str(), X_OK) != 0) {
     return system_error("cannot start a process in " + spec.folder);
@@ -94,8 +98,8 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
       process::extend::on_setup =
           [&environment](auto& executor) { executor.env = environment.data(); },
       process::posix::fd.bind(STDIN_FILENO, nothing.descriptor()),
-      process::posix::fd.bind(STDOUT_FILENO, log.descriptor()),
-      process::posix::fd.bind(STDERR_FILENO, log.descriptor()),
+      process::posix::fd.bind(STDOUT_FILENO, output),
+      process::posix::fd.bind(STDERR_FILENO, output),
       process::extend::on_exec_setup = ChildSetup(::getpid(), spec.folder.c_str()),
       process::extend::on_error = [&forked](auto& executor,
                                             const std::error_code&) { forked = executor.pid; },

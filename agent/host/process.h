@@ -19,6 +19,7 @@ struct ProcessSpec {
   std::map<std::string, std::string> environment;  // all of it: nothing is inherited
   std::string folder;                              // to start in
   std::string log_path;                            // stdout and stderr are appended here
+  int output = -1;  // a descriptor that takes stdout and stderr in the place of the log
 };
 
 // What is known of a process that ended by SIGKILL. `for_memory`: the kernel's log names it. Where

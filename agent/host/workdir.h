@@ -2,6 +2,7 @@
 //   lock                                          held while an agent lives: one agent per folder
 //   epoch                                         how often an agent started here
 //   instance                                      a random name, made with the folder
+//   gpu-rates.json                                how fast its kinds of GPUs make products
 //   tasks/<job>/<attempt>/<role>-<index>/         one task: task.json, task.log, events.jsonl,
 //   process, ... tasks/<job>/<attempt>/restore/                the checkpoint that the attempt's
 //   tasks start from
@@ -30,6 +31,9 @@ class Workdir {
 
   // Tells this folder's agent from any other that was given its name by mistake.
   [[nodiscard]] const std::string& instance() const { return instance_; }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string gpu_rates_file() const { return path_ + "/gpu-rates.json"; }
 
   // Refuses a job id that would not stay below tasks/.
   [[nodiscard]] Result<std::string> make_task_folder(const TaskKey& key) const;

@@ -5,6 +5,7 @@
 
 #include "agent/host/ports.h"
 #include "agent/link/scheduler_stream.h"
+#include "agent/loop/gpu_rates.h"
 #include "agent/loop/gpu_watch.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
@@ -241,13 +242,21 @@ Status Daemon::run() {
                           {"memory_mb", options_.host.capacity.memory_mb},
                           {"gpus", options_.host.capacity.gpus}});
   say_what_to_know(options_);
-  Session session(options_, std::move(workdir), inbox_);
+  // Before the server knows of the GPUs: it could give them to tasks meanwhile.
+  DaemonOptions options = options_;
+  GpuRates rates({.runtime = options.runtime,
+                  .folder = workdir.path(),
+                  .file = workdir.gpu_rates_file(),
+                  .nvml_library = options.nvml_library});
+  rates.learn(options.host.gpus, stopped_.get_token());
+  Session session(options, std::move(workdir), inbox_);
   session.run();
   log_info("stopped");
   return ok();
 }
 
 void Daemon::stop() {
+  stopped_.request_stop();
   if (!inbox_.post(StopRequested{})) log_error("inbox_full");
 }
 

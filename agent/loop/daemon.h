@@ -2,7 +2,7 @@
 // its whole state.
 #pragma once
 
-#include <atomic>
+#include <stop_token>
 #include <string>
 
 #include "agent/host/nvml.h"
@@ -51,6 +51,7 @@ class Daemon {
 
   const DaemonOptions options_;
   Inbox<DaemonEvent> inbox_;
+  std::stop_source stopped_;  // for what comes before the inbox is read
 };
 
 }  // namespace trainyard::agent

@@ -21,9 +21,21 @@ std::string uuid_of(int slot, const std::vector<GpuInfo>& gpus) {
   return found == gpus.end() ? std::string() : found->uuid;
 }
 
-// UUIDs, which mean the same GPU to every library and in every container; numbers where a slot has
-// none, as CUDA reads no list of both.
-std::string slot_list(const std::vector<int>& slots, const std::vector<GpuInfo>& gpus) {
+// Those of the kind, where all slots are of one.
+ProductRates rates_of(const std::vector<int>& slots, const std::vector<GpuInfo>& gpus) {
+  const GpuInfo* first = nullptr;
+  for (const int slot : slots) {
+    const auto found = std::ranges::find(gpus, slot, &GpuInfo::index);
+    if (found == gpus.end()) return {};
+    if (first == nullptr) first = &*found;
+    if (found->name != first->name) return {};
+  }
+  return first == nullptr ? ProductRates{} : first->product_rates;
+}
+
+}  // namespace
+
+std::string visible_devices(const std::vector<int>& slots, const std::vector<GpuInfo>& gpus) {
   const bool have_uuids =
       std::ranges::none_of(slots, [&](int slot) { return uuid_of(slot, gpus).empty(); });
   std::string list;
@@ -33,7 +45,13 @@ std::string slot_list(const std::vector<int>& slots, const std::vector<GpuInfo>&
   return list;
 }
 
-}  // namespace
+std::map<std::string, std::string> inherited_environment() {
+  std::map<std::string, std::string> environment;
+  for (const char* name : {"PATH", "HOME", "LANG"}) {
+    if (const char* value = std::getenv(name)) environment[name] = value;
+  }
+  return environment;
+}
 
 Result<ProcessSpec> prepare_launch(const Launch& launch) {
   TaskContext context = launch.wanted.task;
@@ -41,6 +59,7 @@ Result<ProcessSpec> prepare_launch(const Launch& launch) {
   context.keep_files = false;
   context.tasks_return = true;
   context.data_cache = launch.data_cache;
+  context.gpu_product_rates = rates_of(launch.wanted.gpus, launch.gpus);
   context.restore.reset();
   if (const auto& checkpoint = launch.wanted.restore) {
     context.restore = RestoreFrom{.folder = launch.restore_folder,
@@ -82,10 +101,7 @@ Status check_environment(const std::map<std::string, std::string>& environment,
 
 std::map<std::string, std::string> task_environment(const Launch& launch) {
   const WantedTask& wanted = launch.wanted;
-  std::map<std::string, std::string> environment;
-  for (const char* name : {"PATH", "HOME", "LANG"}) {
-    if (const char* value = std::getenv(name)) environment[name] = value;
-  }
+  std::map<std::string, std::string> environment = inherited_environment();
   environment["OMP_NUM_THREADS"] = std::to_string(std::max<std::int64_t>(1, wanted.resources.cpus));
   for (const auto& [name, value] : wanted.task.spec.env) environment[name] = value;
 
@@ -93,7 +109,7 @@ std::map<std::string, std::string> task_environment(const Launch& launch) {
   // where there are any, are as the agent has them.
   environment[transport_variable] = launch.transport;
   environment[data_roots_variable] = join_data_roots(launch.data_roots);
-  environment["CUDA_VISIBLE_DEVICES"] = slot_list(wanted.gpus, launch.gpus);
+  environment["CUDA_VISIBLE_DEVICES"] = visible_devices(wanted.gpus, launch.gpus);
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   const TaskKey& key = wanted.task.key;
   environment["TRAINYARD_JOB"] = key.job.text;

@@ -35,6 +35,13 @@ Status check_data(const DatasetSpec& data, const std::vector<std::string>& roots
 Status check_environment(const std::map<std::string, std::string>& environment,
                          std::span<const std::string> allowed);
 
+// Of the slots, for CUDA_VISIBLE_DEVICES: UUIDs, which mean the same GPU to every library and in
+// every container; numbers where a slot has none, as CUDA reads no list of both.
+std::string visible_devices(const std::vector<int>& slots, const std::vector<GpuInfo>& gpus);
+
+// What every process has of the agent's environment.
+std::map<std::string, std::string> inherited_environment();
+
 // The task's own variables on top of a few of the agent's: a task sees nothing else of the agent's
 // environment.
 std::map<std::string, std::string> task_environment(const Launch& launch);

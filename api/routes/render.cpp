@@ -7,6 +7,7 @@
 #include "schemas/wire/job_json.h"
 #include "schemas/wire/json_text.h"
 #include "schemas/wire/partition_json.h"
+#include "schemas/wire/product_rates_json.h"
 
 namespace trainyard::api {
 namespace {
@@ -40,6 +41,7 @@ json gpu_to_json(const GpuInfo& gpu, const std::vector<GpuReading>& readings) {
           {"uuid", text_or_null(gpu.uuid)},
           {"numa_node", value_or_null(gpu.numa_node)},
           {"nvlink_peers", gpu.peers},
+          {"product_tflops", product_rates_to_json(gpu.product_rates)},
           {"temperature_celsius", value_or_null(now.temperature_celsius)},
           {"power_watts", scaled(now.power_milliwatts, 1000)},
           {"utilization", scaled(now.utilization_percent, 100)},

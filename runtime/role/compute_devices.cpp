@@ -4,6 +4,7 @@
 
 #include "runtime/device/open_device.h"
 #include "schemas/types/precision_names.h"
+#include "schemas/types/product_rates.h"
 #include "schemas/wire/job_model.h"
 
 namespace trainyard::runtime {
@@ -22,7 +23,8 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
-Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
+Result<ComputeDevices> open_all(const TaskContext& context, std::int64_t count) {
+  const JobSpec& spec = context.spec;
   if (count > 1) TRY(check_several(spec));
   ComputeDevices devices;
   for (std::int64_t number = 0; number < count; ++number) {
@@ -32,10 +34,10 @@ Result<ComputeDevices> open_all(const JobSpec& spec, std::int64_t count) {
     devices.detail += (number == 0 ? "on " : ", ") + std::string(gpu->name());
     devices.gpus.push_back(std::move(gpu));
   }
-  if (spec.training.precision == Precision::float32) return devices;
+  const bool is_plain = spec.training.precision == Precision::float32;
   const std::string in = " in " + std::string(find_name(precision_names, spec.training.precision));
-  devices.detail += in;
-  if (step_mode(spec) == Mode::sync && spec.training.deterministic) {
+  devices.detail += (is_plain ? "" : in) + products_make(count, context.gpu_product_rates);
+  if (!is_plain && step_mode(spec) == Mode::sync && spec.training.deterministic) {
     devices.fingerprint = devices.gpus.front()->name() + in + ", build " + own_build();
   }
   return devices;
@@ -47,7 +49,7 @@ Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   const std::int64_t count = gpus_of(context);
   const auto asked = context.spec.training.device;
   if (count == 0 || asked == ComputeDevice::cpu) return ComputeDevices{};
-  auto devices = open_all(context.spec, count);
+  auto devices = open_all(context, count);
   if (devices.has_value() || asked != ComputeDevice::automatic) return devices;
   return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
 }

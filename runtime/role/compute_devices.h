@@ -13,8 +13,8 @@ namespace trainyard::runtime {
 
 struct ComputeDevices {
   std::vector<std::unique_ptr<Device>> gpus;  // none: the CPU
-  // "on NVIDIA H100 in tf32", "on the CPU: this host has no NVIDIA driver"; "": on the CPU, as
-  // asked.
+  // "on NVIDIA H100 in tf32; its products make ...", "on the CPU: this host has no NVIDIA driver";
+  // "": on the CPU, as asked.
   std::string detail;
   // The kind of the first, where all that compute must be of one; "": it does not matter.
   std::string fingerprint = {};

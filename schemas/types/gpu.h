@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/base/id.h"
+#include "schemas/types/product_rates.h"
 
 namespace trainyard {
 
@@ -24,6 +25,10 @@ inline bool is_gpu_uuid(std::string_view text) {
          std::ranges::all_of(text, is_gpu_uuid_letter);
 }
 
+// Of slots that the driver shows nothing of.
+inline constexpr std::string_view declared_gpu_name = "declared";
+inline constexpr std::string_view unknown_gpu_name = "unknown";
+
 // Constant for one start of its agent.
 struct GpuInfo {
   int index = 0;
@@ -32,6 +37,7 @@ struct GpuInfo {
   std::string uuid = {};                // "": not known
   std::optional<int> numa_node = {};    // nothing: not known, or the host has only one
   std::vector<std::string> peers = {};  // UUIDs of the host's GPUs that NVLink reaches directly
+  ProductRates product_rates = {};      // of its kind, on this host
   bool operator==(const GpuInfo&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "schemas/base/id.h"
 #include "schemas/types/data_cache_spec.h"
 #include "schemas/types/job_spec.h"
+#include "schemas/types/product_rates.h"
 #include "schemas/types/run_event.h"
 #include "schemas/types/task.h"
 
@@ -54,6 +55,8 @@ struct TaskContext {
   // may wait for it.
   bool tasks_return = false;
   DataCacheSpec data_cache;  // of this host
+  // Of its GPUs, where all are of one kind and their agent has measured it.
+  ProductRates gpu_product_rates = {};
   bool operator==(const TaskContext&) const = default;
 };
 

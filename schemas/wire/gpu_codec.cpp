@@ -1,6 +1,7 @@
 #include "schemas/wire/gpu_codec.h"
 
 #include "schemas/base/utf8.h"
+#include "schemas/types/precision_names.h"
 
 namespace trainyard {
 
@@ -12,6 +13,10 @@ proto::GpuInfo to_proto(const GpuInfo& gpu) {
   message.set_uuid(to_valid_utf8(gpu.uuid));
   if (gpu.numa_node) message.set_numa_node(*gpu.numa_node);
   for (const std::string& peer : gpu.peers) message.add_peers(to_valid_utf8(peer));
+  for (const auto& [precision, tflops] : gpu.product_rates) {
+    (*message.mutable_product_tflops())[std::string(find_name(precision_names, precision))] =
+        tflops;
+  }
   return message;
 }
 
@@ -19,6 +24,12 @@ GpuInfo gpu_from(const proto::GpuInfo& message) {
   GpuInfo gpu{message.index(), message.name(), message.memory_mb(), message.uuid()};
   if (message.has_numa_node()) gpu.numa_node = message.numa_node();
   gpu.peers.assign(message.peers().begin(), message.peers().end());
+  for (const auto& [name, tflops] : message.product_tflops()) {
+    // Others are of an agent that is newer than this server.
+    if (const auto precision = find_value(precision_names, name)) {
+      gpu.product_rates.emplace(*precision, tflops);
+    }
+  }
   return gpu;
 }
 

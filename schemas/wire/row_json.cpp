@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "schemas/wire/json_text.h"
+#include "schemas/wire/product_rates_json.h"
 
 namespace trainyard {
 namespace {
@@ -108,7 +109,8 @@ json encode(const HostInfo& host) {
                     {"memory_mb", gpu.memory_mb},
                     {"uuid", gpu.uuid},
                     {"numa_node", encode(gpu.numa_node)},
-                    {"peers", gpu.peers}});
+                    {"peers", gpu.peers},
+                    {"product_tflops", product_rates_to_json(gpu.product_rates)}});
   }
   return {{"address", host.address},
           {"cpus", host.capacity.cpus},
@@ -128,6 +130,9 @@ void decode(const json& value, GpuInfo& gpu) {
   gpu.uuid = value.value("uuid", std::string());  // older rows: none, as what follows
   decode(value.value("numa_node", json()), gpu.numa_node);
   gpu.peers = value.value("peers", std::vector<std::string>());
+  std::vector<Fault> faults;  // what is at fault is not known
+  gpu.product_rates =
+      read_product_rates({value.value("product_tflops", json::object()), "", faults});
 }
 template <class T>
 void decode(const json& value, std::vector<T>& items) {

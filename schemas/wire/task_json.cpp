@@ -6,6 +6,7 @@
 #include "schemas/wire/artifact_json.h"
 #include "schemas/wire/job_spec_fields.h"
 #include "schemas/wire/job_spec_json.h"
+#include "schemas/wire/product_rates_json.h"
 
 namespace trainyard {
 namespace {
@@ -127,6 +128,9 @@ Result<TaskContext> parse_task_context(std::string_view text) {
   fields.boolean("keep_files", context.keep_files);
   fields.boolean("tasks_return", context.tasks_return);
   if (const auto part = fields.find("data_cache")) context.data_cache = read_data_cache(*part);
+  if (const auto part = fields.find("gpu_product_tflops")) {
+    context.gpu_product_rates = read_product_rates(*part);
+  }
   fields.refuse_others();
   if (!faults.empty()) return to_error("task.json", faults);
   TRY(check_task_context(context));
@@ -165,23 +169,28 @@ Status check_task_context(const TaskContext& context) {
 }
 
 std::string to_json(const TaskContext& context) {
-  return to_text(
-      {{"job", context.key.job.text},
-       {"attempt", context.key.attempt},
-       {"role", name_of(context.key.role)},
-       {"index", context.key.index},
-       {"token", context.token},
-       {"spec_hash", context.spec_hash},
-       {"spec", to_json_value(context.spec)},
-       {"cluster", cluster_to_json(context.cluster)},
-       {"listen", context.listen},
-       {"rows_port", context.rows_port},
-       {"folder", context.folder},
-       {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
-       {"keep_files", context.keep_files},
-       {"tasks_return", context.tasks_return},
-       {"data_cache",
-        {{"folder", context.data_cache.folder}, {"bytes_max", context.data_cache.bytes_max}}}});
+  json value = {
+      {"job", context.key.job.text},
+      {"attempt", context.key.attempt},
+      {"role", name_of(context.key.role)},
+      {"index", context.key.index},
+      {"token", context.token},
+      {"spec_hash", context.spec_hash},
+      {"spec", to_json_value(context.spec)},
+      {"cluster", cluster_to_json(context.cluster)},
+      {"listen", context.listen},
+      {"rows_port", context.rows_port},
+      {"folder", context.folder},
+      {"restore", context.restore ? restore_to_json(*context.restore) : json(nullptr)},
+      {"keep_files", context.keep_files},
+      {"tasks_return", context.tasks_return},
+      {"data_cache",
+       {{"folder", context.data_cache.folder}, {"bytes_max", context.data_cache.bytes_max}}}};
+  // An agent may be told to run an older runtime, which knows no such field.
+  if (!context.gpu_product_rates.empty()) {
+    value["gpu_product_tflops"] = product_rates_to_json(context.gpu_product_rates);
+  }
+  return to_text(value);
 }
 
 }  // namespace trainyard

@@ -32,6 +32,7 @@ proto::AgentReport plain_report(const std::string& name) {
     gpu.set_memory_mb(1024);
     gpu.set_uuid("GPU-" + name + "-" + std::to_string(slot));
     gpu.add_peers("GPU-" + name + "-" + std::to_string(1 - slot));
+    (*gpu.mutable_product_tflops())["float32"] = 1.5;
     proto::GpuReading& reading = *report.add_gpus();
     reading.set_index(slot);
     reading.set_temperature_celsius(40);

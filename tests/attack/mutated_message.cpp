@@ -1,6 +1,7 @@
 #include "tests/attack/mutated_message.h"
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ std::int64_t MutatedMessage::hostile_number() {
   static const std::array<std::int64_t, 12> numbers{0,         -1,        1,         2,
                                                     65536,     1 << 20,   1LL << 32, 1LL << 62,
                                                     INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN};
+  return numbers[below(numbers.size())];
+}
+
+double MutatedMessage::hostile_double() {
+  using Limits = std::numeric_limits<double>;
+  static const std::array<double, 8> numbers{0,
+                                             -1,
+                                             1.5,
+                                             1e300,
+                                             Limits::denorm_min(),
+                                             Limits::infinity(),
+                                             -Limits::infinity(),
+                                             Limits::quiet_NaN()};
   return numbers[below(numbers.size())];
 }
 
@@ -54,6 +68,8 @@ void MutatedMessage::set(Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_INT32:
       return values.SetInt32(&message, &field, static_cast<std::int32_t>(hostile_number()));
     case FieldDescriptor::CPPTYPE_INT64: return values.SetInt64(&message, &field, hostile_number());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return values.SetDouble(&message, &field, hostile_double());
     case FieldDescriptor::CPPTYPE_BOOL: return values.SetBool(&message, &field, below(2) == 0);
     case FieldDescriptor::CPPTYPE_STRING: return values.SetString(&message, &field, hostile_text());
     default: return values.ClearField(&message, &field);

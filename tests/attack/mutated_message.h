@@ -21,6 +21,7 @@ class MutatedMessage {
   void set(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
   void add(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
   std::int64_t hostile_number();
+  double hostile_double();
   std::string hostile_text();
 
   std::mt19937_64 engine_;

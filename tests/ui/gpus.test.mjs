@@ -1,4 +1,5 @@
 // The GPUs of a host on the cluster page, as a double of the driver's library shows them.
+import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {sees} from './browser.mjs';
@@ -25,5 +26,19 @@ test('each GPU says what it is, what it does, and who uses it, a stranger too', 
   await sees(slot(1), 'NVIDIA H100');
   await sees(slot(1), `process ${process.pid} (2 GiB), not ours`);
   await sees(page.locator('[data-agent="box-1"] .slot.large.foreign'));
+  await close();
+});
+
+test('a GPU whose agent has measured it says how fast its products are', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/cluster`);
+  await page.route(/\/v1\/agents/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    json.items[0].gpus[1].product_tflops = {bfloat16: 341.7, float32: 1.26, tf32: 0.0312};
+    await route.fulfill({response, json});
+  });
+  const slot = (index) => page.locator(`[data-agent="box-1"] [data-slot="${index}"]`);
+  await sees(slot(1), 'products: 1.3 TFLOP/s in float32, 0.031 in tf32, 340 in bfloat16');
+  assert.equal(await slot(0).locator('.gpu-products').count(), 0);
   await close();
 });

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "api/client/json_read.h"
 #include "api/client/terminal.h"
 #include "api/client/text.h"
+#include "schemas/types/precision_names.h"
+#include "schemas/types/product_rates.h"
 
 namespace trainyard::client {
 namespace {
@@ -45,6 +48,30 @@ std::string memory_cell(const nlohmann::json& gpu) {
   return (used ? grouped(*used) : "?") + "/" + grouped(memory);
 }
 
+// "12 TFLOP/s in float32, 34 in tf32", "" where the agent has not measured it.
+std::string products_of(const nlohmann::json& gpu) {
+  const nlohmann::json& said = member_of(gpu, "product_tflops");
+  ProductRates rates;
+  for (const auto& [precision, name] : precision_names) {
+    if (const auto tflops = number_of(said, std::string(name).c_str())) rates[precision] = *tflops;
+  }
+  return product_rate_words(rates);
+}
+
+// Once for each kind of GPU of an agent.
+void print_products(const nlohmann::json& agents) {
+  for (const nlohmann::json& agent : agents) {
+    std::set<std::string> said;
+    for (const nlohmann::json& gpu : list_of(agent, "gpus")) {
+      const std::string products = products_of(gpu);
+      const std::string kind = printable(text_of(gpu, "name"));
+      if (products.empty() || !said.insert(kind).second) continue;
+      std::printf("%s: products on %s make %s\n", printable(text_of(agent, "id")).c_str(),
+                  kind.c_str(), products.c_str());
+    }
+  }
+}
+
 std::string with_unit(const std::optional<double>& number, double factor, const char* unit) {
   if (!number) return "-";
   return std::to_string(std::lround(*number * factor)) + unit;
@@ -74,6 +101,7 @@ void print_gpus(const nlohmann::json& agents) {
     }
   }
   if (has_rows) std::printf("\n%s", table.text(output_columns()).c_str());
+  print_products(agents);
 }
 
 Result<int> print_agents(Rest& rest, const bool& as_json) {

@@ -163,6 +163,25 @@ TEST_CASE("the first lines say what was set and what that means", "[program][men
   CHECK_THAT(agent.output(), !Catch::Contains("ports_are_ephemeral"));
 }
 
+TEST_CASE("an agent whose GPU is being measured ends at once when it is told to",
+          "[program][gpu]") {
+  const TempFolder folder;
+  folder.write("libtrainyard-cuda.so", "plugin");
+  folder.write("shown", "gpu GPU-a 15360 41 30500 70 1024 0 NVIDIA T4\n");
+  folder.write("runtime", "#!/bin/sh\necho $$ > '" + folder.path("pid") + "'\nexec sleep 1000\n");
+  std::filesystem::permissions(folder.path("runtime"), std::filesystem::perms::owner_all);
+  AgentProgram agent(folder, {"--server", nobody, "--work-dir", "work", "--runtime", "./runtime"},
+                     {{"TRAINYARD_NVML", program_path("../tests/nvml_double.so")},
+                      {"NVML_DOUBLE", folder.path("shown")}});
+  REQUIRE(eventually([&] { return content_of(folder.path("pid")).ends_with("\n"); }));
+
+  agent.signal(SIGTERM);
+
+  CHECK(agent.wait().code == 0);
+  CHECK_THAT(agent.output(), Catch::Contains("the agent is to stop"));
+  CHECK_FALSE(find_process(std::stoll(content_of(folder.path("pid")))));
+}
+
 TEST_CASE("a config file with an unknown name is refused", "[program]") {
   const TempFolder folder;
   write_content(folder.path("agent.json"), R"({"cpu": 3})");

@@ -137,7 +137,8 @@ TEST_CASE("GPUs that tell of themselves are listed with who uses them", "[client
       R"({"items":[{"id":"box","state":"ready","tasks":[{"job":"j","task":"worker/0","gpus":[0]}],
           "gpus":[{"index":0,"name":"NVIDIA T4","memory_mb":15360,"uuid":"GPU-a",
                    "temperature_celsius":41,"power_watts":30.5,"utilization":0.7,
-                   "memory_used_mb":1024,"strangers":[]},
+                   "memory_used_mb":1024,"strangers":[],
+                   "product_tflops":{"bfloat16":2.04,"float32":1.26,"tf32":-1}},
                   {"index":1,"name":"NVIDIA H100","memory_mb":81559,"uuid":"GPU-b",
                    "temperature_celsius":null,"power_watts":null,"utilization":null,
                    "memory_used_mb":null,"strangers":[{"pid":4711,"memory_mb":2048}]},
@@ -152,6 +153,8 @@ TEST_CASE("GPUs that tell of themselves are listed with who uses them", "[client
   CHECK_THAT(done.output,
              Catch::Contains("?/81,559") && Catch::Contains("process 4711 (not ours)"));
   CHECK(done.output.find("declared") == std::string::npos);
+  CHECK_THAT(done.output, Catch::EndsWith("box: products on NVIDIA T4 make 1.3 TFLOP/s in float32, "
+                                          "2.0 in bfloat16\n"));
 }
 
 TEST_CASE("metrics are a row each, or all points", "[client][mend-B10]") {

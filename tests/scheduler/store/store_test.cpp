@@ -280,7 +280,7 @@ TEST_CASE("an agent's row of before GPUs had UUIDs is read", "[store][gpu]") {
   Db db = value_of(Db::open(database_of(folder), Access::read_write));
   value_of(db.execute(
       "UPDATE agents SET host = json_remove(host, '$.gpus[0].uuid', '$.gpus[0].numa_node', "
-      "'$.gpus[0].peers')"));
+      "'$.gpus[0].peers', '$.gpus[0].product_tflops')"));
 
   const std::vector<AgentRecord> agents = value_of(store.load()).agents;
 

@@ -45,6 +45,19 @@ TEST_CASE("agent reports come back as they were sent", "[wire]") {
   }
 }
 
+TEST_CASE("a precision that this server does not know is left out of a report", "[wire][gpu]") {
+  proto::AgentReport report = report_with_task();
+  report.mutable_host()->mutable_capacity()->set_gpus(1);
+  report.clear_gpus();
+  report.mutable_host()->clear_gpus();
+  auto& rates = *report.mutable_host()->add_gpus()->mutable_product_tflops();
+  rates["tf32"] = 2;
+  rates["float4"] = -1;
+  const auto decoded = from_proto(sent(report));
+  REQUIRE(decoded);
+  CHECK(decoded->host.gpus.at(0).product_rates == ProductRates{{Precision::tf32, 2}});
+}
+
 TEST_CASE("assignments come back as they were sent", "[wire]") {
   RandomValues random(32);
   for (int i = 0; i < 50; ++i) {

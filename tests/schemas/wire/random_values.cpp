@@ -110,6 +110,7 @@ TaskContext RandomValues::task_context() {
   context.keep_files = coin();
   context.tasks_return = coin();
   if (coin()) context.data_cache = {.folder = "/" + printable(40), .bytes_max = integer(0, 99)};
+  context.gpu_product_rates = product_rates();
   return context;
 }
 
@@ -138,6 +139,14 @@ TaskReport RandomValues::task_report() {
   task.started_at = {integer(0, time_max)};
   task.finished_at = {integer(0, time_max)};
   return task;
+}
+
+ProductRates RandomValues::product_rates() {
+  ProductRates rates;
+  for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bfloat16}) {
+    if (coin()) rates[precision] = number(1e-6, product_tflops_max);
+  }
+  return rates;
 }
 
 GpuReading RandomValues::gpu_reading(int index) {
@@ -169,6 +178,7 @@ AgentReport RandomValues::agent_report() {
     gpu = {static_cast<int>(count), printable(20), integer(0, 99'999)};
     if (coin()) gpu.uuid = "GPU-" + std::to_string(count);
     if (coin()) gpu.numa_node = static_cast<int>(integer(0, 7));
+    gpu.product_rates = product_rates();
     const std::string& first = report.host.gpus.front().uuid;
     if (!first.empty() && report.host.gpus.size() > 1) gpu.peers = {first};
     if (coin()) report.gpus.push_back(gpu_reading(gpu.index));

@@ -33,6 +33,7 @@ class RandomValues {
   Partition partition();
   RunEvent run_event();
   TaskContext task_context();
+  ProductRates product_rates();
   GpuReading gpu_reading(int index);
   AgentReport agent_report();
   Assignment assignment();

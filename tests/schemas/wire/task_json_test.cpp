@@ -50,6 +50,8 @@ TEST_CASE("a task.json can be written by hand with little in it", "[wire]") {
   CHECK(context->key == TaskKey{JobId{"by-hand"}, 1, Role::worker, 0});
   CHECK(context->spec.training.batch_size == 100);
   CHECK_FALSE(context->restore.has_value());
+  CHECK(context->gpu_product_rates.empty());
+  CHECK(to_json(*context).find("gpu_product_tflops") == std::string::npos);
 }
 
 TEST_CASE("a bad task.json is refused, naming each field", "[wire]") {
@@ -57,11 +59,13 @@ TEST_CASE("a bad task.json is refused, naming each field", "[wire]") {
   value["role"] = "boss";
   value["spec"]["model"] = "resnet";
   value["colour"] = 1;
+  value["gpu_product_tflops"] = {{"float32", 1}, {"tf32", -1}};
   const std::string message = refusal(value);
   CHECK(message.starts_with("task.json: "));
   CHECK(message.find("/role must be one of ps, worker, chief, evaluator") != std::string::npos);
   CHECK(message.find("/spec/model") != std::string::npos);
   CHECK(message.find("/colour") != std::string::npos);
+  CHECK(message.find("/gpu_product_tflops/tf32 must be ") != std::string::npos);
 }
 
 TEST_CASE("the parts of a task.json must fit together", "[wire]") {

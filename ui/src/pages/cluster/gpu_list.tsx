@@ -22,6 +22,7 @@ export function GpuList({agent, jobs}: GpuListProps): JSX.Element | null {
           </span>
           <span class="number gpu-now">{nowOf(gpu)}</span>
           <Users agent={agent} gpu={gpu} jobs={jobs} />
+          {productsOf(gpu) && <span class="muted gpu-products">{productsOf(gpu)}</span>}
         </li>
       ))}
     </ul>
@@ -39,6 +40,18 @@ function nowOf(gpu: Gpu): string {
   if (gpu.temperature_celsius !== null) parts.push(`${gpu.temperature_celsius} °C`);
   if (gpu.power_watts !== null) parts.push(`${Math.round(gpu.power_watts)} W`);
   return parts.join(', ');
+}
+
+// "products: 12 TFLOP/s in float32, 34 in tf32"; "" where the agent has not measured it.
+function productsOf(gpu: Gpu): string {
+  const rates = ['float32', 'tf32', 'bfloat16'].flatMap((precision) => {
+    const rate = gpu.product_tflops[precision];
+    return rate === undefined ? [] : {precision, rate: Number(rate.toPrecision(2))};
+  });
+  const words = rates.map(({precision, rate}, at) =>
+    at === 0 ? `${rate} TFLOP/s in ${precision}` : `${rate} in ${precision}`,
+  );
+  return words.length === 0 ? '' : `products: ${words.join(', ')}`;
 }
 
 // A host that is out of touch, or a GPU that has fallen silent, may be used by anybody.
