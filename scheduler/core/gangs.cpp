@@ -5,6 +5,7 @@
 
 #include "scheduler/core/lifecycle.h"
 #include "scheduler/core/obstacles.h"
+#include "scheduler/core/retry.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::scheduler {
@@ -20,7 +21,7 @@ class Pass {
     while (auto head = turn_.state.queue.next_head(after)) {
       after = head->first;
       LiveJob& job = turn_.state.jobs.at(head->second);
-      if (const auto placement = place(job.row.spec, hosts_)) {
+      if (const auto placement = place_now(job.row)) {
         start_gang(turn_, job, *placement);
         refresh(*placement);
       } else if (!place(job.row.spec, expected())) {
@@ -33,6 +34,20 @@ class Pass {
 
  private:
   enum class Behind { some, nobody };
+
+  // Away from the host that the last attempt failed on, if there is room elsewhere: else there
+  // again, as what was wrong may be over, and the others be taken for long.
+  std::optional<Placement> place_now(const Job& job) {
+    const auto& failure = job.first_failure;
+    const bool is_host_bad =
+        failure && failure->attempt == job.attempt && is_of_host(failure->reason);
+    if (is_host_bad) {
+      std::vector<Host> others = hosts_;
+      std::erase_if(others, [&](const Host& host) { return host.agent == failure->agent; });
+      if (auto elsewhere = place(job.spec, others)) return elsewhere;
+    }
+    return place(job.spec, hosts_);
+  }
 
   std::span<const Host> expected() {
     if (!expected_) expected_ = empty_hosts(turn_.state, Agents::expected);

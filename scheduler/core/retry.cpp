@@ -6,9 +6,13 @@
 
 namespace trainyard::scheduler {
 
-Account account_of(Reason cause) {
+bool is_of_host(Reason cause) {
   constexpr Reason stays_so[] = {Reason::no_space, Reason::no_gpu, Reason::peer_differs};
-  if (std::ranges::find(stays_so, cause) != std::end(stays_so)) return Account::user;
+  return std::ranges::find(stays_so, cause) != std::end(stays_so);
+}
+
+Account account_of(Reason cause) {
+  if (is_of_host(cause)) return Account::user;
   return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
 }
 

@@ -18,6 +18,10 @@ Account account_of(Reason cause);
 // will not fare better next time.
 inline constexpr std::int64_t infra_restarts_max = 100;
 
+// Lies with the host of the task that failed, and is likely to stay so: the next attempt is better
+// off on another.
+bool is_of_host(Reason cause);
+
 // Trying again cannot help: BAD_DATA and CHECKPOINT_MISMATCH always (the same file will be as bad),
 // NAN_LOSS where training is deterministic and synchronous, without backup workers (the same steps
 // lead to the same numbers).

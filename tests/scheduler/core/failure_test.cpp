@@ -49,6 +49,35 @@ TEST_CASE("one task that fails ends the attempt, and the gang runs again after a
   CHECK(yard.job("j").attempt == 2);
 }
 
+TEST_CASE("a gang whose host has a bad GPU or disk goes elsewhere, if there is room",
+          "[scheduler]") {
+  const std::string reason = GENERATE("NO_GPU", "NO_SPACE", "PEER_DIFFERS", "EXIT_NONZERO");
+  const bool is_of_host = reason != "EXIT_NONZERO";
+  const bool has_room_elsewhere = GENERATE(true, false);
+  INFO(reason << (has_room_elsewhere ? ", with another host" : ", without"));
+  Yard yard = running_job();                               // on "a", the only one
+  if (has_room_elsewhere) yard.join("b");  // of two that are alike the first is taken
+  yard.tell("a", "worker/1", FailureEvent{reason, "worker/1 cannot go on here"});
+  yard.end("a", "worker/1", {1, {}});
+  CHECK(name_of(yard.job("j").first_failure->reason) == reason);
+  end_all(yard);
+  yard.pass(seconds(1));
+  REQUIRE(yard.job("j").state == JobState::starting);
+  const std::string expected = is_of_host && has_room_elsewhere ? "b" : "a";
+  for (const char* task : {"worker/0", "worker/1", "ps/0"}) {
+    CHECK(yard.task("j", task).agent.text == expected);
+  }
+  if (!is_of_host || !has_room_elsewhere) return;
+
+  // Of another failure it says nothing: it is packed as ever.
+  yard.obey("b");
+  yard.end("b", "worker/1", {7, {}});
+  for (const char* task : {"worker/0", "ps/0"}) yard.end("b", task, {{}, 15});
+  yard.pass(seconds(3));
+  REQUIRE(yard.job("j").state == JobState::starting);
+  CHECK(yard.task("j", "worker/0").agent.text == "a");
+}
+
 TEST_CASE("a task that lost a peer is not named when the cause comes after it", "[scheduler]") {
   Yard yard = running_job();
   yard.tell("a", "ps/0", FailureEvent{"PEER_LOST", "worker/1 is gone"});
