@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/exact_register.h"
+
 namespace trainyard::runtime {
 
 class ExactSum {
  public:
-  static constexpr std::size_t words = 11;  // of 64 bits, the least significant first
+  static constexpr std::size_t words = ExactRegister::words;
   using Words = std::array<std::uint64_t, words>;
 
   ExactSum() = default;
@@ -29,8 +31,6 @@ class ExactSum {
   bool operator==(const ExactSum&) const = default;
 
  private:
-  void add_at(std::size_t word, std::uint64_t value);
-
   Words words_{};  // the last has no number in it, but whether this is NaN
 };
 

@@ -1,14 +1,24 @@
 #include "runtime/graph/resident_arena.h"
 
 #include <utility>
+#include <vector>
 
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
+namespace {
+
+constexpr std::size_t register_bytes =
+    static_cast<std::size_t>(square_registers) * sizeof(ExactSum::Words);
+
+}  // namespace
 
 ResidentArena::ResidentArena(std::shared_ptr<DeviceMemory> memory, std::span<const float> weights,
                              std::span<const AlignedBuffer> slots)
-    : memory_(std::move(memory)), elements_(weights.size()), weights_(memory_->device()) {
+    : memory_(std::move(memory)),
+      elements_(weights.size()),
+      weights_(memory_->device()),
+      registers_(memory_->device()) {
   Staging& staging = memory_->staging();
   float* const here = weights_.floats(elements_);
   for (const AlignedBuffer& slot : slots) {
@@ -19,6 +29,7 @@ ResidentArena::ResidentArena(std::shared_ptr<DeviceMemory> memory, std::span<con
   for (std::size_t i = 0; i < slots.size(); ++i) {
     staging.upload(slots[i].data(), slots_[i].floats(elements_), weights.size_bytes());
   }
+  registers_.of(register_bytes);
   // Padding, and what no op has a gradient for: nobody writes there.
   memory_->device().fill(memory_->gradients().data(), 0.0F, elements_);
   require_sound(memory_->device());
@@ -47,6 +58,24 @@ void ResidentArena::update(const ArenaUpdate& rules, const OptimizerConfig& opti
     device.update({.rule = part.rule, .arrays = arrays, .count = part.end - part.begin});
   };
   rules.for_each_changed(optimizer, step, 0, static_cast<std::int64_t>(elements_), change);
+}
+
+void ResidentArena::add_squares(const ArenaUpdate& rules, ExactSum& squares) {
+  Device& device = memory_->device();
+  float* const zeros = registers_.floats(register_bytes / sizeof(float));
+  auto* const registers = reinterpret_cast<std::uint64_t*>(zeros);
+  device.fill(zeros, 0.0F, register_bytes / sizeof(float));
+  const float* const gradient = memory_->total();
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    device.add_squares(registers, gradient + first, static_cast<std::size_t>(last - first));
+  };
+  rules.for_each_optimized(0, static_cast<std::int64_t>(elements_), add);
+  std::vector<ExactSum::Words> sums(static_cast<std::size_t>(square_registers));
+  Staging& staging = memory_->staging();
+  staging.download(registers, sums.data(), register_bytes);
+  staging.wait(staging.mark());
+  require_sound(device);
+  for (const ExactSum::Words& sum : sums) squares += ExactSum(sum);
 }
 
 void ResidentArena::fetch_weights(std::span<float> to) { fetch(weights_.floats(elements_), to); }

@@ -29,6 +29,9 @@ class ResidentArena {
   // By the gradient of the newest step.
   void update(const ArenaUpdate& rules, const OptimizerConfig& optimizer, const UpdateStep& step);
 
+  // Of what the optimizer updates in the gradient of the newest step, as ArenaUpdate::add_squares.
+  void add_squares(const ArenaUpdate& rules, ExactSum& squares);
+
   // To the host; they are there on return. The gradient from `begin` of the arena on.
   void fetch_weights(std::span<float> to);
   void fetch_slots(std::span<AlignedBuffer> to);
@@ -41,6 +44,7 @@ class ResidentArena {
   std::size_t elements_;
   DeviceBuffer weights_;
   std::deque<DeviceBuffer> slots_;
+  DeviceBuffer registers_;  // of squares
 };
 
 }  // namespace trainyard::runtime

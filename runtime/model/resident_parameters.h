@@ -39,6 +39,11 @@ class ResidentParameters {
   // By the newest gradient.
   void update(const ArenaUpdate& rules, const OptimizerConfig& optimizer, const UpdateStep& step);
 
+  // Of the newest gradient, as in ResidentArena.
+  void add_squares(const ArenaUpdate& rules, ExactSum& squares) {
+    arenas_.front()->add_squares(rules, squares);
+  }
+
   // To the host, as in ResidentArena; throw DeviceFailed where any of the devices has failed.
   void fetch_weights(std::span<float> to);
   void fetch_slots(std::span<AlignedBuffer> to);

@@ -87,7 +87,11 @@ UpdateStep LocalExchange::next_update() const {
                   .average_scale = rules_.gradient_scale};
   if (rules_.clip_norm > 0) {
     ExactSum squares;
-    rules_.update.add_squares(0, gradient_.span(), squares);
+    if (resident_ != nullptr) {
+      resident_->add_squares(rules_.update, squares);
+    } else {
+      rules_.update.add_squares(0, gradient_.span(), squares);
+    }
     step.gradient_scale *= clip_factor(squares.value(), step.gradient_scale, rules_.clip_norm);
   }
   return step;

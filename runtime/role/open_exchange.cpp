@@ -15,11 +15,9 @@
 namespace trainyard::runtime {
 namespace {
 
-// Parameters live where they are computed with, if they can and nobody else needs the whole
-// gradient before they change. Null: they do not.
+// Parameters live where they are computed with, if they can. Null: they do not.
 std::unique_ptr<ResidentParameters> resident_of(JobPlan& plan, const ExchangeSetting& setting,
                                                 const StartingShare& share) {
-  if (plan.clip_norm > 0) return nullptr;
   std::vector<Model*> models{&plan.model};
   for (Model& other : setting.others) models.push_back(&other);
   const Leaves leaves = plan.leaves_of_rank(0);

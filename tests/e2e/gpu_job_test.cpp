@@ -135,6 +135,9 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   micro_batches["roles"] = {{"worker", 1}};
   require_same_bytes(on_gpus.yard, micro_batches);
   require_same_bytes_of_several(on_gpus.yard, micro_batches, {2, 3, 4});
+  micro_batches["training"]["optimizer"] = {{"name", "adam"}, {"clip_norm", 0.5}};
+  require_same_bytes_of_several(on_gpus.yard, micro_batches, {1, 3});
+  micro_batches["training"]["optimizer"] = "adam";
   require_same_bytes(on_gpus.yard, with({{"wire", "bfloat16"}}));
   json all_reduce = with({{"wire", "bfloat16"}, {"strategy", "all_reduce"}});
   all_reduce["roles"] = {{"worker", 2}};

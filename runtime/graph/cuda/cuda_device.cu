@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "runtime/graph/cuda/cuda_device.h"
+#include "runtime/graph/grid/squares.h"
 #include "runtime/graph/grid/update.h"
 #include "runtime/math/wire/bfloat16.h"
 
@@ -194,6 +195,11 @@ void CudaDevice::copy_from(Device& other, float* to, const float* from, std::siz
                       : cudaMemcpyPeerAsync(to, ordinal_, from, source.ordinal_, bytes, compute_),
                   "a copy from GPU to GPU");
   source.let_follow(*this);
+}
+
+void CudaDevice::add_squares(std::uint64_t* registers, const float* from, std::size_t count) {
+  cudaSetDevice(ordinal_);
+  add_squares_on(grid_, registers, from, static_cast<std::int64_t>(count));
 }
 
 void CudaDevice::update(const ElementUpdate& update) {

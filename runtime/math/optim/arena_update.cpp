@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "runtime/math/elements/squares.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
 
@@ -12,20 +13,7 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::size_t slots_max = 2;
-constexpr std::int64_t line = 16;  // variables begin at such borders, and so do chunks
-
-// Of a line, pair by pair: in double each square is exact, and the order is fixed.
-double squares_of(std::span<const float> values) {
-  std::array<double, line> lanes{};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<double>(values[i]);
-    lanes[i] = value * value;
-  }
-  for (std::size_t width = line / 2; width > 0; width /= 2) {
-    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
-}
+constexpr std::int64_t line = squares_line;  // variables begin at such borders, and so do chunks
 
 void move_averages(float momentum, float scale, const UpdatedElements& elements) {
   const float* const sum = elements.gradient.data();
@@ -126,19 +114,25 @@ void ArenaUpdate::for_each_changed(const OptimizerConfig& optimizer, const Updat
   });
 }
 
-void ArenaUpdate::add_squares(std::int64_t begin, std::span<const float> gradient,
-                              ExactSum& squares) const {
-  ENSURE(begin % line == 0);
-  const std::int64_t end = begin + std::ssize(gradient);
+void ArenaUpdate::for_each_optimized(
+    std::int64_t begin, std::int64_t end,
+    const std::function<void(std::int64_t first, std::int64_t last)>& visit) const {
   const auto ends_before = [begin](const Optimized& each) { return each.end <= begin; };
   for (auto each = std::ranges::partition_point(optimized_, ends_before);
        each != optimized_.end() && each->begin < end; ++each) {
-    const std::int64_t last = std::min(end, each->end);
-    for (std::int64_t at = std::max(begin, each->begin); at < last; at += line) {
-      const auto count = index_of(std::min(line, last - at));
-      squares.add(squares_of(gradient.subspan(index_of(at - begin), count)));
-    }
+    visit(std::max(begin, each->begin), std::min(end, each->end));
   }
+}
+
+void ArenaUpdate::add_squares(std::int64_t begin, std::span<const float> gradient,
+                              ExactSum& squares) const {
+  ENSURE(begin % line == 0);
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t at = first; at < last; at += line) {
+      squares.add(squares_of_line(gradient.data() + (at - begin), std::min(line, last - at)));
+    }
+  };
+  for_each_optimized(begin, begin + std::ssize(gradient), add);
 }
 
 void ArenaUpdate::apply_run(const Run& run, const OptimizerConfig& optimizer,

@@ -62,6 +62,11 @@ class ArenaUpdate {
                         std::int64_t begin, std::int64_t end,
                         const std::function<void(const Changed&)>& visit) const;
 
+  // visit(first, last) for the ranges in [begin, end) that the optimizer updates, padding left out.
+  void for_each_optimized(
+      std::int64_t begin, std::int64_t end,
+      const std::function<void(std::int64_t first, std::int64_t last)>& visit) const;
+
   // Adds the squares of those elements that the optimizer updates, of a gradient from `begin` of
   // the arena on, a cache line's border. Exact in the sum of lines of 16 elements: a result never
   // depends on how the arena is cut between lines.

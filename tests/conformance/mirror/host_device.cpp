@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/graph/grid/grid_kernels.h"
+#include "runtime/graph/grid/squares.h"
 #include "runtime/graph/grid/update.h"
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
@@ -262,6 +263,11 @@ void HostDevice::add_to_stream(Work work) {
   ++asked_;
   if (stream_ == nullptr) return work();
   stream_->add(std::move(work));
+}
+
+void HostDevice::add_squares(std::uint64_t* registers, const float* from, std::size_t count) {
+  HostGrid grid([this](Work work) { run(std::move(work)); });
+  add_squares_on(grid, registers, from, static_cast<std::int64_t>(count));
 }
 
 void HostDevice::update(const ElementUpdate& update) {

@@ -105,4 +105,38 @@ TEST_CASE("what does not fit on a device stays on the host", "[resident]") {
   CHECK(on_cpu.reside(arena.weights.span(), arena.slots) == nullptr);
 }
 
+TEST_CASE("a device adds up squares exactly, whatever the numbers", "[resident]") {
+  const auto sum_there = [](std::span<const float> values) {
+    HostDevice device({.bytes = device_bytes, .is_late = true});
+    DeviceBuffer numbers(device);
+    DeviceBuffer registers(device);
+    std::vector<ExactSum::Words> words(static_cast<std::size_t>(square_registers));
+    const std::size_t bytes = words.size() * sizeof(ExactSum::Words);
+    float* const from = numbers.floats(values.size());
+    auto* const to = reinterpret_cast<std::uint64_t*>(registers.of(bytes));
+    device.upload(values.data(), from, values.size_bytes());
+    device.fill(registers.floats(bytes / sizeof(float)), 0.0F, bytes / sizeof(float));
+    device.add_squares(to, from, values.size());
+    device.download(to, words.data(), bytes);
+    device.wait(device.mark());
+    ExactSum sum;
+    for (const ExactSum::Words& each : words) sum += ExactSum(each);
+    return sum;
+  };
+  std::mt19937_64 random(3);
+  for (const std::size_t count : {1, 15, 16, 17, 1000, 70'000}) {  // of the last some add two lines
+    INFO(count << " numbers");
+    std::vector<float> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bits = static_cast<float>(random() >> 40);
+      values.push_back(std::ldexp(bits, static_cast<int>(random() % 250) - 149));
+    }
+    ExactSum expected;
+    ArenaUpdate().add_squares(0, values, expected);
+    CHECK(sum_there(values) == expected);
+    values[count / 2] = -INFINITY;
+    CHECK(std::isnan(sum_there(values).value()));
+  }
+}
+
 }  // namespace trainyard::runtime::replica_scene

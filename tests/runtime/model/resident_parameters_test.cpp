@@ -87,6 +87,11 @@ void check_equal_together(const Network& network, const OptimizerConfig& optimiz
     std::vector<float> gradient(sums.gradient.size() - 3);
     there.resident().fetch_gradient(3, gradient);
     CHECK(same_bytes(gradient, std::span(sums.gradient).subspan(3)));
+    ExactSum squares_here;
+    expected.rules.add_squares(0, expected.gradient.span(), squares_here);
+    ExactSum squares_there;
+    there.resident().add_squares(there.arena().rules, squares_there);
+    CHECK(squares_there == squares_here);
     there.resident().update(there.arena().rules, optimizer, Arena::step(step));
     const Batch tested = batch_of(network.data, 9, 9);
     const BatchResult tested_here = here.evaluate(expected.weights.span(), tested);
