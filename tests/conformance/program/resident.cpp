@@ -107,6 +107,15 @@ bool is_same(const Learner& a, const Learner& b) {
   return same;
 }
 
+// Of the newest gradient, as clip_norm asks for them.
+bool have_same_squares(const Learner& here, const Learner& there, ResidentArena& resident) {
+  ExactSum of_cpu;
+  ExactSum of_device;
+  here.rules.add_squares(0, here.gradient.span(), of_cpu);
+  resident.add_squares(there.rules, of_device);
+  return of_cpu == of_device;
+}
+
 }  // namespace
 
 int compare_residents(Device& device, int steps) {
@@ -131,7 +140,7 @@ int compare_residents(Device& device, int steps) {
     }
     resident->fetch_weights(there.weights.span());
     resident->fetch_slots(there.slots);
-    const bool same = is_same(here, there);
+    const bool same = is_same(here, there) && have_same_squares(here, there, *resident);
     different += same ? 0 : 1;
     std::printf("%-10s %9d %6s %12.1f\n", network.name.c_str(), static_cast<int>(optimizer.kind),
                 same ? "equal" : "DIFFER", steps_per_second(there, *resident, network));
