@@ -140,7 +140,7 @@ int measure_gpu() {
     return exit_failed;
   }
   std::printf("%s\n", to_json(*measured).c_str());
-  return exit_completed;
+  return std::fflush(stdout) == 0 ? exit_completed : exit_failed;
 }
 
 int run_task(const char* path) {

@@ -27,7 +27,7 @@ constexpr std::size_t output_bytes_max = 4096;
 // With what rates are measured. Nothing where there is no plugin: this runtime uses no GPU.
 std::optional<KeptProductRates> measured_with(const std::string& runtime) {
   std::error_code error;
-  const fs::path plugin = fs::canonical(runtime, error).parent_path() / "libtrainyard-cuda.so";
+  const fs::path plugin = fs::canonical(runtime, error).parent_path() / gpu_plugin_name;
   if (error || !fs::is_regular_file(plugin, error)) return std::nullopt;
   KeptProductRates with{.gpu = {}, .version = std::string(version()), .rates = {}};
   with.plugin_bytes = static_cast<std::int64_t>(fs::file_size(plugin, error));
@@ -76,6 +76,21 @@ bool is_idle(const GpuInfo& gpu, const std::vector<GpuUse>& uses) {
   return use != uses.end() && use->processes.empty();
 }
 
+// With what was kept of GPUs that say nothing today, or are not there.
+std::vector<KeptProductRates> with_others(std::vector<KeptProductRates> known,
+                                          const std::vector<KeptProductRates>& before,
+                                          const KeptProductRates& with) {
+  for (const KeptProductRates& kept : before) {
+    KeptProductRates kind = with;
+    kind.gpu = kept.gpu;
+    const bool is_there = std::ranges::count(known, kept.gpu, &KeptProductRates::gpu) > 0;
+    if (!is_there && holds(kept, kind) && known.size() < kept_product_rates_max) {
+      known.push_back(kept);
+    }
+  }
+  return known;
+}
+
 void keep(const std::vector<KeptProductRates>& kept, const std::string& path) {
   const Status written = write_file_durably(path, to_json(kept));
   if (written) return;
@@ -93,6 +108,7 @@ void GpuRates::learn(std::vector<GpuInfo>& gpus, const std::stop_token& stop) {
   if (std::ranges::none_of(gpus, has_a_kind)) return;
   const auto with = measured_with(options_.runtime);
   if (!with) return;
+  until_ = Clock::now() + options_.deadline;
   const std::vector<KeptProductRates> before = kept_in(options_.file);
   std::vector<KeptProductRates> known;  // of each kind that was looked at, perhaps without rates
   bool is_new = false;
@@ -117,7 +133,7 @@ void GpuRates::learn(std::vector<GpuInfo>& gpus, const std::stop_token& stop) {
     if (kind != known.end()) gpu.product_rates = kind->rates;
   }
   std::erase_if(known, [](const KeptProductRates& kind) { return kind.rates.empty(); });
-  if (is_new) keep(known, options_.file);
+  if (is_new) keep(with_others(std::move(known), before, *with), options_.file);
 }
 
 ProductRates GpuRates::measure_kind(const std::string& name, const std::vector<GpuInfo>& gpus,
@@ -130,11 +146,13 @@ ProductRates GpuRates::measure_kind(const std::string& name, const std::vector<G
 }
 
 ProductRates GpuRates::measure(const GpuInfo& gpu, const std::stop_token& stop) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now());
+  if (left.count() <= 0) return not_measured(gpu.name, "other kinds took all of the time for it");
   ShortRun run{.process = {.argv = {options_.runtime, "--measure-gpu"},
                            .environment = inherited_environment(),
                            .folder = options_.folder,
                            .log_path = {}},
-               .deadline = options_.deadline,
+               .deadline = left,
                .bytes_max = output_bytes_max};
   run.process.environment["CUDA_VISIBLE_DEVICES"] = visible_devices({gpu.index}, {gpu});
   run.process.environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
@@ -144,6 +162,7 @@ ProductRates GpuRates::measure(const GpuInfo& gpu, const std::stop_token& stop) 
   const auto measured = parse_measured_gpu(last_line(*output));
   if (!measured) return not_measured(gpu.name, measured.error().message);
   log_info("gpu_measured", {{"gpu", gpu.name},
+                            {"computed_on", measured->name},
                             {"slot", gpu.index},
                             {"build", measured->build},
                             {"products", product_rate_words(measured->rates)}});

@@ -15,11 +15,13 @@
 namespace trainyard::agent {
 
 struct GpuRatesOptions {
-  std::string runtime;                         // the program; its plugin lies beside it
-  std::string folder;                          // to start it in
-  std::string file;                            // where rates are kept
-  std::string nvml_library;                    // that tells who uses a GPU
-  std::chrono::milliseconds deadline{60'000};  // of one measurement
+  std::string runtime;       // the program; its plugin lies beside it
+  std::string folder;        // to start it in
+  std::string file;          // where rates are kept
+  std::string nvml_library;  // that tells who uses a GPU
+  // Of all measurements together: the server waits for the agent, and gives its tasks to others
+  // when that takes too long.
+  std::chrono::milliseconds deadline{60'000};
 };
 
 class GpuRates {
@@ -35,7 +37,9 @@ class GpuRates {
                             const std::stop_token& stop);
   ProductRates measure(const GpuInfo& gpu, const std::stop_token& stop);
 
+  using Clock = std::chrono::steady_clock;
   const GpuRatesOptions options_;
+  Clock::time_point until_;
   std::optional<ProcessHost> processes_;  // of a measurement that does not end even when killed
 };
 

@@ -58,16 +58,22 @@ std::string layer_table(const nlohmann::json& layers) {
   return table.text();
 }
 
+// Who needs memory for the model: its key in the answer, and what it is called.
+struct MemoryHolder {
+  const char* key;
+  const char* words;
+};
+
 // "memory of a worker: 3.1 MiB (parameters 310 KiB, gradients 310 KiB)"; "" where the role has
 // none.
-std::string memory_line(const nlohmann::json& memory, const char* of, const char* words_of_it) {
+std::string memory_line(const nlohmann::json& memory, const MemoryHolder& holder) {
   constexpr std::array<std::pair<const char*, const char*>, 5> parts{
       {{"parameters", "parameters"},
        {"gradients", "gradients"},
        {"slots", "optimizer"},
        {"kept", "kept for the backward pass"},
        {"scratch", "gradients on their way"}}};
-  const nlohmann::json& of_role = member_of(memory, of);
+  const nlohmann::json& of_role = member_of(memory, holder.key);
   if (!of_role.is_object()) return "";
   const auto total = integer_of(of_role, "total");
   if (total && *total == 0) return "";
@@ -77,7 +83,7 @@ std::string memory_line(const nlohmann::json& memory, const char* of, const char
     if (!bytes || *bytes == 0) continue;
     listed += (listed.empty() ? "" : ", ") + std::string(words) + " " + bytes_text(*bytes);
   }
-  return std::string("memory of a ") + words_of_it + ": " + memory_text(total) +
+  return std::string("memory of a ") + holder.words + ": " + memory_text(total) +
          (listed.empty() ? "" : " (" + listed + ")") + "\n";
 }
 
@@ -94,8 +100,8 @@ std::string model_lines(const nlohmann::json& model) {
   lines += "\nFLOPs of an example: forward " + count_text(integer_of(model, "forward_flops")) +
            ", backward " + count_text(integer_of(model, "backward_flops")) + "\n";
   const nlohmann::json& memory = member_of(model, "memory_bytes");
-  lines += memory_line(memory, "worker", "worker") + memory_line(memory, "gpu", "worker's GPU") +
-           memory_line(memory, "ps", "ps");
+  constexpr MemoryHolder holders[] = {{"worker", "worker"}, {"gpu", "worker's GPU"}, {"ps", "ps"}};
+  for (const MemoryHolder& holder : holders) lines += memory_line(memory, holder);
   const bool has_unknown = lines.find(untold) != std::string::npos;
   return lines + (has_unknown ? "?: only the data's files tell\n" : "");
 }

@@ -10,11 +10,10 @@
 
 #include "runtime/graph/build_id.h"
 #include "runtime/graph/plugin.h"
+#include "schemas/types/gpu.h"
 
 namespace trainyard::runtime {
 namespace {
-
-constexpr const char* plugin_name = "libtrainyard-cuda.so";
 
 std::string last_error() {
   const char* const text = dlerror();
@@ -42,7 +41,7 @@ Status check_whole(const std::filesystem::path& file) {
 
 std::filesystem::path plugin_path() {
   std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / plugin_name;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / gpu_plugin_name;
 }
 
 std::string own_build() { return std::string(build_id).substr(0, 12); }

@@ -21,7 +21,8 @@ struct ElementUpdate {
   std::int64_t count = 0;
 };
 
-// Of a device that adds up squares (runtime/core/exact_register.h). Their sum counts.
+// A device adds squares into so many exact registers (runtime/core/exact_register.h); only the sum
+// of all of them matters.
 inline constexpr std::int64_t square_registers = 4096;
 
 // Work that is asked for many times at once, with the memory as it is then. It goes before its

@@ -14,6 +14,10 @@
 
 namespace trainyard::runtime {
 
+// What is good to have on a device leaves so much there for what every step needs: its batch, and
+// what the driver takes for recordings.
+inline constexpr std::size_t device_spare_bytes = std::size_t{64} << 20;
+
 class DeviceMemory {
  public:
   // `threads`: who copies, while the device computes.
@@ -36,6 +40,10 @@ class DeviceMemory {
   void forget() { kept_on_host_ = nullptr; }
   [[nodiscard]] bool keeps(std::span<const float> on_host) const {
     return kept_on_host_ != nullptr && on_host.data() == kept_on_host_;
+  }
+  // Whether there is room for so many arenas more, and some to spare.
+  [[nodiscard]] bool has_room_for(std::size_t arenas) const {
+    return device_.free_bytes() >= arenas * count_ * sizeof(float) + device_spare_bytes;
   }
   // Where kernels read these.
   std::span<float> parameters_for(std::span<const float> on_host) {

@@ -6,12 +6,19 @@
 
 namespace trainyard::runtime {
 
-// As deep as the tree is. All of it or nothing: who is told that there is none uses none.
-void DeviceSums::reserve(std::int64_t leaves) {
+// As deep as the tree is.
+std::size_t DeviceSums::needs(std::int64_t leaves) const {
   const auto depth =
       static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(leaves - 1)));
+  return depth > buffers_.size() ? depth - buffers_.size() : 0;
+}
+
+// All of it or nothing: who is told that there is none uses none.
+void DeviceSums::reserve(std::int64_t leaves) {
   try {
-    while (buffers_.size() < depth) buffers_.emplace_back(device_).floats(elements_);
+    for (std::size_t more = needs(leaves); more > 0; --more) {
+      buffers_.emplace_back(device_).floats(elements_);
+    }
   } catch (const DeviceFailed&) {
     buffers_.clear();
     throw;

@@ -22,6 +22,8 @@ class DeviceSums {
   explicit DeviceSums(Device& device, std::size_t elements)
       : device_(device), elements_(elements) {}
 
+  // How many arenas reserve() would take more.
+  [[nodiscard]] std::size_t needs(std::int64_t leaves) const;
   // Room for nodes of so many leaves. Throws DeviceFailed where there is too little memory.
   void reserve(std::int64_t leaves);
 

@@ -1,7 +1,6 @@
 #include "runtime/graph/resident_arena.h"
 
 #include <utility>
-#include <vector>
 
 #include "schemas/base/check.h"
 
@@ -70,12 +69,12 @@ void ResidentArena::add_squares(const ArenaUpdate& rules, ExactSum& squares) {
     device.add_squares(registers, gradient + first, static_cast<std::size_t>(last - first));
   };
   rules.for_each_optimized(0, static_cast<std::int64_t>(elements_), add);
-  std::vector<ExactSum::Words> sums(static_cast<std::size_t>(square_registers));
+  fetched_registers_.resize(static_cast<std::size_t>(square_registers));
   Staging& staging = memory_->staging();
-  staging.download(registers, sums.data(), register_bytes);
+  staging.download(registers, fetched_registers_.data(), register_bytes);
   staging.wait(staging.mark());
   require_sound(device);
-  for (const ExactSum::Words& sum : sums) squares += ExactSum(sum);
+  for (const ExactSum::Words& sum : fetched_registers_) squares += ExactSum(sum);
 }
 
 void ResidentArena::fetch_weights(std::span<float> to) { fetch(weights_.floats(elements_), to); }

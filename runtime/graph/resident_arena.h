@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runtime/graph/device_buffer.h"
 #include "runtime/graph/device_memory.h"
@@ -45,6 +46,7 @@ class ResidentArena {
   DeviceBuffer weights_;
   std::deque<DeviceBuffer> slots_;
   DeviceBuffer registers_;  // of squares
+  std::vector<ExactSum::Words> fetched_registers_;
 };
 
 }  // namespace trainyard::runtime

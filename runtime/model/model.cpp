@@ -21,6 +21,19 @@ std::int64_t tokens_that_count(const Feed& feed) {
   return std::accumulate(feed.lengths.begin(), feed.lengths.end(), std::int64_t{0});
 }
 
+// What is good to have on a device, so many arenas of it: false where there is too little room.
+bool is_reserved(const DeviceMemory& memory, std::size_t arenas,
+                 const std::function<void()>& take) {
+  if (arenas > 0 && !memory.has_room_for(arenas)) return false;
+  try {
+    take();
+    return true;
+  } catch (const DeviceFailed&) {
+    require_sound(memory.device());
+    return false;
+  }
+}
+
 }  // namespace
 
 std::map<std::string, double> means_of(std::span<const Metric> metrics, const BatchResult& sums,
@@ -141,37 +154,24 @@ bool Model::is_on_device() const { return parts_->is_on_device; }
 bool Model::adds_up(std::int64_t leaves) {
   const auto& memory = parts_->plans.memory();
   if (memory == nullptr || !parts_->rows.empty()) return false;
-  try {
-    memory->sums().reserve(leaves);
-    return true;
-  } catch (const DeviceFailed&) {
-    require_sound(memory->device());
-    return false;
-  }
+  return is_reserved(*memory, memory->sums().needs(leaves),
+                     [&] { memory->sums().reserve(leaves); });
 }
 
 bool Model::encodes_bfloat16() {
   const auto& memory = parts_->plans.memory();
   if (memory == nullptr) return false;
-  try {
-    memory->halves();
-    return true;
-  } catch (const DeviceFailed&) {
-    require_sound(memory->device());
-    return false;
-  }
+  return is_reserved(*memory, 1, [&] { memory->halves(); });
 }
 
 std::unique_ptr<ResidentArena> Model::reside(std::span<const float> weights,
                                              std::span<const AlignedBuffer> slots) {
   const auto& memory = parts_->plans.memory();
   if (memory == nullptr || !parts_->rows.empty()) return nullptr;
-  try {
-    return std::make_unique<ResidentArena>(memory, weights, slots);
-  } catch (const DeviceFailed&) {
-    require_sound(memory->device());
-    return nullptr;
-  }
+  std::unique_ptr<ResidentArena> arena;
+  is_reserved(*memory, 1 + slots.size(),
+              [&] { arena = std::make_unique<ResidentArena>(memory, weights, slots); });
+  return arena;
 }
 
 const RowLayout& Model::rows() const { return parts_->rows; }

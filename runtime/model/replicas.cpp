@@ -213,7 +213,8 @@ void Replicas::compute(Replica& replica) {
   };
   for (const ReplicaTree::Piece& piece : tree_.pieces(replica.number)) {
     const NodeSum sum{places_[piece.place], no_rows};
-    if (!step_->rounded.empty()) replica.rounded = step_->rounded[piece.place];
+    const bool is_rounded = !step_->rounded.empty();
+    replica.rounded = is_rounded ? step_->rounded[piece.place] : std::span<std::uint16_t>();
     if (!*replica.sums.add_up(piece.node, sum, leaf)) return end_step();
   }
 }

@@ -1,6 +1,7 @@
 // Several models that compute the gradient of a step together, each on a device and a thread of its
-// own (in-graph replication). Each computes a run of the leaves; the sums are added on the host
-// along the reduction tree, from the end of the arena on while the rest is computed.
+// own (in-graph replication). Each computes a run of the leaves; the sums are added along the
+// reduction tree: on the host, from the end of the arena on while the rest is computed, or, where
+// the parameters live on the devices, there, behind it.
 //
 // The caller's thread, the leader, alone waits for parameters, says what the batch was, and settles
 // what is final. No bit depends on how many replicas there are, nor on which is faster.
@@ -59,7 +60,7 @@ class Replicas {
         sums;  // of each node an arena, one after another; nothing where it stays there
     // By node, whose leaf is its only one: where its gradient goes rounded, as in GradientPlace.
     // Empty: into `sums`.
-    std::vector<std::span<std::uint16_t>> rounded = {};
+    std::span<const std::span<std::uint16_t>> rounded = {};
 
     // On the thread of the replica: the batch of its next leaf, which stays until the next call.
     // null: the step ends without being done.

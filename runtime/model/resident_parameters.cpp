@@ -15,6 +15,7 @@ std::unique_ptr<ResidentParameters> ResidentParameters::open(const std::vector<M
       new ResidentParameters(models.size(), node, weights.size()));
   if (!made->move_in(models, weights, slots)) return nullptr;
   if (models.size() == 1) return made;
+  if (!made->has_room_for_sums()) return nullptr;
   try {
     made->reserve_sums();
     return made;
@@ -51,11 +52,18 @@ bool ResidentParameters::move_in(const std::vector<Model*>& models, std::span<co
   return true;
 }
 
+bool ResidentParameters::has_room_for_sums() const {
+  for (std::size_t i = 0; i < arenas_.size(); ++i) {
+    if (!arenas_[i]->memory().has_room_for(tree_.pieces(i).size() + 1)) return false;
+  }
+  return true;
+}
+
 void ResidentParameters::reserve_sums() {
   owners_.resize(tree_.places());
   for (std::size_t i = 0; i < arenas_.size(); ++i) {
     for (const ReplicaTree::Piece& piece : tree_.pieces(i)) owners_[piece.place] = i;
-    landings_.emplace_back(device(i)).floats(elements_);
+    arrived_.emplace_back(device(i)).floats(elements_);
   }
   for (const std::size_t owner : owners_) sums_.emplace_back(device(owner)).floats(elements_);
   ENSURE(owners_.front() == 0);
@@ -74,8 +82,8 @@ void ResidentParameters::add_up() {
     const std::size_t right = owners_[addition.right];
     const float* more = sum_in(addition.right);
     if (left != right) {
-      device(left).copy_from(device(right), landing(left), more, elements_);
-      more = landing(left);
+      device(left).copy_from(device(right), arrived(left), more, elements_);
+      more = arrived(left);
     }
     device(left).add(sum_in(addition.left), more, elements_);
   }
@@ -88,8 +96,8 @@ void ResidentParameters::spread() {
   for (std::size_t have = 1; have < arenas_.size(); have *= 2) {
     for (std::size_t from = 0; from < have && from + have < arenas_.size(); ++from) {
       const std::size_t to = from + have;
-      device(to).copy_from(device(from), landing(to), arenas_[from]->memory().total(), elements_);
-      arenas_[to]->memory().set_total(landing(to));
+      device(to).copy_from(device(from), arrived(to), arenas_[from]->memory().total(), elements_);
+      arenas_[to]->memory().set_total(arrived(to));
     }
   }
 }

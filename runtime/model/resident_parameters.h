@@ -53,10 +53,11 @@ class ResidentParameters {
   ResidentParameters(std::size_t models, Leaves node, std::size_t elements);
   bool move_in(const std::vector<Model*>& models, std::span<const float> weights,
                std::span<const AlignedBuffer> slots);
+  [[nodiscard]] bool has_room_for_sums() const;
   void reserve_sums();
   [[nodiscard]] Device& device(std::size_t model) { return arenas_[model]->memory().device(); }
   float* sum_in(std::size_t place) { return sums_[place].floats(elements_); }
-  float* landing(std::size_t model) { return landings_[model].floats(elements_); }
+  float* arrived(std::size_t model) { return arrived_[model].floats(elements_); }
   void spread();
   void require_all_sound();
 
@@ -64,9 +65,9 @@ class ResidentParameters {
   const ReplicaTree tree_;
   std::vector<std::unique_ptr<ResidentArena>> arenas_;  // by model
   // Of several models alone.
-  std::vector<std::size_t> owners_;    // by place: the model whose device has it
-  std::deque<DeviceBuffer> sums_;      // by place
-  std::deque<DeviceBuffer> landings_;  // by model: what comes from another
+  std::vector<std::size_t> owners_;   // by place: the model whose device has it
+  std::deque<DeviceBuffer> sums_;     // by place
+  std::deque<DeviceBuffer> arrived_;  // by model: what comes from another
 };
 
 }  // namespace trainyard::runtime

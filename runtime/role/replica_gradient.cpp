@@ -61,17 +61,15 @@ Result<bool> ReplicaGradient::add_up(WorkerStep& step) {
   for (Reader& reader : readers_) reader.batches->skip_to(step.number);
   const Seconds pushed_before = times.push;
   const Seconds read_before = readers_.front().waited;
-  std::vector<std::span<std::uint16_t>> rounded;
-  if (!exchange.rounded_gradient(0).empty()) {
-    for (std::int64_t part = 0; part < nodes_; ++part) {
-      rounded.push_back(exchange.rounded_gradient(part));
-    }
+  rounded_.clear();
+  for (std::int64_t part = 0; part < nodes_ && !exchange.rounded_gradient(0).empty(); ++part) {
+    rounded_.push_back(exchange.rounded_gradient(part));
   }
   Result<bool> done = replicas_.add_up(
       {.parameters = exchange.parameters(),
        .parameters_stay = exchange.parameters_stay(),
        .sums = exchange.resident() == nullptr ? exchange.gradient() : std::span<float>(),
-       .rounded = std::move(rounded),
+       .rounded = rounded_,
        .next_batch = [this](std::size_t replica) { return next_batch(replica); },
        .await = [&](std::int64_t end) { return exchange.await_parameters(end); },
        .on_results = [&](std::span<const BatchResult> results) { return tell(step, results); },

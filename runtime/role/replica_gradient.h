@@ -42,7 +42,8 @@ class ReplicaGradient final : public StepGradient {
   ThreadTeam team_;  // that adds
   Replicas replicas_;
   std::vector<Reader> readers_;
-  std::optional<std::int64_t> lost_leaf_;  // of the step, whose loss is no number
+  std::vector<std::span<std::uint16_t>> rounded_;  // of the step, by node
+  std::optional<std::int64_t> lost_leaf_;          // of the step, whose loss is no number
 };
 
 }  // namespace trainyard::runtime

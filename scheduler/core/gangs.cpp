@@ -35,18 +35,18 @@ class Pass {
  private:
   enum class Behind { some, nobody };
 
-  // Away from the host that the last attempt failed on, if there is room elsewhere: else there
-  // again, as what was wrong may be over, and the others be taken for long.
+  // Away from the host that the last attempt failed on, if there is room elsewhere for as many
+  // tasks: else there again, as what was wrong may be over, and the others be taken for long.
   std::optional<Placement> place_now(const Job& job) {
+    auto anywhere = place(job.spec, hosts_);
     const auto& failure = job.first_failure;
     const bool is_host_bad =
         failure && failure->attempt == job.attempt && is_of_host(failure->reason);
-    if (is_host_bad) {
-      std::vector<Host> others = hosts_;
-      std::erase_if(others, [&](const Host& host) { return host.agent == failure->agent; });
-      if (auto elsewhere = place(job.spec, others)) return elsewhere;
-    }
-    return place(job.spec, hosts_);
+    if (!anywhere || !is_host_bad) return anywhere;
+    std::vector<Host> others = hosts_;
+    std::erase_if(others, [&](const Host& host) { return host.agent == failure->agent; });
+    auto elsewhere = place(job.spec, others);
+    return elsewhere && elsewhere->size() == anywhere->size() ? elsewhere : anywhere;
   }
 
   std::span<const Host> expected() {

@@ -111,7 +111,7 @@ struct Analysis {
   std::optional<std::int64_t> backward_flops = 0;  // of one example
   std::optional<std::int64_t> kept_bytes = 0;      // of one example
   WorkerMemory worker = {};
-  // Of each GPU of a worker, at least; it holds more where it has room. Nothing: none computes.
+  // Of each GPU of a worker, roughly; it holds more where it has room. Nothing: none computes.
   std::optional<WorkerMemory> gpu = {};
   PsMemory ps = {};
   std::vector<Fault> faults = {};  // none: the model is right, as far as is known
@@ -127,7 +127,7 @@ struct Setting {
   std::int64_t optimizer_slots = 0;  // numbers that the optimizer keeps for each parameter
   // Who computes: with `either` the CPU does where the GPU cannot.
   enum class Computes { cpu, gpu, either } computes = Computes::cpu;
-  std::optional<std::int64_t> gpu_memory_mb = {};  // of each GPU; nothing: it is not known
+  std::optional<std::int64_t> gpu_memory_mb = {};  // of each GPU; nothing: no limit
   std::string gpu_memory_pointer = "/roles/worker/resources/gpu_memory_mb";
   std::optional<std::int64_t> worker_memory_mb = {};  // nothing: no limit
   std::string worker_memory_pointer = "/roles/worker/resources/memory_mb";

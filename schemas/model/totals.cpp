@@ -71,17 +71,14 @@ void check_worker(const Analysis& analysis, const Setting& setting, FaultList& f
                  " to compute in");
 }
 
+// Of what a GPU holds these alone are sure: values are kept by how the ops are fused there.
 void check_gpu(const Analysis& analysis, const Setting& setting, FaultList& faults) {
-  const WorkerMemory& memory = *analysis.gpu;
   const Count limit = setting.gpu_memory_mb;
-  if (!limit || !memory.total || *megabytes(memory.total) <= *limit) return;
-  faults.add(setting.gpu_memory_pointer,
-             "each GPU of a worker needs " + mib_text(memory.total) + " MiB, more than " +
-                 with_commas(*limit) + ": " + mib_text(memory.parameters) + " of parameters, " +
-                 mib_text(memory.gradients) + " of gradients, and for a micro-batch of " +
-                 with_commas(setting.micro_batch) + ": " + mib_text(memory.kept) +
-                 " of values for the backward pass and " + mib_text(memory.scratch) +
-                 " to compute in; smaller micro-batches or \"recompute\" need less");
+  const Count sure = plus(analysis.gpu->parameters, analysis.gpu->gradients);
+  if (!limit || !sure || *megabytes(sure) <= *limit) return;
+  faults.add(setting.gpu_memory_pointer, "a GPU needs " + mib_text(sure) +
+                                             " MiB for parameters and gradients alone, more than " +
+                                             with_commas(*limit));
 }
 
 void check_ps(const Analysis& analysis, const Setting& setting, FaultList& faults) {
@@ -194,11 +191,11 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
                     .kept = worker.kept,
                     .scratch = worker.scratch,
                     .total = plus(plus(times(arena, 2), worker.kept), worker.scratch)};
+    check_gpu(analysis, setting, faults);
   }
   if (setting.computes == Setting::Computes::gpu) {
     worker.kept = 0;
     worker.scratch = 0;
-    check_gpu(analysis, setting, faults);
   }
   worker.total =
       plus(plus(plus(arena, worker.gradients), worker.slots), plus(worker.kept, worker.scratch));

@@ -15,6 +15,9 @@
 
 namespace trainyard {
 
+// That computes on GPUs: a library beside trainyard-runtime.
+inline constexpr const char* gpu_plugin_name = "libtrainyard-cuda.so";
+
 inline constexpr std::size_t gpu_uuid_max = 96;
 
 // A '/' is in those of a part of a GPU (MIG). No ',': CUDA_VISIBLE_DEVICES is a list of them.

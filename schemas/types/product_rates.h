@@ -13,10 +13,13 @@ namespace trainyard {
 // In TFLOP/s. A precision that is not there is not known.
 using ProductRates = std::map<Precision, double>;
 
+inline constexpr double product_tflops_least = 1e-9;  // less than a double of a GPU makes
 inline constexpr double product_tflops_max = 1e6;
 
 // False also of what is no number.
-constexpr bool is_product_rate(double tflops) { return tflops > 0 && tflops <= product_tflops_max; }
+constexpr bool is_product_rate(double tflops) {
+  return tflops >= product_tflops_least && tflops <= product_tflops_max;
+}
 
 // "12 TFLOP/s in float32, 34 in tf32, 56 in bfloat16", with two digits of each; "": none is
 // known.

@@ -25,10 +25,9 @@ GpuInfo gpu_from(const proto::GpuInfo& message) {
   if (message.has_numa_node()) gpu.numa_node = message.numa_node();
   gpu.peers.assign(message.peers().begin(), message.peers().end());
   for (const auto& [name, tflops] : message.product_tflops()) {
-    // Others are of an agent that is newer than this server.
-    if (const auto precision = find_value(precision_names, name)) {
-      gpu.product_rates.emplace(*precision, tflops);
-    }
+    // Others are of an agent that is newer than this server. What is no rate counts as not told.
+    const auto precision = find_value(precision_names, name);
+    if (precision && is_product_rate(tflops)) gpu.product_rates.emplace(*precision, tflops);
   }
   return gpu;
 }

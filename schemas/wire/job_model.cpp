@@ -57,22 +57,21 @@ void check_arena(const JobSpec& spec, model::Analysis& analysis) {
 // least of the GPUs that are asked for has to do.
 void set_gpus(const JobSpec& spec, model::Setting& setting) {
   using Computes = model::Setting::Computes;
+  const bool may_be_cpu = spec.training.device == ComputeDevice::automatic;
   bool some = false;
   bool all = true;
   const auto look_at = [&](const RoleSpec& role, const char* pointer) {
     const bool has_gpus = role.resources.gpus > 0;
     some |= has_gpus;
     all &= has_gpus;
-    if (!has_gpus || role.gpu.memory_mb < 1) return;
+    if (!has_gpus || may_be_cpu || role.gpu.memory_mb < 1) return;
     if (setting.gpu_memory_mb && *setting.gpu_memory_mb <= role.gpu.memory_mb) return;
     setting.gpu_memory_mb = role.gpu.memory_mb;
     setting.gpu_memory_pointer = pointer;
   };
   if (spec.worker.replicas > 0) look_at(spec.worker, "/roles/worker/resources/gpu_memory_mb");
   if (spec.chief) look_at(*spec.chief, "/roles/chief/resources/gpu_memory_mb");
-  if (!some) return;
-  const bool must = all && spec.training.device == ComputeDevice::gpu;
-  setting.computes = must ? Computes::gpu : Computes::either;
+  if (some) setting.computes = all && !may_be_cpu ? Computes::gpu : Computes::either;
 }
 
 std::string not_with_several_gpus(const std::string& with) {

@@ -13,7 +13,6 @@ using nlohmann::json;
 
 constexpr TextRule gpu_name_rule = printable_rule(1, 255);
 constexpr TextRule build_rule = printable_rule(0, 255);
-constexpr std::size_t kept_max = 1024;  // as many GPUs as an agent may offer
 constexpr std::int64_t integer_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t integer_min = std::numeric_limits<std::int64_t>::min();
 
@@ -57,7 +56,7 @@ ProductRates read_product_rates(const JsonPlace& place) {
     if (is_product_rate(*tflops)) {
       rates[precision] = *tflops;
     } else {
-      part->fault("must be above 0");
+      part->fault("must be 1e-9 or more");
     }
   }
   fields.refuse_others();
@@ -99,8 +98,9 @@ std::string to_json(const std::vector<KeptProductRates>& all) {
 Result<std::vector<KeptProductRates>> parse_kept_product_rates(std::string_view text) {
   constexpr std::string_view document = "the kept rates";
   TRY_ASSIGN(const json value, parse_json(text, document));
-  if (!value.is_array() || value.size() > kept_max) {
-    return invalid(std::string(document) + " are no array of at most " + std::to_string(kept_max));
+  if (!value.is_array() || value.size() > kept_product_rates_max) {
+    return invalid(std::string(document) + " are no array of at most " +
+                   std::to_string(kept_product_rates_max));
   }
   std::vector<Fault> faults;
   std::vector<KeptProductRates> all;

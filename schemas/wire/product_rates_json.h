@@ -2,6 +2,7 @@
 // keeps, and a part of task.json. Nothing in it is trusted.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ ProductRates read_product_rates(const JsonPlace& place);
 std::string to_json(const MeasuredGpu& measured);
 Result<MeasuredGpu> parse_measured_gpu(std::string_view text);
 
-// The file of an agent.
+// The file of an agent: as many kinds as it may offer GPUs.
+inline constexpr std::size_t kept_product_rates_max = 1024;
 std::string to_json(const std::vector<KeptProductRates>& kept);
 Result<std::vector<KeptProductRates>> parse_kept_product_rates(std::string_view text);
 

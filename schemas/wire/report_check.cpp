@@ -10,7 +10,6 @@
 
 #include "schemas/base/utf8.h"
 #include "schemas/types/env_names.h"
-#include "schemas/types/precision_names.h"
 #include "schemas/wire/json_fields.h"
 
 namespace trainyard {
@@ -127,16 +126,6 @@ Status check_uuids(const std::vector<GpuInfo>& gpus) {
   return ok();
 }
 
-Status check_product_rates(std::size_t i, const ProductRates& rates) {
-  for (const auto& [precision, tflops] : rates) {
-    if (is_product_rate(tflops)) continue;
-    return refused(Place{"host.gpus", i, ".product_tflops"},
-                   "must be above 0 and at most 1000000, got " + std::to_string(tflops) + " in " +
-                       std::string(find_name(precision_names, precision)));
-  }
-  return ok();
-}
-
 // Either not one is described, or each.
 Status check_gpus(const HostInfo& host) {
   if (!host.gpus.empty() && std::cmp_not_equal(host.gpus.size(), host.capacity.gpus)) {
@@ -155,7 +144,6 @@ Status check_gpus(const HostInfo& host) {
     TRY(check_text(Place{"host.gpus", i, ".name"}, gpu.name));
     TRY(within(Place{"host.gpus", i, ".memory_mb"}, 0, memory_mb_max, gpu.memory_mb));
     TRY(within(Place{"host.gpus", i, ".numa_node"}, 0, numa_node_max, gpu.numa_node.value_or(0)));
-    TRY(check_product_rates(i, gpu.product_rates));
   }
   return check_uuids(host.gpus);
 }

@@ -91,30 +91,43 @@ TEST_CASE("a model that needs more memory than its tasks have is refused before 
 TEST_CASE("a dry run says what a GPU holds of a model, and what does not fit there is refused",
           "[routes][models]") {
   ApiYard yard;
-  const auto planned = [&](int status, const std::string& resources, const std::string& device) {
+  const auto planned = [&](int status, const std::string& model, const std::string& device,
+                           const std::string& roles) {
     return yard.json(status, "POST /v1/jobs?dry_run=true",
-                     R"({
-        "model": {"name": "cifar_cnn"}, "dataset": "synthetic_digits",
-        "training": {"batch_size": 4096, "device": ")" +
-                         device + R"("},
-        "roles": {"ps": 1, "worker": {"replicas": 1, "resources": )" +
-                         resources + "}}}");
+                     R"({"model": )" + model + R"(, "dataset": "synthetic_digits", "training": {)" +
+                         (device.empty() ? "" : R"("device": ")" + device + R"(", )") +
+                         R"("batch_size": 4096}, "roles": )" + roles + "}");
   };
-  const json there = planned(200, R"({"gpus": 1, "memory_mb": 256})", "gpu");
-  const json& memory = there.at("model").at("memory_bytes");
-  CHECK(memory.at("worker").at("kept") == 0);
-  CHECK(memory.at("gpu").at("kept") > (256 << 20));
   const auto pointer_of = [](const json& problem) {
     REQUIRE(problem.at("errors").size() == 1);
     return problem.at("errors").at(0).at("pointer");
   };
-  const json small = planned(422, R"({"gpus": 1, "memory_mb": 256, "gpu_memory_mb": 300})", "gpu");
-  CHECK(pointer_of(small) == "/roles/worker/resources/gpu_memory_mb");
-  const json either =
-      planned(422, R"({"gpus": 1, "memory_mb": 256, "gpu_memory_mb": 300})", "auto");
-  CHECK(pointer_of(either) == "/roles/worker/resources/memory_mb");
-  const json here = planned(422, R"({"memory_mb": 256})", "cpu");
-  CHECK(pointer_of(here) == "/roles/worker/resources/memory_mb");
-  CHECK(planned(200, R"({"memory_mb": 16384})", "cpu").at("model").at("memory_bytes").at("gpu") ==
-        nullptr);
+  const auto workers = [](const std::string& resources) {
+    return R"({"ps": 1, "worker": {"replicas": 1, "resources": )" + resources + "}}";
+  };
+  const std::string convnet = R"({"name": "cifar_cnn"})";
+  const std::string host = "/roles/worker/resources/memory_mb";
+  for (const char* const device : {"", "gpu"}) {  // the default where there are GPUs
+    const json there = planned(200, convnet, device, workers(R"({"gpus": 1, "memory_mb": 256})"));
+    const json& memory = there.at("model").at("memory_bytes");
+    CHECK(memory.at("worker").at("kept") == 0);
+    CHECK(memory.at("gpu").at("kept") > (256 << 20));
+  }
+  CHECK(pointer_of(planned(422, convnet, "auto", workers(R"({"gpus": 1, "memory_mb": 256})"))) ==
+        host);
+  CHECK(pointer_of(planned(422, convnet, "cpu", workers(R"({"memory_mb": 256})"))) == host);
+  const json here = planned(200, convnet, "", workers(R"({"memory_mb": 16384})"));
+  CHECK(here.at("model").at("memory_bytes").at("gpu") == nullptr);
+
+  // 32 MiB of parameters, and as much of gradients.
+  const std::string wide = R"({"name": "mlp", "hidden": [10000]})";
+  const std::string small = R"({"gpus": 1, "memory_mb": 16384, "gpu_memory_mb": 60})";
+  CHECK(pointer_of(planned(422, wide, "", workers(small))) ==
+        "/roles/worker/resources/gpu_memory_mb");
+  planned(200, wide, "auto", workers(small));
+  const std::string beside =
+      R"({"ps": 1, "worker": {"replicas": 2, "resources": {"memory_mb": 16384}},
+                                 "chief": {"replicas": 1, "resources": )" +
+      small + "}}";
+  CHECK(pointer_of(planned(422, wide, "gpu", beside)) == "/roles/chief/resources/gpu_memory_mb");
 }

@@ -8,7 +8,7 @@
 namespace trainyard::runtime::replica_scene {
 namespace {
 
-constexpr std::size_t device_bytes = std::size_t{64} << 20;
+constexpr std::size_t device_bytes = std::size_t{256} << 20;
 
 // The node's leaves on the device. What is told to be final is: it is taken then.
 std::vector<float> by_device(Model& model, const Network& network, std::span<const float> weights,
@@ -54,7 +54,7 @@ TEST_CASE("leaves that are added on a device have the sums of the host", "[sums]
 
 TEST_CASE("a device without room for sums leaves them to the host", "[sums]") {
   const Network network{"wide", models::mlp({1000, 1000}, "relu"), image_shape()};
-  HostDevice device({.bytes = std::size_t{16} << 20});
+  HostDevice device({.bytes = device_spare_bytes + (std::size_t{16} << 20)});
   Model model = built(network, &device);
   for (int i = 0; i < 2; ++i) {
     CHECK_FALSE(model.adds_up(16));

@@ -9,6 +9,7 @@
 namespace trainyard::runtime::replica_scene {
 namespace {
 
+constexpr std::size_t device_room = std::size_t{256} << 20;
 constexpr std::uint16_t not_written = 0x7FC1;
 
 struct RoundedGradient {
@@ -28,7 +29,7 @@ RoundedGradient rounded(std::span<const float> exact, std::size_t state) {
 TEST_CASE("a device rounds gradients as the wire does, and leaves state as it is", "[wire]") {
   for (const Network& network : networks()) {
     INFO(network.name);
-    HostDevice device({.bytes = std::size_t{64} << 20, .is_late = true});
+    HostDevice device({.bytes = device_room, .is_late = true});
     Model model = built(network, &device);
     REQUIRE(model.encodes_bfloat16());
     std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
@@ -67,7 +68,7 @@ TEST_CASE("frozen variables are zero where a device rounds", "[wire]") {
                  {"op": "dense", "units": "classes"}],
       "loss": "softmax_cross_entropy"})"),
                         image_shape()};
-  HostDevice device({.bytes = std::size_t{64} << 20});
+  HostDevice device({.bytes = device_room});
   Model model = built(network, &device);
   REQUIRE(model.encodes_bfloat16());
   std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
@@ -83,7 +84,7 @@ TEST_CASE("frozen variables are zero where a device rounds", "[wire]") {
 
 TEST_CASE("a device without room for rounded gradients leaves them to the host", "[wire]") {
   const Network network{"wide", models::mlp({1000, 1000}, "relu"), image_shape()};
-  HostDevice device({.bytes = std::size_t{9} << 20});
+  HostDevice device({.bytes = device_spare_bytes + (std::size_t{9} << 20)});
   Model model = built(network, &device);
   for (int i = 0; i < 2; ++i) CHECK_FALSE(model.encodes_bfloat16());
   std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
@@ -96,8 +97,8 @@ TEST_CASE("a device without room for rounded gradients leaves them to the host",
 
 TEST_CASE("replicas round the gradients of nodes with one leaf", "[wire][threads]") {
   const Network network = networks()[1];
-  HostDevice first({.bytes = std::size_t{64} << 20, .is_late = true});
-  HostDevice second({.bytes = std::size_t{64} << 20, .is_late = true, .seed = 2});
+  HostDevice first({.bytes = device_room, .is_late = true});
+  HostDevice second({.bytes = device_room, .is_late = true, .seed = 2});
   const std::vector<Leaves> nodes{{2, 3}, {3, 4}, {4, 5}};
   Scene scene(network, nodes, {&first, &second});
   const std::size_t elements = scene.parameters().size();
@@ -107,14 +108,16 @@ TEST_CASE("replicas round the gradients of nodes with one leaf", "[wire][threads
     std::vector<std::uint16_t> halves(nodes.size() * state, not_written);
     Replicas::Step step = scene.step(number, expected);
     step.settle = [](std::int64_t) {};  // of what it looks at nothing is there
+    std::vector<std::span<std::uint16_t>> places;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      step.rounded.push_back(std::span(halves).subspan(i * state, state));
+      places.push_back(std::span(halves).subspan(i * state, state));
     }
+    step.rounded = places;
     REQUIRE(*scene.replicas().add_up(step));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto exact = std::span(expected.gradient).subspan(i * elements, elements);
       const auto arena = std::span(scene.computed().gradient).subspan(i * elements, elements);
-      CHECK(std::ranges::equal(step.rounded[i], rounded(exact, state).halves));
+      CHECK(std::ranges::equal(places[i], rounded(exact, state).halves));
       CHECK(same_bytes(arena.subspan(state), exact.subspan(state)));
     }
   }

@@ -7,7 +7,7 @@
 namespace trainyard::runtime::replica_scene {
 namespace {
 
-constexpr std::size_t device_bytes = std::size_t{64} << 20;
+constexpr std::size_t device_bytes = std::size_t{256} << 20;
 
 void fetch(ResidentArena& from, Arena& to) {
   from.fetch_weights(to.weights.span());
@@ -91,7 +91,7 @@ TEST_CASE("other parameters than those that live there are brought as ever", "[r
 
 TEST_CASE("what does not fit on a device stays on the host", "[resident]") {
   const Network network{"wide", models::mlp({1000, 1000}, "relu"), image_shape()};
-  HostDevice device({.bytes = std::size_t{16} << 20});
+  HostDevice device({.bytes = device_spare_bytes + (std::size_t{16} << 20)});
   Model there = built(network, &device);
   Arena arena(there, {.kind = OptimizerKind::adam});
   CHECK(there.reside(arena.weights.span(), arena.slots) == nullptr);

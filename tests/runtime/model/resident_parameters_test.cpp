@@ -7,7 +7,7 @@
 namespace trainyard::runtime::replica_scene {
 namespace {
 
-constexpr std::size_t room_of_each = std::size_t{64} << 20;
+constexpr std::size_t room_of_each = std::size_t{256} << 20;
 
 // Some models, each on a late device of its own, and what they train.
 class Together {
@@ -124,7 +124,7 @@ TEST_CASE("one device without room keeps the parameters of all on the host", "[r
   HostDevice large({.bytes = room_of_each});
   const auto weights_of = [&](const Model& model) { return Arena(model, sgd); };
   for (const std::size_t room : {std::size_t{11} << 20, std::size_t{15} << 20}) {
-    HostDevice small({.bytes = room});
+    HostDevice small({.bytes = device_spare_bytes + room});
     Model first = built(network, &large);
     Model second = built(network, &small);
     const Arena arena = weights_of(first);

@@ -216,19 +216,23 @@ TEST_CASE("what a GPU computes it keeps, and the host does not", "[model]") {
   CHECK(there.worker.total == 3 * arena);
   CHECK(there.gpu->total == 2 * arena + kept + scratch);
   CHECK(there.faults.empty());
-  const Analysis either = on(Computes::either, 1);
+  const Analysis either = on(Computes::either, {});
   CHECK(either.worker.total == 3 * arena + kept + scratch);
   CHECK(either.gpu->total == there.gpu->total);
-  CHECK(either.faults.empty());  // the CPU computes it then
+  CHECK(either.faults.empty());
 
-  CHECK(on(Computes::gpu, 12).faults.empty());
-  const Analysis small = on(Computes::gpu, 11);
-  REQUIRE(small.faults.size() == 1);
-  CHECK(small.faults.front().pointer == "/gpu");
-  CHECK(small.faults.front().message ==
-        "each GPU of a worker needs 12 MiB, more than 11: 1 of parameters, 1 of gradients, and for "
-        "a micro-batch of 1,000: 4 of values for the backward pass and 8 to compute in; smaller "
-        "micro-batches or \"recompute\" need less");
+  // What is kept is not sure enough to refuse a job for.
+  CHECK(on(Computes::gpu, 1).faults.empty());
+  const Analysis large = analyse_json(
+      json::parse(R"({
+      "layers": [{"op": "dense", "units": 100000}, {"op": "dense", "units": "classes"}],
+      "loss": "softmax_cross_entropy"})"),
+      facts_of("vectors"),
+      {.computes = Computes::either, .gpu_memory_mb = 17, .gpu_memory_pointer = "/gpu"});
+  REQUIRE(large.faults.size() == 1);
+  CHECK(large.faults.front().pointer == "/gpu");
+  CHECK(large.faults.front().message ==
+        "a GPU needs 18 MiB for parameters and gradients alone, more than 17");
 }
 
 TEST_CASE("a loss that compares all pairs of a micro-batch keeps a number for each", "[model]") {

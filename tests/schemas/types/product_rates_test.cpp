@@ -26,7 +26,8 @@ TEST_CASE("what is no rate is not said", "[gpu]") {
     CHECK(product_rate_words({{float32, bad}}).empty());
     CHECK(product_rate_words({{float32, bad}, {tf32, 2}}) == "2.0 TFLOP/s in tf32");
   }
-  CHECK(is_product_rate(std::numeric_limits<double>::denorm_min()));
+  CHECK(is_product_rate(product_tflops_least));
+  CHECK_FALSE(is_product_rate(std::numeric_limits<double>::denorm_min()));
   CHECK(product_rate_words({{float32, std::numeric_limits<double>::denorm_min()}}).size() < 80);
 }
 

@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "schemas/wire/job_spec_json.h"
 #include "tests/schemas/wire/random_values.h"
@@ -45,17 +46,22 @@ TEST_CASE("agent reports come back as they were sent", "[wire]") {
   }
 }
 
-TEST_CASE("a precision that this server does not know is left out of a report", "[wire][gpu]") {
+TEST_CASE("a rate that is none, or of a precision that this server does not know, is not told",
+          "[wire][gpu]") {
   proto::AgentReport report = report_with_task();
   report.mutable_host()->mutable_capacity()->set_gpus(1);
   report.clear_gpus();
   report.mutable_host()->clear_gpus();
   auto& rates = *report.mutable_host()->add_gpus()->mutable_product_tflops();
   rates["tf32"] = 2;
-  rates["float4"] = -1;
-  const auto decoded = from_proto(sent(report));
-  REQUIRE(decoded);
-  CHECK(decoded->host.gpus.at(0).product_rates == ProductRates{{Precision::tf32, 2}});
+  rates["float4"] = 3;
+  for (const double bad : {0.0, -1.0, 1'000'001.0, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    INFO(bad);
+    rates["bfloat16"] = bad;
+    const auto decoded = from_proto(sent(report));
+    REQUIRE(decoded);
+    CHECK(decoded->host.gpus.at(0).product_rates == ProductRates{{Precision::tf32, 2}});
+  }
 }
 
 TEST_CASE("assignments come back as they were sent", "[wire]") {

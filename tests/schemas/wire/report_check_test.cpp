@@ -140,20 +140,6 @@ TEST_CASE("what a GPU is said to be is bounded, and its peers are of its host", 
         }).starts_with("host.gpus[3].numa_node: must be 0 to 65535"));
 }
 
-TEST_CASE("how fast a GPU is said to be is a number above zero and no more than a million",
-          "[wire][gpu]") {
-  using enum Precision;
-  CHECK(verdict([](Report r) {
-          r.host.gpus[0].product_rates = {{float32, 1e-9}, {tf32, 1}, {bfloat16, 1e6}};
-        }).empty());
-  for (const double bad : {0.0, -1.0, 1'000'001.0, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
-    INFO(bad);
-    CHECK(verdict([bad](Report r) {
-            r.host.gpus[2].product_rates = {{float32, 1}, {tf32, bad}};
-          }).starts_with("host.gpus[2].product_tflops: must be above 0 and at most 1000000, got "));
-  }
-}
-
 TEST_CASE("what a GPU shows is bounded, and of a GPU of the host", "[wire][gpu]") {
   const auto of_reading = [](auto change) {
     return verdict([&](Report r) {
