@@ -10,6 +10,10 @@ namespace trainyard::attack {
 namespace {
 
 constexpr long resident_mebibytes_max = 300;
+// An answer is to come within a second, and so many that do not, one after another, are counted as
+// Kubernetes counts them. One may: beside a build, five thousand connects can fill the queue of
+// those that wait to be accepted, and whose SYN is dropped asks again after a second.
+constexpr int late_max = 3;
 
 }  // namespace
 
@@ -24,16 +28,21 @@ HealthWatch::Seen HealthWatch::end() {
 }
 
 void HealthWatch::run() {
+  int late_in_a_row = 0;
   while (!ends_) {
     const auto asked = std::chrono::steady_clock::now();
-    const e2e::Answer answer = e2e::get(url_);  // a server that is held up for good has a deadline
+    const e2e::Answer answer =
+        e2e::send({.url = url_, .body = {}, .headers = {}, .timeout_seconds = slowness});
     seen_.slowest = std::max(seen_.slowest, std::chrono::duration_cast<std::chrono::milliseconds>(
                                                 std::chrono::steady_clock::now() - asked));
+    const bool is_late = answer.status == 0;
+    late_in_a_row = is_late ? late_in_a_row + 1 : 0;
     if (answer.status == 200) {
       ++seen_.answers;
-    } else if (seen_.trouble.empty()) {
-      seen_.trouble = "answer " + std::to_string(seen_.answers + 1) + " has status " +
-                      std::to_string(answer.status) + ": " + answer.body;
+    } else if (seen_.trouble.empty() && (!is_late || late_in_a_row == late_max)) {
+      seen_.trouble = "behind answer " + std::to_string(seen_.answers) + ": " +
+                      (is_late ? std::to_string(late_max) + " late in a row"
+                               : "status " + std::to_string(answer.status) + ": " + answer.body);
     }
   }
 }
@@ -60,8 +69,6 @@ void Besieged::check_it_stood() {
 
 void Besieged::check_health() {
   const HealthWatch::Seen seen = watch_->end();
-  // Should be under a second. It is told and not judged: a build beside it stops the machine
-  // longer.
   WARN("the slowest of " << seen.answers << " answers of /healthz took " << seen.slowest.count()
                          << " ms");
   INFO(yard.server().output().substr(0, 4000));

@@ -19,7 +19,8 @@ class HealthWatch {
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
 
-  // Ends it: how often it was answered, and the first answer that was not 200 or none; "" = none.
+  // Ends it: how often it was answered, and the first trouble: a status that is not 200, or several
+  // answers in a row that were late; "" = none.
   struct Seen {
     int answers = 0;
     std::chrono::milliseconds slowest{0};
