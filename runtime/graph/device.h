@@ -72,8 +72,8 @@ class Device {
   // Of another device of this process, opened in the same way: once what that one was asked for is
   // done, and what it is asked for later comes behind it.
   virtual void copy_from(Device& other, float* to, const float* from, std::size_t count) = 0;
-  // To `square_registers` exact sums that lie on the device: the squares of these numbers, which
-  // begin at a cache line's border.
+  // To `square_registers` exact sums that lie on the device, each of ExactRegister::words words:
+  // the squares of these numbers, which begin at a cache line's border.
   virtual void add_squares(std::uint64_t* registers, const float* from, std::size_t count) = 0;
   // New weights and slots in the place of the old ones.
   virtual void update(const ElementUpdate& update) = 0;

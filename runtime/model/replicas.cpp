@@ -35,8 +35,10 @@ Replicas::~Replicas() {
 void Replicas::start() {
   ENSURE(threads_of_replicas_.empty());
   const std::size_t nodes = tree_.places() - tree_.additions().size();
-  for (std::size_t place = nodes; place < places_.size() && resident_ == nullptr; ++place) {
-    places_[place] = scratch_.emplace_back(elements_).span();
+  if (resident_ == nullptr) {
+    for (std::size_t place = nodes; place < places_.size(); ++place) {
+      places_[place] = scratch_.emplace_back(elements_).span();
+    }
   }
   for (auto& replica : replicas_) {
     threads_of_replicas_.emplace_back([this, &replica = *replica] { serve(replica); });
@@ -64,8 +66,10 @@ void Replicas::begin(const Step& step) {
   const std::size_t nodes = tree_.places() - tree_.additions().size();
   ENSURE(step.sums.size() == (resident_ == nullptr ? nodes * elements_ : 0));
   ENSURE(step.rounded.empty() || (step.rounded.size() == nodes && tree_.additions().empty()));
-  for (std::size_t i = 0; i < nodes && resident_ == nullptr; ++i) {
-    places_[i] = step.sums.subspan(i * elements_, elements_);
+  if (resident_ == nullptr) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      places_[i] = step.sums.subspan(i * elements_, elements_);
+    }
   }
   step_ = &step;
   const std::lock_guard lock(mutex_);
