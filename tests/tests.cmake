@@ -79,7 +79,7 @@ trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
 trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror tests/conformance/reference OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/device DEPS runtime/device tests/conformance/mirror)
-trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
+trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json TIMEOUT 600 COST 300 THREADS [threads])
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
 # that together have all threads.
