@@ -257,6 +257,7 @@ endfunction()
 # trainyard_test(folder [GRPC] [APART file...] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]):
 # tests/<folder>/*.cpp, one test program, linked with tests/support. GRPC: most of its units include grpc's header.
 # APART: files that use another's names for other things, so each is compiled alone. COST: the highest starts first.
+# TIMEOUT, unless told otherwise 900: a test that takes longer hangs. Under a sanitizer, beside a build, some take 300.
 function(trainyard_test folder)
   cmake_parse_arguments(ARG "GRPC" "TIMEOUT;COST;THREADS" "APART;DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
@@ -282,7 +283,7 @@ function(trainyard_test folder)
   list(TRANSFORM ARG_APART REPLACE "(.+)" "tests/${folder}/\\1.cpp")
   set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 900)
   endif()
   set(asked)  # of its tests; all, unless told otherwise
   if(TRAINYARD_SANITIZE MATCHES thread)

@@ -71,23 +71,23 @@ trainyard_test(agent/host DEPS agent/host schemas/wire)
 foreach(test agent_host_test agent_loop_test)
   add_dependencies(${test} nvml_double)  # which they load
 endforeach()
-trainyard_test(sim APART host DEPS scheduler/core agent/core TIMEOUT 900)
+trainyard_test(sim APART host DEPS scheduler/core agent/core)
 trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/ps APART parameter_server_test DEPS runtime/ps)
 trainyard_test(runtime/worker APART exchange_test DEPS runtime/worker)
-trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker TIMEOUT 900)
+trainyard_test(runtime/exchange_sim DEPS runtime/ps runtime/worker)
 trainyard_test(runtime/math APART optimizer_test row_gradients_test row_table_test DEPS runtime/math OUTSIDE nlohmann_json::nlohmann_json THREADS [threads])
 trainyard_test(runtime/graph DEPS runtime/graph tests/conformance tests/conformance/mirror tests/conformance/reference OUTSIDE nlohmann_json::nlohmann_json)
 trainyard_test(runtime/device DEPS runtime/device tests/conformance/mirror)
-trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json TIMEOUT 600 COST 300 THREADS [threads])
-trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json)
+trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime/model schemas/wire tests/conformance/mirror OUTSIDE nlohmann_json::nlohmann_json COST 300 THREADS [threads])
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
 # that together have all threads.
-trainyard_test(runtime/chunks DEPS runtime/net/chunks TIMEOUT 600 THREADS ~[large]~[.])
-trainyard_test(runtime/rows GRPC DEPS runtime/net/rows TIMEOUT 600)
+trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json THREADS ~[large]~[.])
+trainyard_test(runtime/chunks DEPS runtime/net/chunks COST 350 THREADS ~[large]~[.])
+trainyard_test(runtime/rows GRPC DEPS runtime/net/rows)
 trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role tests/conformance/mirror TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes
-trainyard_test(api/http DEPS api/http TIMEOUT 900)
+trainyard_test(api/http DEPS api/http)
 trainyard_test(api/routes GRPC DEPS api/routes)
 if(TARGET api_routes_test)  # the clients that other tests speak with
   target_sources(api_routes_test PRIVATE tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp
@@ -105,7 +105,7 @@ if(TARGET trainyard-cuda)
   add_dependencies(e2e_test trainyard-cuda)
 endif()
 # The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
-trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl TIMEOUT 900)
+trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl)
 target_sources(attack_test PRIVATE tests/e2e/programs.cpp tests/e2e/rest.cpp tests/e2e/yard.cpp
                                    tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp)
 set_tests_properties(attack PROPERTIES RUN_SERIAL TRUE)

@@ -121,7 +121,8 @@ TEST_CASE("a vocabulary has the values that fit in it, and hashes have none", "[
   CHECK(vocabulary_of(spec).empty());
 }
 
-TEST_CASE("a vocabulary of more than a GiB is refused, and the field is named", "[recsys]") {
+TEST_CASE("a vocabulary of more than a GiB is refused, and the field is named",
+          "[recsys][large]") {
   // Many columns of one field of one value of 1 MiB: what is read is small, what is saved is not.
   std::vector<char> lines;
   add_value_line("x", lines);
