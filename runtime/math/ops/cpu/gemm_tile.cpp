@@ -20,12 +20,23 @@ struct Sums {
   alignas(64) float of[rows_max * columns_max];
 };
 
-// Both loops below keep `sum` in registers: what has an address does not stay there, so it is
-// copied to `sums` at the end.
+[[gnu::always_inline]] inline const float* base_of(const Target& target, std::int64_t row) {
+  return target.base == nullptr ? nullptr : target.base + row * target.base_stride;
+}
+
+// Of a tile that has all its rows and columns each loop below writes the sums where they go. Of
+// others it leaves them in `sums`, to which they are copied at the end: what has an address does
+// not stay in registers. Under the address sanitizer all go that way, as what writes there is
+// checked.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool writes_whole_tiles = false;
+#else
+constexpr bool writes_whole_tiles = true;
+#endif
 
 template <int rows, int vectors>
-[[TRAINYARD_UNCHECKED]] void sum_avx2(const LeftPanel& left, const float* right, std::int64_t depth,
-                                      Sums& sums) {
+[[TRAINYARD_UNCHECKED]] bool sum_avx2(const LeftPanel& left, const float* right, std::int64_t depth,
+                                      const Target& target, Sums& sums) {
   __m256 sum[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row) {
@@ -50,6 +61,21 @@ template <int rows, int vectors>
     from += depth_stride;
     right += 8 * vectors;
   }
+  if (writes_whole_tiles && target.rows == rows && target.columns == 8 * vectors) {
+#pragma GCC unroll 12
+    for (int row = 0; row < rows; ++row) {
+      float* const to = target.data + row * target.stride;
+      const float* const base = base_of(target, row);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        const __m256 sum_there = base == nullptr
+                                     ? sum[row][v]
+                                     : _mm256_add_ps(_mm256_loadu_ps(base + 8 * v), sum[row][v]);
+        _mm256_storeu_ps(to + 8 * v, sum_there);
+      }
+    }
+    return true;
+  }
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row) {
 #pragma GCC unroll 2
@@ -57,11 +83,13 @@ template <int rows, int vectors>
       _mm256_store_ps(sums.of + row * columns_max + 8 * v, sum[row][v]);
     }
   }
+  return false;
 }
 
 template <int rows, int vectors>
-[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] void sum_avx512(const LeftPanel& left, const float* right,
-                                                          std::int64_t depth, Sums& sums) {
+[[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] bool sum_avx512(const LeftPanel& left, const float* right,
+                                                          std::int64_t depth, const Target& target,
+                                                          Sums& sums) {
   __m512 sum[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row) {
@@ -86,6 +114,21 @@ template <int rows, int vectors>
     from += depth_stride;
     right += 16 * vectors;
   }
+  if (writes_whole_tiles && target.rows == rows && target.columns == 16 * vectors) {
+#pragma GCC unroll 12
+    for (int row = 0; row < rows; ++row) {
+      float* const to = target.data + row * target.stride;
+      const float* const base = base_of(target, row);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        const __m512 sum_there = base == nullptr
+                                     ? sum[row][v]
+                                     : _mm512_add_ps(_mm512_loadu_ps(base + 16 * v), sum[row][v]);
+        _mm512_storeu_ps(to + 16 * v, sum_there);
+      }
+    }
+    return true;
+  }
   // Not _mm512_store_ps: under the address sanitizer g++ 12 puts `sums` on a stack of its own, at a
   // multiple of 32 bytes only (GCC bug 110027). Where they are aligned it takes as long.
 #pragma GCC unroll 12
@@ -95,37 +138,23 @@ template <int rows, int vectors>
       _mm512_storeu_ps(sums.of + row * columns_max + 16 * v, sum[row][v]);
     }
   }
+  return false;
 }
 
-// A row of sums, added to a row of the base. Inline, so that the loops of a whole row have a length
-// which the compiler knows.
-[[gnu::always_inline]] inline void store_row(const float* sums, const float* base,
-                                             std::int64_t columns, float* to) {
-  if (base == nullptr) {
-    for (std::int64_t column = 0; column < columns; ++column) to[column] = sums[column];
-  } else {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      to[column] = base[column] + sums[column];
-    }
-  }
-}
-
-template <int columns>
+// Of a tile that has left them.
 void store(const Sums& sums, const Target& target) {
   for (std::int64_t row = 0; row < target.rows; ++row) {
     const float* const from = sums.of + row * columns_max;
-    const float* const base =
-        target.base == nullptr ? nullptr : target.base + row * target.base_stride;
+    const float* const base = base_of(target, row);
     float* const to = target.data + row * target.stride;
-    if (target.columns == columns) {
-      store_row(from, base, columns, to);
-    } else {
-      store_row(from, base, target.columns, to);
+    for (std::int64_t column = 0; column < target.columns; ++column) {
+      to[column] = base == nullptr ? from[column] : base[column] + from[column];
     }
   }
 }
 
-using Sum = void (*)(const LeftPanel&, const float*, std::int64_t, Sums&);
+// Whether the sums were written; else they are in Sums.
+using Sum = bool (*)(const LeftPanel&, const float*, std::int64_t, const Target&, Sums&);
 
 }  // namespace
 
@@ -134,14 +163,8 @@ void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t 
   static constexpr Sum narrow[] = {sum_avx2<2, 1>, sum_avx2<4, 1>, sum_avx2<6, 1>};
   static constexpr Sum wide[] = {sum_avx2<2, 2>, sum_avx2<4, 2>, sum_avx2<6, 2>};
   Sums sums;
-  const std::int64_t height = (target.rows - 1) / 2;
-  if (target.columns > 8) {
-    wide[height](left, right, depth, sums);
-    store<16>(sums, target);
-  } else {
-    narrow[height](left, right, depth, sums);
-    store<8>(sums, target);
-  }
+  const Sum* const heights = target.columns > 8 ? wide : narrow;
+  if (!heights[(target.rows - 1) / 2](left, right, depth, target, sums)) store(sums, target);
 }
 
 void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
@@ -150,17 +173,8 @@ void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_
   static constexpr Sum narrow[] = {sum_avx512<4, 1>, sum_avx512<8, 1>, sum_avx512<12, 1>};
   static constexpr Sum wide[] = {sum_avx512<4, 2>, sum_avx512<8, 2>, sum_avx512<12, 2>};
   Sums sums;
-  const std::int64_t height = (target.rows - 1) / 4;
-  if (target.columns > 16) {
-    wide[height](left, right, depth, sums);
-    store<32>(sums, target);
-  } else if (target.columns > 8) {
-    narrow[height](left, right, depth, sums);
-    store<16>(sums, target);
-  } else {
-    narrowest[height](left, right, depth, sums);
-    store<8>(sums, target);
-  }
+  const Sum* const heights = target.columns > 16 ? wide : target.columns > 8 ? narrow : narrowest;
+  if (!heights[(target.rows - 1) / 4](left, right, depth, target, sums)) store(sums, target);
 }
 
 }  // namespace trainyard::runtime
