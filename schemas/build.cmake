@@ -122,7 +122,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # of the fuzz targets alone; whose warn
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (docs/decisions,
-# 0006); what uses more says so function by function (ops/cpu/gemm_tile.cpp). Nobody reads errno or
+# 0006); what uses more says so function by function (ops/cpu/avx512.h). Nobody reads errno or
 # floating-point traps of arithmetic, and without them loops with sqrt and selections are vectorised; the values are
 # the same. Sanitized code is optimised in runtime/math alone, which the tests wait for: its checks make -O3 the
 # longest part of every compilation.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/math/ops/cpu/avx512.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -28,8 +30,7 @@ double operations_of(int lanes) { return 2.0 * lanes * chains * steps; }
   return operations_of(8);
 }
 
-[[gnu::target("avx512f,avx512vl"), gnu::no_sanitize("address")]]
-double run_avx512(volatile float& reader) {
+[[TRAINYARD_AVX512, gnu::no_sanitize("address")]] double run_avx512(volatile float& reader) {
   __m512 sum[chains];
   for (__m512& one : sum) one = _mm512_set1_ps(reader);
   const __m512 factor = _mm512_set1_ps(0.999F);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/gemm_pack.h"
 #include "runtime/math/ops/cpu/gemm_tile.h"
 
@@ -109,8 +110,15 @@ class Multiplier {
 
   // The last rows are packed even where the others are not, so that no row beyond them is read.
   void pack_left() {
-    const std::int64_t unpacked = packs_left() ? 0 : rows_.count() / Tile::rows * Tile::rows;
-    for (std::int64_t row = rows_.begin + unpacked; row < rows_.end; row += Tile::rows) {
+    const std::int64_t whole = rows_.count() / Tile::rows;
+    std::int64_t row = rows_.begin;
+    if (!packs_left()) {
+      row += whole * Tile::rows;
+    } else if (product_.left.row_stride == 1) {
+      pack_rows(left_strip(row), whole, Tile::rows, packed_left(row));
+      row += whole * Tile::rows;
+    }
+    for (; row < rows_.end; row += Tile::rows) {
       const Strip strip = left_strip(row);
       pack(strip, Tile::height_of(strip.count), packed_left(row));
     }
@@ -239,14 +247,10 @@ void multiply(const Product& product) {
 
 bool is_available(GemmKernel kernel) {
   if (kernel == GemmKernel::avx2) return true;  // main() has made sure of it
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  return has_avx512();
 }
 
-GemmKernel best_kernel() {
-  static const GemmKernel best =
-      is_available(GemmKernel::avx512) ? GemmKernel::avx512 : GemmKernel::avx2;
-  return best;
-}
+GemmKernel best_kernel() { return has_avx512() ? GemmKernel::avx512 : GemmKernel::avx2; }
 
 void gemm(const Product& product, GemmKernel kernel) {
   switch (kernel) {

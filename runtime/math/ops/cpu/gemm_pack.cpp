@@ -3,8 +3,10 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/math/ops/cpu/transpose.h"
+#include "schemas/base/check.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -80,6 +82,24 @@ void pack_across(const Strip& strip, std::int64_t width, float* panel) {
   pack_one_by_one(strip, width, whole, panel);
 }
 
+template <std::int64_t width>
+void pack_rows_of(const Strip& strip, std::int64_t panels, float* first) {
+  const std::int64_t panel_size = width * strip.depth;
+  const float* from = strip.from;
+  float* to = first;
+  for (std::int64_t step = 0; step < strip.depth; ++step) {
+    const float* row = from;
+    // Each row begins in another page, where the processor's own prefetching begins anew.
+    const std::int64_t ahead = std::min(rows_ahead, strip.depth - 1 - step) * strip.along;
+    for (std::int64_t panel = 0; panel < panels; ++panel, row += width) {
+      for (std::int64_t i = 0; i < width; i += line) _mm_prefetch(row + ahead + i, _MM_HINT_T0);
+      std::memcpy(to + panel * panel_size, row, width * sizeof(float));
+    }
+    from += strip.along;
+    to += width;
+  }
+}
+
 }  // namespace
 
 void pack(const Strip& strip, std::int64_t width, float* panel) {
@@ -95,21 +115,12 @@ void pack(const Strip& strip, std::int64_t width, float* panel) {
 }
 
 void pack_rows(const Strip& strip, std::int64_t panels, std::int64_t width, float* first) {
-  const std::int64_t panel_size = width * strip.depth;
-  const float* from = strip.from;
-  float* to = first;
-  for (std::int64_t step = 0; step < strip.depth; ++step) {
-    const float* row = from;
-    // Each row begins in another page, where the processor's own prefetching begins anew.
-    const std::int64_t ahead = std::min(rows_ahead, strip.depth - 1 - step) * strip.along;
-    for (std::int64_t panel = 0; panel < panels; ++panel, row += width) {
-      for (std::int64_t i = 0; i < width; i += line) _mm_prefetch(row + ahead + i, _MM_HINT_T0);
-      for (std::int64_t i = 0; i < width; i += lane) {
-        _mm256_storeu_ps(to + panel * panel_size + i, _mm256_loadu_ps(row + i));
-      }
-    }
-    from += strip.along;
-    to += width;
+  switch (width) {
+    case 6: return pack_rows_of<6>(strip, panels, first);
+    case 12: return pack_rows_of<12>(strip, panels, first);
+    case 16: return pack_rows_of<16>(strip, panels, first);
+    case 32: return pack_rows_of<32>(strip, panels, first);
+    default: ENSURE(false);
   }
 }
 

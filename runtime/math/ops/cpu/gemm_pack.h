@@ -20,8 +20,8 @@ struct Strip {
 
 void pack(const Strip& strip, std::int64_t width, float* panel);
 
-// `panels` panels beside each other, whose values of one step follow one another. `width` is a
-// multiple of pack_lane; strip.across and strip.count do not matter.
+// `panels` panels beside each other, whose values of one step follow one another. `width`: of a
+// whole tile; strip.across and strip.count do not matter.
 void pack_rows(const Strip& strip, std::int64_t panels, std::int64_t width, float* first);
 
 }  // namespace trainyard::runtime

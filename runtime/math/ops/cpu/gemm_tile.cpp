@@ -4,9 +4,8 @@
 
 #include <immintrin.h>
 
-// What is compiled for AVX-512 is so by attribute, function by function: a file of its own would
-// leave inline functions of headers in the program that other processors cannot run.
-#define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
+#include "runtime/math/ops/cpu/avx512.h"
+
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
 
 namespace trainyard::runtime {

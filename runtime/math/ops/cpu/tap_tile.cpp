@@ -8,9 +8,9 @@
 #include <array>
 #include <utility>
 
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/transpose.h"
 
-#define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
 
 namespace trainyard::runtime {
