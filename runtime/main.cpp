@@ -172,6 +172,7 @@ int main(int argc, char** argv) {
     log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});
     return exit_failed;
   }
+  flush_denormals();
   const int code = is_measurement ? measure_gpu() : run_task(argv[1]);
   std::fflush(nullptr);
   std::_Exit(code);  // all is said and stored: nothing is gained by taking libraries down

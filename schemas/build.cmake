@@ -206,9 +206,9 @@ function(trainyard_cuda_plugin name folder)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
                         CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  # Nothing is contracted: the bits are those of the CPU (docs/decisions, 0022).
+  # Nothing is contracted, and there are no denormal numbers: the bits are those of the CPU (docs/decisions, 0022, 0025).
   target_compile_options(${name} PRIVATE --extended-lambda --expt-relaxed-constexpr
-                         -fmad=false --diag-suppress=20011,554
+                         -fmad=false -ftz=true --diag-suppress=20011,554
                          -Xcompiler=-march=x86-64-v3,-ffp-contract=off,-fno-omit-frame-pointer)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_options(${name} PRIVATE LINKER:-z,defs LINKER:--exclude-libs,ALL LINKER:-z,relro LINKER:-z,now)

@@ -16,4 +16,10 @@ Status check_cpu() {
       ": training needs an x86-64-v3 processor (Intel Haswell of 2013, AMD Zen, or newer)");
 }
 
+void flush_denormals() {
+  constexpr unsigned flush_to_zero = 0x8000;
+  constexpr unsigned denormals_are_zero = 0x0040;
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | flush_to_zero | denormals_are_zero);
+}
+
 }  // namespace trainyard::runtime

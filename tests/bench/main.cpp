@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/math/cpu.h"
 #include "runtime/net/pin_malloc.h"
 #include "schemas/base/check.h"
 #include "schemas/base/log.h"
@@ -199,6 +200,7 @@ BenchResult summary_of(const Samples& samples) {
 int main(int argc, char** argv) {
   using namespace trainyard::bench;  // NOLINT: main only wires
   trainyard::runtime::pin_malloc();
+  trainyard::runtime::flush_denormals();
   if (argc == 4 && std::string_view(argv[1]) == "--ps") {
     return run_ps_process(std::atoll(argv[2]), argv[3]);
   }

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "runtime/device/open_device.h"
+#include "runtime/math/cpu.h"
 #include "schemas/types/precision_names.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
@@ -164,6 +165,7 @@ int main(int argc, char** argv) {
   const std::span<char*> all(argv, static_cast<std::size_t>(argc));
   const auto options = read_options(all.subspan(std::min<std::size_t>(1, all.size())));
   if (!options) return 2;
+  flush_denormals();
   try {
     return run(*options);
   } catch (const DeviceFailed& failure) {
