@@ -23,7 +23,10 @@ void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t 
 
 Staging::Staging(Device& device, const Threads& threads) : device_(device), threads_(threads) {
   for (Ring* const ring : {&up_, &down_}) {
-    for (Piece& piece : ring->pieces) piece.memory.emplace(device, DeviceBuffer::On::host);
+    for (Piece& piece : ring->pieces) {
+      piece.memory.emplace(device, DeviceBuffer::On::host);
+      piece.memory->of(piece_bytes);
+    }
   }
 }
 

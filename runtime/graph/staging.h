@@ -19,13 +19,13 @@ void copy_bytes(const Threads& threads, void* to, const void* from, std::size_t 
 
 class Staging {
  public:
-  // `threads`: who copies, while the device computes.
+  // `threads`: who copies, while the device computes. Throws DeviceFailed where the host has too
+  // little memory for the pieces.
   Staging(Device& device, const Threads& threads);
 
   [[nodiscard]] const Threads& threads() const { return threads_; }
 
-  // Both take pieces when they first need them, and throw DeviceFailed where the host has no memory
-  // for one. The host's memory has been read when this returns.
+  // The host's memory has been read when it returns.
   void upload(const void* host, void* device, std::size_t bytes);
   // It is in the host's memory once reached() or wait() knew it of a later mark.
   void download(const void* device, void* host, std::size_t bytes);

@@ -1,13 +1,18 @@
 // The kernels of a GPU, run by a loop in place of its threads, against the CPU's.
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/run_case.h"
+#include "tests/support/flushed_denormals.h"
 
 using namespace trainyard::runtime;
 
 TEST_CASE("kernels for a grid have the bytes of the CPU's", "[conformance]") {
   const auto late = GENERATE(false, true);
+  // Once as the runtime computes, once as all other tests do.
+  std::optional<trainyard::test::FlushedDenormals> flushed;
+  if (!late) flushed.emplace();
   const auto family = GENERATE(from_range(families()));
   DYNAMIC_SECTION(family.name << (late ? ", late" : "")) {
     Random random(17);

@@ -145,6 +145,7 @@ TEST_CASE("a product without depth is the bias, or nothing", "[gemm]") {
   check({3, 5, 0}, Layout::as_it_lies, Layout::as_it_lies, Write::overwrite, true);
   check({3, 5, 0}, Layout::as_it_lies, Layout::as_it_lies, Write::overwrite, false);
   check({3, 5, 0}, Layout::as_it_lies, Layout::as_it_lies, Write::add, false);
+  check({24, 64, 0}, Layout::transposed, Layout::as_it_lies, Write::add, false);
 }
 
 TEST_CASE("blocks of the depth are of one size, as far as that goes", "[gemm]") {

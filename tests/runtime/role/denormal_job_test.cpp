@@ -8,8 +8,8 @@
 
 namespace trainyard::runtime::test {
 
-TEST_CASE("a weight that is a denormal number is zero once a ps has changed it", "[job]") {
-  // Nothing reaches the second layer's kernel: it is changed by nothing, in each step.
+TEST_CASE("a weight that begins as a denormal number is zero in the model", "[job]") {
+  // Nothing reaches the second layer's kernel: nothing but this could change it.
   JobSpec spec = small_job();
   spec.training.optimizer.name = OptimizerName::sgd;
   spec.training.max_steps = 2;

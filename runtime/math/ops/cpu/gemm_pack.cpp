@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/math/ops/cpu/gemm_tile.h"
 #include "runtime/math/ops/cpu/transpose.h"
 #include "schemas/base/check.h"
 
@@ -116,10 +117,10 @@ void pack(const Strip& strip, std::int64_t width, float* panel) {
 
 void pack_rows(const Strip& strip, std::int64_t panels, std::int64_t width, float* first) {
   switch (width) {
-    case 6: return pack_rows_of<6>(strip, panels, first);
-    case 12: return pack_rows_of<12>(strip, panels, first);
-    case 16: return pack_rows_of<16>(strip, panels, first);
-    case 32: return pack_rows_of<32>(strip, panels, first);
+    case Avx2Tile::rows: return pack_rows_of<Avx2Tile::rows>(strip, panels, first);
+    case Avx2Tile::columns: return pack_rows_of<Avx2Tile::columns>(strip, panels, first);
+    case Avx512Tile::rows: return pack_rows_of<Avx512Tile::rows>(strip, panels, first);
+    case Avx512Tile::columns: return pack_rows_of<Avx512Tile::columns>(strip, panels, first);
     default: ENSURE(false);
   }
 }

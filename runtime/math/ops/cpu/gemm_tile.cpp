@@ -1,5 +1,5 @@
 // Sanitizers would take most of a test run for checking what the callers made sure of: panels hold
-// what `depth` says. So the loops over the depth are exempt.
+// what `depth` says. So the loops over the depth, and what ends them, are exempt.
 #include "runtime/math/ops/cpu/gemm_tile.h"
 
 #include <immintrin.h>
@@ -67,10 +67,10 @@ template <int rows, int vectors>
       const float* const base = base_of(target, row);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) {
-        const __m256 sum_there = base == nullptr
-                                     ? sum[row][v]
-                                     : _mm256_add_ps(_mm256_loadu_ps(base + 8 * v), sum[row][v]);
-        _mm256_storeu_ps(to + 8 * v, sum_there);
+        const __m256 result = base == nullptr
+                                  ? sum[row][v]
+                                  : _mm256_add_ps(_mm256_loadu_ps(base + 8 * v), sum[row][v]);
+        _mm256_storeu_ps(to + 8 * v, result);
       }
     }
     return true;
@@ -120,10 +120,10 @@ template <int rows, int vectors>
       const float* const base = base_of(target, row);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) {
-        const __m512 sum_there = base == nullptr
-                                     ? sum[row][v]
-                                     : _mm512_add_ps(_mm512_loadu_ps(base + 16 * v), sum[row][v]);
-        _mm512_storeu_ps(to + 16 * v, sum_there);
+        const __m512 result = base == nullptr
+                                  ? sum[row][v]
+                                  : _mm512_add_ps(_mm512_loadu_ps(base + 16 * v), sum[row][v]);
+        _mm512_storeu_ps(to + 16 * v, result);
       }
     }
     return true;
@@ -140,7 +140,7 @@ template <int rows, int vectors>
   return false;
 }
 
-// Of a tile that has left them.
+// Writes the sums that a tile has left in `sums`.
 void store(const Sums& sums, const Target& target) {
   for (std::int64_t row = 0; row < target.rows; ++row) {
     const float* const from = sums.of + row * columns_max;
