@@ -1,5 +1,5 @@
-// While it lives, this thread and those that it starts compute as the runtime does: without denormal
-// numbers.
+// While it lives, this thread and those that it starts compute as the runtime does: without
+// denormal numbers.
 #pragma once
 
 namespace trainyard::test {
