@@ -2,16 +2,32 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "runtime/math/cpu.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/run_case.h"
-#include "tests/support/flushed_denormals.h"
 
 using namespace trainyard::runtime;
+
+namespace {
+
+// While it lives, this thread and those that it starts compute as the runtime's do.
+class FlushedDenormals {
+ public:
+  FlushedDenormals() { flush_denormals(); }
+  ~FlushedDenormals() { __builtin_ia32_ldmxcsr(before_); }
+  FlushedDenormals(const FlushedDenormals&) = delete;
+  FlushedDenormals& operator=(const FlushedDenormals&) = delete;
+
+ private:
+  const unsigned before_ = __builtin_ia32_stmxcsr();
+};
+
+}  // namespace
 
 TEST_CASE("kernels for a grid have the bytes of the CPU's", "[conformance]") {
   const auto late = GENERATE(false, true);
   // Once as the runtime computes, once as all other tests do.
-  std::optional<trainyard::test::FlushedDenormals> flushed;
+  std::optional<FlushedDenormals> flushed;
   if (!late) flushed.emplace();
   const auto family = GENERATE(from_range(families()));
   DYNAMIC_SECTION(family.name << (late ? ", late" : "")) {
