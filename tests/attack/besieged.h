@@ -19,8 +19,8 @@ class HealthWatch {
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
 
-  // Ends it: how often it was answered, and the first trouble: a status that is not 200, or several
-  // answers in a row that were late; "" = none.
+  // Ends it, once some more answers have come: how often it was answered, and the first trouble: a
+  // status that is not 200, or several answers in a row that were late; "" = none.
   struct Seen {
     int answers = 0;
     std::chrono::milliseconds slowest{0};
