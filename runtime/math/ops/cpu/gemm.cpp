@@ -15,7 +15,7 @@ namespace trainyard::runtime {
 namespace {
 
 constexpr std::int64_t rows_block = 240;     // x depth: 300 KiB
-constexpr std::int64_t columns_block = 384;  // x depth: 480 KiB
+constexpr std::int64_t columns_block = 448;  // x depth: 560 KiB
 // Up to so many columns a packed left side is not read often enough to be worth the packing.
 constexpr std::int64_t columns_for_packing = 256;
 
@@ -53,17 +53,26 @@ class Multiplier {
   template <class Visit>
   void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
+    const std::int64_t width = block_width();
     for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
       depth_ = {at, std::min(at + depth_block, product_.depth)};
-      for (std::int64_t column = 0; column < product_.columns; column += columns_block) {
-        columns_ = {column, std::min(column + columns_block, product_.columns)};
+      for (std::int64_t column = 0; column < product_.columns; column += width) {
+        columns_ = {column, std::min(column + width, product_.columns)};
         visit();
       }
     }
   }
 
+  // Of one size, as far as that goes: for each block the left side is packed again, and for a
+  // narrow last one that would cost as much as for a wide one.
+  [[nodiscard]] std::int64_t block_width() const {
+    const std::int64_t blocks =
+        std::max<std::int64_t>(1, (product_.columns + columns_block - 1) / columns_block);
+    return round_up((product_.columns + blocks - 1) / blocks);
+  }
+
   // Of this block in a right side that is packed as a whole: block after block, of which all but
-  // the last of a depth are as wide as they can be.
+  // the last of a depth are equally wide, and whole tiles.
   [[nodiscard]] std::int64_t offset_in_whole() const {
     return depth_.begin * round_up(product_.columns) + columns_.begin * depth_.count();
   }
