@@ -270,13 +270,17 @@ TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e
   json spec = on("gpu", job_of(convnet(), 40));
   spec["training"]["precision"] = "bfloat16";
   spec["run_policy"]["max_restarts"] = 0;
-  const std::string mixed = yard.submit(spec);
-  const json job = yard.wait_for_state(mixed, "failed");
-  INFO(job.at("status").dump());
-  CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
-  CHECK_THAT(job.at("status").at("message").get<std::string>(),
-             Catch::Contains("this worker computes on Double ") &&
-                 Catch::Contains(", another one on Double "));
+  json all_reduce = spec;
+  all_reduce["training"]["strategy"] = "all_reduce";
+  all_reduce["roles"].erase("ps");
+  for (const json& one : {spec, all_reduce}) {
+    const json job = yard.wait_for_state(yard.submit(one), "failed");
+    INFO(job.at("status").dump());
+    CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
+    CHECK_THAT(job.at("status").at("message").get<std::string>(),
+               Catch::Contains("this worker computes on Double ") &&
+                   Catch::Contains(", another one on Double "));
+  }
 
   spec["training"]["deterministic"] = false;
   const std::string whatever = yard.submit(spec);
