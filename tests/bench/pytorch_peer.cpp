@@ -19,12 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* python = "/usr/bin/python3";  // Debian's, which has Debian's torch
 constexpr int features = 784;
 constexpr int classes = 10;
 
+std::string quoted_for_shell(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? R"('\'')" : std::string(1, letter);
+  return quoted + "'";
+}
+
+// As a shell reads it. Debian's has Debian's torch, which sees no GPU: one that does is named.
+std::string python() {
+  const char* const named = std::getenv("TRAINYARD_BENCH_PYTHON");
+  return quoted_for_shell(named == nullptr ? "/usr/bin/python3" : named);
+}
+
 bool has_pytorch() {
-  const std::string command = std::string(python) + " -c 'import torch' 2>/dev/null";
+  const std::string command = python() + " -c 'import torch' 2>/dev/null";
   static const bool found = std::system(command.c_str()) == 0;
   return found;
 }
@@ -32,7 +43,7 @@ bool has_pytorch() {
 // The command that runs one of the scripts beside this file.
 std::string python_with(const std::string& script) {
   const fs::path build = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  return std::string(python) + " " + (build.parent_path() / "tests/bench" / script).string();
+  return python() + " " + (build.parent_path() / "tests/bench" / script).string();
 }
 
 const char* script_of(PytorchMode mode) {

@@ -1,5 +1,5 @@
-// PyTorch as a peer, where Debian's python3-torch is installed: its figures come from the same
-// runs.
+// PyTorch as a peer, where it is installed: Debian's python3-torch, or that of the Python which
+// TRAINYARD_BENCH_PYTHON names. Its figures come from the same runs.
 #pragma once
 
 #include <cstdint>
