@@ -53,7 +53,8 @@ class Multiplier {
   template <class Visit>
   void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
-    const std::int64_t width = block_width();
+    // For each block of columns the left side is packed again.
+    const std::int64_t width = even_block(product_.columns, columns_block, Tile::columns);
     for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
       depth_ = {at, std::min(at + depth_block, product_.depth)};
       for (std::int64_t column = 0; column < product_.columns; column += width) {
@@ -61,14 +62,6 @@ class Multiplier {
         visit();
       }
     }
-  }
-
-  // Of one size, as far as that goes: for each block the left side is packed again, and for a
-  // narrow last one that would cost as much as for a wide one.
-  [[nodiscard]] std::int64_t block_width() const {
-    const std::int64_t blocks =
-        std::max<std::int64_t>(1, (product_.columns + columns_block - 1) / columns_block);
-    return round_up((product_.columns + blocks - 1) / blocks);
   }
 
   // Of this block in a right side that is packed as a whole: block after block, of which all but

@@ -14,14 +14,15 @@
 namespace trainyard::runtime {
 
 inline constexpr std::int64_t gemm_depth_block = 320;
-// Blocks of one size, as far as that goes: a short last one would read and write all sums for
-// little work.
-constexpr std::int64_t depth_block_of(std::int64_t depth) {
-  constexpr std::int64_t step = 8;
-  const std::int64_t blocks =
-      depth <= gemm_depth_block ? 1 : (depth + gemm_depth_block - 1) / gemm_depth_block;
-  const std::int64_t each = (depth + blocks - 1) / blocks;
+// Blocks of one size, as far as that goes, at most `largest` and a multiple of `step`: a short last
+// one would cost nearly as much as a whole one.
+constexpr std::int64_t even_block(std::int64_t count, std::int64_t largest, std::int64_t step) {
+  const std::int64_t blocks = count <= largest ? 1 : (count + largest - 1) / largest;
+  const std::int64_t each = (count + blocks - 1) / blocks;
   return each <= step ? step : (each + step - 1) / step * step;
+}
+constexpr std::int64_t depth_block_of(std::int64_t depth) {
+  return even_block(depth, gemm_depth_block, 8);
 }
 
 // A matrix in any layout: element (i, j) is data[i * row_stride + j * column_stride], and one of
