@@ -74,13 +74,14 @@ target_compile_definitions(trainyard_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=
 target_include_directories(trainyard_onnx SYSTEM INTERFACE ${TRAINYARD_ONNX_INCLUDE})
 target_link_libraries(trainyard_onnx INTERFACE ${TRAINYARD_ONNX_PROTO} protobuf::libprotobuf)
 
+include(schemas/cuda_options.cmake)
 # A toolkit that is there, wherever it lies; sanitizers and fuzzers have no use for one.
 if(NOT TRAINYARD_SANITIZE)
   find_package(CUDAToolkit 12.4 QUIET)
 endif()
 if(CUDAToolkit_FOUND)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # and PTX of the last, for what is newer
+  set(CMAKE_CUDA_ARCHITECTURES ${TRAINYARD_CUDA_ARCHITECTURES})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRAINYARD_CCACHE})
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
   enable_language(CUDA)
@@ -206,10 +207,7 @@ function(trainyard_cuda_plugin name folder)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
                         CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  # Nothing is contracted, and there are no denormal numbers: the bits are those of the CPU (docs/decisions, 0022, 0025).
-  target_compile_options(${name} PRIVATE --extended-lambda --expt-relaxed-constexpr
-                         -fmad=false -ftz=true --diag-suppress=20011,554
-                         -Xcompiler=-march=x86-64-v3,-ffp-contract=off,-fno-omit-frame-pointer)
+  target_compile_options(${name} PRIVATE ${TRAINYARD_CUDA_OPTIONS} -Xcompiler=-fno-omit-frame-pointer)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_options(${name} PRIVATE LINKER:-z,defs LINKER:--exclude-libs,ALL LINKER:-z,relro LINKER:-z,now)
 endfunction()

@@ -1,7 +1,8 @@
 # cmake -D OUT=file -D ROOT=folder -P build_id.cmake: what tells a build of the runtime and of its plugin from another
-# one: a digest of the headers and sources that both are made of.
+# one: a digest of the headers, sources and options that both are made of.
 file(GLOB_RECURSE files ${ROOT}/runtime/core/*.h ${ROOT}/runtime/math/*.h ${ROOT}/runtime/graph/*.h
-     ${ROOT}/runtime/graph/*.cu ${ROOT}/schemas/base/*.h ${ROOT}/schemas/types/precision.h)
+     ${ROOT}/runtime/graph/*.cu ${ROOT}/schemas/base/*.h ${ROOT}/schemas/types/precision.h
+     ${ROOT}/schemas/cuda_options.cmake)
 list(SORT files)
 set(digests)
 foreach(file IN LISTS files)

@@ -38,7 +38,8 @@ Result<ComputeDevices> open_all(const TaskContext& context, std::int64_t count) 
   const std::string in = " in " + std::string(find_name(precision_names, spec.training.precision));
   devices.detail += (is_plain ? "" : in) + products_make(count, context.gpu_product_rates);
   if (!is_plain && step_mode(spec) == Mode::sync && spec.training.deterministic) {
-    devices.fingerprint = devices.gpus.front()->name() + in + ", build " + own_build();
+    const Device& first = *devices.gpus.front();
+    devices.fingerprint = first.name() + in + ", build " + own_build() + " by " + first.toolkit();
   }
   return devices;
 }

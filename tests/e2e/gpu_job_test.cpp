@@ -319,9 +319,14 @@ TEST_CASE("in bfloat16 a job is told that its checkpoint is of another kind of G
     INFO(strategy);
     CHECK_THAT(routes_of_done(id), !Catch::Contains("its checkpoint"));
     CHECK_THAT(yard.model_file(id),
-               Catch::Contains(R"("computed_on":"Double in bfloat16, build )"));
+               Catch::Contains(R"("computed_on":"Double in bfloat16, build )") &&
+                   Catch::Contains(R"( by nvcc 13.0.0")"));
     CHECK_THAT(routes_of_done(submitted(strategy, id)), !Catch::Contains("its checkpoint"));
   }
+  on_gpus.host.show(std::string(four_of_a_kind) + "toolkit nvcc 12.4.99\n");
+  CHECK_THAT(routes_of_done(submitted("parameter_server", begun.at("parameter_server"))),
+             Catch::StartsWith("computes on Double in bfloat16; " + is_told) &&
+                 Catch::Contains(" by nvcc 13.0.0: from here on last bits are others"));
   on_gpus.host.show(other_kind);
   for (const auto& [strategy, id] : begun) {
     INFO(strategy);

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <string>
 
 #include "runtime/graph/cuda/cuda_device.h"
 #include "runtime/graph/grid/squares.h"
@@ -105,6 +106,13 @@ void* CudaDevice::allocate(std::size_t bytes) {
   cudaSetDevice(ordinal_);
   const cudaError_t error = cudaMalloc(&memory, bytes);
   return memory_or_null(error, memory, "cudaMalloc");
+}
+
+const char* CudaDevice::toolkit() const {
+  static const std::string name = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
+                                  std::to_string(__CUDACC_VER_MINOR__) + "." +
+                                  std::to_string(__CUDACC_VER_BUILD__);
+  return name.c_str();
 }
 
 void CudaDevice::release(void* memory) { status_.is_good(cudaFree(memory), "cudaFree"); }

@@ -23,6 +23,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override;
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
+  [[nodiscard]] const char* toolkit() const override;
   [[nodiscard]] const char* failure() const override { return status_.failure(); }
   [[nodiscard]] const Kernels& kernels() const override { return kernels_; }
   void* allocate(std::size_t bytes) override;

@@ -29,6 +29,7 @@ class HostDevice : public Device {
   ~HostDevice() override;
 
   [[nodiscard]] const char* name() const override { return "host"; }
+  [[nodiscard]] const char* toolkit() const override { return "a C++ compiler"; }
   [[nodiscard]] const char* failure() const override { return nullptr; }
   [[nodiscard]] const Kernels& kernels() const override { return *kernels_; }
   void* allocate(std::size_t bytes) override;  // filled with NaN

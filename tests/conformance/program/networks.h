@@ -15,6 +15,7 @@ struct Trained {
   model::Written written;
   DataShape data;
   std::int64_t examples = 0;
+  double learning_rate = 0;
 };
 
 std::vector<Trained> networks();

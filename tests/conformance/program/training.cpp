@@ -47,13 +47,15 @@ Training train(const Trained& network, Device* device, int steps) {
   AlignedBuffer parameters(count);
   AlignedBuffer gradients(count);
   model->initialize(1, parameters.span());
-  const float rate = 0.01F / static_cast<float>(network.examples);
+  const auto rate =
+      static_cast<float>(network.learning_rate / static_cast<double>(network.examples));
   Training result;
   result.start.assign(parameters.data(), parameters.data() + count);
   for (int step = 0; step < steps; ++step) {
     const Batch batch = batch_of(network, step);
     const BatchResult sums = model->gradient(parameters.span(), batch, gradients.span());
     result.loss = sums.loss_sum / static_cast<double>(sums.denominator);
+    if (step == 0) result.first_loss = result.loss;
     for (const Variable& variable : model->variables()) {
       for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
         const auto at = static_cast<std::size_t>(i);

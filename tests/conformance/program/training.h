@@ -13,6 +13,7 @@ struct Training {
   std::vector<float>
       parameters;  // after the last; none: the model could not be built, which is said
   double steps_per_second = 0;
+  double first_loss = 0;
   double loss = 0;  // of the last step
 };
 

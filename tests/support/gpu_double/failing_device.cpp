@@ -59,10 +59,10 @@ class FailingDevice::CountedRecording : public runtime::Recording {
   FailureOrder& order_;
 };
 
-FailingDevice::FailingDevice(std::string name, const runtime::HostDeviceSetting& setting,
+FailingDevice::FailingDevice(About about, const runtime::HostDeviceSetting& setting,
                              std::filesystem::path order)
     : HostDevice(setting),
-      name_(std::move(name)),
+      about_(std::move(about)),
       order_(std::move(order)),
       kernels_(std::make_unique<CountedKernels>(HostDevice::kernels(), order_)) {}
 

@@ -31,11 +31,16 @@ class FailureOrder {
 
 class FailingDevice : public runtime::HostDevice {
  public:
-  FailingDevice(std::string name, const runtime::HostDeviceSetting& setting,
+  struct About {
+    std::string name;
+    std::string toolkit;
+  };
+  FailingDevice(About about, const runtime::HostDeviceSetting& setting,
                 std::filesystem::path order);
   ~FailingDevice() override;
 
-  [[nodiscard]] const char* name() const override { return name_.c_str(); }
+  [[nodiscard]] const char* name() const override { return about_.name.c_str(); }
+  [[nodiscard]] const char* toolkit() const override { return about_.toolkit.c_str(); }
   [[nodiscard]] const char* failure() const override { return order_.failure(); }
   [[nodiscard]] const runtime::Kernels& kernels() const override;
   void upload(const void* host, void* device, std::size_t bytes) override;
@@ -46,7 +51,7 @@ class FailingDevice : public runtime::HostDevice {
   class CountedKernels;
   class CountedRecording;
 
-  std::string name_;
+  About about_;
   FailureOrder order_;
   std::unique_ptr<CountedKernels> kernels_;
 };

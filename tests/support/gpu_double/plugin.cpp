@@ -58,7 +58,7 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
   const auto visible = visible_of(shown.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
   if (!can_be_met(request, shown, visible, answer)) return;
   const ShownGpu& gpu = visible.at(static_cast<std::size_t>(request.number));
-  answer.device = new FailingDevice(gpu.name,
+  answer.device = new FailingDevice({.name = gpu.name, .toolkit = shown.toolkit},
                                     {.bytes = gpu.memory_mb << 20,
                                      .is_late = true,
                                      .seed = static_cast<std::uint64_t>(request.number) + 1,

@@ -23,6 +23,9 @@ ShownGpus shown_in(const std::filesystem::path& file) {
       words >> shown.driver_major >> shown.driver_minor;
     } else if (kind == "build") {
       words >> shown.build;
+    } else if (kind == "toolkit") {
+      words >> std::ws;
+      std::getline(words, shown.toolkit);
     } else {
       words.setstate(std::ios::failbit);
     }

@@ -3,6 +3,7 @@
 //   gpu UUID MEMORY_MB MAJOR MINOR NAME...   in the order of the driver
 //   driver MAJOR MINOR                       the CUDA that the driver knows
 //   build ID                                 of which the plugin pretends to be
+//   toolkit NAME...                          by which
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct ShownGpus {
   int driver_major = 13;
   int driver_minor = 0;
   std::string build;  // "": the one that it is of
+  std::string toolkit = "nvcc 13.0.0";
 };
 
 // Throws std::runtime_error where there is no such file, or a line of it is none of the above.
