@@ -96,6 +96,7 @@ target_compile_options(trainyard_options INTERFACE -Wall -Wextra -Wpedantic
                        -Wconversion -Werror -fno-omit-frame-pointer -pthread
                        -Wno-maybe-uninitialized)  # g++ 12 is wrong about std::variant
 set(TRAINYARD_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
+option(TRAINYARD_FUZZ "fuzz targets, by clang and beside sanitizers" OFF)
 # What a fault in memory is worth to an attacker: a checked stack, checked copies, addresses that differ from start to
 # start, and a table of functions that is read-only before main.
 set(is_opened $<BOOL:$<TARGET_PROPERTY:TRAINYARD_IS_OPENED>>)  # by a running program: a library of the tests
@@ -118,17 +119,24 @@ if(TRAINYARD_SANITIZE)
   target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
   target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
 endif()
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # of the fuzz targets alone; whose warnings are g++'s to give
-  target_compile_options(trainyard_options INTERFACE -w)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # warnings are g++'s to give; ccache wants precompiled headers without a date
+  target_compile_options(trainyard_options INTERFACE -w "SHELL:-Xclang -fno-pch-timestamp")
+  string(REGEX MATCH "address|thread" sanitizer "${TRAINYARD_SANITIZE}")
+  if(sanitizer)  # which g++ says by itself
+    string(TOUPPER ${sanitizer} sanitizer)
+    target_compile_definitions(trainyard_options INTERFACE __SANITIZE_${sanitizer}__=1)
+  endif()
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (docs/decisions,
 # 0006); what uses more says so function by function (ops/cpu/avx512.h). Nobody reads errno or
 # floating-point traps of arithmetic, and without them loops with sqrt and selections are vectorised; the values are
-# the same. Sanitized code is optimised in runtime/math alone, which the tests wait for: its checks make -O3 the
-# longest part of every compilation.
+# the same. Of sanitized code only this is optimised, as the tests wait for it: with its checks everything else is
+# compiled in half of the time.
 set(TRAINYARD_COMPUTE_OPTIONS -march=x86-64-v3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
-if(NOT TRAINYARD_SANITIZE)
+if(TRAINYARD_SANITIZE)
+  list(APPEND TRAINYARD_COMPUTE_OPTIONS -O1)
+else()
   list(APPEND TRAINYARD_COMPUTE_OPTIONS -O3)
 endif()
 
@@ -176,6 +184,10 @@ function(trainyard_library folder)
   trainyard_link(${target} ${visibility} ${ARGN})
   if(sources AND folder MATCHES "^runtime/")
     target_compile_options(${target} PRIVATE ${TRAINYARD_COMPUTE_OPTIONS})
+  endif()
+  # A fuzz target learns from what its libraries count. Arithmetic reads nothing that anybody sends.
+  if(sources AND TRAINYARD_FUZZ AND NOT folder MATCHES "^(runtime/(math|graph|model|device)|tests)")
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   if(folder STREQUAL runtime/math)
     target_compile_options(${target} PRIVATE -O3)

@@ -48,9 +48,10 @@ std::string at_host(const std::string& address, const std::string& host) {
 }
 
 int port_of(const std::string& address) {
-  const char* const end = address.data() + address.size();
+  const std::size_t colon = address.rfind(':');
+  const char* const begin = address.data() + (colon == std::string::npos ? 0 : colon + 1);
   int port = 0;
-  std::from_chars(address.data() + address.rfind(':') + 1, end, port);
+  std::from_chars(begin, address.data() + address.size(), port);
   return port;
 }
 

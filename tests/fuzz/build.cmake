@@ -1,4 +1,4 @@
-# The fuzz targets: tests/fuzz/<name>_fuzz.cpp, linked with the folders named. Built by preset `fuzz` alone, with clang.
+# The fuzz targets: tests/fuzz/<name>_fuzz.cpp, linked with the folders named. Built by preset `asan` alone, with clang.
 
 # trainyard_fuzz(name [DEPS folder...] [SOURCES file...])
 function(trainyard_fuzz name)
@@ -6,12 +6,12 @@ function(trainyard_fuzz name)
   set(target ${name}_fuzz)
   add_executable(${target} tests/fuzz/${name}_fuzz.cpp ${ARG_SOURCES})
   trainyard_link(${target} PRIVATE DEPS tests/support ${ARG_DEPS})
+  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   add_dependencies(fuzz ${target})
 endfunction()
 
-trainyard_library(tests/support DEPS schemas/base)
 add_custom_target(fuzz)
 trainyard_fuzz(job_spec DEPS schemas/wire)
 trainyard_fuzz(http_request DEPS api/http)

@@ -91,7 +91,9 @@ struct SharedRows {
 template <std::size_t count, class AddRow>
 RowSums<count> sum_of_rows(const SharedRows& rows, AddRow add_row) {
   const double work = static_cast<double>(rows.count) * rows.nanoseconds_each;
-  if (rows.threads.parts_of(work) == 1) return sum_of_rows<count>(rows.count, add_row);
+  if (rows.count <= rows_of_a_block || rows.threads.parts_of(work) == 1) {
+    return sum_of_rows<count>(rows.count, add_row);
+  }
   constexpr std::int64_t branches_max = 64;
   std::int64_t size = rows_of_a_block;
   while (size * branches_max < rows.count) size *= 2;
