@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "schemas/base/check.h"
@@ -34,9 +35,12 @@ std::string python() {
   return quoted_for_shell(named == nullptr ? "/usr/bin/python3" : named);
 }
 
+bool succeeds_in_python(const std::string& code) {
+  return std::system((python() + " -c '" + code + "' 2>/dev/null").c_str()) == 0;
+}
+
 bool has_pytorch() {
-  const std::string command = python() + " -c 'import torch' 2>/dev/null";
-  static const bool found = std::system(command.c_str()) == 0;
+  static const bool found = succeeds_in_python("import torch");
   return found;
 }
 
@@ -60,10 +64,13 @@ const char* script_of(PytorchMode mode) {
 std::optional<std::string> line_if_any(const std::string& command) {
   FILE* const output = ::popen((command + " 2>/dev/null").c_str(), "r");
   ENSURE(output != nullptr);
-  std::array<char, 256> line{};
-  const bool is_line = std::fgets(line.data(), line.size(), output) != nullptr;
-  if (::pclose(output) != 0 || !is_line) return std::nullopt;
-  return std::string(line.data());
+  std::string line;
+  std::array<char, 256> part{};
+  while (!line.ends_with('\n') && std::fgets(part.data(), part.size(), output) != nullptr) {
+    line += part.data();
+  }
+  if (::pclose(output) != 0 || line.empty()) return std::nullopt;
+  return line;
 }
 
 std::string line_of(const std::string& command) {
@@ -83,20 +90,18 @@ std::string words_of(const PeerMlp& model, std::int64_t batch_size) {
 }
 
 std::string command_for(const std::string& what, const PytorchNetwork& peer) {
-  const std::array sequences{"lstm", "crnn", "gpt"};
+  const std::array sequences{"lstm", "crnn", "gpt", "gpt2_small"};
   const bool is_sequence = std::ranges::find(sequences, peer.network) != sequences.end();
   return python_with(is_sequence ? "pytorch_sequences.py" : "pytorch_images.py") + " " + what +
          " " + peer.network + " " + std::to_string(peer.batch_size);
 }
 
-// The end of the line: the layout, where there are several, and the kernels of OpenBLAS.
+// The end of the line.
 std::string setup_of(std::istringstream& words) {
+  std::string setup;
+  std::getline(words >> std::ws, setup);
   ENSURE(!words.fail());
-  const std::vector<std::string> setup(std::istream_iterator<std::string>(words), {});
-  ENSURE(!setup.empty());
-  const std::string& core = setup.back();
-  const std::string kernels = core == "none" ? "without OpenBLAS" : "OpenBLAS for " + core;
-  return setup.size() > 1 ? setup.front() + ", " + kernels : kernels;
+  return setup;
 }
 
 }  // namespace
@@ -139,6 +144,22 @@ std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer)
   return answer;
 }
 
+std::optional<PytorchRates> pytorch_gradient_rates(const PytorchNetwork& peer,
+                                                   const PytorchPlace& place) {
+  if (!has_pytorch()) return std::nullopt;
+  const auto line = line_if_any("TRAINYARD_BENCH_THREADS=" + std::to_string(place.threads) + " " +
+                                command_for(place.is_gpu ? "cuda" : "cpu", peer) + " " +
+                                std::string(place.precision));
+  if (!line) return std::nullopt;
+  const auto answer = nlohmann::json::parse(*line, nullptr, false);
+  ENSURE(answer.is_object());
+  return PytorchRates{.eager = answer.at("eager"),
+                      .compiled = answer.at("compiled"),
+                      .why_not_compiled = answer.at("why_not_compiled"),
+                      .parameters = answer.at("parameters"),
+                      .setup = answer.at("setup")};
+}
+
 std::optional<PytorchTraining> pytorch_ddp_training(const PytorchNetwork& peer) {
   if (!has_pytorch()) return std::nullopt;
   std::istringstream words(line_of(command_for("ddp", peer)));
@@ -155,6 +176,18 @@ std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbeddi
     command += " " + std::to_string(number);
   }
   return answer_of(command + " " + std::string(find_name(optimizer_names, peer.optimizer)));
+}
+
+bool has_pytorch_on_gpu() {
+  static const bool found = [] {
+    const bool sees_it =
+        succeeds_in_python("import sys, torch; sys.exit(not torch.cuda.is_available())");
+    if (!sees_it) {
+      std::fputs("without PyTorch: there is none here that computes on the GPU\n", stderr);
+    }
+    return sees_it;
+  }();
+  return found;
 }
 
 std::optional<std::vector<double>> pytorch_products_on_gpu(std::string_view precision,

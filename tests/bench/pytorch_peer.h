@@ -43,6 +43,24 @@ struct PytorchGradient {
   std::string setup;                // whose matrix products, and of images the layout
 };
 std::optional<PytorchGradient> pytorch_gradient_rate(const PytorchNetwork& peer);
+
+// On the first GPU, or on so many threads.
+struct PytorchPlace {
+  bool is_gpu = false;
+  std::string_view precision = "float32";
+  std::int64_t threads = 1;
+};
+struct PytorchRates {
+  std::vector<double> eager;     // steps per second, forward and backward, run by run
+  std::vector<double> compiled;  // none: it is said why
+  std::string why_not_compiled;
+  std::int64_t parameters = 0;  // as in PytorchTraining
+  std::string setup;            // as in PytorchGradient, on a GPU the version
+};
+// Nothing where PyTorch is not there, or fails.
+std::optional<PytorchRates> pytorch_gradient_rates(const PytorchNetwork& peer,
+                                                   const PytorchPlace& place);
+
 struct PytorchTraining {
   double examples_per_second = 0;      // of both processes of DDP, one thread each
   double cpu_seconds_per_example = 0;  // of both together
@@ -61,6 +79,9 @@ struct PytorchEmbedding {
   OptimizerName optimizer = OptimizerName::sgd;
 };
 std::optional<double> pytorch_embedding_examples_per_second(const PytorchEmbedding& peer);
+
+// Whether one is there that computes on a GPU; the first call says so on stderr where not.
+bool has_pytorch_on_gpu();
 
 // GFLOP/s of torch.matmul on the first GPU, in a precision by its name, of each product
 // "ROWSxINxOUT"; in bfloat16 of matrices that lie in memory so. Nothing where no PyTorch computes

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The peer of compute, train_lstm, train_crnn and train_gpt: recurrent nets and a language model with PyTorch's layers.
 
-    pytorch_sequences.py gradient|ddp NETWORK BATCH    see pytorch_network.py
+    pytorch_sequences.py WHAT NETWORK BATCH [PRECISION]    see pytorch_network.py
 """
+from dataclasses import dataclass
+from functools import partial
+
 import pytorch_network as peer  # first: it says how many threads there are
 import torch
 from torch import nn
 
-TIME, WIDTH, HEADS, DEPTH, VOCABULARY = 128, 128, 4, 4, 96
 LINE, SYMBOLS, TEXT = (1, 32, 128), 11, 4  # crnn: an image, the digits and the blank, digits of a label
 
 
@@ -40,30 +42,61 @@ class Crnn(nn.Module):
         return self.head(self.lstm(x)[0])
 
 
-class Block(nn.Module):
-    def __init__(self):
+@dataclass
+class GptSize:
+    time: int
+    width: int
+    heads: int
+    depth: int
+    vocabulary: int
+
+
+SMALL = GptSize(time=128, width=128, heads=4, depth=4, vocabulary=96)
+GPT2 = GptSize(time=1024, width=768, heads=12, depth=12, vocabulary=50257)
+
+
+class CausalAttention(nn.Module):
+    """By PyTorch's own function where there is one, which it has since 2.0."""
+
+    def __init__(self, time):
         super().__init__()
-        self.norms = nn.ModuleList([nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)])
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
         # No buffer: DDP would send it at each step, and gloo has no bool.
-        self.mask = torch.ones(TIME, TIME, dtype=torch.bool).triu(1)
+        self.mask = torch.ones(time, time, dtype=torch.bool).triu(1)
+
+    def _apply(self, move, *rest):  # to where the module goes, as it is no buffer
+        self.mask = move(self.mask)
+        return super()._apply(move, *rest)
+
+    def forward(self, q, k, v):
+        if hasattr(nn.functional, "scaled_dot_product_attention"):
+            return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q @ k.transpose(2, 3) * q.shape[-1] ** -0.5).masked_fill(self.mask, -torch.inf)
+        return scores.softmax(-1) @ v
+
+
+class Block(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        width, self.heads = size.width, size.heads
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.attend = CausalAttention(size.time)
 
     def forward(self, x):
-        heads = (part.reshape(-1, TIME, HEADS, WIDTH // HEADS).transpose(1, 2)
-                 for part in self.qkv(self.norms[0](x)).split(WIDTH, dim=2))
-        q, k, v = heads
-        scores = (q @ k.transpose(2, 3) * (WIDTH // HEADS) ** -0.5).masked_fill(self.mask, -torch.inf)
-        x = x + self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape))
+        count, time, width = x.shape
+        heads = (part.reshape(count, time, self.heads, width // self.heads).transpose(1, 2)
+                 for part in self.qkv(self.norms[0](x)).split(width, dim=2))
+        x = x + self.out(self.attend(*heads).transpose(1, 2).reshape(x.shape))
         return x + self.narrow(nn.functional.gelu(self.wide(self.norms[1](x)), approximate="tanh"))
 
 
 class Gpt(nn.Module):
-    def __init__(self):
+    def __init__(self, size):
         super().__init__()
-        self.table = nn.Parameter(0.02 * torch.randn(VOCABULARY, WIDTH))
-        self.positions = nn.Parameter(0.02 * torch.randn(TIME, WIDTH))
-        self.blocks = nn.Sequential(*[Block() for _ in range(DEPTH)], nn.LayerNorm(WIDTH))
+        self.table = nn.Parameter(0.02 * torch.randn(size.vocabulary, size.width))
+        self.positions = nn.Parameter(0.02 * torch.randn(size.time, size.width))
+        self.blocks = nn.Sequential(*[Block(size) for _ in range(size.depth)], nn.LayerNorm(size.width))
 
     def forward(self, ids):
         x = self.blocks(nn.functional.embedding(ids, self.table) + self.positions)
@@ -88,14 +121,15 @@ def draw_lines(count):
     return torch.rand(count, *LINE), torch.randint(1, SYMBOLS, (count, TEXT))
 
 
-def draw_tokens(count):
-    return torch.randint(0, VOCABULARY, (count, TIME)), torch.randint(0, VOCABULARY, (count, TIME))
+def draw_tokens(size, count):
+    return tuple(torch.randint(0, size.vocabulary, (count, size.time)) for _ in range(2))
 
 
 NETWORKS = {
     "lstm": peer.Network(RowsLstm, draw_rows, class_loss),
     "crnn": peer.Network(Crnn, draw_lines, ctc_loss),
-    "gpt": peer.Network(Gpt, draw_tokens, class_loss),
+    "gpt": peer.Network(partial(Gpt, SMALL), partial(draw_tokens, SMALL), class_loss),
+    "gpt2_small": peer.Network(partial(Gpt, GPT2), partial(draw_tokens, GPT2), class_loss),
 }
 
 if __name__ == "__main__":

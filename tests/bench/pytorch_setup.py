@@ -1,9 +1,13 @@
-"""What every script here imports before torch: one thread, the BLAS kernels that fit the processor, which OpenBLAS does
-not always recognise in a virtual machine, and no denormal numbers."""
+"""What every script here imports before torch: how many threads there are (TRAINYARD_BENCH_THREADS, or one), the BLAS
+kernels that fit the processor, which OpenBLAS does not always recognise in a virtual machine, and no denormal
+numbers."""
 import os
 
+THREADS = int(os.environ.get("TRAINYARD_BENCH_THREADS", "1"))
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+    os.environ[name] = str(THREADS)
+if THREADS > 1:  # else a thread that waits keeps a core from those of OpenBLAS and of other programs
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 with open("/proc/cpuinfo") as about:
     flags = set(next((line for line in about if line.startswith("flags")), "").split())
