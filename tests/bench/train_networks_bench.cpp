@@ -16,18 +16,13 @@ namespace {
 // Of the peer's BATCHES of each process.
 constexpr std::int64_t batches_of_data = 40;
 
-// That the optimizer changes: averages of a batch norm are none.
 std::int64_t parameters_of(const Workload& workload) {
   const auto data = runtime::open_dataset(workload.dataset, 1);
   ENSURE(data.has_value());
   const auto model = runtime::Model::build(workload.model, (*data)->shape(),
                                            {.batch_size = workload.batch_size, .seed = 1});
   ENSURE(model.has_value());
-  std::int64_t sum = 0;
-  for (const runtime::Variable& variable : model->variables()) {
-    if (variable.update == runtime::UpdateRule::optimizer) sum += variable.elements;
-  }
-  return sum;
+  return trained_parameters(*model);
 }
 
 // A run of ours is so many batches of all workers together.
