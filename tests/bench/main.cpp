@@ -1,7 +1,7 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
 // same run; of those with cases of minutes, --case TEXT measures the ones with TEXT in their names.
-// trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT] [--json]: products of
-// matrices there; exit status 2 where there is no such device.
+// trainyard-bench compute --device cpu|gpu [--case TEXT | --product ROWSxINxOUT] [--json]: products
+// of matrices and whole networks there, or one product; exit status 2: there is no such device.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -23,6 +23,8 @@
 #include "schemas/base/log.h"
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/bench_device.h"
+#include "tests/bench/network_bench.h"
 #include "tests/bench/product_bench.h"
 #include "tests/bench/ps_process.h"
 
@@ -83,7 +85,8 @@ void print_words(const BenchResult& result) {
 
 int usage() {
   std::fputs(
-      "usage: trainyard-bench compute --device cpu|gpu [--product ROWSxINxOUT, up to 16384] "
+      "usage: trainyard-bench compute --device cpu|gpu [--case TEXT] [--json]\n"
+      "       trainyard-bench compute --device cpu|gpu --product ROWSxINxOUT, up to 16384 "
       "[--json]\n"
       "       trainyard-bench compute|embedding [--case TEXT] [--json]\n"
       "       trainyard-bench NAME [--json], NAME one of:",
@@ -95,16 +98,41 @@ int usage() {
 
 enum class Form { words, json };
 
-void print(const std::vector<BenchResult>& results, Form form) {
-  for (const BenchResult& result : results) {
-    form == Form::json ? print_json(result) : print_words(result);
+// As they come: some benches take many minutes.
+class Printer {
+ public:
+  explicit Printer(Form form) : form_(form) {}
+
+  void print(const std::vector<BenchResult>& results) {
+    for (const BenchResult& result : results) {
+      form_ == Form::json ? print_json(result) : print_words(result);
+    }
+    std::fflush(stdout);
+    has_printed_ |= !results.empty();
   }
+
+  // The exit status.
+  [[nodiscard]] int finish(std::string_view bench) const {
+    const bool measured_none = !has_printed_ && !asked_for.empty();
+    if (!measured_none) return 0;
+    std::fprintf(stderr, "no case of %s with that in its name was measured\n", bench.data());
+    return 2;
+  }
+
+ private:
+  Form form_;
+  bool has_printed_ = false;
+};
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.message.c_str());
+  return 2;
 }
 
 // `options`: what follows "compute".
-int run_products(std::span<char*> options) {
+int run_on_device(std::span<char*> options) {
   Form form = Form::words;
-  std::optional<ProductDevice> device;
+  std::optional<DeviceKind> device;
   std::optional<runtime::ProductShape> only;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string_view option = options[i];
@@ -114,21 +142,23 @@ int run_products(std::span<char*> options) {
     }
     if (i + 1 == options.size()) return usage();
     const std::string_view value = options[++i];
-    if (option == "--device" && (device = product_device_of(value))) continue;
+    if (option == "--device" && (device = device_kind_of(value))) continue;
     if (option == "--product" && (only = product_shape_of(value))) continue;
+    if (option == "--case" && !(asked_for = value).empty()) continue;
     return usage();
   }
-  if (!device) return usage();
-  const auto results = bench_products(*device, only);
-  if (!results) {
-    std::fprintf(stderr, "%s\n", results.error().message.c_str());
-    return 2;
-  }
-  print(*results, form);
-  return 0;
+  if (!device || (only && !asked_for.empty())) return usage();
+  Printer printer(form);
+  const auto products = bench_products(*device, only);
+  if (!products) return refuse(products.error());
+  printer.print(*products);
+  if (only) return 0;
+  const auto report = [&](const std::vector<BenchResult>& results) { printer.print(results); };
+  const Status networks = bench_networks(*device, report);
+  return networks ? printer.finish("compute") : refuse(networks.error());
 }
 
-bool is_about_products(std::span<char*> options) {
+bool is_about_device(std::span<char*> options) {
   return std::ranges::any_of(options, [](std::string_view option) {
     return option == "--device" || option == "--product";
   });
@@ -139,7 +169,7 @@ int run_bench(std::span<char*> arguments) {
   if (arguments.size() < 2) return usage();
   const std::string_view which = arguments[1];
   const std::span<char*> options = arguments.subspan(2);
-  if (which == "compute" && is_about_products(options)) return run_products(options);
+  if (which == "compute" && is_about_device(options)) return run_on_device(options);
   const bool has_cases = std::ranges::find(with_cases, which) != with_cases.end();
   Form form = Form::words;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -154,11 +184,9 @@ int run_bench(std::span<char*> arguments) {
   }
   for (const auto& [name, function] : benches) {
     if (name != which) continue;
-    const std::vector<BenchResult> results = function();
-    print(results, form);
-    const bool none_is_called_so = results.empty() && !asked_for.empty();
-    if (none_is_called_so) std::fprintf(stderr, "no case of %s is called so\n", which.data());
-    return none_is_called_so ? 2 : 0;
+    Printer printer(form);
+    printer.print(function());
+    return printer.finish(which);
   }
   return usage();
 }

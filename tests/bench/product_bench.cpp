@@ -4,14 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <memory>
-#include <thread>
 
-#include "runtime/device/open_device.h"
-#include "runtime/math/ops/cpu/fma_peak.h"
 #include "schemas/types/precision_names.h"
 #include "tests/bench/pytorch_peer.h"
-#include "tests/conformance/known_peaks.h"
 
 namespace trainyard::bench {
 namespace {
@@ -22,47 +17,23 @@ using runtime::ProductShape;
 constexpr int product_runs = 7;
 constexpr std::int64_t side_max = 16384;
 
-// What computes the products.
-struct Multiplier {
-  std::string name;  // "cpu", "gpu", "gpu in tf32"
-  Precision precision = Precision::float32;
-  std::unique_ptr<runtime::Device> gpu;  // none: the cores
-  std::unique_ptr<runtime::ThreadTeam> cores;
-  double peak_flops = 0;  // 0: not known
-  std::string peak_of;
-  double flops_at_once = 0;  // of products in a row: some hundredths of a second
-};
+// Of products in a row: some hundredths of a second.
+double flops_at_once(const BenchDevice& device) { return device.gpu != nullptr ? 4e11 : 2e9; }
 
-Result<Multiplier> a_gpu(Precision precision) {
-  TRY_ASSIGN(auto gpu, runtime::open_gpu(runtime::plugin_path(), {.precision = precision}));
-  const std::string name = gpu->name();
-  const std::string in = " in " + std::string(find_name(precision_names, precision));
-  return Multiplier{.name = precision == Precision::float32 ? "gpu" : "gpu" + in,
-                    .precision = precision,
-                    .gpu = std::move(gpu),
-                    .cores = {},
-                    .peak_flops = runtime::known_peak_flops(name, precision),
-                    .peak_of = "the peak of " + name + in,
-                    .flops_at_once = 4e11};
+std::string words_of(const ProductShape& shape) {
+  return std::to_string(shape.rows) + "x" + std::to_string(shape.in) + "x" +
+         std::to_string(shape.out);
 }
 
-Multiplier the_cores() {
-  const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t threads = std::min(cores, runtime::ThreadTeam::threads_max);
-  return {.name = "cpu",
-          .precision = Precision::float32,
-          .gpu = {},
-          .cores = std::make_unique<runtime::ThreadTeam>(runtime::TeamSetting{.threads = threads}),
-          .peak_flops = runtime::measure_fma_peak() * static_cast<double>(threads),
-          .peak_of = "the measured peak of " + std::to_string(threads) + " cores",
-          .flops_at_once = 2e9};
+std::string name_of(const BenchDevice& device, const ProductShape& shape) {
+  return device.name + " " + words_of(shape);
 }
 
 // Of an mlp, of a transformer's layers, and the last of a classifier. Cores are given no cube that
 // takes them seconds.
-std::vector<ProductShape> shapes_for(const Multiplier& multiplier) {
+std::vector<ProductShape> shapes_for(const BenchDevice& device) {
   std::vector<ProductShape> shapes{{1024, 1024, 1024}, {2048, 2048, 2048}};
-  if (multiplier.gpu != nullptr) {
+  if (device.gpu != nullptr) {
     shapes.push_back({4096, 4096, 4096});
     shapes.push_back({8192, 8192, 8192});
   }
@@ -73,12 +44,9 @@ std::vector<ProductShape> shapes_for(const Multiplier& multiplier) {
                                     {128, 512, 10}}) {
     shapes.push_back(shape);
   }
+  std::erase_if(shapes,
+                [&](const ProductShape& shape) { return !is_asked_for(name_of(device, shape)); });
   return shapes;
-}
-
-std::string words_of(const ProductShape& shape) {
-  return std::to_string(shape.rows) + "x" + std::to_string(shape.in) + "x" +
-         std::to_string(shape.out);
 }
 
 struct Kind {
@@ -91,14 +59,14 @@ constexpr std::array kinds{Kind{ProductRun::Pass::forward, "forward"},
 
 class ShapeBench {
  public:
-  ShapeBench(const Multiplier& multiplier, const ProductShape& shape)
-      : multiplier_(multiplier), shape_(shape) {
+  ShapeBench(const BenchDevice& device, const ProductShape& shape)
+      : device_(device), shape_(shape) {
     const double flops = runtime::flops_of(shape);
-    const double times = multiplier.flops_at_once / flops;
+    const double times = flops_at_once(device) / flops;
     const int at_once = static_cast<int>(std::clamp(times, 1.0, 200.0));
-    ProductRun run = multiplier.gpu != nullptr
-                         ? ProductRun(*multiplier.gpu, shape)
-                         : ProductRun(runtime::Threads(*multiplier.cores), shape);
+    runtime::ThreadTeam cores({.threads = device.threads});
+    ProductRun run = device.gpu != nullptr ? ProductRun(*device.gpu, shape)
+                                           : ProductRun(runtime::Threads(cores), shape);
     for (const Kind& kind : kinds) run.seconds(kind.pass, 1);
     for (int i = 0; i < product_runs; ++i) {
       for (std::size_t k = 0; k < kinds.size(); ++k) {
@@ -127,16 +95,16 @@ class ShapeBench {
            const std::string& unit) const {
     BenchResult result = summary_of(samples);
     result.bench = "compute";
-    result.case_name = multiplier_.name + " " + words_of(shape_) + name;
+    result.case_name = name_of(device_, shape_) + name;
     result.unit = unit;
     if (unit != "x") {
-      result.limit = multiplier_.peak_flops * 1e-9;
-      result.limit_of = multiplier_.peak_flops > 0 ? multiplier_.peak_of : "";
+      result.limit = device_.peak_flops * 1e-9;
+      result.limit_of = device_.peak_of;
     }
     results.push_back(std::move(result));
   }
 
-  const Multiplier& multiplier_;
+  const BenchDevice& device_;
   ProductShape shape_;
   std::array<Samples, kinds.size()> ours_;
   Samples peers_;
@@ -152,22 +120,23 @@ void measure_peer(Precision precision, const std::vector<ProductShape>& shapes,
   for (int i = 0; i < runs; ++i) {
     const auto rates = pytorch_products_on_gpu(find_name(precision_names, precision), words);
     if (!rates) {
-      std::fputs("without PyTorch: there is none here that computes on the GPU\n", stderr);
+      std::fputs("without PyTorch's products: it failed on the GPU\n", stderr);
       return;
     }
     for (std::size_t k = 0; k < benches.size(); ++k) benches[k].add_peer((*rates)[k]);
   }
 }
 
-void bench_with(const Multiplier& multiplier, const std::optional<ProductShape>& only,
+void bench_with(const BenchDevice& device, const std::optional<ProductShape>& only,
                 std::vector<BenchResult>& results) {
-  const auto shapes = only ? std::vector<ProductShape>{*only} : shapes_for(multiplier);
+  const auto shapes = only ? std::vector<ProductShape>{*only} : shapes_for(device);
+  if (shapes.empty()) return;
   std::vector<ShapeBench> benches;
   benches.reserve(shapes.size());
-  for (const ProductShape& shape : shapes) benches.emplace_back(multiplier, shape);
-  if (multiplier.gpu != nullptr) {
-    runtime::require_sound(*multiplier.gpu);
-    measure_peer(multiplier.precision, shapes, benches);
+  for (const ProductShape& shape : shapes) benches.emplace_back(device, shape);
+  if (device.gpu != nullptr) {
+    runtime::require_sound(*device.gpu);
+    if (has_pytorch_on_gpu()) measure_peer(device.precision, shapes, benches);
   }
   for (const ShapeBench& bench : benches) bench.report(results);
 }
@@ -182,12 +151,6 @@ std::optional<std::int64_t> side_of(std::string_view text) {
 
 }  // namespace
 
-std::optional<ProductDevice> product_device_of(std::string_view text) {
-  if (text == "cpu") return ProductDevice::cpu;
-  if (text == "gpu") return ProductDevice::gpu;
-  return std::nullopt;
-}
-
 std::optional<ProductShape> product_shape_of(std::string_view text) {
   std::array<std::int64_t, 3> sides{};
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -201,16 +164,12 @@ std::optional<ProductShape> product_shape_of(std::string_view text) {
   return ProductShape{sides[0], sides[1], sides[2]};
 }
 
-Result<std::vector<BenchResult>> bench_products(ProductDevice device,
+Result<std::vector<BenchResult>> bench_products(DeviceKind kind,
                                                 const std::optional<ProductShape>& only) try {
   std::vector<BenchResult> results;
-  if (device == ProductDevice::cpu) {
-    bench_with(the_cores(), only, results);
-    return results;
-  }
-  for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bfloat16}) {
-    TRY_ASSIGN(const Multiplier multiplier, a_gpu(precision));
-    bench_with(multiplier, only, results);
+  for (const Precision precision : precisions_of(kind)) {
+    TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, precision));
+    bench_with(device, only, results);
   }
   return results;
 } catch (const runtime::DeviceFailed& failure) {

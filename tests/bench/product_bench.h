@@ -3,25 +3,22 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/device/product_run.h"
 #include "schemas/base/result.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/bench_device.h"
 
 namespace trainyard::bench {
-
-enum class ProductDevice { cpu, gpu };
-std::optional<ProductDevice> product_device_of(std::string_view text);
 
 // "ROWSxINxOUT", each from 1 to 16384.
 std::optional<runtime::ProductShape> product_shape_of(std::string_view text);
 
 // `unavailable` where there is no such device, with the sentence that a task would end with.
-// `only`: else cubes and the products of some networks.
-Result<std::vector<BenchResult>> bench_products(ProductDevice device,
+// `only`: else those that are asked for of cubes and the products of some networks.
+Result<std::vector<BenchResult>> bench_products(DeviceKind kind,
                                                 const std::optional<runtime::ProductShape>& only);
 
 }  // namespace trainyard::bench
