@@ -121,10 +121,8 @@ if(TRAINYARD_SANITIZE)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # warnings are g++'s to give; ccache wants precompiled headers without a date
   target_compile_options(trainyard_options INTERFACE -w "SHELL:-Xclang -fno-pch-timestamp")
-  string(REGEX MATCH "address|thread" sanitizer "${TRAINYARD_SANITIZE}")
-  if(sanitizer)  # which g++ says by itself
-    string(TOUPPER ${sanitizer} sanitizer)
-    target_compile_definitions(trainyard_options INTERFACE __SANITIZE_${sanitizer}__=1)
+  if(TRAINYARD_SANITIZE MATCHES address)  # which g++ says by itself
+    target_compile_definitions(trainyard_options INTERFACE __SANITIZE_ADDRESS__=1)
   endif()
 endif()
 

@@ -84,26 +84,32 @@ class Multiplier {
     std::int64_t column = columns_.begin;
     if (right.column_stride == 1) {
       const std::int64_t whole = columns_.count() / Tile::columns;
-      pack_rows({.from = right.data + depth_.begin * right.row_stride + columns_.begin,
+      pack_rows({.from = number_of(right, depth_.begin, columns_.begin),
                  .along = right.row_stride,
                  .depth = depth_.count()},
                 whole, Tile::columns, to);
       column += whole * Tile::columns;
     }
     for (; column < columns_.end; column += Tile::columns) {
-      const Strip strip{
-          .from = right.data + depth_.begin * right.row_stride + column * right.column_stride,
-          .across = right.column_stride,
-          .along = right.row_stride,
-          .count = std::min(Tile::columns, columns_.end - column),
-          .depth = depth_.count()};
+      const Strip strip{.from = number_of(right, depth_.begin, column),
+                        .across = right.column_stride,
+                        .along = right.row_stride,
+                        .count = std::min(Tile::columns, columns_.end - column),
+                        .depth = depth_.count()};
       pack(strip, Tile::width_of(strip.count), to + panel_offset(column));
     }
   }
 
+  // Without depth there is no number, and perhaps no memory, to point at.
+  [[nodiscard]] const float* number_of(const Operand& side, std::int64_t row,
+                                       std::int64_t column) const {
+    if (depth_.count() == 0) return nullptr;
+    return side.data + row * side.row_stride + column * side.column_stride;
+  }
+
   [[nodiscard]] Strip left_strip(std::int64_t row) const {
     const Operand& left = product_.left;
-    return {.from = left.data + row * left.row_stride + depth_.begin * left.column_stride,
+    return {.from = number_of(left, row, depth_.begin),
             .across = left.row_stride,
             .along = left.column_stride,
             .count = std::min(Tile::rows, product_.rows - row),
