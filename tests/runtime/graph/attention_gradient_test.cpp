@@ -29,7 +29,8 @@ SmallGraph attending(const SdpaOp& op, Values values) {
   const NodeId q = values == Values::one ? x : dense(graph, x, 4);
   const NodeId k = values == Values::one ? x : dense(graph, x, 4);
   const NodeId v = values == Values::one ? x : dense(graph, x, 4);
-  return ended(std::move(graph), graph.add(op, {q, k, v}));
+  const NodeId y = graph.add(op, {q, k, v});
+  return ended(std::move(graph), y);
 }
 
 struct Stack {

@@ -25,6 +25,12 @@ struct Range {
   [[nodiscard]] std::int64_t count() const { return end - begin; }
 };
 
+// Without any there is perhaps no memory to point at.
+const float* number_of(const Operand& side, std::int64_t row, std::int64_t column) {
+  if (side.data == nullptr) return nullptr;
+  return side.data + row * side.row_stride + column * side.column_stride;
+}
+
 template <class Tile>
 class Multiplier {
   static_assert(rows_block % Tile::rows == 0 && columns_block % Tile::columns == 0);
@@ -98,13 +104,6 @@ class Multiplier {
                         .depth = depth_.count()};
       pack(strip, Tile::width_of(strip.count), to + panel_offset(column));
     }
-  }
-
-  // Without depth there is no number, and perhaps no memory, to point at.
-  [[nodiscard]] const float* number_of(const Operand& side, std::int64_t row,
-                                       std::int64_t column) const {
-    if (depth_.count() == 0) return nullptr;
-    return side.data + row * side.row_stride + column * side.column_stride;
   }
 
   [[nodiscard]] Strip left_strip(std::int64_t row) const {
@@ -242,8 +241,8 @@ void multiply(const Product& product) {
     Product part = product;
     part.rows = std::min(size.rows, product.rows - row);
     part.columns = std::min(size.columns, product.columns - column);
-    part.left.data += row * product.left.row_stride;
-    part.right.data += column * product.right.column_stride;
+    part.left.data = number_of(product.left, row, 0);
+    part.right.data = number_of(product.right, 0, column);
     if (part.bias != nullptr) part.bias += column;
     part.out += row * stride + column;
     part.out_stride = stride;
