@@ -69,7 +69,7 @@ std::vector<Trained> networks() {
            32, 0.01},
           {"lstm", models::zoo("lstm_classifier"), texts(64, 5000, LabelLayout::one), 64, 0.5},
           {"crnn", models::zoo("crnn"), lines(), 32, 0.01},
-          {"gpt", gpt, texts(128, 256, LabelLayout::tokens), 16, 0.1}};
+          {"gpt", gpt, texts(128, 256, LabelLayout::tokens), 16, 0.0002}};
 }
 
 Batch batch_of(const Trained& of, int step) {
