@@ -29,9 +29,6 @@ trainyard_library(tests/conformance DEPS runtime/graph)
 trainyard_library(tests/conformance/mirror DEPS runtime/graph)
 trainyard_library(tests/conformance/reference DEPS tests/conformance)
 target_compile_options(trainyard_tests_conformance_mirror PRIVATE ${TRAINYARD_COMPUTE_OPTIONS} -Wno-unknown-pragmas)  # nvcc knows them
-if(TRAINYARD_SANITIZE)  # checks in so many templates, optimised, are minutes of compilation
-  target_compile_options(trainyard_tests_conformance_mirror PRIVATE -O0)
-endif()
 set_target_properties(trainyard_tests_conformance_mirror PROPERTIES TRAINYARD_IS_OPENED ON)  # in the double below
 trainyard_program(trainyard-conformance tests/conformance/program DEPS tests/conformance tests/conformance/mirror
                   tests/conformance/reference runtime/device runtime/model)

@@ -8,7 +8,6 @@
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
-#include "tests/environment.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/model/step_check.h"
 #include "tests/runtime/model/step_on_device.h"
@@ -78,12 +77,7 @@ TEST_CASE("a step of each image model of the zoo is PyTorch's", "[model][golden]
     const Batch batch = batch_of(shape, examples);
     const BatchResult result = model->gradient(weights.span(), batch, gradients.span());
     const model::Written written = model_of(reference["model"]);
-    // Checked, the mirror's loops take minutes for a large one, and have no index that a small one
-    // lacks.
-    const bool is_small = model->arena_elements() < 1'000'000;
-    if (is_small || !is_sanitized) {
-      check_on_device({written, shape, batch, weights.span(), gradients.span(), result});
-    }
+    check_on_device({written, shape, batch, weights.span(), gradients.span(), result});
     const double norm = usual_norm(reference["gradients"]);
     double sum = 0;
     for (const double loss : losses) sum += loss;
