@@ -69,8 +69,9 @@ class Device {
   // Of numbers on the device that overlap nothing.
   virtual void copy(float* to, const float* from, std::size_t count) = 0;
   virtual void add(float* sum, const float* more, std::size_t count) = 0;
-  // Rounded, to the bits of runtime/math/wire/bfloat16.
+  // Rounded, to the bits of runtime/math/wire/bfloat16; and back.
   virtual void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) = 0;
+  virtual void decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) = 0;
   // Of another device of this process, opened in the same way: once what that one was asked for is
   // done, and what it is asked for later comes behind it.
   virtual void copy_from(Device& other, float* to, const float* from, std::size_t count) = 0;

@@ -50,8 +50,8 @@ class DeviceMemory {
     return keeps(on_host) ? kept_ : parameters();
   }
 
-  // Of the whole arena, for gradients that leave in bfloat16. Throws DeviceFailed where there is
-  // too little memory; once there, it is.
+  // Of the whole arena, for parameters that come in bfloat16 and gradients that leave so. Throws
+  // DeviceFailed where there is too little memory; once there, it is.
   std::uint16_t* halves() {
     return reinterpret_cast<std::uint16_t*>(halves_.of(count_ * sizeof(std::uint16_t)));
   }

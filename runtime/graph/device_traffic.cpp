@@ -37,19 +37,33 @@ bool is_learned(const Variable& variable) { return variable.update == UpdateRule
 
 }  // namespace
 
-void DeviceTraffic::bring(std::span<const std::size_t> variables, std::span<const float> parameters,
+void DeviceTraffic::bring(std::span<const std::size_t> variables, const ParameterPlace& parameters,
                           Pass pass) {
-  std::vector<ArenaRange> ranges;
+  std::vector<ArenaRange> exact;
+  std::vector<ArenaRange> rounded;
   for (const std::size_t variable : variables) {
-    if (is_brought_[variable]) continue;
-    if (pass == Pass::train && variables_[variable].update == UpdateRule::running_average) continue;
+    const Variable& brought = variables_[variable];
+    if (is_brought_[variable] || (pass == Pass::train && is_state(brought))) continue;
     is_brought_[variable] = true;
-    ranges.push_back(range_of(variables_[variable]));
+    const bool is_exact = parameters.bfloat16.empty() || is_state(brought);
+    (is_exact ? exact : rounded).push_back(range_of(brought));
   }
-  for (const ArenaRange& range : joined(std::move(ranges))) {
-    memory_.staging().upload(parameters.data() + range.begin,
+  for (const ArenaRange& range : joined(std::move(exact))) {
+    memory_.staging().upload(parameters.arena.data() + range.begin,
                              memory_.parameters().data() + range.begin, bytes_of(range));
   }
+  for (const ArenaRange& range : joined(std::move(rounded))) {
+    bring_rounded(range, parameters.bfloat16);
+  }
+}
+
+// Where gradients are rounded later in the step.
+void DeviceTraffic::bring_rounded(const ArenaRange& range, std::span<const std::uint16_t> from) {
+  std::uint16_t* const rounded = memory_.halves() + range.begin;
+  memory_.staging().upload(from.data() + range.begin, rounded,
+                           count_of(range) * sizeof(std::uint16_t));
+  memory_.device().decode_bfloat16(memory_.parameters().data() + range.begin, rounded,
+                                   count_of(range));
 }
 
 std::vector<ArenaRange> DeviceTraffic::ranges_of(std::span<const std::size_t> variables,

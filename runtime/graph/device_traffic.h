@@ -12,6 +12,7 @@
 #include "runtime/core/variable.h"
 #include "runtime/graph/device_memory.h"
 #include "runtime/graph/gradient_place.h"
+#include "runtime/graph/parameter_place.h"
 
 namespace trainyard::runtime {
 
@@ -28,7 +29,7 @@ class DeviceTraffic {
   void begin_step() { is_brought_.assign(is_brought_.size(), false); }
   // To the device; each once in a step, as nothing changes it until the step is over. Running
   // averages are read in an evaluation alone: in training they may still be on their way.
-  void bring(std::span<const std::size_t> variables, std::span<const float> parameters, Pass pass);
+  void bring(std::span<const std::size_t> variables, const ParameterPlace& parameters, Pass pass);
 
   // Where gradients of a node's leaves are added on the device: these of the last leaf's are final.
   void add_up(std::span<const std::size_t> variables);
@@ -43,6 +44,7 @@ class DeviceTraffic {
   using Matters = bool (*)(const Variable& variable);
   [[nodiscard]] std::vector<ArenaRange> ranges_of(std::span<const std::size_t> variables,
                                                   Matters matters) const;
+  void bring_rounded(const ArenaRange& range, std::span<const std::uint16_t> from);
   void send_rounded(const ArenaRange& range, const float* from, std::span<std::uint16_t> to);
   void report_first(const std::function<void(std::size_t)>& on_final);
 

@@ -100,10 +100,11 @@ void Executor::run_again(NodeId id, const Feed& feed) {
                              .threads = threads_});
 }
 
-void Executor::forward(std::span<const float> parameters, const Feed& feed, Pass pass,
+void Executor::forward(const ParameterPlace& parameters, const Feed& feed, Pass pass,
                        const OnNeed& on_need) {
   if (there_ != nullptr) return forward_there(parameters, feed, pass, on_need);
-  bind(parameters, feed);
+  ENSURE(parameters.bfloat16.empty());
+  bind(parameters.arena, feed);
   const auto nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
     for (const NodeId input : nodes[id].inputs) {

@@ -13,6 +13,7 @@
 #include "runtime/graph/gradient_place.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/kernels.h"
+#include "runtime/graph/parameter_place.h"
 #include "runtime/graph/plan.h"
 #include "runtime/math/aligned_buffer.h"
 
@@ -39,8 +40,8 @@ class Executor {
 
   // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
   // batch, not larger. `on_need`, if any, is called with the number of each variable before an op
-  // reads it.
-  void forward(std::span<const float> parameters, const Feed& feed, Pass pass,
+  // reads it. They may lie rounded where a device computes that has DeviceMemory::halves().
+  void forward(const ParameterPlace& parameters, const Feed& feed, Pass pass,
                const std::function<void(std::size_t)>& on_need = {});
 
   // After forward of the same batch in Pass::train: the gradient of the sum of the losses, into
@@ -67,7 +68,7 @@ class Executor {
   using OnFinal = std::function<void(std::size_t)>;
   struct OnDevice;
 
-  void forward_there(std::span<const float> parameters, const Feed& feed, Pass pass,
+  void forward_there(const ParameterPlace& parameters, const Feed& feed, Pass pass,
                      const OnNeed& on_need);
   void fetch_outputs();
   void bind(std::span<const float> parameters, const Feed& feed);

@@ -104,13 +104,13 @@ Executor::Executor(Graph graph, const PlanRequest& request, std::shared_ptr<Devi
 Executor::Executor(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
-void Executor::forward_there(std::span<const float> parameters, const Feed& feed, Pass pass,
+void Executor::forward_there(const ParameterPlace& parameters, const Feed& feed, Pass pass,
                              const OnNeed& on_need) {
   OnDevice& there = *there_;
   there.batch = there.memory->stage(feed);
   there.traffic.begin_step();
-  there.are_kept = there.memory->keeps(parameters);
-  there.parameters = there.memory->parameters_for(parameters);
+  there.are_kept = there.memory->keeps(parameters.arena);
+  there.parameters = there.memory->parameters_for(parameters.arena);
   there.forward_recordings.choose(there.batch, pass, there.parameters.data());
   bind(there.parameters, there.batch);
   NodeId next = 0;

@@ -92,7 +92,7 @@ struct Model::Parts {
         is_on_device(setting.device != nullptr),
         plans(std::move(built), setting.batch_size, team, setting.device) {}
 
-  BatchResult forward(Executor& executor, std::span<const float> parameters, const Feed& feed,
+  BatchResult forward(Executor& executor, const ParameterPlace& parameters, const Feed& feed,
                       Pass pass, const std::function<void(std::size_t)>& on_need = {}) {
     executor.forward(parameters, feed, pass, on_need);
     newest = &executor;
@@ -158,7 +158,7 @@ bool Model::adds_up(std::int64_t leaves) {
                      [&] { memory->sums().reserve(leaves); });
 }
 
-bool Model::encodes_bfloat16() {
+bool Model::converts_bfloat16() {
   const auto& memory = parts_->plans.memory();
   if (memory == nullptr) return false;
   return is_reserved(*memory, 1, [&] { memory->halves(); });
@@ -192,7 +192,7 @@ void Model::initialize(std::uint64_t seed, std::span<float> parameters) const {
   }
 }
 
-BatchResult Model::gradient(std::span<const float> parameters, const Batch& batch,
+BatchResult Model::gradient(const ParameterPlace& parameters, const Batch& batch,
                             std::span<float> gradients, const GradientCallbacks& news,
                             RowBatch* rows) {
   ENSURE((rows != nullptr) == !parts_->rows.empty());
@@ -208,13 +208,13 @@ BatchResult Model::gradient(std::span<const float> parameters, const Batch& batc
                       news.leaf.value_or(LeafOfNode{}));
     return result;
   }
-  executor.backward(parameters, feed, gradients, news.on_final,
+  executor.backward(parameters.arena, feed, gradients, news.on_final,
                     news.parameters_stay ? Executor::Parameters::stay
                                          : Executor::Parameters::may_change_when_final);
   return result;
 }
 
-BatchResult Model::evaluate(std::span<const float> parameters, const Batch& batch, RowBatch* rows) {
+BatchResult Model::evaluate(const ParameterPlace& parameters, const Batch& batch, RowBatch* rows) {
   ENSURE((rows != nullptr) == !parts_->rows.empty());
   const Feed feed = feed_of(batch, rows, parts_->seed);
   return parts_->forward(parts_->plans.of(batch), parameters, feed, Pass::evaluate);

@@ -19,6 +19,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/graph/device_sums.h"
 #include "runtime/graph/ops/source.h"
+#include "runtime/graph/parameter_place.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
@@ -76,7 +77,7 @@ struct GradientCallbacks {
   // Of a node whose leaves adds_up() had room for: they are added where they are computed, and come
   // to the host with the last one, of which alone on_final is called.
   std::optional<LeafOfNode> leaf = {};
-  // Where gradients go rounded once encodes_bfloat16() has said yes, as in GradientPlace.
+  // Where gradients go rounded once converts_bfloat16() has said yes, as in GradientPlace.
   std::span<std::uint16_t> bfloat16 = {};
   // All parameters stay as they are until the gradient is whole; else they may change as soon as
   // theirs is final, which is told later then.
@@ -129,8 +130,9 @@ class Model {
   // Whether the gradients of so many leaves can be added where they are computed, on its device:
   // then `leaf` may be given.
   bool adds_up(std::int64_t leaves);
-  // Whether gradients can be rounded where they are computed, likewise: then `bfloat16` may be.
-  bool encodes_bfloat16();
+  // Whether it has room to round numbers, and to take rounded ones, where it computes: then
+  // `bfloat16` may be given, and parameters that lie so.
+  bool converts_bfloat16();
 
   // The rows of its embedding tables, which are not in the arena; empty = it has none.
   [[nodiscard]] const RowLayout& rows() const;
@@ -142,10 +144,10 @@ class Model {
 
   // The gradient of the *sum* of the batch's losses, into `gradients` (overwritten, whole arena).
   // `rows`: where the model has a table, the batch's rows, which receive their gradients.
-  BatchResult gradient(std::span<const float> parameters, const Batch& batch,
+  BatchResult gradient(const ParameterPlace& parameters, const Batch& batch,
                        std::span<float> gradients, const GradientCallbacks& news = {},
                        RowBatch* rows = nullptr);
-  BatchResult evaluate(std::span<const float> parameters, const Batch& batch,
+  BatchResult evaluate(const ParameterPlace& parameters, const Batch& batch,
                        RowBatch* rows = nullptr);
 
  private:

@@ -62,7 +62,7 @@ Result<bool> Replicas::add_up(const Step& step) {
 }
 
 void Replicas::begin(const Step& step) {
-  ENSURE(!threads_of_replicas_.empty() && step.parameters.size() == elements_);
+  ENSURE(!threads_of_replicas_.empty() && step.parameters.arena.size() == elements_);
   const std::size_t nodes = tree_.places() - tree_.additions().size();
   ENSURE(step.sums.size() == (resident_ == nullptr ? nodes * elements_ : 0));
   ENSURE(step.rounded.empty() || (step.rounded.size() == nodes && tree_.additions().empty()));

@@ -54,8 +54,8 @@ class Replicas {
   }
 
   struct Step {
-    std::span<const float> parameters;  // the whole arena
-    bool parameters_stay = false;       // as in GradientCallbacks
+    ParameterPlace parameters;
+    bool parameters_stay = false;  // as in GradientCallbacks
     std::span<float>
         sums;  // of each node an arena, one after another; nothing where it stays there
     // By node, whose leaf is its only one: where its gradient goes rounded, as in GradientPlace.

@@ -35,6 +35,15 @@ double peak_flops_of(const Model& model) {
   return measure_fma_peak() * static_cast<double>(model.threads().count());
 }
 
+// Of all that compute; what no GPU makes is not known.
+ProductRates product_rates_of(const TaskContext& context, std::int64_t gpus) {
+  ProductRates rates;
+  for (const auto& [precision, tflops] : context.gpu_product_rates) {
+    if (gpus > 0 && is_product_rate(tflops)) rates[precision] = tflops * static_cast<double>(gpus);
+  }
+  return rates;
+}
+
 }  // namespace
 
 Chief::Chief(Parts parts, const ExchangeNews& start)
@@ -45,7 +54,9 @@ Chief::Chief(Parts parts, const ExchangeNews& start)
                  .trainers = parts.plan.has_backups() ? trainers_of(parts.task.context.spec)
                                                       : std::vector<std::string>{},
                  .example_flops = [&model = parts.plan.model] { return model.take_step_flops(); },
-                 .peak_flops = peak_flops_of(parts.plan.model)},
+                 .peak_flops = peak_flops_of(parts.plan.model),
+                 .precision = parts.task.context.spec.training.precision,
+                 .product_rates = product_rates_of(parts.task.context, parts.gpus)},
                 start.version),
       version_(start.version),
       reported_(start.version),

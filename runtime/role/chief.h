@@ -26,6 +26,7 @@ class Chief {
     StepExchange& exchange;
     RowExchange* rows;        // none: the model has no embedding table
     std::string computed_on;  // as Hello::fingerprint
+    std::int64_t gpus = 0;    // that compute its gradients; 0: the CPU does
   };
 
   // `start`: what had been applied when this task came, and the version that it goes on from.

@@ -18,8 +18,8 @@ struct Evaluation {
   const Task& task;
   const Dataset& dataset;
   Model& model;
-  std::span<const float> parameters;  // the whole arena
-  RowExchange* rows = nullptr;        // of the newest version; none: the model has no table
+  ParameterPlace parameters;
+  RowExchange* rows = nullptr;  // of the newest version; none: the model has no table
 };
 
 // "test_loss", the mean over all examples, and of a classification "test_accuracy". Nothing where

@@ -44,7 +44,7 @@ class LocalExchange final : public StepExchange {
   LocalExchange(Rules rules, Start start, std::optional<RowStore> rows, SnapshotFiles files);
 
   Result<NextStep> next() override;
-  [[nodiscard]] std::span<const float> parameters() const override { return weights_.span(); }
+  [[nodiscard]] ParameterPlace parameters() const override { return weights_.span(); }
   [[nodiscard]] std::span<const float> parameters_on_host() override;
   Status await_parameters(std::int64_t /*end*/) override { return ok(); }
   [[nodiscard]] std::span<float> gradient() override { return gradient_.span(); }

@@ -62,12 +62,11 @@ RemoteExchange::Rule rule_of(const JobPlan& plan) {
   return is_sync ? RemoteExchange::Rule::sync : RemoteExchange::Rule::async;
 }
 
-// Devices round the gradients that they compute, unless somebody else needs them exact: half as
-// much comes to the host, and that as it is sent.
-bool comes_rounded(JobPlan& plan, const ExchangeSetting& setting) {
-  const auto rounds = [](Model& model) { return model.encodes_bfloat16(); };
-  return plan.push == Wire::bfloat16 && !plan.clips_pushes() && rounds(plan.model) &&
-         std::ranges::all_of(setting.others, rounds);
+// Devices round the gradients that they compute, unless somebody else needs them exact, and take
+// rounded parameters: half as much comes and goes, and that as it is sent.
+bool convert_bfloat16(JobPlan& plan, const ExchangeSetting& setting) {
+  const auto converts = [](Model& model) { return model.converts_bfloat16(); };
+  return converts(plan.model) && std::ranges::all_of(setting.others, converts);
 }
 
 Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, JobPlan& plan,
@@ -78,6 +77,9 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, JobPlan&
   const std::vector<std::string> servers = share_addresses(context);
   const auto holders = std::ssize(servers);
   std::optional<StepMembers> backups;
+  const bool rounds = plan.push == Wire::bfloat16 && !plan.clips_pushes();
+  const bool takes_rounded = plan.pull == Wire::bfloat16;
+  const bool converts = (rounds || takes_rounded) && convert_bfloat16(plan, setting);
   if (plan.has_backups()) backups = {.ranks = plan.ranks, .aggregate = plan.aggregate};
   TRY_ASSIGN(
       auto link,
@@ -98,7 +100,8 @@ Result<std::unique_ptr<StepExchange>> remote_exchange(const Task& task, JobPlan&
                           .shares = transport == Transport::shared_memory,
                           .gaps = gaps_of(plan.model.variables(), plan.model.arena_elements()),
                           .state_begin = plan.state_begin,
-                          .come_rounded = comes_rounded(plan, setting)},
+                          .come_rounded = rounds && converts,
+                          .stay_rounded = takes_rounded && converts},
                .mode = plan.mode,
                .max_steps = plan.max_steps,
                .asks_ahead = !context.spec.training.max_staleness,

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "schemas/types/precision_names.h"
+
 namespace trainyard::runtime {
 
 void Progress::add_applied(const ExchangeNews& news) {
@@ -43,6 +45,7 @@ std::map<std::string, double> Progress::take(std::int64_t version) {
     values["wait_seconds"] = mean(times_.wait);
     values["pull_seconds"] = mean(times_.pull);
     add_rate(values);
+    add_speedups(values);
   }
 
   if (!kind_.trainers.empty()) add_dropped(values);
@@ -76,6 +79,21 @@ void Progress::add_rate(std::map<std::string, double>& values) const {
   if (flops_ <= 0 || seconds <= 0) return;
   values["compute_gflops"] = flops_ / seconds * 1e-9;
   if (kind_.peak_flops > 0) values["compute_peak_fraction"] = flops_ / seconds / kind_.peak_flops;
+}
+
+// How many times faster gradients would be in other precisions: their products at the rate of each,
+// all else as it is now. A model's products are smaller than those that were measured, so at least
+// the time of theirs is products'.
+void Progress::add_speedups(std::map<std::string, double>& values) const {
+  const double seconds = times_.compute.count();
+  const auto now = kind_.product_rates.find(kind_.precision);
+  if (now == kind_.product_rates.end() || flops_ <= 0 || seconds <= 0) return;
+  const double of_products = std::min(seconds, flops_ / (now->second * 1e12));
+  for (const auto& [precision, tflops] : kind_.product_rates) {
+    if (precision == kind_.precision) continue;
+    const double there = seconds - of_products + of_products * now->second / tflops;
+    values["speedup_in_" + std::string(find_name(precision_names, precision))] = seconds / there;
+  }
 }
 
 // In all, and of each task that has any.

@@ -11,6 +11,7 @@
 
 #include "runtime/model/model.h"
 #include "runtime/role/step_times.h"
+#include "schemas/types/product_rates.h"
 
 namespace trainyard::runtime {
 
@@ -28,6 +29,9 @@ class Progress {
     // Asked of each own step: what the products of an example cost, forward and backward.
     std::function<double()> example_flops = {};
     double peak_flops = 0;  // each second, of the cores that the task computes on
+    // Where GPUs compute, in this precision: what products they all make together.
+    Precision precision = Precision::float32;
+    ProductRates product_rates = {};
   };
 
   Progress(Kind kind, std::int64_t version) : kind_(std::move(kind)), version_(version) {}
@@ -57,6 +61,7 @@ class Progress {
  private:
   void add_staleness(std::map<std::string, double>& values, std::int64_t updates) const;
   void add_rate(std::map<std::string, double>& values) const;
+  void add_speedups(std::map<std::string, double>& values) const;
   void add_dropped(std::map<std::string, double>& values) const;
 
   Kind kind_;

@@ -27,7 +27,12 @@ class RemoteExchange final : public StepExchange {
       : link_(std::move(link)), rule_(rule), rows_(std::move(rows)) {}
 
   Result<NextStep> next() override { return link_->next(); }
-  [[nodiscard]] std::span<const float> parameters() const override { return link_->parameters(); }
+  [[nodiscard]] ParameterPlace parameters() const override {
+    return {link_->parameters(), link_->rounded_parameters()};
+  }
+  [[nodiscard]] std::span<const float> parameters_on_host() override {
+    return link_->parameters_on_host();
+  }
   [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
   [[nodiscard]] std::span<float> gradient() override { return link_->gradient(); }

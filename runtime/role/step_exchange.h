@@ -12,6 +12,7 @@
 #include "runtime/core/after_snapshot.h"
 #include "runtime/core/batch_sums.h"
 #include "runtime/core/exchange_words.h"
+#include "runtime/graph/parameter_place.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/net/chunks/snapshot_writer.h"
 #include "schemas/base/result.h"
@@ -33,9 +34,10 @@ class StepExchange {
   // The whole arena, where it lies until next() is called. Between two steps all of it stays as it
   // is; in a step, what await_parameters() was called for, until its gradient is settled, or until
   // the step is done, where they stay.
-  [[nodiscard]] virtual std::span<const float> parameters() const = 0;
-  // Where others than the model read them: their newest values may lie on its device.
-  [[nodiscard]] virtual std::span<const float> parameters_on_host() { return parameters(); }
+  [[nodiscard]] virtual ParameterPlace parameters() const = 0;
+  // Where others than the model read them, as floats of the host: their newest values may lie on
+  // its device, or rounded.
+  [[nodiscard]] virtual std::span<const float> parameters_on_host() { return parameters().arena; }
   [[nodiscard]] virtual bool parameters_stay() const { return false; }
   // Waits until the elements before `end` are there, so that a model can begin with its first
   // layer.

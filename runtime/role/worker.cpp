@@ -63,7 +63,8 @@ class Training {
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows, devices_.fingerprint},
+      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows, devices_.fingerprint,
+                                 std::ssize(devices_.gpus)},
                     before);
       chief_ = &*chief;
       calls_.set_chief(*chief);

@@ -23,7 +23,8 @@ struct PhaseEvent {
 
 // Values at a global step, by name: loss, accuracy, test_loss, test_accuracy, examples_per_second,
 // steps_per_second, learning_rate, staleness, staleness_updates_0 (types/staleness.h),
-// compute_seconds, compute_gflops, dropped_contributions_worker_0... The chief alone reports them.
+// compute_seconds, compute_gflops, speedup_in_bfloat16, dropped_contributions_worker_0... The chief
+// alone reports them.
 struct MetricEvent {
   std::int64_t step = 0;
   std::int64_t max_steps = 0;  // 0 = not known

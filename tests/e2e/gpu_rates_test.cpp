@@ -50,10 +50,23 @@ json job_on_gpus(int gpus, const std::string& precision) {
   return spec;
 }
 
-std::string route_of(Yard& yard, const json& spec) {
+json status_of(Yard& yard, const json& spec) {
   const std::string id = yard.submit(spec);
-  const json job = yard.wait_for_state(id, "succeeded");
-  return job.at("status").at("routes").at("worker/0").get<std::string>();
+  return yard.wait_for_state(id, "succeeded").at("status");
+}
+
+std::string route_of(const json& status) {
+  return status.at("routes").at("worker/0").get<std::string>();
+}
+
+// Others than this, in which a job's gradients would be faster or slower, as its status says.
+void require_speedups(const json& status, const std::string& precision) {
+  for (const std::string other : {"float32", "tf32", "bfloat16"}) {
+    INFO(other);
+    const json& metrics = status.at("metrics");
+    REQUIRE(metrics.contains("speedup_in_" + other) == (other != precision));
+    if (other != precision) CHECK(metrics.at("speedup_in_" + other).get<double>() > 0);
+  }
 }
 
 }  // namespace
@@ -74,10 +87,14 @@ TEST_CASE("how fast each precision is says the host, and the status of its jobs"
   }
   const std::string rates =
       R"( make [0-9.]+ TFLOP/s in float32, [0-9.]+ in tf32, [0-9.]+ in bfloat16)";
-  const std::string one = route_of(yard, job_on_gpus(1, "float32"));
+  const json on_one = status_of(yard, job_on_gpus(1, "float32"));
+  require_speedups(on_one, "float32");
+  const std::string one = route_of(on_one);
   INFO(one);
   CHECK(std::regex_match(one, std::regex("computes on Double; its products" + rates + "(; .*)?")));
-  const std::string two = route_of(yard, job_on_gpus(2, "bfloat16"));
+  const json on_two = status_of(yard, job_on_gpus(2, "bfloat16"));
+  require_speedups(on_two, "bfloat16");
+  const std::string two = route_of(on_two);
   INFO(two);
   CHECK(std::regex_match(two, std::regex("computes on Double, Double in bfloat16; the products of "
                                          "each" +
@@ -87,7 +104,7 @@ TEST_CASE("how fast each precision is says the host, and the status of its jobs"
   yard.kill_agent("box");
   CHECK_THAT(yard.agent("box").output(), Catch::Contains("gpu_measured"));
   start_agent_with_two_gpus(yard, host);
-  CHECK(route_of(yard, job_on_gpus(1, "float32")) == one);
+  CHECK(route_of(status_of(yard, job_on_gpus(1, "float32"))) == one);
   CHECK(rates_of_gpus(yard) == measured);
   CHECK_THAT(yard.agent("box").output(), !Catch::Contains("gpu_measured"));
 }
@@ -101,5 +118,5 @@ TEST_CASE("a GPU that cannot be measured leaves an agent that works", "[e2e][gpu
   CHECK(rates_of_gpus(yard) == json{json::object(), json::object()});
   CHECK_THAT(yard.agent("box").output(),
              Catch::Contains("gpu_not_measured") && Catch::Contains("unspecified launch failure"));
-  CHECK_THAT(route_of(yard, job_on_gpus(1, "float32")), !Catch::Contains("TFLOP/s"));
+  CHECK_THAT(route_of(status_of(yard, job_on_gpus(1, "float32"))), !Catch::Contains("TFLOP/s"));
 }

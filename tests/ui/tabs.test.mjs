@@ -205,3 +205,20 @@ test('the overview says what a step costs, and what its gradients reach', async 
   await sees(figure('of its cores’ peak'), /[\d.]+ % of [\d.]+ GFLOP\/s/);
   await close();
 });
+
+test('the overview says what other precisions would gain, where that is reported', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/jobs/${done.id}`);
+  await page.route(new RegExp(`/v1/jobs/${done.id}$`), async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    Object.assign(json.status.metrics, {speedup_in_tf32: 3.14159, speedup_in_bfloat16: 12.3});
+    await route.fulfill({response, json});
+  });
+  await page.reload();
+  const panel = page.getByRole('region', {name: 'Cost of a step'});
+  const figure = (precision) => panel.locator(`[data-figure="in ${precision}, about"]`);
+  await sees(figure('tf32'), '3.1 × as fast');
+  await sees(figure('bfloat16'), '12 × as fast');
+  assert.equal(await figure('float32').count(), 0);
+  await close();
+});

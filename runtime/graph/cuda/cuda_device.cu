@@ -34,6 +34,12 @@ struct EncodeBfloat16 {
   __device__ void operator()(std::int64_t i) const { to[i] = to_bfloat16(from[i]); }
 };
 
+struct DecodeBfloat16 {
+  float* to;
+  const std::uint16_t* from;
+  __device__ void operator()(std::int64_t i) const { to[i] = from_bfloat16(from[i]); }
+};
+
 struct Add {
   float* sum;
   const float* more;
@@ -172,6 +178,11 @@ void CudaDevice::add(float* sum, const float* more, std::size_t count) {
 void CudaDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) {
   cudaSetDevice(ordinal_);
   grid_.each(static_cast<std::int64_t>(count), EncodeBfloat16{.to = to, .from = from});
+}
+
+void CudaDevice::decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) {
+  cudaSetDevice(ordinal_);
+  grid_.each(static_cast<std::int64_t>(count), DecodeBfloat16{.to = to, .from = from});
 }
 
 void CudaDevice::let_follow(CudaDevice& other) {

@@ -19,7 +19,7 @@ TRAINYARD_BOTH constexpr std::uint16_t to_bfloat16(float value) {
   return static_cast<std::uint16_t>((is_nan ? quiet : rounded) >> 16);
 }
 
-constexpr float from_bfloat16(std::uint16_t half) {
+TRAINYARD_BOTH constexpr float from_bfloat16(std::uint16_t half) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
 }
 

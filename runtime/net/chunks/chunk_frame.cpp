@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-constexpr std::uint32_t mark = 0x34635954;  // "TYc4"
+constexpr std::uint32_t mark = 0x35635954;  // "TYc5"
 
 struct Laid {
   std::uint32_t mark = 0;

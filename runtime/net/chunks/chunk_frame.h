@@ -15,8 +15,8 @@ namespace trainyard::runtime {
 
 enum class FrameKind : std::uint8_t {
   // worker to ps
-  hello = 1,       // payload: Hello
-  gradient,        // of a step and a chunk; payload: as the wire has it
+  hello = 1,  // payload: Hello; flag: SharedLayout::stay_rounded, of the memory that comes along
+  gradient,   // of a step and a chunk; payload: as the wire has it
   ask_parameters,  // step: the version; flag: of this chunk alone
   ask_turn,        // of the step
   ended,           // this rank pushes no more; snapshot: which it was to mark

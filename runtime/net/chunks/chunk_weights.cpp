@@ -141,9 +141,15 @@ void ChunkWeights::write_parameters(const ParameterServer::ChunkToSend& what,
                                     SharedArenas& arenas) const {
   const Range& range = layout_->range_of(what.chunk);
   const auto count = index_of(range.size());
+  const ChunkBytes bytes = bytes_of(what);
+  if (rounds(what) && arenas.layout.stay_rounded) {
+    const auto memory = arenas.memory.span().subspan(arenas.layout.rounded_begin(what.version));
+    const std::size_t at = index_of(range.begin) * sizeof(std::uint16_t);
+    std::ranges::copy(bytes.bytes, std::as_writable_bytes(memory).subspan(at).begin());
+    return;
+  }
   const std::size_t begin = arenas.layout.parameters_begin(what.version);
   const auto place = arenas.memory.span().subspan(begin + index_of(range.begin), count);
-  const ChunkBytes bytes = bytes_of(what);
   if (bytes.bytes.data() == std::as_bytes(place).data()) return;  // they were made there
   if (rounds(what)) {
     decode_bfloat16({reinterpret_cast<const std::uint16_t*>(bytes.bytes.data()), count}, place);

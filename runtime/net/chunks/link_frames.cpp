@@ -33,7 +33,8 @@ void LinkFrames::joined(const LinkConnection& connection) {
 
 FrameStream::Outgoing LinkFrames::hello_of(const LinkConnection& connection) const {
   const bool passes = shares_ && connection.stream.socket().is_unix();
-  FrameStream::Outgoing frame = small_frame({.kind = FrameKind::hello}, encode_hello(hello_));
+  FrameStream::Outgoing frame =
+      small_frame({.kind = FrameKind::hello, .flag = arenas_.stay_rounded()}, encode_hello(hello_));
   if (passes) frame.passed = arenas_.shared_descriptor();
   return frame;
 }

@@ -59,6 +59,7 @@ class ServerConnection : public FrameStream::Receiver {
   std::int64_t rank = -1;  // -1: it has not said
   bool has_token = false;
   bool said_goodbye = false;
+  bool stay_rounded = false;                // as in SharedLayout
   SharedArenasPtr arenas;                   // of a worker of this host
   bool comes_in_place = false;              // the gradient that comes, or came last
   std::deque<FrameStream::Outgoing> small;  // that wait, and leave before any parameters

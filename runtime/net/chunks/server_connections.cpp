@@ -86,11 +86,11 @@ Result<std::span<std::byte>> ServerConnections::place(ServerConnection& connecti
 
 Status ServerConnections::take(ServerConnection& connection, const FrameHeader& header,
                                std::span<const std::byte> payload) {
-  if (header.kind == FrameKind::hello) return take_hello(connection, payload);
+  if (header.kind == FrameKind::hello) return take_hello(connection, header, payload);
   return frames_.take(connection, header, payload);
 }
 
-Status ServerConnections::take_hello(ServerConnection& connection,
+Status ServerConnections::take_hello(ServerConnection& connection, const FrameHeader& header,
                                      std::span<const std::byte> payload) {
   const auto* const text = reinterpret_cast<const char*>(payload.data());
   TRY_ASSIGN(const Hello hello, decode_hello({text, payload.size()}));
@@ -108,6 +108,7 @@ Status ServerConnections::take_hello(ServerConnection& connection,
   const ServerConnection* const older = workers_.of(hello.rank);
   if (older != nullptr) close(older->key, "it has called anew");
   connection.rank = hello.rank;
+  connection.stay_rounded = header.flag;
   workers_.add(connection);
   return frames_.joined(connection);
 }

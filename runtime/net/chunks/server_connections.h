@@ -53,7 +53,8 @@ class ServerConnections {
   bool accept(std::uint64_t key);
   void accept_from(const StreamSocket& listener);
   void make_room(bool is_local);
-  Status take_hello(ServerConnection& connection, std::span<const std::byte> payload);
+  Status take_hello(ServerConnection& connection, const FrameHeader& header,
+                    std::span<const std::byte> payload);
   void close(std::uint64_t key, const std::string& why);
 
   const Rules rules_;

@@ -30,7 +30,8 @@ Status ServerFrames::joined(ServerConnection& connection) {
 }
 
 void ServerFrames::map_memory(ServerConnection& connection, Descriptor memory) {
-  const SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
+  const SharedLayout layout =
+      parts_.store.layout().memory_of(connection.rank, connection.stay_rounded);
   const auto shared =
       SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write);
   if (!shared.has_value()) {
@@ -247,14 +248,13 @@ Status ServerFrames::perform(const PsEvent& event) {
 void ServerFrames::welcome(const WelcomeWorker& welcome) const {
   ServerConnection& connection = *parts_.workers.of(welcome.rank);
   const bool is_shared = connection.arenas != nullptr;
-  connection.tell(
-      {.kind = FrameKind::welcome,
-       .flag = is_shared,
-       .step = welcome.version,
-       .snapshot = welcome.snapshot},
-      encode_greeting({.rank_step = welcome.rank_step,
-                       .rows_port = options_.rows_port,
-                       .computed_on = options_.computed_on}));
+  connection.tell({.kind = FrameKind::welcome,
+                   .flag = is_shared,
+                   .step = welcome.version,
+                   .snapshot = welcome.snapshot},
+                  encode_greeting({.rank_step = welcome.rank_step,
+                                   .rows_port = options_.rows_port,
+                                   .computed_on = options_.computed_on}));
   if (is_shared) connection.small.back().passed = parts_.store.weights().shared_descriptor();
 }
 

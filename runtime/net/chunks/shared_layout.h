@@ -33,6 +33,8 @@ struct SharedLayout {
   std::int64_t parts = 1;     // gradients of a step
   Wire push = Wire::float32;  // as they lie there
   std::int64_t state_begin = no_state;
+  // Parameters that come rounded lie so, too: behind the floats of all versions.
+  bool stay_rounded = false;
 
   [[nodiscard]] ArenaEncoding encoding() const {
     return {.wire = push, .elements = elements, .state_begin = state_begin};
@@ -41,8 +43,16 @@ struct SharedLayout {
   [[nodiscard]] std::size_t parameters_begin(std::int64_t version) const {
     return begin_of_version(version, versions, elements);
   }
+  // Of what lies rounded, two to a float.
+  [[nodiscard]] std::int64_t rounded_floats() const { return (elements + 1) / 2; }
+  [[nodiscard]] std::size_t rounded_begin(std::int64_t version) const {
+    return index_of(versions) * round_up_to_alignment(index_of(elements)) +
+           begin_of_version(version, versions, rounded_floats());
+  }
   [[nodiscard]] std::size_t sent_begin() const {
-    return index_of(versions) * round_up_to_alignment(index_of(elements));
+    return rounded_begin(0) +
+           (stay_rounded ? index_of(versions) * round_up_to_alignment(index_of(rounded_floats()))
+                         : 0);
   }
   [[nodiscard]] std::size_t floats() const {
     const std::int64_t bytes = parts * encoded_bytes(encoding());

@@ -31,6 +31,7 @@ WorkerArenas::WorkerArenas(Rules rules)
   (encodes ? encoded_ : gradient_) = piece(layout.sent_begin(), sent);
   if (encodes) gradient_ = AlignedBuffer(gradient);
   ENSURE(rules_.pull != Wire::onebit && (!rules_.come_rounded || rules_.push == Wire::bfloat16));
+  ENSURE(!rules_.stay_rounded || rules_.pull == Wire::bfloat16);
   if (rules_.push == Wire::onebit) {
     encoder_.emplace(OneBitEncoder::Shape{.elements = elements_,
                                           .parts = rules_.parts,
@@ -49,7 +50,8 @@ SharedLayout WorkerArenas::layout() const {
           .versions = rules_.versions,
           .parts = rules_.parts,
           .push = rules_.push,
-          .state_begin = rules_.state_begin};
+          .state_begin = rules_.state_begin,
+          .stay_rounded = rules_.stay_rounded};
 }
 
 std::optional<SharedFloats> WorkerArenas::make_shared_memory() const {
@@ -78,6 +80,13 @@ void WorkerArenas::drop_parameters() {
 
 std::span<const float> WorkerArenas::parameters(std::int64_t version) const {
   return parameters_.span().subspan(layout().parameters_begin(version), index_of(elements_));
+}
+
+std::span<const std::uint16_t> WorkerArenas::rounded_parameters(std::int64_t version) const {
+  if (!rules_.stay_rounded) return {};
+  const float* const begin = parameters_.data() + layout().rounded_begin(version);
+  return {reinterpret_cast<const std::uint16_t*>(begin),
+          index_of(elements_ - layout().encoding().state_elements())};
 }
 
 std::span<float> WorkerArenas::parameters_of(std::int64_t chunk, std::int64_t version) {
@@ -126,25 +135,28 @@ std::vector<std::span<const std::byte>> WorkerArenas::gradient_of(std::int64_t c
   return encoded_pieces(layout().encoding(), sent(), {.ranges = {range_of(chunk)}}, rules_.parts);
 }
 
-bool WorkerArenas::is_decoded(std::int64_t chunk, Form form) const {
+bool WorkerArenas::is_rounded(std::int64_t chunk, Form form) const {
   const Wire pull = wire_of_chunk(rules_.pull, range_of(chunk), rules_.state_begin);
   return pull == Wire::bfloat16 && form == Form::pulled;
 }
 
 std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
-  const std::size_t bytes = is_decoded(chunk, form) ? sizeof(std::uint16_t) : sizeof(float);
+  const std::size_t bytes = is_rounded(chunk, form) ? sizeof(std::uint16_t) : sizeof(float);
   return index_of(range_of(chunk).size()) * bytes;
 }
 
 std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, std::int64_t version,
                                                    Form form) {
-  if (is_decoded(chunk, form)) return {};
-  return std::as_writable_bytes(parameters_of(chunk, version));
+  if (!is_rounded(chunk, form)) return std::as_writable_bytes(parameters_of(chunk, version));
+  if (!rules_.stay_rounded) return {};
+  const auto memory = parameters_.span().subspan(layout().rounded_begin(version));
+  return std::as_writable_bytes(memory).subspan(
+      index_of(range_of(chunk).begin) * sizeof(std::uint16_t), parameter_bytes(chunk, form));
 }
 
 void WorkerArenas::decode(std::int64_t chunk, std::int64_t version,
                           std::span<const float> landing) {
-  if (!is_decoded(chunk, Form::pulled)) return;
+  if (!is_rounded(chunk, Form::pulled) || rules_.stay_rounded) return;
   const std::span<float> place = parameters_of(chunk, version);
   decode_bfloat16({reinterpret_cast<const std::uint16_t*>(landing.data()), place.size()}, place);
 }

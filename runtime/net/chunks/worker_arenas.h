@@ -33,6 +33,8 @@ class WorkerArenas {
     // bfloat16: who computes gradients writes them to rounded() as the wire has them, and of
     // gradient() state alone.
     bool come_rounded = false;
+    // Likewise of the pull: who computes reads what came rounded from rounded_parameters().
+    bool stay_rounded = false;
   };
   explicit WorkerArenas(Rules rules);
 
@@ -50,6 +52,10 @@ class WorkerArenas {
 
   [[nodiscard]] std::int64_t elements() const { return elements_; }
   [[nodiscard]] std::span<const float> parameters(std::int64_t version) const;
+  [[nodiscard]] bool stay_rounded() const { return rules_.stay_rounded; }
+  // Where those lie of a version that came so: each before state at its place in the arena. Of
+  // parameters() then state alone is there.
+  [[nodiscard]] std::span<const std::uint16_t> rounded_parameters(std::int64_t version) const;
   [[nodiscard]] std::span<float> gradient() { return gradient_.span(); }
   // Where gradients that come so are written, of a part: each element before state at its place in
   // the arena. Empty: they come as they are.
@@ -73,14 +79,14 @@ class WorkerArenas {
   // Parameters come as the pull has them, or, the last, as float32.
   enum class Form { pulled, exact };
   [[nodiscard]] std::size_t parameter_bytes(std::int64_t chunk, Form form) const;
-  // Where a chunk's parameters may come in as they are; where they are decoded, nowhere.
+  // Where a chunk's parameters may come in as they are; where they are decoded here, nowhere.
   [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, std::int64_t version,
                                                      Form form);
   // They came into this landing, as the pull has them.
   void decode(std::int64_t chunk, std::int64_t version, std::span<const float> landing);
 
  private:
-  [[nodiscard]] bool is_decoded(std::int64_t chunk, Form form) const;
+  [[nodiscard]] bool is_rounded(std::int64_t chunk, Form form) const;
   [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;

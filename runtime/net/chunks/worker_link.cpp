@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/math/wire/bfloat16.h"
 #include "runtime/net/waiting.h"
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
@@ -84,7 +85,15 @@ Result<NextStep> WorkerLink::next() {
   parameters_ = state_.weights ? state_.weights->span().subspan(layout.begin_of(version),
                                                                 index_of(layout.elements))
                                : arenas_.parameters(version);
+  rounded_ = next.is_over ? std::span<const std::uint16_t>() : arenas_.rounded_parameters(version);
   return next;
+}
+
+std::span<const float> WorkerLink::parameters_on_host() {
+  if (rounded_.empty()) return parameters_;
+  decoded_.assign(parameters_.begin(), parameters_.end());
+  decode_bfloat16(rounded_, std::span(decoded_).first(rounded_.size()));
+  return decoded_;
 }
 
 Status WorkerLink::await_parameters(std::int64_t end) {

@@ -58,6 +58,10 @@ class WorkerLink {
   // The whole arena, where it lies until next() is called again. Of it, in a step, what
   // await_parameters() was called for.
   [[nodiscard]] std::span<const float> parameters() const { return parameters_; }
+  // Of the same: where what came rounded lies, as in WorkerArenas; empty: nowhere.
+  [[nodiscard]] std::span<const std::uint16_t> rounded_parameters() const { return rounded_; }
+  // All of them as floats, until the next call of this or next().
+  [[nodiscard]] std::span<const float> parameters_on_host();
   // Whether parameters() stay as they are until the step is done, whatever is settled.
   [[nodiscard]] bool parameters_stay() const { return arenas_.keeps_versions(); }
   // Waits until the elements before `end` are there.
@@ -114,10 +118,12 @@ class WorkerLink {
   WorkerArenas arenas_;
   LinkState state_;
   LinkFrames frames_;
-  std::span<const float> parameters_;  // this and the next four: of the caller's thread
-  bool sends_itself_ = false;          // what it settles
-  std::int64_t unsettled_ = 0;         // chunks before this one, state apart
-  std::int64_t unsettled_state_ = 0;   // state chunks before this one
+  std::span<const float> parameters_;  // this and the next six: of the caller's thread
+  std::span<const std::uint16_t> rounded_;
+  std::vector<float> decoded_;
+  bool sends_itself_ = false;         // what it settles
+  std::int64_t unsettled_ = 0;        // chunks before this one, state apart
+  std::int64_t unsettled_state_ = 0;  // state chunks before this one
   bool is_finite_ = true;
   LinkConnections connections_;  // its threads use all of the above
   ChiefLink chief_;

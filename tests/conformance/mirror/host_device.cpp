@@ -250,6 +250,10 @@ void HostDevice::encode_bfloat16(std::uint16_t* to, const float* from, std::size
   run([=] { std::transform(from, from + count, to, to_bfloat16); });
 }
 
+void HostDevice::decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) {
+  run([=] { std::transform(from, from + count, to, from_bfloat16); });
+}
+
 // It waits with its memory closed: the other's work may be for this one's.
 void HostDevice::copy_from(Device& other, float* to, const float* from, std::size_t count) {
   ENSURE(recording_ == nullptr);

@@ -43,6 +43,7 @@ class HostDevice : public Device {
   void copy(float* to, const float* from, std::size_t count) override;
   void add(float* sum, const float* more, std::size_t count) override;
   void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) override;
+  void decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) override;
   void copy_from(Device& other, float* to, const float* from, std::size_t count) override;
   void add_squares(std::uint64_t* registers, const float* from, std::size_t count) override;
   void update(const ElementUpdate& update) override;

@@ -208,7 +208,8 @@ WorkerLink::Options link_options(const GangScene& scene, std::int64_t rank,
                      .pull = scene.pull,
                      .shares = scene.shares,
                      .gaps = gaps_of(scene),
-                     .state_begin = runtime::state_begin_of(variables_of(scene))},
+                     .state_begin = runtime::state_begin_of(variables_of(scene)),
+                     .stay_rounded = scene.stay_rounded},
           .mode = scene.mode,
           .max_steps = scene.max_steps,
           .asks_ahead = false,
@@ -237,7 +238,8 @@ std::vector<float> work(const GangScene& scene, std::int64_t rank,
       if (!link.await_parameters(end).has_value()) throw std::runtime_error("no parameters");
     }
     if (!link.await_parameters(scene.elements).has_value()) throw std::runtime_error("none");
-    const std::vector<float> weights(link.parameters().begin(), link.parameters().end());
+    const std::span<const float> there = link.parameters_on_host();
+    const std::vector<float> weights(there.begin(), there.end());
     std::vector<std::vector<float>> sums;
     for (const Leaves node : nodes) sums.push_back(node_gradient(scene, node, next->step, weights));
     BatchSums told{.examples = 1};
@@ -293,11 +295,12 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
   std::vector<std::span<float>> views(slots.begin(), slots.end());
   std::vector<float> pulled = weights;
   const std::size_t state = index_of(state_begin_of(scene));
-  const auto pull = [&] {
+  const auto pull = [&](std::int64_t version) {
     pulled = weights;
-    if (scene.pull == Wire::bfloat16) through_bfloat16(std::span(pulled).first(state));
+    if (scene.pull != Wire::bfloat16 || version == scene.max_steps) return;
+    through_bfloat16(std::span(pulled).first(state));
   };
-  pull();
+  pull(0);
   std::vector<std::int64_t> all(index_of(scene.leaves));
   std::iota(all.begin(), all.end(), 0);
   for (std::int64_t step = 1; step <= steps; ++step) {
@@ -345,7 +348,7 @@ std::vector<float> expected(const GangScene& scene, std::int64_t steps, const St
         average = average + momentum * (mean - average);
       }
     }
-    pull();
+    pull(step);
   }
   return pulled;
 }

@@ -29,6 +29,7 @@ struct GangScene {
   std::int64_t max_steps = 6;
   Wire push = Wire::float32;
   Wire pull = Wire::float32;
+  bool stay_rounded = false;  // pulls of bfloat16, for who computes with them
   OptimizerKind optimizer = OptimizerKind::adam;
   bool local = false;   // by Unix sockets
   bool shares = false;  // and memory
@@ -125,8 +126,8 @@ std::vector<std::vector<float>> work_all(const GangScene& scene,
                                          const std::vector<std::string>& addresses,
                                          std::int64_t snapshot_at = 0);
 
-// Sync: the parameters after so many steps, made by one thread; as the pull has them. With backup
-// workers: of the ranks in `made_by`.
+// Sync: the parameters after so many steps, made by one thread; as the pull has them, which is
+// exact of the scene's last. With backup workers: of the ranks in `made_by`.
 std::vector<float> expected(const GangScene& scene, std::int64_t steps,
                             const StepRanks& made_by = {});
 

@@ -71,6 +71,7 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
                             .push = scene.push,
                             .pull = scene.pull,
                             .state_begin = runtime::state_begin_of(variables_of(scene)),
+                            .exact_from = scene.max_steps,
                             .optimizer = {.kind = scene.optimizer},
                             .update = ArenaUpdate(variables_of(scene), DecayedVariables::all),
                             .mean_over = scene.mean_over,

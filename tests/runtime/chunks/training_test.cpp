@@ -16,7 +16,8 @@ using namespace test;  // NOLINT: what this is made of
 
 TEST_CASE("workers end with what one thread makes, whatever the wire and however many they are") {
   const auto push = GENERATE(Wire::float32, Wire::bfloat16, Wire::onebit);
-  const auto pull = GENERATE(Wire::float32, Wire::bfloat16);
+  const auto [pull, stays] = GENERATE(
+      table<Wire, bool>({{Wire::float32, false}, {Wire::bfloat16, false}, {Wire::bfloat16, true}}));
   const auto [ranks, servers] =
       GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {2, 1}, {3, 2}, {2, 3}}));
   const auto [local, shares] =
@@ -26,9 +27,10 @@ TEST_CASE("workers end with what one thread makes, whatever the wire and however
                         .leaves = 5,
                         .push = push,
                         .pull = pull,
+                        .stay_rounded = stays,
                         .local = local,
                         .shares = shares};
-  CAPTURE(local, shares, static_cast<int>(push), static_cast<int>(pull), ranks, servers);
+  CAPTURE(local, shares, static_cast<int>(push), static_cast<int>(pull), stays, ranks, servers);
   const Servers gang(scene);
   const auto wanted = expected(scene, scene.max_steps);
   for (const auto& end : work_all(scene, gang.addresses())) CHECK(end == wanted);
@@ -82,10 +84,13 @@ TEST_CASE("connections that are cut anywhere change no bit") {
   const auto seed = GENERATE(range(1, 9));
   const auto mean_over = GENERATE(MeanOver::examples, MeanOver::tokens);
   const double clip_norm = GENERATE(0.0, 0.25);
+  const bool rounds = seed % 2 == 0;
   const GangScene scene{.ranks = 2,
                         .servers = 2,
                         .leaves = 4,
                         .max_steps = 12,
+                        .pull = rounds ? Wire::bfloat16 : Wire::float32,
+                        .stay_rounded = rounds,
                         .mean_over = mean_over,
                         .clip_norm = clip_norm};
   const Servers gang(scene);
@@ -105,11 +110,14 @@ TEST_CASE("by shared memory, connections that are cut anywhere change no bit") {
   const auto [mode, ranks] = GENERATE(table<Mode, std::int64_t>(
       {{Mode::sync, 1}, {Mode::sync, 2}, {Mode::async, 1}}));  // whose pushes have one order
   const std::int64_t servers = GENERATE(1, 2);
+  const bool rounds = GENERATE(false, true);
   const GangScene scene{.mode = mode,
                         .ranks = ranks,
                         .servers = servers,
                         .leaves = ranks,
                         .max_steps = 20,
+                        .pull = rounds ? Wire::bfloat16 : Wire::float32,
+                        .stay_rounded = rounds,
                         .local = true,
                         .shares = true};
   const Servers gang(scene);

@@ -1,5 +1,5 @@
-// Gradients that a device rounds to bfloat16 have the bits of the CPU's codec, wherever they are
-// computed; state comes as it is.
+// Gradients that a device rounds to bfloat16, and parameters that it takes rounded, have the bits
+// of the CPU's codec, wherever they are computed; state comes and goes as it is.
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -31,7 +31,7 @@ TEST_CASE("a device rounds gradients as the wire does, and leaves state as it is
     INFO(network.name);
     HostDevice device({.bytes = device_room, .is_late = true});
     Model model = built(network, &device);
-    REQUIRE(model.encodes_bfloat16());
+    REQUIRE(model.converts_bfloat16());
     std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
     model.initialize(3, weights);
     const std::size_t state =
@@ -62,6 +62,45 @@ TEST_CASE("a device rounds gradients as the wire does, and leaves state as it is
   }
 }
 
+TEST_CASE("a device computes with rounded parameters what decoded ones give", "[wire]") {
+  for (const Network& network : networks()) {
+    INFO(network.name);
+    HostDevice device({.bytes = device_room, .is_late = true});
+    Model model = built(network, &device);
+    Model on_host = built(network, nullptr);
+    REQUIRE(model.converts_bfloat16());
+    std::vector<float> exact(static_cast<std::size_t>(model.arena_elements()));
+    const std::size_t state =
+        std::min(exact.size(), static_cast<std::size_t>(state_begin_of(model.variables())));
+    for (std::int64_t step = 1; step <= 3; ++step) {
+      model.initialize(static_cast<std::uint64_t>(step), exact);
+      const RoundedGradient weights = rounded(exact, state);
+      std::vector<float> decoded = exact;
+      decode_bfloat16(weights.halves, std::span(decoded).first(state));
+      std::vector<float> unread = exact;  // where what came rounded is not
+      std::fill_n(unread.begin(), state, NAN);
+      const ParameterPlace place(unread, weights.halves);
+      std::vector<std::uint16_t> halves(state, not_written);
+      for (std::int64_t leaf = 0; leaf < 2; ++leaf) {
+        const Batch batch = batch_of(network.data, step, leaf);
+        std::vector<float> wanted(exact.size());
+        const BatchResult on_cpu = on_host.gradient(decoded, batch, wanted);
+        std::vector<float> arena(exact.size());
+        CHECK(are_same(model.gradient(place, batch, arena), on_cpu));
+        CHECK(same_bytes(arena, wanted));
+        GradientCallbacks news;  // both ways at once, through one place of the device's
+        news.bfloat16 = halves;
+        model.gradient(place, batch, arena, news);
+        CHECK(halves == rounded(wanted, state).halves);
+        CHECK(are_same(model.evaluate(place, batch), on_host.evaluate(decoded, batch)));
+      }
+      std::vector<float> arena(exact.size());  // and exact ones again
+      model.gradient(exact, batch_of(network.data, step, 0), arena);
+      CHECK(same_bytes(arena, by_one(network, exact, {{0, 1}}, step).gradient));
+    }
+  }
+}
+
 TEST_CASE("frozen variables are zero where a device rounds", "[wire]") {
   const Network network{"half frozen", network_of(R"({
       "layers": ["flatten", {"op": "dense", "units": 5, "freeze": true}, "relu",
@@ -70,7 +109,7 @@ TEST_CASE("frozen variables are zero where a device rounds", "[wire]") {
                         image_shape()};
   HostDevice device({.bytes = device_room});
   Model model = built(network, &device);
-  REQUIRE(model.encodes_bfloat16());
+  REQUIRE(model.converts_bfloat16());
   std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
   model.initialize(3, weights);
   const Sums exact = by_one(network, weights, {{0, 1}}, 1);
@@ -86,13 +125,13 @@ TEST_CASE("a device without room for rounded gradients leaves them to the host",
   const Network network{"wide", models::mlp({1000, 1000}, "relu"), image_shape()};
   HostDevice device({.bytes = device_spare_bytes + (std::size_t{9} << 20)});
   Model model = built(network, &device);
-  for (int i = 0; i < 2; ++i) CHECK_FALSE(model.encodes_bfloat16());
+  for (int i = 0; i < 2; ++i) CHECK_FALSE(model.converts_bfloat16());
   std::vector<float> weights(static_cast<std::size_t>(model.arena_elements()));
   model.initialize(3, weights);
   std::vector<float> arena(weights.size());
   model.gradient(weights, batch_of(network.data, 1, 0), arena);
   CHECK(same_bytes(arena, by_one(network, weights, {{0, 1}}, 1).gradient));
-  CHECK_FALSE(built(network, nullptr).encodes_bfloat16());
+  CHECK_FALSE(built(network, nullptr).converts_bfloat16());
 }
 
 TEST_CASE("replicas round the gradients of nodes with one leaf", "[wire][threads]") {

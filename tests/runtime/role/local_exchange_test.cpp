@@ -60,7 +60,7 @@ TEST_CASE("a local step gives the same bytes for any number of threads", "[local
       write_gradient(*exchange, step);
       exchange->settle(0);
     }
-    CHECK(std::ranges::equal(alone.parameters(), together.parameters()));
+    CHECK(std::ranges::equal(alone.parameters().arena, together.parameters().arena));
   }
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a local step moves averages, keeps what is frozen, and optimizes the 
           "[local_exchange]") {
   const auto mean_over = GENERATE(MeanOver::examples, MeanOver::tokens);
   LocalExchange exchange = exchange_of_four_steps(mean_over);
-  std::vector<float> wanted(exchange.parameters().begin(), exchange.parameters().end());
+  std::vector<float> wanted(exchange.parameters().arena.begin(), exchange.parameters().arena.end());
   std::vector<float> velocity(wanted.size());
   for (std::int64_t step = 1; step <= 4; ++step) {
     REQUIRE(exchange.next()->step == step);
@@ -95,7 +95,7 @@ TEST_CASE("a local step moves averages, keeps what is frozen, and optimizes the 
   for (const Variable& variable : variables) {
     INFO(variable.name);
     for (std::int64_t i = variable.offset; i < variable.offset + variable.elements; ++i) {
-      REQUIRE(exchange.parameters()[index_of(i)] == wanted[index_of(i)]);
+      REQUIRE(exchange.parameters().arena[index_of(i)] == wanted[index_of(i)]);
     }
   }
   CHECK(exchange.next()->is_over);
@@ -105,13 +105,14 @@ TEST_CASE("a sum of state that is no number makes no local step", "[local_exchan
   LocalExchange exchange = exchange_of_four_steps();
   write_gradient(exchange, 1);
   exchange.gradient()[index_of(state_begin + 5)] = INFINITY;
-  const std::vector<float> before(exchange.parameters().begin(), exchange.parameters().end());
+  const std::vector<float> before(exchange.parameters().arena.begin(),
+                                  exchange.parameters().arena.end());
 
   exchange.settle(0);
 
   CHECK_FALSE(exchange.is_finite());
   CHECK(exchange.next()->step == 1);
-  CHECK(std::ranges::equal(exchange.parameters(), before));
+  CHECK(std::ranges::equal(exchange.parameters().arena, before));
 }
 
 }  // namespace trainyard::runtime

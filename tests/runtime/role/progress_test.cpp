@@ -58,6 +58,35 @@ TEST_CASE("the rate of products is that of this task's own examples in the time 
   CHECK(progress.take(5).at("compute_gflops") == Approx(10));
 }
 
+TEST_CASE(
+    "what another precision would gain follows from the rates of both, and the model's products",
+    "[progress]") {
+  const auto example_flops = [] { return 2e12; };
+  const ProductRates rates{
+      {Precision::float32, 40}, {Precision::tf32, 20}, {Precision::bfloat16, 400}};
+  const auto values_in = [&](Precision precision, std::int64_t examples) {
+    Progress progress(
+        {.example_flops = example_flops, .precision = precision, .product_rates = rates}, 0);
+    progress.add_own_step(times_of(1), examples);  // 2 s
+    return progress.take(1);
+  };
+  // Of 2 s products take 1 at least.
+  auto values = values_in(Precision::float32, 20);
+  CHECK(values.at("speedup_in_bfloat16") == Approx(2 / 1.1));
+  CHECK(values.at("speedup_in_tf32") == Approx(2 / 3.0));
+  CHECK_FALSE(values.contains("speedup_in_float32"));
+  // 0.1 of 2 s in bfloat16.
+  values = values_in(Precision::bfloat16, 20);
+  CHECK(values.at("speedup_in_float32") == Approx(2 / 2.9));
+  CHECK_FALSE(values.contains("speedup_in_bfloat16"));
+  // Faster than was measured: all of it is products.
+  CHECK(values_in(Precision::float32, 1000).at("speedup_in_bfloat16") == Approx(10));
+
+  Progress not_measured({.example_flops = example_flops, .product_rates = {}}, 0);
+  not_measured.add_own_step(times_of(1), 20);
+  for (const auto& [name, value] : not_measured.take(1)) CHECK(name.find("speedup") == name.npos);
+}
+
 TEST_CASE("where a model's products are not counted, no rate is told", "[progress]") {
   Progress progress({.peak_flops = 40e9}, 0);
   progress.add_own_step(times_of(1), 10);

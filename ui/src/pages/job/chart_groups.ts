@@ -25,6 +25,7 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Steps per second', takes: (name) => name === 'steps_per_second'},
   {title: 'GFLOP/s of gradients', takes: (name) => name === 'compute_gflops'},
   {title: 'Share of the cores’ peak', takes: (name) => name === 'compute_peak_fraction'},
+  {title: 'Times as fast in …', takes: (name) => name.startsWith('speedup_in_')},
   {title: 'Step split (seconds)', takes: (name) => /_seconds$/.test(name)},
   {
     title: 'Staleness',
@@ -35,6 +36,10 @@ const GROUPS: Array<{title: string; takes: (name: string) => boolean}> = [
   {title: 'Bytes per step', takes: (name) => name.startsWith('wire_bytes_')},
   {title: 'Learning rate', takes: (name) => name === 'learning_rate'},
 ];
+
+// What the names of a chart's series have in common.
+const SHARED_WORDS =
+  /^(speedup_in|wire_bytes|staleness_updates|dropped_contributions)_|_(seconds|per_step)$/g;
 
 export function groupsOf(series: Series[]): ChartGroup[] {
   const names = series.map((one) => one.name);
@@ -85,10 +90,7 @@ function labelOf(name: string, names: string[], job: ComparedJob | null): string
         ? 'test'
         : names.length === 2 && names.some((one) => one.startsWith('test_'))
           ? 'train'
-          : name.replace(
-              /_seconds$|^wire_bytes_|_per_step$|^staleness_updates_|^dropped_contributions_/g,
-              '',
-            );
+          : name.replace(SHARED_WORDS, '');
   return job === null ? which : `${job.name} ${which}`.trim();
 }
 

@@ -7,6 +7,9 @@ import type {Job} from '../../api/types';
 import {FILES_TELL, formatFlops, formatShare} from '../../format/model_words';
 import {formatValue, plural} from '../../format/numbers';
 
+// Than the job's own, where its GPUs were measured in them.
+const OTHER_PRECISIONS = ['float32', 'tf32', 'bfloat16'];
+
 export function CostPanel({job}: {job: Job}): JSX.Element | null {
   const {data} = usePoll(
     (signal) => get('/v1/jobs/{id}/model', {path: {id: job.id}, signal}),
@@ -45,6 +48,15 @@ function Reached({metrics}: {metrics: Job['status']['metrics']}): JSX.Element | 
           <span class="muted"> of {formatValue(rate / share)} GFLOP/s</span>
         </Cost>
       )}
+      {OTHER_PRECISIONS.map((precision) => {
+        const times = metrics[`speedup_in_${precision}`];
+        if (typeof times !== 'number') return null;
+        return (
+          <Cost key={precision} name={`in ${precision}, about`}>
+            {formatValue(Number(times.toPrecision(2)))} × as fast
+          </Cost>
+        );
+      })}
     </>
   );
 }
