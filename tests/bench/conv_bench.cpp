@@ -109,27 +109,32 @@ double rate_of(double work, const std::function<void()>& call) {
 
 std::vector<BenchResult> bench_case(const ConvCase& of, GemmKernel kernel) {
   ConvRun run(of, kernel);
-  const std::string by = kernel == GemmKernel::avx512 ? "AVX-512" : "AVX2";
-  Samples forward, x_gradient, kernel_gradient, peaks;
-  for (int i = 0; i < conv_runs; ++i) {
+  const std::string by = kernel == GemmKernel::avx512 ? " AVX-512 " : " AVX2 ";
+  struct Direction {
+    std::string name;
+    std::function<void()> call;
+    Samples rates{};
+  };
+  std::vector<Direction> directions{{"forward", [&] { run.forward(); }},
+                                    {"gradient of x", [&] { run.x_gradient(); }},
+                                    {"gradient of kernel", [&] { run.kernel_gradient(); }}};
+  for (Direction& direction : directions) direction.name = of.name + by + direction.name;
+  std::erase_if(directions, [](const Direction& of) { return !is_asked_for(of.name); });
+  Samples peaks;
+  for (int i = 0; i < conv_runs && !directions.empty(); ++i) {
     peaks.add(rate_of(run_fma_chains(kernel), [&] { run_fma_chains(kernel); }));
-    forward.add(rate_of(run.work(), [&] { run.forward(); }));
-    x_gradient.add(rate_of(run.work(), [&] { run.x_gradient(); }));
-    kernel_gradient.add(rate_of(run.work(), [&] { run.kernel_gradient(); }));
+    for (Direction& each : directions) each.rates.add(rate_of(run.work(), each.call));
   }
   std::vector<BenchResult> results;
-  const auto report = [&](const char* pass, const Samples& samples) {
-    BenchResult result = summary_of(samples);
+  for (const Direction& direction : directions) {
+    BenchResult result = summary_of(direction.rates);
     result.bench = "conv";
-    result.case_name = std::string(of.name) + " " + by + " " + pass;
+    result.case_name = direction.name;
     result.unit = "GFLOP/s";
     result.limit = summary_of(peaks).value;
     result.limit_of = "the peak";
     results.push_back(std::move(result));
-  };
-  report("forward", forward);
-  report("gradient of x", x_gradient);
-  report("gradient of kernel", kernel_gradient);
+  }
   return results;
 }
 

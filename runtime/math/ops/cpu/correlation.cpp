@@ -210,6 +210,8 @@ class Correlator {
     const std::int64_t row_floats = of_.width.source * of_.channels;
     const RowCopy copy{.pixels = of_.width.source,
                        .channels = of_.channels,
+                       .source = of_.channels,
+                       .pixel = layout_.pixel,
                        .before = of_.width.padding_before(),
                        .after = of_.width.padding_after()};
     for (std::int64_t image = 0; image < images; ++image) {
