@@ -128,12 +128,15 @@ if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say
                               COMPILE_OPTIONS "${TRAINYARD_COMPUTE_OPTIONS}")
 endif()
 
+if(NOT TRAINYARD_SANITIZE)
+  # The suite for a machine with a GPU, which lacks what this one has.
+  add_test(NAME gpu_suite COMMAND ${CMAKE_SOURCE_DIR}/tests/gpu/build_alone ${CMAKE_BINARY_DIR}/gpu_alone)
+  set_tests_properties(gpu_suite PROPERTIES TIMEOUT 900 COST 600 PROCESSORS 2)
+endif()
 if(NOT TRAINYARD_SANITIZE)  # where there is no web UI
   add_test(NAME ui COMMAND ${CMAKE_SOURCE_DIR}/tests/ui/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(ui PROPERTIES TIMEOUT 900 COST 450
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin;TRAINYARD_UI=${CMAKE_BINARY_DIR}/ui")
-  # The suite for a machine with a GPU, which lacks what this one has.
-  add_test(NAME gpu_suite COMMAND ${CMAKE_SOURCE_DIR}/tests/gpu/build_alone ${CMAKE_BINARY_DIR}/gpu_alone)
   # Every command block of the README and of the examples' pages.
   add_test(NAME examples COMMAND ${CMAKE_SOURCE_DIR}/tests/examples/run WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(examples PROPERTIES TIMEOUT 1800 COST 400 ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runtime/core/fnv_hash.h"
 #include "schemas/base/check.h"
 #include "schemas/base/descriptor.h"
 
@@ -132,12 +133,6 @@ Result<Head> read_head(int file, std::uint64_t file_bytes, const std::string& ke
 }
 
 }  // namespace
-
-std::uint64_t fnv_hash(std::string_view bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001B3;
-  return hash;
-}
 
 std::int64_t cache_file_bytes(const std::string& key, const DecodedData& data) {
   return static_cast<std::int64_t>(head_of(key, data).file_bytes);

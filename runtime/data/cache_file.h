@@ -4,15 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "runtime/data/decoded_data.h"
 #include "schemas/base/result.h"
 
 namespace trainyard::runtime {
-
-// 64 bits of FNV-1a.
-std::uint64_t fnv_hash(std::string_view bytes);
 
 // Bytes of the file that `data` makes.
 std::int64_t cache_file_bytes(const std::string& key, const DecodedData& data);

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "runtime/core/fnv_hash.h"
 #include "runtime/data/cache_file.h"
 #include "runtime/data/data_file.h"
 #include "schemas/base/descriptor.h"

@@ -45,7 +45,8 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual const char* name() const = 0;  // "NVIDIA H100 80GB HBM3"
-  // What made machine code of its kernels, "nvcc 13.0.88": another one may add in another order.
+  // What made machine code of its kernels, "nvcc 13.0.88", perhaps "... and a driver of CUDA 13.1":
+  // another one may add in another order.
   [[nodiscard]] virtual const char* toolkit() const = 0;
   [[nodiscard]] virtual const char* failure() const = 0;  // the first; null: none
   [[nodiscard]] virtual const Kernels& kernels() const = 0;

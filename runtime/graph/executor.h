@@ -40,7 +40,7 @@ class Executor {
 
   // `parameters` is the whole arena of graph().variables(). The feed may be smaller than the plan's
   // batch, not larger. `on_need`, if any, is called with the number of each variable before an op
-  // reads it. They may lie rounded where a device computes that has DeviceMemory::halves().
+  // reads it. The parameters may lie rounded where a device computes.
   void forward(const ParameterPlace& parameters, const Feed& feed, Pass pass,
                const std::function<void(std::size_t)>& on_need = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/arena_layout.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -108,6 +109,9 @@ void Executor::forward_there(const ParameterPlace& parameters, const Feed& feed,
                              const OnNeed& on_need) {
   OnDevice& there = *there_;
   there.batch = there.memory->stage(feed);
+  ENSURE(parameters.bfloat16.empty() ||
+         std::ssize(parameters.bfloat16) ==
+             std::min(graph_.arena_elements(), state_begin_of(graph_.variables())));
   there.traffic.begin_step();
   there.are_kept = there.memory->keeps(parameters.arena);
   there.parameters = there.memory->parameters_for(parameters.arena);

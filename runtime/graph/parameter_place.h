@@ -4,14 +4,17 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace trainyard::runtime {
 
 struct ParameterPlace {
-  // Of most steps they lie as they are: so a span, or what is one, is such a place.
+  // Most lie as they are, so whatever is a span of floats is such a place.
   template <class Floats>
-    requires std::convertible_to<const Floats&, std::span<const float>>
-  ParameterPlace(const Floats& floats) : arena(floats) {}  // NOLINT: implicit
+  requires std::convertible_to<const Floats&, std::span<const float>> ParameterPlace(
+      const Floats& floats)
+      : arena(floats) {}  // NOLINT: implicit
+  ParameterPlace(std::vector<float>&& gone) = delete;
   ParameterPlace(std::span<const float> floats, std::span<const std::uint16_t> rounded)
       : arena(floats), bfloat16(rounded) {}
 

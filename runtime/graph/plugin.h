@@ -26,8 +26,10 @@ struct DeviceAnswer {
 
 using AskPlugin = void (*)(const DeviceRequest* request, DeviceAnswer* answer);
 
-// What the plugin has code for begins with sm_80.
+// What the plugin has code for begins with sm_80, and ends with sm_90: above it has PTX
+// (schemas/cuda_options.cmake).
 inline constexpr int least_compute_major = 8;
+inline constexpr int newest_compute_major = 9;
 
 inline void answer_no(DeviceAnswer& answer, const char* why) {
   std::snprintf(answer.why, sizeof answer.why, "%s", why);

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "runtime/core/fnv_hash.h"
 #include "runtime/core/portable_math.h"
-#include "runtime/data/cache_file.h"
 #include "runtime/model/feed.h"
 #include "schemas/base/check.h"
 

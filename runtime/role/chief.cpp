@@ -35,7 +35,7 @@ double peak_flops_of(const Model& model) {
   return measure_fma_peak() * static_cast<double>(model.threads().count());
 }
 
-// Of all that compute; what no GPU makes is not known.
+// Of all GPUs of the task together; none where it computes on the CPU.
 ProductRates product_rates_of(const TaskContext& context, std::int64_t gpus) {
   ProductRates rates;
   for (const auto& [precision, tflops] : context.gpu_product_rates) {

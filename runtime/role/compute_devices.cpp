@@ -23,6 +23,12 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
+// " in tf32"; "": in float32.
+std::string in_precision(const JobSpec& spec) {
+  if (spec.training.precision == Precision::float32) return "";
+  return " in " + std::string(find_name(precision_names, spec.training.precision));
+}
+
 Result<ComputeDevices> open_all(const TaskContext& context, std::int64_t count) {
   const JobSpec& spec = context.spec;
   if (count > 1) TRY(check_several(spec));
@@ -34,17 +40,19 @@ Result<ComputeDevices> open_all(const TaskContext& context, std::int64_t count) 
     devices.detail += (number == 0 ? "on " : ", ") + std::string(gpu->name());
     devices.gpus.push_back(std::move(gpu));
   }
-  const bool is_plain = spec.training.precision == Precision::float32;
-  const std::string in = " in " + std::string(find_name(precision_names, spec.training.precision));
-  devices.detail += (is_plain ? "" : in) + products_make(count, context.gpu_product_rates);
-  if (!is_plain && step_mode(spec) == Mode::sync && spec.training.deterministic) {
-    const Device& first = *devices.gpus.front();
-    devices.fingerprint = first.name() + in + ", build " + own_build() + " by " + first.toolkit();
-  }
+  devices.detail += in_precision(spec) + products_make(count, context.gpu_product_rates);
+  devices.fingerprint = fingerprint_of(*devices.gpus.front(), spec);
   return devices;
 }
 
 }  // namespace
+
+// The bytes of float32 are those of any device, and some jobs promise none.
+std::string fingerprint_of(const Device& device, const JobSpec& spec) {
+  const std::string in = in_precision(spec);
+  if (in.empty() || step_mode(spec) != Mode::sync || !spec.training.deterministic) return "";
+  return device.name() + in + ", build " + own_build() + " by " + device.toolkit();
+}
 
 Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   const std::int64_t count = gpus_of(context);

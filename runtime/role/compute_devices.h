@@ -20,6 +20,9 @@ struct ComputeDevices {
   std::string fingerprint = {};
 };
 
+// As ComputeDevices::fingerprint, of this device.
+std::string fingerprint_of(const Device& device, const JobSpec& spec);
+
 // `unavailable`, saying what is missing, where the task is to compute on GPUs and cannot.
 Result<ComputeDevices> open_compute_devices(const TaskContext& context);
 

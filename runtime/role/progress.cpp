@@ -82,8 +82,8 @@ void Progress::add_rate(std::map<std::string, double>& values) const {
 }
 
 // How many times faster gradients would be in other precisions: their products at the rate of each,
-// all else as it is now. A model's products are smaller than those that were measured, so at least
-// the time of theirs is products'.
+// all else as it is now. What products take now is not measured; it is at least what they would
+// take at the measured rate, which large ones reach.
 void Progress::add_speedups(std::map<std::string, double>& values) const {
   const double seconds = times_.compute.count();
   const auto now = kind_.product_rates.find(kind_.precision);

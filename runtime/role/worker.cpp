@@ -63,8 +63,13 @@ class Training {
     if (is_chief(task_.context)) {
       TRY(task_.events.append(partition_report(task_.context, plan_, exchange_.transports())));
       RowExchange* const rows = rows_ ? &rows_->exchange() : nullptr;
-      chief.emplace(Chief::Parts{task_, plan_, dataset_, exchange_, rows, devices_.fingerprint,
-                                 std::ssize(devices_.gpus)},
+      chief.emplace(Chief::Parts{.task = task_,
+                                 .plan = plan_,
+                                 .dataset = dataset_,
+                                 .exchange = exchange_,
+                                 .rows = rows,
+                                 .computed_on = devices_.fingerprint,
+                                 .gpus = std::ssize(devices_.gpus)},
                     before);
       chief_ = &*chief;
       calls_.set_chief(*chief);
@@ -89,7 +94,17 @@ class Training {
       detail +=
           "; its checkpoint was computed on " + before + ": from here on last bits are others";
     }
+    if (stays_with_host()) {
+      detail += "; its parameters stay with the host: ";
+      detail += plan_.model.rows().empty() ? "the GPU has too little memory for them"
+                                           : "the model has tables of rows";
+    }
     return detail + (routes.empty() ? "" : "; " + routes);
+  }
+
+  [[nodiscard]] bool stays_with_host() const {
+    return task_.context.spec.training.strategy == Strategy::local && !devices_.gpus.empty() &&
+           exchange_.resident() == nullptr;
   }
 
   // False when asked to stop.

@@ -1,5 +1,5 @@
 // trainyard-bench NAME [--json]: figures of one benchmark, beside the limits of this machine in the
-// same run; of those with cases of minutes, --case TEXT measures the ones with TEXT in their names.
+// same run; of those with many cases, --case TEXT measures the ones with TEXT in their names.
 // trainyard-bench compute --device cpu|gpu [--case TEXT | --product ROWSxINxOUT] [--json]: products
 // of matrices and whole networks there, or one product; exit status 2: there is no such device.
 #include <sys/resource.h>

@@ -37,6 +37,7 @@ TEST_CASE("the conformance program says which argument it does not understand", 
                                                   {"--help"},
                                                   {""},
                                                   {"products"},
+                                                  {"models", "--network", "lenet"},
                                                   {"dropout", "loss"}};
   for (const auto& arguments : bad) {
     CHECK_THAT(refusal_of(arguments), Catch::Contains("is not understood\nusage: "));
@@ -51,6 +52,17 @@ TEST_CASE("the conformance program compares in the precisions of tensor cores", 
   INFO(program.output());
   CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
   CHECK_THAT(program.output(), Catch::Contains("product"));
+}
+
+TEST_CASE("the conformance program trains a whole network in each precision", "[e2e][gpu]") {
+  const std::string precision = GENERATE("float32", "tf32", "bfloat16");
+  Program program("trainyard-conformance",
+                  {"models", "--network", "lenet5", "--precision", precision, "--rounds", "2"});
+  const auto status = program.wait(in_seconds(300));
+  REQUIRE(status);
+  INFO(program.output());
+  CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
+  CHECK_THAT(program.output(), Catch::Contains("lenet5") && !Catch::Contains("DIFFER"));
 }
 
 TEST_CASE("the conformance program says what its device lacks", "[e2e][gpu]") {

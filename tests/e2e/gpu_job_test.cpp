@@ -6,57 +6,10 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "tests/e2e/gpu_host.h"
-#include "tests/e2e/yard.h"
+#include "tests/e2e/gpu_scene.h"
 
-using namespace trainyard;
-using namespace trainyard::e2e;
-
+namespace trainyard::e2e::gpu_scene {
 namespace {
-
-using nlohmann::json;
-
-constexpr const char* four_gpus =
-    "gpu GPU-a 512 9 0 Double A\n"
-    "gpu GPU-b 512 9 0 Double B\n"
-    "gpu GPU-c 512 8 0 Double C\n"
-    "gpu GPU-d 512 8 0 Double D\n";
-
-constexpr const char* four_of_a_kind =
-    "gpu GPU-a 512 9 0 Double\n"
-    "gpu GPU-b 512 9 0 Double\n"
-    "gpu GPU-c 512 9 0 Double\n"
-    "gpu GPU-d 512 9 0 Double\n";
-
-struct GpuYard {
-  explicit GpuYard(const std::string& gpus = four_gpus) {
-    host.show(gpus);
-    yard.start_agent("box", {"--cpus", "32", "--gpus", "4", "--runtime", host.runtime()});
-    yard.wait_for_agents(1);
-  }
-
-  GpuHost host;
-  Yard yard;
-};
-
-json job_of(const json& model, int max_steps) {
-  json spec = small_job(max_steps);
-  spec["model"] = model;
-  spec["dataset"] = {{"name", "synthetic_digits"}, {"train_examples", 400}, {"test_examples", 50}};
-  spec["training"]["batch_size"] = 8;
-  spec["training"]["evaluate_every_steps"] = max_steps;
-  spec["checkpoint"]["every_steps"] = 10;
-  return spec;
-}
-
-json convnet() {
-  return json::parse(R"({
-    "layers": [{"op": "avg_pool2d", "size": 2},
-               {"op": "conv2d", "filters": 6, "kernel": 3, "stride": 2, "padding": 1},
-               "batch_norm", "relu", "flatten", {"op": "dropout", "rate": 0.3},
-               {"op": "dense", "units": "classes"}],
-    "loss": "softmax_cross_entropy", "metrics": ["accuracy"]})");
-}
 
 json lstm() {
   return json::parse(R"({
@@ -69,19 +22,6 @@ std::string prose() {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "the yard has " + std::to_string(i * i % 97) + " wagons. ";
   return text;
-}
-
-json on(const std::string& device, json spec) {
-  spec["training"]["device"] = device;
-  json& worker = spec["roles"]["worker"];
-  if (worker.is_number()) worker = {{"replicas", worker}};
-  if (device != "cpu") worker["resources"] = {{"gpus", 1}};
-  return spec;
-}
-
-std::string routes_of_worker(Yard& yard, const std::string& id, int index) {
-  const json routes = yard.job(id).at("status").at("routes");
-  return routes.at("worker/" + std::to_string(index)).get<std::string>();
 }
 
 // Both at once; the bytes of both.
@@ -148,6 +88,28 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   require_same_bytes(on_gpus.yard, with({{"wire", "onebit"}}));
   require_same_bytes(on_gpus.yard, with({{"optimizer", {{"name", "adam"}, {"clip_norm", 0.5}}}}));
   require_same_bytes(on_gpus.yard, with({{"partitioning", "greedy"}}));
+}
+
+TEST_CASE("a local worker says why its parameters stay with the host", "[e2e][gpu]") {
+  std::string small_gpus;
+  for (const std::string id : {"a", "b", "c", "d"}) {
+    small_gpus += "gpu GPU-" + id + " 96 9 0 Double " + id + "\n";
+  }
+  GpuYard on_gpus(small_gpus);
+  json spec = on("gpu", job_of({{"name", "mlp"}, {"hidden", {1000, 1000}}}, 3));
+  spec["training"].update({{"strategy", "local"}, {"optimizer", "adam"}});
+  spec["roles"].erase("ps");
+  spec["roles"]["worker"]["replicas"] = 1;
+  const auto routes_of = [&](const json& one) {
+    const std::string id = on_gpus.yard.submit(one);
+    on_gpus.yard.wait_for_state(id, "succeeded");
+    return routes_of_worker(on_gpus.yard, id, 0);
+  };
+  CHECK_THAT(routes_of(spec),
+             Catch::Contains("; its parameters stay with the host: the GPU has too "
+                             "little memory for them"));
+  spec["model"] = convnet();
+  CHECK_THAT(routes_of(spec), !Catch::Contains("stay with the host"));
 }
 
 TEST_CASE("texts and tables of rows are learned on GPUs as on CPUs", "[e2e][gpu]") {
@@ -235,106 +197,6 @@ TEST_CASE("a job goes on from its checkpoint on another kind of device", "[e2e][
   CHECK(yard.model_sha256(to_cpu) == yard.model_sha256(whole));
 }
 
-// In bfloat16 there are no bytes of a CPU to be had, but the same ones each time.
-TEST_CASE("in bfloat16 a job has the same bytes with other workers, GPUs and deaths",
-          "[e2e][gpu]") {
-  GpuYard on_gpus(four_of_a_kind);
-  Yard& yard = on_gpus.yard;
-  constexpr int steps = long_run(300);
-  const auto submitted = [&](const std::string& precision, int workers, int gpus) {
-    json spec = job_of(convnet(), steps);
-    spec["training"].erase("batch_size");
-    spec["training"].update(
-        {{"precision", precision}, {"global_batch_size", 32}, {"micro_batch_size", 8}});
-    spec["roles"]["worker"] = {{"replicas", workers}, {"resources", {{"gpus", gpus}}}};
-    return yard.submit(spec);
-  };
-  const auto bytes_of = [&](const std::string& id) {
-    yard.wait_for_state(id, "succeeded");
-    return yard.model_sha256(id);
-  };
-  const std::string killed = submitted("bfloat16", 2, 1);
-  yard.wait_for_step(killed, steps / 10);
-  REQUIRE(::kill(yard.pid_of(killed, "worker", 1), SIGKILL) == 0);
-  const std::string of_two = bytes_of(killed);
-  CHECK_THAT(routes_of_worker(yard, killed, 0), Catch::Contains(" in bfloat16"));
-  CHECK(bytes_of(submitted("bfloat16", 1, 1)) == of_two);
-  CHECK(bytes_of(submitted("bfloat16", 1, 2)) == of_two);
-  CHECK(bytes_of(submitted("float32", 1, 1)) != of_two);
-  CHECK(bytes_of(submitted("tf32", 1, 1)) != of_two);
-}
-
-TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e][gpu]") {
-  GpuYard on_gpus;
-  Yard& yard = on_gpus.yard;
-  json spec = on("gpu", job_of(convnet(), 40));
-  spec["training"]["precision"] = "bfloat16";
-  spec["run_policy"]["max_restarts"] = 0;
-  json all_reduce = spec;
-  all_reduce["training"]["strategy"] = "all_reduce";
-  all_reduce["roles"].erase("ps");
-  for (const json& one : {spec, all_reduce}) {
-    const json job = yard.wait_for_state(yard.submit(one), "failed");
-    INFO(job.at("status").dump());
-    CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
-    CHECK_THAT(job.at("status").at("message").get<std::string>(),
-               Catch::Contains("this worker computes on Double ") &&
-                   Catch::Contains(", another one on Double "));
-  }
-
-  spec["training"]["deterministic"] = false;
-  const std::string whatever = yard.submit(spec);
-  spec["training"]["deterministic"] = true;
-  spec["roles"]["worker"]["replicas"] = 1;
-  const std::string of_a_kind = yard.submit(spec);
-  yard.wait_for_state(whatever, "succeeded");
-  yard.wait_for_state(of_a_kind, "succeeded");
-}
-
-TEST_CASE("in bfloat16 a job is told that its checkpoint is of another kind of GPU", "[e2e][gpu]") {
-  GpuYard on_gpus(four_of_a_kind);
-  Yard& yard = on_gpus.yard;
-  const auto submitted = [&](const std::string& strategy, const std::string& resumes) {
-    json spec = on("gpu", job_of(convnet(), resumes.empty() ? 10 : 20));
-    spec["training"].update({{"precision", "bfloat16"}, {"strategy", strategy}});
-    spec["roles"]["worker"]["replicas"] = strategy == "local" ? 1 : 2;
-    if (strategy != "parameter_server") spec["roles"].erase("ps");
-    if (!resumes.empty()) spec["checkpoint"]["resume_from"] = resumes + "/10";
-    return yard.submit(spec);
-  };
-  const auto routes_of_done = [&](const std::string& id) {
-    yard.wait_for_state(id, "succeeded");
-    return routes_of_worker(yard, id, 0);
-  };
-  std::string other_kind = four_of_a_kind;
-  for (std::size_t at = 0; (at = other_kind.find("Double", at)) != std::string::npos; at += 10) {
-    other_kind.insert(at, "New ");
-  }
-  const std::string is_told = "its checkpoint was computed on Double in bfloat16, build ";
-  std::map<std::string, std::string> begun;
-  for (const char* strategy : {"parameter_server", "all_reduce", "local"}) {
-    begun[strategy] = submitted(strategy, "");
-  }
-  for (const auto& [strategy, id] : begun) {
-    INFO(strategy);
-    CHECK_THAT(routes_of_done(id), !Catch::Contains("its checkpoint"));
-    CHECK_THAT(yard.model_file(id),
-               Catch::Contains(R"("computed_on":"Double in bfloat16, build )") &&
-                   Catch::Contains(R"( by nvcc 13.0.0")"));
-    CHECK_THAT(routes_of_done(submitted(strategy, id)), !Catch::Contains("its checkpoint"));
-  }
-  on_gpus.host.show(std::string(four_of_a_kind) + "toolkit nvcc 12.4.99\n");
-  CHECK_THAT(routes_of_done(submitted("parameter_server", begun.at("parameter_server"))),
-             Catch::StartsWith("computes on Double in bfloat16; " + is_told) &&
-                 Catch::Contains(" by nvcc 13.0.0: from here on last bits are others"));
-  on_gpus.host.show(other_kind);
-  for (const auto& [strategy, id] : begun) {
-    INFO(strategy);
-    CHECK_THAT(routes_of_done(submitted(strategy, id)),
-               Catch::StartsWith("computes on New Double in bfloat16; " + is_told));
-  }
-}
-
 TEST_CASE("a GPU that fails in the middle of a step is told as NO_GPU", "[e2e][gpu]") {
   GpuYard on_gpus;
   Yard& yard = on_gpus.yard;
@@ -384,3 +246,5 @@ TEST_CASE("one GPU of several that fails costs no more than the steps since the 
   yard.wait_for_state(whole, "succeeded");
   CHECK(yard.model_sha256(recovers) == yard.model_sha256(whole));
 }
+
+}  // namespace trainyard::e2e::gpu_scene

@@ -4,6 +4,7 @@
 #include "runtime/graph/cuda/cuda_device.h"
 #include "runtime/graph/grid/squares.h"
 #include "runtime/graph/grid/update.h"
+#include "runtime/graph/plugin.h"
 #include "runtime/math/wire/bfloat16.h"
 
 namespace trainyard::runtime {
@@ -46,6 +47,19 @@ struct Add {
   __device__ void operator()(std::int64_t i) const { sum[i] += more[i]; }
 };
 
+// What is newer than the code in the plugin runs what its driver makes of PTX.
+std::string toolkit_for(const cudaDeviceProp& properties) {
+  std::string name = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
+                     std::to_string(__CUDACC_VER_MINOR__) + "." +
+                     std::to_string(__CUDACC_VER_BUILD__);
+  int cuda = 0;
+  if (properties.major > newest_compute_major && cudaDriverGetVersion(&cuda) == cudaSuccess) {
+    name += " and a driver of CUDA " + std::to_string(cuda / 1000) + "." +
+            std::to_string(cuda % 1000 / 10);
+  }
+  return name;
+}
+
 class CudaGraph : public Recording {
  public:
   CudaGraph(cudaGraphExec_t graph, cudaStream_t stream, CudaStatus* status)
@@ -78,6 +92,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision)
     return;
   }
   name_ = properties.name;
+  toolkit_ = toolkit_for(properties);
   const auto make = [this](cudaEvent_t& event) {
     status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   };
@@ -112,13 +127,6 @@ void* CudaDevice::allocate(std::size_t bytes) {
   cudaSetDevice(ordinal_);
   const cudaError_t error = cudaMalloc(&memory, bytes);
   return memory_or_null(error, memory, "cudaMalloc");
-}
-
-const char* CudaDevice::toolkit() const {
-  static const std::string name = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
-                                  std::to_string(__CUDACC_VER_MINOR__) + "." +
-                                  std::to_string(__CUDACC_VER_BUILD__);
-  return name.c_str();
 }
 
 void CudaDevice::release(void* memory) { status_.is_good(cudaFree(memory), "cudaFree"); }

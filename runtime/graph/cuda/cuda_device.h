@@ -23,7 +23,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override;
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
-  [[nodiscard]] const char* toolkit() const override;
+  [[nodiscard]] const char* toolkit() const override { return toolkit_.c_str(); }
   [[nodiscard]] const char* failure() const override { return status_.failure(); }
   [[nodiscard]] const Kernels& kernels() const override { return kernels_; }
   void* allocate(std::size_t bytes) override;
@@ -61,6 +61,7 @@ class CudaDevice : public Device {
 
   int ordinal_;
   std::string name_;
+  std::string toolkit_;
   CudaStatus status_;
   cudaStream_t compute_ = nullptr;
   cudaStream_t in_ = nullptr;

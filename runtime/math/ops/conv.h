@@ -36,7 +36,8 @@ struct Conv2d {
 enum class ConvPass { forward, x_gradient, kernel_gradient };
 
 // Bytes of scratch that a pass needs, whatever the number of examples: for each thread some 300 KiB
-// of image (more where a few rows of it are larger); a copy of the kernel, tables.
+// of image (more where a few rows of it are larger), and for a kernel's gradient a MiB of the
+// output's and a slice of the kernel's; a copy of the kernel, tables.
 std::size_t conv2d_scratch_bytes(const Conv2d& conv, ConvPass pass, std::int64_t threads = 1);
 
 struct ConvForward {

@@ -143,9 +143,9 @@ void ChunkWeights::write_parameters(const ParameterServer::ChunkToSend& what,
   const auto count = index_of(range.size());
   const ChunkBytes bytes = bytes_of(what);
   if (rounds(what) && arenas.layout.stay_rounded) {
-    const auto memory = arenas.memory.span().subspan(arenas.layout.rounded_begin(what.version));
-    const std::size_t at = index_of(range.begin) * sizeof(std::uint16_t);
-    std::ranges::copy(bytes.bytes, std::as_writable_bytes(memory).subspan(at).begin());
+    const auto memory = std::as_writable_bytes(arenas.memory.span());
+    const std::size_t at = arenas.layout.rounded_byte(what.version, range.begin);
+    std::ranges::copy(bytes.bytes, memory.subspan(at).begin());
     return;
   }
   const std::size_t begin = arenas.layout.parameters_begin(what.version);

@@ -211,6 +211,7 @@ Status LinkFrames::take_parameters(LinkConnection& connection, const FrameHeader
     if (!is_decoded) return invalid("parameters that were not wanted when they began to come");
     arenas_.decode(chunk, header.step, connection.landing);
   }
+  if (form == WorkerArenas::Form::exact) arenas_.round(chunk, header.step);
   if (connection.ps == 0 && header.chunk == 0) state_.news.version = header.step;
   state_.step(came);
   return ok();

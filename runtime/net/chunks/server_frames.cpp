@@ -30,8 +30,8 @@ Status ServerFrames::joined(ServerConnection& connection) {
 }
 
 void ServerFrames::map_memory(ServerConnection& connection, Descriptor memory) {
-  const SharedLayout layout =
-      parts_.store.layout().memory_of(connection.rank, connection.stay_rounded);
+  SharedLayout layout = parts_.store.layout().memory_of(connection.rank);
+  layout.stay_rounded = connection.stay_rounded;
   const auto shared =
       SharedFloats::open(std::move(memory), layout.floats(), SharedFloats::Access::write);
   if (!shared.has_value()) {

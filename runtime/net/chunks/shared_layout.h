@@ -43,20 +43,26 @@ struct SharedLayout {
   [[nodiscard]] std::size_t parameters_begin(std::int64_t version) const {
     return begin_of_version(version, versions, elements);
   }
-  // Of what lies rounded, two to a float.
-  [[nodiscard]] std::int64_t rounded_floats() const { return (elements + 1) / 2; }
-  [[nodiscard]] std::size_t rounded_begin(std::int64_t version) const {
-    return index_of(versions) * round_up_to_alignment(index_of(elements)) +
-           begin_of_version(version, versions, rounded_floats());
-  }
   [[nodiscard]] std::size_t sent_begin() const {
-    return rounded_begin(0) +
-           (stay_rounded ? index_of(versions) * round_up_to_alignment(index_of(rounded_floats()))
-                         : 0);
+    return exact_floats() + (stay_rounded ? index_of(versions) * rounded_floats() : 0);
+  }
+  // In bytes: of what lies rounded.
+  [[nodiscard]] std::size_t rounded_byte(std::int64_t version, std::int64_t element) const {
+    return (exact_floats() + index_of(version % versions) * rounded_floats()) * sizeof(float) +
+           index_of(element) * sizeof(std::uint16_t);
   }
   [[nodiscard]] std::size_t floats() const {
     const std::int64_t bytes = parts * encoded_bytes(encoding());
     return sent_begin() + index_of((bytes + float_bytes - 1) / float_bytes);
+  }
+
+ private:
+  [[nodiscard]] std::size_t exact_floats() const {
+    return index_of(versions) * round_up_to_alignment(index_of(elements));
+  }
+  // Of a version, two numbers to a float.
+  [[nodiscard]] std::size_t rounded_floats() const {
+    return round_up_to_alignment(index_of((elements + 1) / 2));
   }
 };
 

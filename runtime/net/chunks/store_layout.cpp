@@ -41,13 +41,12 @@ std::size_t StoreLayout::residual_bytes_of(std::int64_t rank, std::int64_t chunk
   return parts_of(rank) * index_of(residual_elements_of(chunk)) * sizeof(float);
 }
 
-SharedLayout StoreLayout::memory_of(std::int64_t rank, bool stay_rounded) const {
+SharedLayout StoreLayout::memory_of(std::int64_t rank) const {
   return {.elements = rules_.arena_elements,
           .versions = versions_kept(rules_.mode, rules_.aggregate > 0),
           .parts = static_cast<std::int64_t>(parts_of(rank)),
           .push = rules_.push,
-          .state_begin = rules_.state_begin,
-          .stay_rounded = stay_rounded};
+          .state_begin = rules_.state_begin};
 }
 
 }  // namespace trainyard::runtime

@@ -90,8 +90,8 @@ class StoreLayout {
   }
   // A rank's residual of it: float32, part by part.
   [[nodiscard]] std::size_t residual_bytes_of(std::int64_t rank, std::int64_t chunk) const;
-  // The memory of a rank that shares it; `stay_rounded` as in SharedLayout.
-  [[nodiscard]] SharedLayout memory_of(std::int64_t rank, bool stay_rounded = false) const;
+  // The memory of a rank that shares it; which says whether parameters stay rounded.
+  [[nodiscard]] SharedLayout memory_of(std::int64_t rank) const;
 
  private:
   const StoreRules rules_;

@@ -84,8 +84,8 @@ std::span<const float> WorkerArenas::parameters(std::int64_t version) const {
 
 std::span<const std::uint16_t> WorkerArenas::rounded_parameters(std::int64_t version) const {
   if (!rules_.stay_rounded) return {};
-  const float* const begin = parameters_.data() + layout().rounded_begin(version);
-  return {reinterpret_cast<const std::uint16_t*>(begin),
+  const auto bytes = std::as_bytes(parameters_.span()).subspan(layout().rounded_byte(version, 0));
+  return {reinterpret_cast<const std::uint16_t*>(bytes.data()),
           index_of(elements_ - layout().encoding().state_elements())};
 }
 
@@ -148,10 +148,21 @@ std::size_t WorkerArenas::parameter_bytes(std::int64_t chunk, Form form) const {
 std::span<std::byte> WorkerArenas::parameter_place(std::int64_t chunk, std::int64_t version,
                                                    Form form) {
   if (!is_rounded(chunk, form)) return std::as_writable_bytes(parameters_of(chunk, version));
-  if (!rules_.stay_rounded) return {};
-  const auto memory = parameters_.span().subspan(layout().rounded_begin(version));
-  return std::as_writable_bytes(memory).subspan(
-      index_of(range_of(chunk).begin) * sizeof(std::uint16_t), parameter_bytes(chunk, form));
+  return rules_.stay_rounded ? rounded_of(chunk, version) : std::span<std::byte>();
+}
+
+std::span<std::byte> WorkerArenas::rounded_of(std::int64_t chunk, std::int64_t version) {
+  const Range& range = range_of(chunk);
+  return std::as_writable_bytes(parameters_.span())
+      .subspan(layout().rounded_byte(version, range.begin),
+               index_of(range.size()) * sizeof(std::uint16_t));
+}
+
+void WorkerArenas::round(std::int64_t chunk, std::int64_t version) {
+  if (!rules_.stay_rounded || range_of(chunk).begin >= rules_.state_begin) return;
+  const std::span<const float> exact = parameters_of(chunk, version);
+  auto* const halves = reinterpret_cast<std::uint16_t*>(rounded_of(chunk, version).data());
+  encode_bfloat16(exact, {halves, exact.size()});
 }
 
 void WorkerArenas::decode(std::int64_t chunk, std::int64_t version,

@@ -82,11 +82,15 @@ class WorkerArenas {
   // Where a chunk's parameters may come in as they are; where they are decoded here, nowhere.
   [[nodiscard]] std::span<std::byte> parameter_place(std::int64_t chunk, std::int64_t version,
                                                      Form form);
+  // They came exact, and may be read rounded, too: async a step has some of both forms where its
+  // worker came back among the last pushes.
+  void round(std::int64_t chunk, std::int64_t version);
   // They came into this landing, as the pull has them.
   void decode(std::int64_t chunk, std::int64_t version, std::span<const float> landing);
 
  private:
   [[nodiscard]] bool is_rounded(std::int64_t chunk, Form form) const;
+  [[nodiscard]] std::span<std::byte> rounded_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<float> parameters_of(std::int64_t chunk, std::int64_t version);
   [[nodiscard]] std::span<std::byte> sent();
   [[nodiscard]] SharedLayout layout() const;

@@ -1,10 +1,11 @@
-// trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N] [--precision NAME]: holds
-// the kernels for a grid against the CPU's, byte by byte: on the GPU that the plugin shows, or,
-// without one, run by a loop on this processor. A line for each family; exit status 1 if a byte
-// differs, 2 without the GPU or the family that was asked for, and where the device fails. FAMILY
-// may be "speed" (of products), "models" (whole ones, trained, by one replica and by several), or
-// "families", whose names are printed. In the precisions tf32 and bfloat16 ops are held against
-// their definitions, models against those in float32, and all against themselves.
+// trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N] [--precision NAME]
+// [--network NAME]: holds the kernels for a grid against the CPU's, byte by byte: on the GPU that
+// the plugin shows, or, without one, run by a loop on this processor. A line for each family; exit
+// status 1 if a byte differs, 2 without the GPU or the family that was asked for, and where the
+// device fails. FAMILY may be "speed" (of products), "models" (whole ones, or NAME alone, trained,
+// by one replica and by several), or "families", whose names are printed. In the precisions tf32
+// and bfloat16 ops are held against their definitions, models against those in float32, and all
+// against themselves.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -14,12 +15,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/device/open_device.h"
 #include "runtime/math/cpu.h"
 #include "schemas/types/precision_names.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/program/models.h"
+#include "tests/conformance/program/networks.h"
 #include "tests/conformance/program/replicated.h"
 #include "tests/conformance/program/resident.h"
 #include "tests/conformance/program/rounded.h"
@@ -37,6 +40,10 @@ bool is_family(const std::string& name) {
   return std::ranges::any_of(families(), [&](const Family& each) { return each.name == name; });
 }
 
+bool is_network(const std::string& name) {
+  return std::ranges::any_of(networks(), [&](const Trained& each) { return each.name == name; });
+}
+
 int print_families() {
   for (const Family& family : families()) std::printf("%s\n", family.name.c_str());
   return 0;
@@ -48,6 +55,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::string plugin;
   Precision precision = Precision::float32;
+  std::string network;  // of the models; "": all
 };
 
 bool read_precision(std::string_view text, Precision& to) {
@@ -98,11 +106,12 @@ std::optional<Options> read_options(std::span<char*> arguments) {
   constexpr int rounds_max = 1'000'000;
   Options options;
   const auto refuse = [](std::string_view argument) {
-    std::fprintf(stderr,
-                 "trainyard-conformance: \"%s\" is not understood\n"
-                 "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
-                 "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16]\n",
-                 std::string(argument).c_str(), rounds_max);
+    std::fprintf(
+        stderr,
+        "trainyard-conformance: \"%s\" is not understood\n"
+        "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
+        "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16] [--network NAME]\n",
+        std::string(argument).c_str(), rounds_max);
     return std::nullopt;
   };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -113,6 +122,7 @@ std::optional<Options> read_options(std::span<char*> arguments) {
       const bool is_read =
           (argument == "--plugin" && !(options.plugin = value).empty()) ||
           (argument == "--precision" && read_precision(value, options.precision)) ||
+          (argument == "--network" && is_network(value) && !(options.network = value).empty()) ||
           (argument == "--rounds" && read_number(value, 1, rounds_max, options.rounds)) ||
           (argument == "--seed" && read_number<std::uint64_t>(value, 0, UINT64_MAX, options.seed));
       if (!is_read) return refuse(argument + " " + value);
@@ -138,16 +148,21 @@ std::unique_ptr<Device> open_device(const Options& options, Precision precision)
 
 int compare_all_models(Device& device, const Options& options) {
   const auto new_device = [&options] { return open_device(options, options.precision); };
-  const int of_several = compare_replicas(new_device, std::min(options.rounds, 3));
+  std::vector<Trained> wanted = networks();
+  if (!options.network.empty()) {
+    std::erase_if(wanted, [&](const Trained& each) { return each.name != options.network; });
+  }
+  const int of_several = compare_replicas(wanted, new_device, std::min(options.rounds, 3));
   if (options.precision != Precision::float32) {
     const auto exact = open_device(options, Precision::float32);
     if (exact == nullptr) return 2;
-    return std::max(of_several,
-                    compare_rounded_models({.float32 = *exact, .rounded = device}, options.rounds));
+    return std::max(
+        of_several,
+        compare_rounded_models(wanted, {.float32 = *exact, .rounded = device}, options.rounds));
   }
-  const int of_one = compare_models(device, std::min(options.rounds, 20));
-  const int of_residents = compare_residents(device, std::min(options.rounds, 3));
-  return std::max({of_one, of_several, of_residents, compare_wires(device)});
+  const int of_one = compare_models(wanted, device, std::min(options.rounds, 20));
+  const int of_residents = compare_residents(wanted, device, std::min(options.rounds, 3));
+  return std::max({of_one, of_several, of_residents, compare_wires(wanted, device)});
 }
 
 int run(const Options& options) {

@@ -6,11 +6,11 @@
 
 namespace trainyard::runtime {
 
-int compare_models(Device& device, int steps) {
+int compare_models(std::span<const Trained> networks, Device& device, int steps) {
   std::printf("device: %s, %d steps\n%-10s %10s %6s %12s %12s %8s\n", device.name(), steps, "model",
               "parameters", "bytes", "CPU steps/s", "steps/s", "loss");
   int different = 0;
-  for (const Trained& network : networks()) {
+  for (const Trained& network : networks) {
     const Training here = train(network, nullptr, steps);
     const Training there = train(network, &device, steps);
     const bool is_same = are_equal(here, there);

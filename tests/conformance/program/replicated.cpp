@@ -146,13 +146,13 @@ int compare_counts(const Trained& network, const NewDevice& new_device, int step
 
 }  // namespace
 
-int compare_replicas(const NewDevice& new_device, int steps) {
+int compare_replicas(std::span<const Trained> networks, const NewDevice& new_device, int steps) {
   std::printf(
       "replicas on one device, %d steps of %d leaves; then with the parameters there\n"
       "%-10s %6s %6s %6s %6s\n",
       steps, static_cast<int>(leaves), "model", "2", "4", "2", "4");
   int different = 0;
-  for (const Trained& network : networks()) {
+  for (const Trained& network : networks) {
     std::printf("%-10s", network.name.c_str());
     different += compare_counts(network, new_device, steps, train_together);
     different += compare_counts(network, new_device, steps, train_there);

@@ -118,12 +118,12 @@ bool have_same_squares(const Learner& here, const Learner& there, ResidentArena&
 
 }  // namespace
 
-int compare_residents(Device& device, int steps) {
+int compare_residents(std::span<const Trained> networks, Device& device, int steps) {
   std::printf("parameters on the device, %d steps of %d leaves\n%-10s %9s %6s %12s\n", steps,
               static_cast<int>(node.count()), "model", "optimizer", "bytes", "steps/s");
   int different = 0;
   int kind = 0;
-  for (const Trained& network : networks()) {
+  for (const Trained& network : networks) {
     const OptimizerConfig optimizer{.kind = static_cast<OptimizerKind>(kind++ % 8),
                                     .weight_decay = 0.01F};
     Learner here(network, optimizer, nullptr);

@@ -31,14 +31,15 @@ std::string distance(const Case& of, Device& device, double limit) {
   return has_limit ? reference::too_far(small, first, limit) : "";
 }
 
-int compare_rounded_models(const PrecisionPair& devices, int steps) {
+int compare_rounded_models(std::span<const Trained> networks, const PrecisionPair& devices,
+                           int steps) {
   constexpr double loss_apart = 0.01;
   constexpr double way_apart = 0.2;
   constexpr int steps_to_learn = 100;  // before them losses only have to be near
   std::printf("device: %s, %d steps\n%-10s %6s %12s %6s %9s %9s %9s\n", devices.rounded.name(),
               steps, "model", "twice", "steps/s", "apart", "loss", "float32", "at first");
   int wrong = 0;
-  for (const Trained& network : networks()) {
+  for (const Trained& network : networks) {
     const Training of_float32 = train(network, &devices.float32, steps);
     const Training first = train(network, &devices.rounded, steps);
     const bool is_same = are_equal(first, train(network, &devices.rounded, steps));

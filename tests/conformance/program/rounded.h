@@ -2,11 +2,13 @@
 // definitions, and whole models against those in float32, and both against themselves.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "runtime/graph/device.h"
 #include "schemas/types/precision.h"
 #include "tests/conformance/case.h"
+#include "tests/conformance/program/networks.h"
 
 namespace trainyard::runtime {
 
@@ -21,6 +23,7 @@ struct PrecisionPair {
 // those in float32 after so many steps, as a part of the way that these have gone; and both losses,
 // which may be one hundredth apart. From 100 steps on float32's has to have fallen by a tenth, as
 // losses that stay agree with anything. Returns the exit status.
-int compare_rounded_models(const PrecisionPair& devices, int steps);
+int compare_rounded_models(std::span<const Trained> networks, const PrecisionPair& devices,
+                           int steps);
 
 }  // namespace trainyard::runtime

@@ -107,11 +107,11 @@ bool takes_rounded(Model& model, const Trained& network) {
 
 }  // namespace
 
-int compare_wires(Device& device) {
+int compare_wires(std::span<const Trained> networks, Device& device) {
   bool all_equal = rounds_all_kinds(device) && takes_all_halves(device);
   std::printf("gradients and parameters in bfloat16\n%-10s %6s\n", "numbers",
               all_equal ? "equal" : "DIFFER");
-  for (const Trained& network : networks()) {
+  for (const Trained& network : networks) {
     Model model = *Model::build(
         network.written, network.data,
         {.batch_size = network.examples, .seed = 3, .team = {.threads = 4}, .device = &device});

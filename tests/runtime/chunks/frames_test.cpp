@@ -177,6 +177,18 @@ TEST_CASE("a worker that makes no sense is told why, and gone") {
   CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith(why));
 }
 
+TEST_CASE("a hello may say that parameters stay rounded where they never are") {
+  const GangScene scene{.ranks = 1, .servers = 1, .leaves = 1, .elements = 16, .max_steps = 3};
+  const Servers gang(scene);
+  const StreamSocket socket = connect_to(gang.addresses().front());
+  const std::string hello =
+      encode_hello({.rank = 0, .plan = gang_plan, .token = gang_token, .fingerprint = ""});
+  send_all(socket, frame_of({.kind = FrameKind::hello, .flag = true}, hello) +
+                       frame_of({.kind = FrameKind::ask_turn, .step = 1}));
+  CHECK_THAT(answer_of(socket), Catch::Matchers::EndsWith("turns are not given here"));
+  CHECK(work(scene, 0, gang.addresses()) == expected(scene, scene.max_steps));
+}
+
 TEST_CASE("a worker that computes on another kind of device than the first is told so") {
   const GangScene scene{.ranks = 2, .servers = 1};
   const Servers gang(scene);

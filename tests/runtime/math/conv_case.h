@@ -66,7 +66,10 @@ inline std::vector<ConvShape> large_conv_shapes() {
     return axis;
   };
   const WindowAxis halved{.pixels = 9, .kernel = 3, .stride = 2, .before = 1, .after = 1};
+  const WindowAxis dilated{.pixels = 9, .kernel = 3, .before = 2, .after = 2, .dilation = 2};
   return {{3, same, same, 64, 40},
+          {3, dilated, dilated, 53, 35},
+          {2, same, {.pixels = 9, .kernel = 5, .before = 2, .after = 2}, 101, 6},
           {2, sized(same, 4), sized(same, 4), 130, 70},
           {5, halved, halved, 48, 36},
           {2, sized(same, 40), sized(same, 65), 33, 7},

@@ -187,6 +187,8 @@ TEST_CASE("the scratch of a convolution is bounded, whatever the batch", "[conv]
   for (const ConvPass pass : {ConvPass::forward, ConvPass::x_gradient, ConvPass::kernel_gradient}) {
     CHECK(conv2d_scratch_bytes(conv, pass) < std::size_t{2} << 20);
   }
+  const Conv2d deep{{axis(7), axis(7)}, 512, 2048};
+  CHECK(conv2d_scratch_bytes(deep, ConvPass::kernel_gradient) < std::size_t{2} << 20);
 }
 
 }  // namespace trainyard::runtime

@@ -5,7 +5,7 @@
 namespace trainyard::runtime {
 namespace {
 
-using Names = std::vector<std::string>;
+using HolderNames = std::vector<std::string>;
 
 JobSpec spec_of(Strategy strategy) {
   JobSpec spec;
@@ -18,12 +18,12 @@ JobSpec spec_of(Strategy strategy) {
 }  // namespace
 
 TEST_CASE("ps hold the parameters, and with all-reduce the workers do", "[holders]") {
-  CHECK(holders_of(spec_of(Strategy::parameter_server)) == Names{"ps/0", "ps/1"});
-  CHECK(trainers_of(spec_of(Strategy::parameter_server)) == Names{"worker/0", "worker/1"});
+  CHECK(holders_of(spec_of(Strategy::parameter_server)) == HolderNames{"ps/0", "ps/1"});
+  CHECK(trainers_of(spec_of(Strategy::parameter_server)) == HolderNames{"worker/0", "worker/1"});
   JobSpec spec = spec_of(Strategy::all_reduce);
-  CHECK(holders_of(spec) == Names{"worker/0", "worker/1"});
+  CHECK(holders_of(spec) == HolderNames{"worker/0", "worker/1"});
   spec.chief.emplace().replicas = 1;
-  CHECK(holders_of(spec) == Names{"chief/0", "worker/0", "worker/1"});
+  CHECK(holders_of(spec) == HolderNames{"chief/0", "worker/0", "worker/1"});
 }
 
 TEST_CASE("a route to each holder is told, and what goes over it", "[holders]") {

@@ -2,11 +2,11 @@
 // over output pixels of what that tap read, times the output's gradient.
 //
 // As in correlation.cpp a strip of x lies in scratch with its padding to the left and right, but of
-// a group of channels alone, so that a tile's rows, which are taps and channels, fill the lines of
-// the cache that they read; the depth walks over the strip's output pixels. The output's gradient
-// is packed: a block of it and of the strip stay in the first cache while all taps of the group
-// pass by, and so do their sums, to which the block's are added. These lie together meanwhile, as
-// rows of the gradient may be a large power of two apart.
+// a slice of the channels alone, so that a tile's rows, which are taps and channels, fill the lines
+// of the cache that they read; the depth walks over the strip's output pixels. The output's
+// gradient is packed. Block after block passes by all tiles of a slice and a panel, whose sums lie
+// together meanwhile: rows of the gradient may be a large power of two apart. Of kernels of three
+// taps a side they stay in the first cache, and of blocks of 64 pixels what is multiplied, too.
 #include <algorithm>
 
 #include "runtime/math/ops/cpu/conv.h"
@@ -16,14 +16,13 @@
 namespace trainyard::runtime {
 namespace {
 
-struct Pixels {  // of the strip, or rows of them
+struct PixelRange {  // of the strip, or rows of output
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-// A panel of the output's gradient.
-struct Right {
-  const float* panel = nullptr;
+struct PackedPanel {  // of the output's gradient
+  const float* data = nullptr;
   std::int64_t width = 0;
 };
 
@@ -33,8 +32,10 @@ class KernelGradient {
   KernelGradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch)
       : conv_(conv), call_(call), layout_(layout_of_gradient(conv, scratch)) {}
 
-  // Tiles of the gradient: channels of a strip after one another, of each panel after panel.
-  [[nodiscard]] std::int64_t tiles() const { return parts() * tiles_of_a_part(); }
+  // Tiles of the gradient: slice of channels after slice, of each panel after panel.
+  [[nodiscard]] std::int64_t tiles() const {
+    return first_tile_of(slices() - 1) + panels() * tiles_of_a_panel(slices() - 1);
+  }
 
   // Those from `first` to `end` - 1. Blocks are always added: so it makes no difference where a
   // batch is divided.
@@ -53,27 +54,27 @@ class KernelGradient {
         }
         pack_panels(example);
         write_offsets();
-        for (std::int64_t part = first_part(); part * tiles_of_a_part() < end_tile_; ++part) {
-          copy_strip(example, part * layout_.channels);
-          multiply_part(part);
+        for (std::int64_t slice = first_slice(); first_tile_of(slice) < end_tile_; ++slice) {
+          copy_strip(example, slice);
+          multiply_slice(slice);
         }
       }
     }
   }
 
  private:
-  // A part of the channels, those of a strip.
-  [[nodiscard]] std::int64_t parts() const {
+  [[nodiscard]] std::int64_t slices() const {
     return (conv_.channels + layout_.channels - 1) / layout_.channels;
   }
-  [[nodiscard]] std::int64_t first_part() const { return first_tile_ / tiles_of_a_part(); }
+  // The last may have fewer.
+  [[nodiscard]] std::int64_t channels_of(std::int64_t slice) const {
+    return std::min(layout_.channels, conv_.channels - slice * layout_.channels);
+  }
   [[nodiscard]] std::int64_t panels() const {
     return (conv_.filters + Tile::columns - 1) / Tile::columns;
   }
-  // The last part may have fewer: their numbers are nobody's.
-  [[nodiscard]] std::int64_t tiles_of_a_part() const { return panels() * tiles_of_a_panel(); }
-  [[nodiscard]] std::int64_t tiles_of_a_panel() const {
-    const Runs runs = runs_of_a_row(layout_.channels);
+  [[nodiscard]] std::int64_t tiles_of_a_panel(std::int64_t slice) const {
+    const Runs runs = runs_of_a_row(channels_of(slice));
     const std::int64_t groups = runs.count * ((runs.floats + Tile::height - 1) / Tile::height);
     const auto tiles_for = [](std::int64_t count) {
       return (count + Tile::groups - 1) / Tile::groups;
@@ -81,11 +82,15 @@ class KernelGradient {
     return layout_.joins_rows ? tiles_for(height_.kernel * groups)
                               : height_.kernel * tiles_for(groups);
   }
-  // Calls visit(panel) for each of a part of which some tiles are asked for.
+  [[nodiscard]] std::int64_t first_tile_of(std::int64_t slice) const {
+    return slice * panels() * tiles_of_a_panel(0);
+  }
+  [[nodiscard]] std::int64_t first_slice() const { return first_tile_ / first_tile_of(1); }
+  // Calls visit(panel) for each of a slice of which some tiles are asked for.
   template <class Visit>
-  void for_each_panel(std::int64_t part, Visit visit) const {
-    const std::int64_t each = tiles_of_a_panel();
-    const std::int64_t begin = part * tiles_of_a_part();
+  void for_each_panel(std::int64_t slice, Visit visit) const {
+    const std::int64_t each = tiles_of_a_panel(slice);
+    const std::int64_t begin = first_tile_of(slice);
     const std::int64_t end = std::min(panels(), (end_tile_ - begin + each - 1) / each);
     for (std::int64_t panel = std::max<std::int64_t>(0, first_tile_ - begin) / each; panel < end;
          ++panel) {
@@ -95,12 +100,13 @@ class KernelGradient {
 
   // Rows of padding are in the strip only where a tile has several rows of the kernel, which read
   // different ones of them.
-  void copy_strip(std::int64_t example, std::int64_t channel) {
+  void copy_strip(std::int64_t example, std::int64_t slice) {
+    const std::int64_t channel = slice * layout_.channels;
     const std::int64_t last = height_.first_of(row_ + rows_ - 1) + height_.reach();
     const std::int64_t end =
         layout_.joins_rows ? last : std::clamp(last, source_row_, height_.pixels);
     const RowCopy copy{.pixels = width_.pixels,
-                       .channels = std::min(layout_.channels, conv_.channels - channel),
+                       .channels = channels_of(slice),
                        .source = conv_.channels,
                        .pixel = layout_.channels,
                        .before = width_.before,
@@ -118,8 +124,8 @@ class KernelGradient {
     }
   }
 
-  // Those that some part needs. Of several images all rows are in the strip: their pixels follow
-  // one another.
+  // Of one slice those that it needs, of several all. Of several images all rows are in the strip:
+  // their pixels follow one another.
   void pack_panels(std::int64_t example) {
     const std::int64_t pixels = images_ * rows_ * width_.outputs();
     const float* const from = call_.y_gradient.data + (example * height_.outputs() + row_) *
@@ -134,8 +140,8 @@ class KernelGradient {
             .depth = pixels},
            Tile::width_of(count), layout_.panels.data() + column * pixels);
     };
-    if ((first_part() + 1) * tiles_of_a_part() >= end_tile_) {
-      for_each_panel(first_part(), pack_panel);
+    if (first_tile_of(first_slice() + 1) >= end_tile_) {
+      for_each_panel(first_slice(), pack_panel);
     } else {
       for (std::int64_t panel = 0; panel < panels(); ++panel) pack_panel(panel);
     }
@@ -172,9 +178,10 @@ class KernelGradient {
     return {.count = width_.kernel, .floats = channels};
   }
 
-  // Of a panel, of the channels from `first` on.
-  [[nodiscard]] std::span<GradientTile> list_tiles(std::int64_t first) {
-    const auto [runs, floats] = runs_of_a_row(std::min(layout_.channels, conv_.channels - first));
+  // Of a panel.
+  [[nodiscard]] std::span<GradientTile> list_tiles(std::int64_t slice) {
+    const auto [runs, floats] = runs_of_a_row(channels_of(slice));
+    const std::int64_t first = slice * layout_.channels;
     std::size_t count = 0;
     GradientTile of{.tile = {.row_stride = 1}, .sums = {.base = Base::target}};
     const auto end_tile = [&] {
@@ -201,10 +208,10 @@ class KernelGradient {
     return layout_.tiles.first(count);
   }
 
-  void multiply_part(std::int64_t part) {
-    const std::span<GradientTile> tiles = list_tiles(part * layout_.channels);
-    for_each_panel(part, [&](std::int64_t panel) {
-      const std::int64_t begin = part * tiles_of_a_part() + panel * tiles_of_a_panel();
+  void multiply_slice(std::int64_t slice) {
+    const std::span<GradientTile> tiles = list_tiles(slice);
+    for_each_panel(slice, [&](std::int64_t panel) {
+      const std::int64_t begin = first_tile_of(slice) + panel * tiles_of_a_panel(slice);
       const auto number_of = [&](std::int64_t tile) {
         return static_cast<std::size_t>(
             std::clamp(tile - begin, std::int64_t{0}, std::ssize(tiles)));
@@ -253,21 +260,21 @@ class KernelGradient {
   // Block after block, so that each is read while it is near.
   void multiply_panel(std::span<GradientTile> tiles, std::int64_t column) {
     const std::int64_t rows = blocks_.rows;
-    const Right right{layout_.panels.data() + column * images_ * rows_ * width_.outputs(),
-                      Tile::width_of(std::min(Tile::columns, conv_.filters - column))};
+    const PackedPanel packed{layout_.panels.data() + column * images_ * rows_ * width_.outputs(),
+                             Tile::width_of(std::min(Tile::columns, conv_.filters - column))};
     for (std::int64_t image = 0; image < images_; ++image) {
       for (std::int64_t row = row_; row < row_ + rows_; row += rows) {
-        const Pixels whole{row, std::min(row + rows, height_.outputs())};
+        const PixelRange whole{row, std::min(row + rows, height_.outputs())};
         std::int64_t kernel_row = -1;
-        Pixels pixels;
+        PixelRange pixels;
         for (GradientTile& tile : tiles) {
           if (tile.kernel_row != kernel_row) {
             kernel_row = tile.kernel_row;
-            const Pixels of = layout_.joins_rows ? whole : rows_read(whole, kernel_row);
+            const PixelRange of = layout_.joins_rows ? whole : rows_read(whole, kernel_row);
             const std::int64_t before = image * rows_ - row_;
             pixels = {(before + of.begin) * width_.outputs(), (before + of.end) * width_.outputs()};
           }
-          multiply_tile(tile, right, pixels);
+          multiply_tile(tile, packed, pixels);
         }
       }
     }
@@ -275,19 +282,19 @@ class KernelGradient {
 
   // Without the output rows for which this row of the kernel lies in the padding. (A product with
   // zero changes no sum that began at zero.)
-  [[nodiscard]] Pixels rows_read(Pixels rows, std::int64_t kernel_row) const {
+  [[nodiscard]] PixelRange rows_read(PixelRange rows, std::int64_t kernel_row) const {
     while (rows.begin < rows.end && kernel_row < height_.first_tap(rows.begin)) ++rows.begin;
     while (rows.begin < rows.end && kernel_row >= height_.last_tap(rows.end - 1)) --rows.end;
     return rows;
   }
 
   // A block's pixels; those of a wide row are several blocks.
-  void multiply_tile(GradientTile& of, const Right& right, Pixels pixels) const {
+  void multiply_tile(GradientTile& of, const PackedPanel& panel, PixelRange pixels) const {
     const std::int64_t step = blocks_.rows * blocks_.pixels;
     for (std::int64_t begin = pixels.begin; begin < pixels.end; begin += step) {
       of.tile.offsets = layout_.offsets.data() + begin;
       of.tile.depth = std::min(step, pixels.end - begin);
-      of.tile.right = right.panel + begin * right.width;
+      of.tile.right = panel.data + begin * panel.width;
       Tile::multiply(of.tile, of.sums);
     }
   }

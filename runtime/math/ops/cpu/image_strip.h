@@ -10,22 +10,26 @@ namespace trainyard::runtime {
 
 inline constexpr std::int64_t strip_floats = 75 * 1024;  // 300 KiB
 inline constexpr std::int64_t strip_pixels = 1024;       // of output
+inline constexpr std::int64_t strip_output_floats = 256 * 1024;
 
 struct StripRequest {
-  std::int64_t outputs = 0;      // rows of an image
-  std::int64_t width = 0;        // pixels of such a row
-  std::int64_t unit = 1;         // strips are multiples of so many rows, or end with the image
-  std::int64_t stride = 1;       // rows of the source from one output row to the next
-  std::int64_t reach = 1;        // rows of the source that one output row needs
-  std::int64_t source_rows = 0;  // that an image has; more are never needed
-  std::int64_t pitch = 0;        // floats of a row of the source, with its padding
+  std::int64_t outputs = 0;       // rows of an image
+  std::int64_t width = 0;         // pixels of such a row
+  std::int64_t unit = 1;          // strips are multiples of so many rows, or end with the image
+  std::int64_t stride = 1;        // rows of the source from one output row to the next
+  std::int64_t reach = 1;         // rows of the source that one output row needs
+  std::int64_t source_rows = 0;   // that an image has; more are never needed
+  std::int64_t pitch = 0;         // floats of a row of the source, with its padding
+  std::int64_t pixel_floats = 0;  // that are kept of a pixel of output; 0: none
 
   // The reach of no taps at all may be negative.
   [[nodiscard]] std::int64_t rows_for(std::int64_t rows) const {
     return std::max<std::int64_t>(0, std::min(source_rows, (rows - 1) * stride + reach));
   }
   [[nodiscard]] bool fits(std::int64_t rows, std::int64_t images) const {
-    return images * rows_for(rows) * pitch <= strip_floats && images * rows * width <= strip_pixels;
+    const std::int64_t pixels = images * rows * width;
+    return images * rows_for(rows) * pitch <= strip_floats && pixels <= strip_pixels &&
+           pixels * pixel_floats <= strip_output_floats;
   }
 };
 

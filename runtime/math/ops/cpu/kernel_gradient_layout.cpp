@@ -10,17 +10,24 @@ namespace {
 
 constexpr std::int64_t panel_columns_max = 32;
 
-// Whole lines of the cache, and with the taps of a kernel's row whole tiles.
-std::int64_t channels_of_a_strip(const Conv2d& conv) {
-  const std::int64_t wanted = conv.window.width.kernel % 3 == 0 ? 16 : 48;
-  return std::min(conv.channels, wanted);
+// Whole lines of the cache, and with the taps of a kernel's row whole tiles: 16 channels of a
+// kernel of 3 columns are 48 rows, as are 48 of one column, which no tile of 6 or 12 leaves a part
+// of.
+std::int64_t channels_of_a_slice(const Conv2d& conv) {
+  const std::int64_t width = conv.window.width.kernel;
+  const bool has_many_rows = width % 3 == 0 || width > 8;
+  return std::min<std::int64_t>(conv.channels, has_many_rows ? 16 : 48);
 }
 
-// Where a tile has at least so many rows, of which two are a group at least.
-std::int64_t tiles_at_most(const Conv2d& conv, std::int64_t channels) {
-  constexpr std::int64_t fewest_rows = 6;
-  const std::int64_t rows = conv.window.width.kernel * (channels + channels % 2);
-  return conv.window.height.kernel * ((rows + fewest_rows - 1) / fewest_rows);
+constexpr std::int64_t round_up(std::int64_t count, std::int64_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+// Rows of all tiles of a slice, where groups of a tap's rows have `height`.
+std::int64_t rows_at_most(const Conv2d& conv, std::int64_t channels, std::int64_t height,
+                          std::int64_t tile_rows) {
+  const std::int64_t of_a_row = conv.window.width.kernel * round_up(channels, height);
+  return conv.window.height.kernel * round_up(of_a_row, tile_rows);
 }
 
 }  // namespace
@@ -44,8 +51,10 @@ GradientLayout layout_of_gradient(const Conv2d& conv, Scratch& scratch) {
   const WindowAxis& width = conv.window.width;
   GradientLayout layout;
   layout.joins_rows = width.kernel * conv.channels < gradient_tile_rows;
-  layout.channels = channels_of_a_strip(conv);
+  layout.channels = channels_of_a_slice(conv);
   layout.pitch = (width.before + width.pixels + padding_read(width)) * layout.channels;
+  const std::int64_t columns =
+      (conv.filters + panel_columns_max - 1) / panel_columns_max * panel_columns_max;
   layout.strip = strip_size(
       {.outputs = height.outputs(),
        .width = width.outputs(),
@@ -54,18 +63,21 @@ GradientLayout layout_of_gradient(const Conv2d& conv, Scratch& scratch) {
        .reach = height.reach(),
        .source_rows =
            layout.joins_rows ? height.pixels + height.before + padding_read(height) : height.pixels,
-       .pitch = layout.pitch});
+       .pitch = layout.pitch,
+       .pixel_floats = columns});
   const std::int64_t slack = 16;  // a group's rows may lie beyond the last tap's channels
   layout.image =
       scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
   const std::int64_t pixels = layout.strip.images * layout.strip.rows * width.outputs();
-  const std::int64_t columns =
-      (conv.filters + panel_columns_max - 1) / panel_columns_max * panel_columns_max;
   layout.panels = scratch.take<float>(pixels * columns + pack_slack);
   layout.offsets = scratch.take<std::int64_t>(pixels);
-  const std::int64_t tiles = tiles_at_most(conv, layout.channels);
-  layout.tiles = scratch.take<GradientTile>(tiles);
-  layout.sums = scratch.take<float>(tiles * gradient_tile_rows * panel_columns_max);
+  using Lowest = Avx2TapTile;  // of all tiles, and with the least groups
+  constexpr std::int64_t lowest_rows = Lowest::height * Lowest::groups;
+  layout.tiles = scratch.take<GradientTile>(
+      rows_at_most(conv, layout.channels, Lowest::height, lowest_rows) / lowest_rows);
+  constexpr std::int64_t highest_group = 4;
+  layout.sums = scratch.take<float>(
+      rows_at_most(conv, layout.channels, highest_group, gradient_tile_rows) * panel_columns_max);
   return layout;
 }
 

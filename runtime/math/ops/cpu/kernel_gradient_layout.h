@@ -31,13 +31,13 @@ struct GradientTile {
 
 struct GradientLayout {
   bool joins_rows = false;    // a tile has several rows of the kernel
-  std::int64_t channels = 0;  // of the strip: as many floats from a pixel to the next
+  std::int64_t channels = 0;  // of a slice, which is in the strip: floats from a pixel to the next
   std::int64_t pitch = 0;     // and from a row to the next
   StripSize strip;
   std::span<float> image;
   std::span<float> panels;          // of the strip's part of the output's gradient
   std::span<std::int64_t> offsets;  // by pixel of the strip: where its first tap reads
-  std::span<GradientTile> tiles;    // of a panel and these channels
+  std::span<GradientTile> tiles;    // of a panel and a slice
   std::span<float> sums;            // of these, tile after tile
 };
 

@@ -84,7 +84,7 @@ export function chartCurves(names: string[], jobs: ComparedJob[], view: MetricVi
 
 function labelOf(name: string, names: string[], job: ComparedJob | null): string {
   const which =
-    names.length === 1
+    names.length === 1 && !name.startsWith('speedup_in_')
       ? ''
       : name.startsWith('test_')
         ? 'test'
