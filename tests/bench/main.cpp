@@ -24,6 +24,7 @@
 #include "tests/bench/all_reduce_process.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/bench_device.h"
+#include "tests/bench/copy_bench.h"
 #include "tests/bench/network_bench.h"
 #include "tests/bench/product_bench.h"
 #include "tests/bench/ps_process.h"
@@ -149,6 +150,11 @@ int run_on_device(std::span<char*> options) {
   }
   if (!device || (only && !asked_for.empty())) return usage();
   Printer printer(form);
+  if (!only) {
+    const auto copies = bench_copies(*device);
+    if (!copies) return refuse(copies.error());
+    printer.print(*copies);
+  }
   const auto products = bench_products(*device, only);
   if (!products) return refuse(products.error());
   printer.print(*products);

@@ -1,10 +1,13 @@
-// trainyard-conformance, and tests/gpu/run, which calls it, as their users call them.
+// trainyard-conformance, tests/gpu/run, which calls it, and trainyard-bench on a GPU, as their
+// users call them.
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "tests/e2e/gpu_host.h"
 #include "tests/e2e/programs.h"
+#include "tests/support/program_path.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
@@ -67,6 +70,27 @@ TEST_CASE("the conformance program trains a whole network in each precision", "[
 
 TEST_CASE("the conformance program says what its device lacks", "[e2e][gpu]") {
   CHECK_THAT(refusal_of({"speed"}), Catch::Contains("host has 255 MiB free, 257 more are needed"));
+}
+
+TEST_CASE("the bench measures a GPU's copies, and without a GPU says why not", "[e2e][gpu]") {
+  if (!is_there(program_path("trainyard-bench"))) {
+    WARN("not asked: this build has no trainyard-bench");
+    return;
+  }
+  const GpuHost host;
+  host.show("gpu GPU-a 64 9 0 Double\n");
+  const std::vector<std::string> arguments{"compute", "--device", "gpu", "--case", "copy"};
+  const std::string bench = host.with_gpus("trainyard-bench");
+  Program program(bench, arguments);
+  const auto status = program.wait(in_seconds(60));
+  REQUIRE(status);
+  INFO(program.output());
+  CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
+  for (const char* const copy : {"in its memory", "from the host", "to the host"}) {
+    CHECK_THAT(program.output(), Catch::Contains(std::string("gpu, a copy ") + copy));
+  }
+  host.remove_plugin();
+  CHECK_THAT(refusal_of(arguments, bench), Catch::Contains("was built without CUDA"));
 }
 
 TEST_CASE("the suite for a GPU says what it cannot do before it begins", "[e2e][gpu]") {

@@ -19,10 +19,22 @@ GpuHost::GpuHost() {
   put(program_path("trainyard-runtime"), "trainyard-runtime");
   put(program_path("../tests/gpu_double_driver.so"), driver_name);
   put(program_path("../tests/gpu_double_plugin.so"), plugin_file);
+  write_start("runtime", "trainyard-runtime");
+}
+
+void GpuHost::write_start(const std::string& name, const std::string& program,
+                          const std::string& ending) const {
   const std::string folder = folder_.path();
-  folder_.write("runtime", "#!/bin/sh\nexec env LD_LIBRARY_PATH='" + folder + "' CUDA_DOUBLE='" +
-                               folder + "/driver' '" + folder + "/trainyard-runtime' \"$@\"\n");
-  fs::permissions(runtime(), fs::perms::owner_all);
+  folder_.write(name, "#!/bin/sh\nexec env LD_LIBRARY_PATH='" + folder + "' CUDA_DOUBLE='" +
+                          folder + "/driver' '" + folder + "/" + program + "' \"$@\"" + ending +
+                          "\n");
+  fs::permissions(folder_.path(name), fs::perms::owner_all);
+}
+
+std::string GpuHost::with_gpus(const std::string& program) const {
+  put(program_path(program), program);
+  write_start(program + "-on-gpus", program, " >&2");
+  return folder_.path(program + "-on-gpus");
 }
 
 // The runtime looks beside its own file, so a symbolic link would lead it away.

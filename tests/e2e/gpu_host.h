@@ -17,6 +17,9 @@ class GpuHost {
   // For --runtime.
   [[nodiscard]] std::string runtime() const { return folder_.path("runtime"); }
 
+  // A program that starts this one of the product in the same way, and prints to stderr alone.
+  [[nodiscard]] std::string with_gpus(const std::string& program) const;
+
   // What the plugin shows to tasks that start from now on (shown_gpus.h).
   void show(const std::string& text) const;
   // The first device to have done so much work, kernels and copies, fails with the sentence.
@@ -30,6 +33,10 @@ class GpuHost {
 
  private:
   void put(const std::string& file, const std::string& as) const;
+  // A script of this name that starts the program, which lies in the folder. `ending`: of its
+  // command.
+  void write_start(const std::string& name, const std::string& program,
+                   const std::string& ending = "") const;
 
   TempFolder folder_;
 };

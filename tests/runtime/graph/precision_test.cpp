@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/graph/grid/gemm_scratch.h"
 #include "runtime/graph/grid/tensor_core_words.h"
 #include "schemas/types/precision_names.h"
+#include "tests/conformance/known_peaks.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/conformance/mirror/word_tiles.h"
 #include "tests/conformance/reference/reference.h"
@@ -70,6 +72,28 @@ TEST_CASE("the largest tiles that occupy a GPU are taken, none of them mostly em
   CHECK(chosen(8192, 40, 9) == std::pair(64, std::int64_t{2}));
   CHECK(chosen(200, 130, 64) == std::pair(128, std::int64_t{33}));
   CHECK(chosen(20, 20, 7) == std::pair(32, std::int64_t{7}));
+}
+
+TEST_CASE("where a product would leave a GPU idle, parts of the depth have room of their own",
+          "[precision]") {
+  CHECK(gemm_scratch(64, 64, 1) == 0);
+  CHECK(gemm_scratch(64, 64, 9) == 9 * 64 * 64);
+  CHECK(gemm_scratch(1024, 1024, 9) == 8 * 1024 * 1024);  // what a GPU's cache holds
+  CHECK(gemm_scratch(1400, 1400, 9) == 4 * 1400 * 1400);
+  CHECK(gemm_scratch(10'000, 100, 9) == 8 * 10'000 * 100);
+  CHECK(gemm_scratch(4096, 4096, 9) == 0);  // it has tiles for all of a GPU
+  CHECK(gemm_scratch(64, 64, 9, 100) == 9 * 100 * 64 * 64);
+  CHECK(gemm_scratch(64, 64, 9, 600) == 0);
+  CHECK(gemm_scratch(0, 64, 9) == 0);
+}
+
+TEST_CASE("the peak of a GPU is known by its name alone", "[precision]") {
+  CHECK(known_peak_flops("NVIDIA H200", Precision::bfloat16) == Approx(989.4e12));
+  CHECK(known_peak_flops("NVIDIA A100-SXM4-40GB", Precision::tf32) == Approx(156e12));
+  CHECK(known_peak_flops("NVIDIA L4", Precision::float32) == Approx(30.3e12));
+  for (const char* const name : {"", "NVIDIA", "NVIDIA H2000", "Double"}) {
+    CHECK(known_peak_flops(name, Precision::bfloat16) == 0);
+  }
 }
 
 TEST_CASE("products in tiles of any size are sums of rounded numbers", "[precision]") {
