@@ -113,16 +113,22 @@ endif()
 if(NOT TRAINYARD_SANITIZE)  # which check copies themselves
   target_compile_options(trainyard_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
+# What other code of ours is compiled with, too: an inline function is taken from any of the units that have it, and of
+# threads that wait for each other all of them have to be seen.
+add_library(trainyard_sanitizer INTERFACE)
+target_link_libraries(trainyard_options INTERFACE trainyard_sanitizer)
 if(TRAINYARD_SANITIZE)
-  target_compile_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE}
-                         -fno-sanitize-recover=all)
-  target_link_options(trainyard_options INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
-  target_compile_options(trainyard_options INTERFACE -Wno-tsan)  # it knows no fences
+  target_compile_options(trainyard_sanitizer INTERFACE -fsanitize=${TRAINYARD_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(trainyard_sanitizer INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # warnings are g++'s to give; ccache wants precompiled headers without a date
   target_compile_options(trainyard_options INTERFACE -w "SHELL:-Xclang -fno-pch-timestamp")
-  if(TRAINYARD_SANITIZE MATCHES address)  # which g++ says by itself
-    target_compile_definitions(trainyard_options INTERFACE __SANITIZE_ADDRESS__=1)
+  # What g++ says by itself of its sanitizers.
+  if(TRAINYARD_SANITIZE MATCHES address)
+    target_compile_definitions(trainyard_sanitizer INTERFACE __SANITIZE_ADDRESS__=1)
+  elseif(TRAINYARD_SANITIZE MATCHES thread)
+    target_compile_definitions(trainyard_sanitizer INTERFACE __SANITIZE_THREAD__=1)
+    target_compile_options(trainyard_sanitizer INTERFACE -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/tests/tsan.ignore)
   endif()
 endif()
 
@@ -241,10 +247,7 @@ function(trainyard_protos folder)
   endforeach()
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC trainyard_grpc)
-  if(TRAINYARD_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${TRAINYARD_SANITIZE})
-  endif()
+  target_link_libraries(${target} PUBLIC trainyard_grpc PRIVATE trainyard_sanitizer)
 endfunction()
 
 # trainyard_program(name file.cpp|folder [DEPS ...] [OUTSIDE ...])

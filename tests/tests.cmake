@@ -1,6 +1,6 @@
 # One line per test program: tests/<folder>/*.cpp, linked with the folders named.
 add_library(trainyard_test_main OBJECT tests/main.cpp)
-target_link_libraries(trainyard_test_main PRIVATE Catch2::Catch2)
+target_link_libraries(trainyard_test_main PRIVATE Catch2::Catch2 trainyard_sanitizer)
 set_source_files_properties(tests/main.cpp PROPERTIES COMPILE_OPTIONS "-O0")
 
 # The headers that most tests include, and grpc's for those who speak it, compiled once for all test programs.
@@ -18,7 +18,7 @@ trainyard_test_headers(trainyard_test_grpc <grpcpp/grpcpp.h>)
 # Shared by the tests that hold values against a schema; its headers are heavy, its speed is nothing.
 add_library(trainyard_test_schema OBJECT tests/schemas/json_schema.cpp)
 target_include_directories(trainyard_test_schema PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(trainyard_test_schema PRIVATE nlohmann_json::nlohmann_json)
+target_link_libraries(trainyard_test_schema PRIVATE nlohmann_json::nlohmann_json trainyard_sanitizer)
 target_compile_options(trainyard_test_schema PRIVATE -O0 -g0)
 
 # What tests of several folders use; every test program is linked with it.
