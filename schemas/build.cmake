@@ -265,12 +265,14 @@ function(trainyard_program name source)
   trainyard_link(${name} PRIVATE ${ARGN})
 endfunction()
 
-# trainyard_test(folder [GRPC] [APART file...] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]):
+# trainyard_test(folder [GRPC] [APART file...] [DEPS folder...] [OUTSIDE target...] [TIMEOUT seconds] [COST number]
+#                [ASIDE tag]):
 # tests/<folder>/*.cpp, one test program, linked with tests/support. GRPC: most of its units include grpc's header.
 # APART: files that use another's names for other things, so each is compiled alone. COST: the highest starts first.
+# ASIDE: those with this tag are a test of ctest's own, FOLDER_TAG, so that they run beside the others.
 # TIMEOUT, unless told otherwise 900: a test that takes longer hangs. Under a sanitizer, beside a build, some take 300.
 function(trainyard_test folder)
-  cmake_parse_arguments(ARG "GRPC" "TIMEOUT;COST;THREADS" "APART;DEPS;OUTSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "GRPC" "TIMEOUT;COST;THREADS;ASIDE" "APART;DEPS;OUTSIDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -300,11 +302,17 @@ function(trainyard_test folder)
   if(TRAINYARD_SANITIZE MATCHES thread)
     set(asked ${ARG_THREADS})
   endif()
+  set(names ${name})
+  if(ARG_ASIDE)
+    list(APPEND names ${name}_${ARG_ASIDE})
+    add_test(NAME ${name}_${ARG_ASIDE} COMMAND ${target} [${ARG_ASIDE}]~[.] WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set(asked ~[${ARG_ASIDE}]~[.])  # a filter that only leaves out would run hidden tests, too
+  endif()
   add_test(NAME ${name} COMMAND ${target} ${asked} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
+  set_tests_properties(${names} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
                        ENVIRONMENT "TRAINYARD_BIN=${CMAKE_BINARY_DIR}/bin")
   if(ARG_COST)
-    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
+    set_tests_properties(${names} PROPERTIES COST ${ARG_COST})
   endif()
 endfunction()
 

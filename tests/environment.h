@@ -20,8 +20,8 @@ template <typename Count>
 constexpr Count fewer(Count count) {
   return is_sanitized ? count / 4 : count;
 }
-template <typename List>
-List either(List whole, List sanitized) {
+template <typename Value>
+constexpr Value either(Value whole, Value sanitized) {
   return is_sanitized ? sanitized : whole;
 }
 // How many times longer programs under a sanitizer may take.

@@ -98,7 +98,7 @@ add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # 
 trainyard_test(api/server DEPS api/client)
 # One of them it runs, all of them it looks at.
 add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
-trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000)  # the longest starts first
+trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000 ASIDE gpu)  # the longest start first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 add_dependencies(e2e_test trainyard-conformance nvml_double gpu_double_driver gpu_double_plugin)  # which its agents and tasks load
 if(TARGET trainyard-cuda)

@@ -4,13 +4,14 @@
 #include <filesystem>
 
 #include "tests/e2e/yard.h"
+#include "tests/environment.h"
 
 using namespace trainyard;
 using namespace trainyard::e2e;
 
 TEST_CASE("a job whose newest checkpoint is damaged goes on from the one before", "[e2e]") {
   constexpr int steps = long_run(20'000);  // long enough to be suspended in it
-  constexpr int every = steps / 100;
+  constexpr int every = steps / either(100, 25);
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);

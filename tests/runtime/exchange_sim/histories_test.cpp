@@ -1,19 +1,14 @@
 // Histories by chance of the exchange between workers and parameter servers. HISTORIES=1000000
 // plays so many; HISTORY=<seed> plays one again.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <random>
 #include <string>
 
+#include "tests/environment.h"
 #include "tests/runtime/exchange_sim/yard.h"
 
 namespace trainyard::runtime::exchange_sim {
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 Scene scene_of(std::uint64_t seed, Mode mode) {
   std::mt19937_64 random(seed);
@@ -98,8 +93,8 @@ void check_backups(const Scene& scene, const Outcome& outcome) {
 }
 
 void play_histories(Mode mode) {
-  const std::uint64_t one = number_from("HISTORY", 0);
-  const std::uint64_t count = one != 0 ? 1 : number_from("HISTORIES", 3'000);
+  const std::uint64_t one = number_from_environment("HISTORY", 0);
+  const std::uint64_t count = one != 0 ? 1 : number_from_environment("HISTORIES", fewer(3'000));
   std::size_t snapshots = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t seed = one != 0 ? one : i + 1;
@@ -115,8 +110,8 @@ void play_histories(Mode mode) {
 }
 
 void play_backups() {
-  const std::uint64_t one = number_from("HISTORY", 0);
-  const std::uint64_t count = one != 0 ? 1 : number_from("HISTORIES", 3'000);
+  const std::uint64_t one = number_from_environment("HISTORY", 0);
+  const std::uint64_t count = one != 0 ? 1 : number_from_environment("HISTORIES", fewer(3'000));
   std::size_t snapshots = 0;
   std::int64_t late = 0;
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -8,6 +8,7 @@
 
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/model/model.h"
+#include "tests/environment.h"
 #include "tests/golden/golden.h"
 #include "tests/runtime/model/step_check.h"
 #include "tests/runtime/model/step_on_device.h"
@@ -53,6 +54,9 @@ Batch batch_of(const DataShape& shape, std::int64_t examples) {
 TEST_CASE("a step of each image model of the zoo is PyTorch's", "[model][golden]") {
   for (const auto& reference : load_golden("zoo_steps.json")) {
     INFO(reference["model"].dump());
+    const std::string name = reference["model"]["name"];
+    // Of the same layers as others, but for their number.
+    if (is_sanitized && (name == "vgg11" || name == "resnet34")) continue;
     const std::vector<std::int64_t> image = reference["image"];
     const DataShape shape{
         .example = image, .features = image[0] * image[1] * image[2], .classes = 10};
@@ -63,7 +67,6 @@ TEST_CASE("a step of each image model of the zoo is PyTorch's", "[model][golden]
     const auto variables = model->variables();
     REQUIRE(variables.size() == reference["gradients"].size());
 
-    const std::string name = reference["model"]["name"];
     const bool is_deep = name == "resnet34" || name == "resnet50";
     AlignedBuffer weights(static_cast<std::size_t>(model->arena_elements()));
     for (std::size_t v = 0; v < variables.size(); ++v) {

@@ -1,8 +1,10 @@
 // Exported models compute what the runtime computes: both on the same weights and examples, the
 // export by an interpreter of ONNX in numpy that passes the standard's own cases (check_onnx.py).
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "schemas/model/ops/activation.h"
+#include "tests/environment.h"
 #include "tests/schemas/onnx/runtime_case.h"
 #include "tests/support/python.h"
 #include "tests/support/temp_folder.h"
@@ -213,7 +215,12 @@ TEST_CASE("the interpreter of these tests passes the standard's own cases", "[on
 }
 
 TEST_CASE("models of the zoo compute in ONNX what the runtime computes", "[onnx]") {
-  check(zoo_cases());
+  std::vector<Case> cases = zoo_cases();
+  if (is_sanitized) {  // large networks have the layers of small ones
+    const std::set<std::string> large{"vgg11", "vgg11_norm", "resnet34", "resnet50"};
+    std::erase_if(cases, [&](const Case& of) { return large.contains(of.name); });
+  }
+  check(cases);
 }
 
 TEST_CASE("every op of the language computes in ONNX what the runtime computes", "[onnx]") {
