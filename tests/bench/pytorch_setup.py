@@ -11,12 +11,12 @@ if THREADS > 1:  # else a thread that waits keeps a core from those of OpenBLAS 
 
 with open("/proc/cpuinfo") as about:
     flags = set(next((line for line in about if line.startswith("flags")), "").split())
-# Whatever the environment says: half as fast a peer would double every ratio of ours.
+# Whatever the environment says, by which PyTorch may be half as fast, and our ratio twice as high.
 if "avx512vl" in flags:
     os.environ["OPENBLAS_CORETYPE"] = "SKYLAKEX"
 elif "avx2" in flags:
     os.environ["OPENBLAS_CORETYPE"] = "HASWELL"
-os.environ.pop("OPENBLAS_L2_SIZE", None)
+os.environ.pop("OPENBLAS_L2_SIZE", None)  # blocks for another cache than the processor has
 
 import torch  # noqa: E402: after what it reads
 

@@ -60,14 +60,14 @@ TEST_CASE("the conformance program compares in the precisions of tensor cores", 
 
 TEST_CASE("the conformance program trains a whole network in each precision", "[e2e][gpu]") {
   const std::string precision = GENERATE("float32", "tf32", "bfloat16");
-  const std::string network = is_sanitized ? "mlp" : "lenet5";
+  if (is_sanitized && precision != "bfloat16") return;  // it trains in float32, too
   Program program("trainyard-conformance",
-                  {"models", "--network", network, "--precision", precision, "--rounds", "2"});
+                  {"models", "--network", "lenet5", "--precision", precision, "--rounds", "2"});
   const auto status = program.wait(in_seconds(300));
   REQUIRE(status);
   INFO(program.output());
   CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
-  CHECK_THAT(program.output(), Catch::Contains(network) && !Catch::Contains("DIFFER"));
+  CHECK_THAT(program.output(), Catch::Contains("lenet5") && !Catch::Contains("DIFFER"));
 }
 
 TEST_CASE("the conformance program says what its device lacks", "[e2e][gpu]") {

@@ -34,7 +34,10 @@ TEST_CASE("kernels for a grid have the bytes of the CPU's", "[conformance]") {
   DYNAMIC_SECTION(family.name << (late ? ", late" : "")) {
     Random random(17);
     HostDevice device({.is_late = late});
-    for (const Case& each : family.cases(random, trainyard::either(6, 2))) {
+    int number = 0;
+    for (const Case& each : family.cases(random, 6)) {
+      // Under a sanitizer each once.
+      if (trainyard::is_sanitized && (number++ % 2 == 1) != late) continue;
       INFO(each.name);
       const std::string what = difference(each, device);
       if (!what.empty()) UNSCOPED_INFO(what);

@@ -48,7 +48,11 @@ TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each 
     HostDevice device({.precision = precision});
     HostDevice late({.is_late = true, .precision = precision});
     Random random(31);
-    for (const Case& given : family.cases(random, trainyard::either(4, 1))) {
+    int number = 0;
+    for (const Case& given : family.cases(random, 4)) {
+      // Under a sanitizer each in one of them.
+      const auto turn = static_cast<std::size_t>(number++ % 2);
+      if (is_sanitized && precision != of_tensor_cores[turn]) continue;
       if (!is_finite(given)) continue;
       const Case each = reference::with_small_inputs(given);
       INFO(each.name);
