@@ -140,7 +140,7 @@ TEST_CASE("a server killed right after its 201 still has the job", "[e2e]") {
 
 TEST_CASE("training goes on while the server is dead, and its curve has no gap", "[e2e]") {
   constexpr int steps = long_run(30000);
-  constexpr int lease = is_sanitized ? 7 : 4;  // seconds
+  constexpr int lease = is_sanitized ? 12 : 4;  // seconds
   Yard yard({"--stop-after-seconds", std::to_string(lease), "--lost-after-seconds",
              std::to_string(2 * lease)});
   yard.start_agent("a");
