@@ -48,7 +48,6 @@ class KernelGradient {
       images_ = std::min(strip.images, examples - example);
       for (row_ = 0; row_ < height_.outputs(); row_ += strip.rows) {
         rows_ = std::min(strip.rows, height_.outputs() - row_);
-        is_first_ = call_.write == Write::overwrite && example == 0 && row_ == 0;
         source_row_ = height_.first_of(row_);
         if (!layout_.joins_rows) {
           source_row_ = std::clamp<std::int64_t>(source_row_, 0, height_.pixels);
@@ -226,8 +225,7 @@ class KernelGradient {
     });
   }
 
-  // Rows and columns that the gradient lacks are summed, too, and left there. The first strip's
-  // sums begin at zero, unless they are added to what is there.
+  // Rows and columns that the gradient lacks are summed, too, and left there.
   void fetch_sums(std::span<GradientTile> tiles, std::int64_t column) {
     const std::int64_t columns = std::min(Tile::columns, conv_.filters - column);
     const std::int64_t width = Tile::width_of(columns);
@@ -238,12 +236,8 @@ class KernelGradient {
       for (std::int64_t group = 0; group < of.tile.groups; ++group, to += Tile::height * width) {
         of.sums.group[group] = to;
         of.sums.count[group] = Tile::height;
-        if (is_first_) {
-          std::fill_n(to, Tile::height * width, 0.0F);
-          continue;
-        }
         for (std::int64_t row = 0; row < of.count[group]; ++row) {
-          copy_columns(gradient_row(of.row[group] + row) + column, columns, to + row * width);
+          std::copy_n(gradient_row(of.row[group] + row) + column, columns, to + row * width);
         }
       }
     }
@@ -253,19 +247,10 @@ class KernelGradient {
     for (const GradientTile& of : tiles) {
       for (std::int64_t group = 0; group < of.tile.groups; ++group) {
         for (std::int64_t row = 0; row < of.count[group]; ++row) {
-          copy_columns(of.sums.group[group] + row * of.sums.row_stride, columns,
-                       gradient_row(of.row[group] + row) + column);
+          std::copy_n(of.sums.group[group] + row * of.sums.row_stride, columns,
+                      gradient_row(of.row[group] + row) + column);
         }
       }
-    }
-  }
-
-  // Most panels have all columns: of a size that the compiler knows a row is a few moves.
-  static void copy_columns(const float* from, std::int64_t columns, float* to) {
-    if (columns == Tile::columns) {
-      std::copy_n(from, Tile::columns, to);
-    } else {
-      std::copy_n(from, columns, to);
     }
   }
   [[nodiscard]] float* gradient_row(std::int64_t row) const {
@@ -324,7 +309,6 @@ class KernelGradient {
   std::int64_t row_ = 0;     // its first row of output
   std::int64_t rows_ = 0;
   std::int64_t source_row_ = 0;
-  bool is_first_ = false;          // nothing is summed yet
   std::int64_t offsets_row_ = -1;  // of the strip for which the offsets are written
   std::int64_t offsets_rows_ = 0;
   std::int64_t offsets_images_ = 0;
@@ -335,10 +319,7 @@ class KernelGradient {
 // Each thread copies and packs all strips, in a place of its own, for its share of the tiles.
 template <class Tile>
 void divide_kernel_gradient(const Conv2d& conv, const ConvKernelGradient& call, Scratch scratch) {
-  if (call.y_gradient.elements() == 0) {  // no strip writes zeros
-    if (call.write == Write::overwrite) std::ranges::fill(call.kernel_gradient.span(), 0.0F);
-    return;
-  }
+  if (call.write == Write::overwrite) std::ranges::fill(call.kernel_gradient.span(), 0.0F);
   const std::size_t each = kernel_gradient_scratch_bytes(conv, 1);
   const auto members = call.threads.count();
   const auto memory = scratch.take<std::byte>(members * static_cast<std::int64_t>(each));

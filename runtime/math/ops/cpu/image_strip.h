@@ -11,7 +11,6 @@ namespace trainyard::runtime {
 inline constexpr std::int64_t strip_floats = 75 * 1024;  // 300 KiB
 inline constexpr std::int64_t strip_pixels = 1024;       // of output
 inline constexpr std::int64_t strip_output_floats = 256 * 1024;
-inline constexpr std::int64_t strip_source_floats = 64 * 1024;  // 256 KiB, beside the strip
 
 struct StripRequest {
   std::int64_t outputs = 0;       // rows of an image
@@ -22,9 +21,6 @@ struct StripRequest {
   std::int64_t source_rows = 0;   // that an image has; more are never needed
   std::int64_t pitch = 0;         // floats of a row of the source, with its padding
   std::int64_t pixel_floats = 0;  // that are kept of a pixel of output; 0: none
-  // Of an image that is copied in slices of channels, so that each slice reads it again; 0: it is
-  // read once.
-  std::int64_t image_floats = 0;
 
   // The reach of no taps at all may be negative.
   [[nodiscard]] std::int64_t rows_for(std::int64_t rows) const {
@@ -43,15 +39,11 @@ struct StripSize {
   std::int64_t source_rows = 1;  // for them
 };
 
-// Whole images, several where they and what is copied of them are small; or rows of one, evenly
-// divided. At least one unit.
+// Whole images, several where they are small; or rows of one, evenly divided. At least one unit.
 inline StripSize strip_size(const StripRequest& request) {
   StripSize size{.rows = request.outputs};
   if (request.fits(request.outputs, 1)) {
-    while (request.fits(request.outputs, size.images + 1) &&
-           (size.images + 1) * request.image_floats <= strip_source_floats) {
-      ++size.images;
-    }
+    while (request.fits(request.outputs, size.images + 1)) ++size.images;
   } else {
     std::int64_t units = 1;
     while (request.fits((units + 1) * request.unit, 1)) ++units;

@@ -30,15 +30,6 @@ std::int64_t rows_at_most(const Conv2d& conv, std::int64_t channels, std::int64_
   return conv.window.height.kernel * round_up(of_a_row, tile_rows);
 }
 
-// Of an image, which each slice of channels reads again. None where a strip's sums, which are read
-// again for each strip, are more than that: then the more images a strip has the better.
-std::int64_t source_floats_of(const Conv2d& conv, std::int64_t channels) {
-  const Window& window = conv.window;
-  const std::int64_t sums = conv.depth() * conv.filters;
-  if (channels == conv.channels || sums > strip_source_floats) return 0;
-  return window.height.pixels * window.width.pixels * conv.channels;
-}
-
 }  // namespace
 
 GradientBlocks gradient_blocks_of(const Window& window) {
@@ -73,8 +64,7 @@ GradientLayout layout_of_gradient(const Conv2d& conv, Scratch& scratch) {
        .source_rows =
            layout.joins_rows ? height.pixels + height.before + padding_read(height) : height.pixels,
        .pitch = layout.pitch,
-       .pixel_floats = columns,
-       .image_floats = source_floats_of(conv, layout.channels)});
+       .pixel_floats = columns});
   const std::int64_t slack = 16;  // a group's rows may lie beyond the last tap's channels
   layout.image =
       scratch.take<float>(layout.strip.images * layout.strip.source_rows * layout.pitch + slack);
