@@ -53,7 +53,7 @@ constexpr std::array<std::pair<std::string_view, BenchFunction>, 18> benches{
      {"two_hosts", bench_two_hosts}}};
 
 // Whose cases can be asked for one by one.
-constexpr std::array<std::string_view, 3> with_cases{"compute", "conv", "embedding"};
+constexpr std::array<std::string_view, 4> with_cases{"compute", "conv", "embedding", "two_hosts"};
 std::string_view asked_for;  // of the names of cases; "": all
 
 double cpu_seconds(int who) {
@@ -89,7 +89,7 @@ int usage() {
       "usage: trainyard-bench compute --device cpu|gpu [--case TEXT] [--json]\n"
       "       trainyard-bench compute --device cpu|gpu --product ROWSxINxOUT, up to 16384 "
       "[--json]\n"
-      "       trainyard-bench compute|conv|embedding [--case TEXT] [--json]\n"
+      "       trainyard-bench compute|conv|embedding|two_hosts [--case TEXT] [--json]\n"
       "       trainyard-bench NAME [--json], NAME one of:",
       stderr);
   for (const auto& [name, function] : benches) std::fprintf(stderr, " %s", name.data());

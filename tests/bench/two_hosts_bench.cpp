@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
@@ -18,7 +19,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr int rounds = 3;
+const int rounds = std::getenv("ROUNDS") ? 1 : 3;
 constexpr std::int64_t batch_size = 128;
 
 const PeerMlp& large_mlp() {
@@ -73,18 +74,21 @@ double rate_of(const Case& setting, const TwoHosts& hosts, std::int64_t steps) {
 std::vector<BenchResult> bench_link(const std::string& rate, std::int64_t steps) {
   constexpr WireSpec bfloat16 = wire_by_word(Wire::bfloat16);
   constexpr WireSpec signs{.push = Wire::onebit, .pull = Wire::bfloat16};
-  const std::vector<Case> cases{
+  std::vector<Case> cases{
       {.name = "1 ps 2 workers, float32"},
       {.name = "1 ps 2 workers, bfloat16", .wire = bfloat16},
       {.name = "1 ps 2 workers, onebit and bfloat16", .wire = signs},
       {.name = "all-reduce of 2, float32", .strategy = Strategy::all_reduce, .ps = 0},
       {.name = "2 ps 4 workers, float32", .ps = 2, .workers = 4}};
+  std::erase_if(cases, [&rate](const Case& of) { return !is_asked_for(rate + ", " + of.name); });
+  std::set<int> peers_of;
+  for (const Case& of : cases) peers_of.insert(of.workers);
   std::vector<Samples> samples(cases.size());
   std::map<int, Samples> peers;  // by workers
   const TwoHosts hosts(rate);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < cases.size(); ++i) samples[i].add(rate_of(cases[i], hosts, steps));
-    for (const int workers : {2, 4}) {
+    for (const int workers : peers_of) {
       const auto ddp = pytorch_steps_between_hosts(hosts, large_mlp(), batch_size, workers);
       if (ddp) peers[workers].add(*ddp);
     }
@@ -116,7 +120,7 @@ std::vector<BenchResult> bench_two_hosts() {
     std::exit(1);
   }
   std::vector<BenchResult> results = bench_link("1gbit", 40);
-  for (BenchResult& result : bench_link("10gbit", 80)) results.push_back(std::move(result));
+  for (BenchResult& result : bench_link("10gbit", std::getenv("STEPS") ? std::atoi(std::getenv("STEPS")) : 80)) results.push_back(std::move(result));
   return results;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -21,8 +22,10 @@ constexpr std::array<std::string_view, 2> adam_slots{"m", "v"};
 // compiler.
 template <class Rule>
 void update_all(const Rule rule, const UpdatedArrays arrays, std::int64_t count) {
+  by_vectors([=] {
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < count; ++i) update_element(rule, arrays, i);
+    for (std::int64_t i = 0; i < count; ++i) update_element(rule, arrays, i);
+  });
 }
 
 AdamRule adam_rule(const OptimizerConfig& config, double learning_rate, std::int64_t step) {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
-#include "runtime/math/ops/reduction.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -145,12 +145,16 @@ class Attending {
     float* const weights = scores() + row * block.keys;
     const std::int64_t seen = block.keys_of(row);
     const float scale = score_scale(sizes_.depth);
+    float largest = 0;
+    float sum = 0;
+    by_vectors([=, &largest, &sum] {
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
-    const float largest = maximum({weights, static_cast<std::size_t>(seen)});
-    exp_shifted(weights, largest, weights, seen);
+      for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
+      largest = fold_maximum(weights, static_cast<std::size_t>(seen));
+      exp_shifted(weights, largest, weights, seen);
+      sum = fold_sum(seen, [=](std::int64_t i) { return weights[i]; });
+    });
     std::fill(weights + seen, weights + block.keys, 0.0F);
-    const float sum = fold_sum(seen, [=](std::int64_t i) { return weights[i]; });
     log_sum =
         static_cast<float>(static_cast<double>(largest) + portable_log(static_cast<double>(sum)));
     if (attention_.dropout.rate > 0) drop(block, row, {weights, static_cast<std::size_t>(seen)});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/math/ops/cpu/attention.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "schemas/base/check.h"
@@ -78,9 +79,12 @@ class AttendingBack {
     float* const gradient = gradients() + row * block.keys;
     const std::int64_t seen = block.keys_of(row);
     const float scale = score_scale(sizes_.depth);
+    const float log_sum = call_.log_sums.data[sizes_.row_at(block) + row];
+    by_vectors([=] {
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
-    exp_shifted(weights, call_.log_sums.data[sizes_.row_at(block) + row], weights, seen);
+      for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
+      exp_shifted(weights, log_sum, weights, seen);
+    });
     std::fill(weights + seen, weights + block.keys, 0.0F);
     const bool drops = attention_.dropout.rate > 0;
     if (drops) draw_factors(block, row, seen);
@@ -88,13 +92,14 @@ class AttendingBack {
       const float* const y = call_.y.data + sizes_.query_at(block) + row * sizes_.features;
       const float* const upstream =
           call_.y_gradient.data + sizes_.query_at(block) + row * sizes_.features;
-      const float along =
-          fold_sum(sizes_.depth, [=](std::int64_t i) { return y[i] * upstream[i]; });
       if (drops) multiply(factors(), gradient, seen);
+      by_vectors([=, depth = sizes_.depth] {
+        const float along = fold_sum(depth, [=](std::int64_t i) { return y[i] * upstream[i]; });
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < seen; ++i) {
-        gradient[i] = weights[i] * (gradient[i] - along) * scale;
-      }
+        for (std::int64_t i = 0; i < seen; ++i) {
+          gradient[i] = weights[i] * (gradient[i] - along) * scale;
+        }
+      });
       std::fill(gradient + seen, gradient + block.keys, 0.0F);
     }
     if (drops) multiply(factors(), weights, seen);

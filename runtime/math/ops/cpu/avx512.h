@@ -9,4 +9,17 @@ namespace trainyard::runtime {
 
 bool has_avx512();  // this processor, and what the attribute asks for
 
+// Loops over elements, by vectors of sixteen.
+template <class Loops>
+[[gnu::target("avx512f,avx512vl,prefer-vector-width=512"), gnu::flatten]] void by_avx512(
+    const Loops& loops) {
+  loops();
+}
+
+// By the widest vectors of this processor.
+template <class Loops>
+void by_vectors(const Loops& loops) {
+  has_avx512() ? by_avx512(loops) : loops();
+}
+
 }  // namespace trainyard::runtime

@@ -20,9 +20,16 @@ Number fold(std::size_t count, Number start, ValueOf value_of, Combine combine) 
       lanes[lane] = combine(lanes[lane], value_of(i + lane));
     }
   }
-  for (std::size_t lane = 0; i < count; ++i, ++lane)
-    lanes[lane] = combine(lanes[lane], value_of(i));
+  const std::size_t rest = count - i;
+  if (rest > 0) {
+#pragma GCC unroll 1
+    for (std::size_t lane = 0; lane < fold_lanes; ++lane) {
+      if (lane < rest) lanes[lane] = combine(lanes[lane], value_of(i + lane));
+    }
+  }
+#pragma GCC unroll 4
   for (std::size_t width = fold_lanes / 2; width > 0; width /= 2) {
+#pragma GCC unroll 8
     for (std::size_t lane = 0; lane < width; ++lane) {
       lanes[lane] = combine(lanes[lane], lanes[lane + width]);
     }
@@ -36,6 +43,13 @@ float fold_sum(std::int64_t count, ValueOf value_of) {
       static_cast<std::size_t>(count), 0.0F,
       [&](std::size_t i) { return value_of(static_cast<std::int64_t>(i)); },
       [](float a, float b) { return a + b; });
+}
+
+// Of one value at least.
+inline float fold_maximum(const float* values, std::size_t count) {
+  return fold(
+      count, values[0], [=](std::size_t i) { return values[i]; },
+      [](float a, float b) { return a < b ? b : a; });
 }
 
 }  // namespace trainyard::runtime

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "runtime/math/elements/norm.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
@@ -21,7 +22,9 @@ void share_rows(const Threads& threads, const Shape& x, Visit visit) {
   const Items rows{.count = x.rows(),
                    .nanoseconds_each = layer_norm_nanoseconds * static_cast<double>(x.columns())};
   threads.split(rows, [&](const Part& part) {
-    for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+    by_vectors([&] {
+      for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+    });
   });
 }
 
@@ -78,6 +81,28 @@ void scaling_gradients(const RowNormGradient& call) {
                       of_strip);
 }
 
+// gradient_at(column): of x without its mean and variance, which are taken as given.
+template <class GradientAt>
+void row_gradient(const RowNormGradient& call, Centre centre, std::int64_t row,
+                  GradientAt gradient_at) {
+  const std::int64_t columns = call.x.shape.columns();
+  const auto count = static_cast<float>(columns);
+  const float* const x = call.x.data + row * columns;
+  float* const dx = call.x_gradient.data + row * columns;
+  const float mean = centre == Centre::zero ? 0.0F : call.mean.data[row];
+  const float inverse = call.inverse.data[row];
+  const auto xhat_at = [=](std::int64_t i) { return xhat_of(x[i], mean, inverse); };
+  const float dy_mean = centre == Centre::zero ? 0.0F : fold_sum(columns, gradient_at) / count;
+  const float xhat_mean =
+      fold_sum(columns, [=](std::int64_t i) { return gradient_at(i) * xhat_at(i); }) / count;
+  const bool adds = call.write == Write::add;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < columns; ++i) {
+    const float value = norm_x_gradient(inverse, gradient_at(i), dy_mean, xhat_at(i), xhat_mean);
+    dx[i] = adds ? dx[i] + value : value;
+  }
+}
+
 void rows_gradient(const RowNormGradient& call, Centre centre) {
   const std::int64_t columns = call.x.shape.columns();
   const std::int64_t rows = call.x.shape.rows();
@@ -86,22 +111,13 @@ void rows_gradient(const RowNormGradient& call, Centre centre) {
   scaling_gradients(call);
   if (call.x_gradient.data == nullptr) return;
   ENSURE(call.x.shape == call.x_gradient.shape);
-  const auto count = static_cast<float>(columns);
   share_rows(call.threads, call.x.shape, [&](std::int64_t row) {
-    const float* const x = call.x.data + row * columns;
     const float* const dy = call.y_gradient.data + row * columns;
-    float* const dx = call.x_gradient.data + row * columns;
-    const float mean = centre == Centre::zero ? 0.0F : call.mean.data[row];
-    const float inverse = call.inverse.data[row];
-    const auto gradient_at = [&](std::int64_t i) { return dy[i] * scale_at(call.scale, i); };
-    const auto xhat_at = [&](std::int64_t i) { return xhat_of(x[i], mean, inverse); };
-    const float dy_mean = centre == Centre::zero ? 0.0F : fold_sum(columns, gradient_at) / count;
-    const float xhat_mean =
-        fold_sum(columns, [&](std::int64_t i) { return gradient_at(i) * xhat_at(i); }) / count;
-#pragma GCC ivdep
-    for (std::int64_t i = 0; i < columns; ++i) {
-      const float value = norm_x_gradient(inverse, gradient_at(i), dy_mean, xhat_at(i), xhat_mean);
-      dx[i] = call.write == Write::add ? dx[i] + value : value;
+    const float* const scale = call.scale.data;
+    if (scale == nullptr) {
+      row_gradient(call, centre, row, [=](std::int64_t i) { return dy[i]; });
+    } else {
+      row_gradient(call, centre, row, [=](std::int64_t i) { return dy[i] * scale[i]; });
     }
   });
 }

@@ -3,6 +3,7 @@
 #include "runtime/math/ops/cpu/recurrent_cell.h"
 
 #include "runtime/math/elements/recurrent_cell.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 
 namespace trainyard::runtime {
@@ -138,23 +139,27 @@ void rnn_back(RecurrentCell cell, std::int64_t units, const CellStepBack& row) {
 }  // namespace
 
 void step(RecurrentCell cell, std::int64_t units, const CellStep& row) {
-  switch (cell) {
-    case RecurrentCell::lstm: return lstm(units, row);
-    case RecurrentCell::gru: return gru(units, row);
-    case RecurrentCell::rnn_tanh:
-    case RecurrentCell::rnn_relu: break;
-  }
-  rnn(cell, units, row);
+  by_vectors([&] {
+    switch (cell) {
+      case RecurrentCell::lstm: return lstm(units, row);
+      case RecurrentCell::gru: return gru(units, row);
+      case RecurrentCell::rnn_tanh:
+      case RecurrentCell::rnn_relu: break;
+    }
+    rnn(cell, units, row);
+  });
 }
 
 void step_back(RecurrentCell cell, std::int64_t units, const CellStepBack& row) {
-  switch (cell) {
-    case RecurrentCell::lstm: return lstm_back(units, row);
-    case RecurrentCell::gru: return gru_back(units, row);
-    case RecurrentCell::rnn_tanh:
-    case RecurrentCell::rnn_relu: break;
-  }
-  rnn_back(cell, units, row);
+  by_vectors([&] {
+    switch (cell) {
+      case RecurrentCell::lstm: return lstm_back(units, row);
+      case RecurrentCell::gru: return gru_back(units, row);
+      case RecurrentCell::rnn_tanh:
+      case RecurrentCell::rnn_relu: break;
+    }
+    rnn_back(cell, units, row);
+  });
 }
 
 }  // namespace trainyard::runtime

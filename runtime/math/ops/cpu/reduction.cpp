@@ -20,11 +20,7 @@ double sum_in_double(std::span<const float> values) {
       [](double a, double b) { return a + b; });
 }
 
-float maximum(std::span<const float> values) {
-  return fold(
-      values.size(), values[0], [&](std::size_t i) { return values[i]; },
-      [](float a, float b) { return a < b ? b : a; });
-}
+float maximum(std::span<const float> values) { return fold_maximum(values.data(), values.size()); }
 
 void sum_rows(ConstTensor matrix, Tensor sums, Write write, const Threads& threads) {
   constexpr double nanoseconds = 0.2;  // of a number

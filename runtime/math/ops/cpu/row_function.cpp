@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/vector_math.h"
@@ -32,11 +33,13 @@ void store_row(float* to, std::int64_t columns, Write write, Value value) {
 template <class Row>
 void for_each_row(const Shape& shape, Row row) {
   ENSURE(shape.rank() > 0 && shape.columns() > 0);
-  for (std::int64_t i = 0; i < shape.rows(); ++i) row(i * shape.columns());
+  by_vectors([&] {
+    for (std::int64_t i = 0; i < shape.rows(); ++i) row(i * shape.columns());
+  });
 }
 
 float largest_of(const float* row, std::int64_t columns) {
-  return maximum({row, static_cast<std::size_t>(columns)});
+  return fold_maximum(row, static_cast<std::size_t>(columns));
 }
 
 }  // namespace

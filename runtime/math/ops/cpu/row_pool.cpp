@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/ops/cpu/elementwise_map.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -57,16 +59,18 @@ void pool_rows_gradient(const RowPool& pool, ConstTensor pooled_gradient,
 }
 
 void add(ConstTensor a, ConstTensor b, Tensor sum) {
-  ENSURE(a.shape == b.shape && a.shape == sum.shape);
-  for (std::int64_t i = 0; i < sum.elements(); ++i) sum.data[i] = a.data[i] + b.data[i];
+  map_two(a, b, sum, Write::overwrite, [](float one, float other) { return one + other; });
 }
 
 void pass_on(ConstTensor gradient, Tensor into, Write write, const Threads& threads) {
   ENSURE(gradient.shape == into.shape);
   threads.split({.count = into.elements(), .nanoseconds_each = 0.3}, [&](const Part& part) {
-    for (std::int64_t i = part.begin; i < part.end; ++i) {
-      into.data[i] = write == Write::add ? into.data[i] + gradient.data[i] : gradient.data[i];
-    }
+    by_vectors([=, from = gradient.data, to = into.data] {
+#pragma GCC ivdep
+      for (std::int64_t i = part.begin; i < part.end; ++i) {
+        to[i] = write == Write::add ? to[i] + from[i] : from[i];
+      }
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 
@@ -71,9 +72,11 @@ RowSums<count> sum_of_rows(std::int64_t rows, AddRow add_row) {
   BlockTree<count> tree;
   for (std::int64_t first = 0; first < rows; first += rows_of_a_block) {
     RowSums<count> sums{};
-    for (std::int64_t row = first; row < std::min(first + rows_of_a_block, rows); ++row) {
-      add_row(row, sums);
-    }
+    by_vectors([&] {
+      for (std::int64_t row = first; row < std::min(first + rows_of_a_block, rows); ++row) {
+        add_row(row, sums);
+      }
+    });
     tree.add(sums);
   }
   return tree.total();
