@@ -19,7 +19,7 @@
 namespace trainyard::bench {
 namespace {
 
-const int rounds = std::getenv("ROUNDS") ? 1 : 3;
+constexpr int rounds = 3;
 constexpr std::int64_t batch_size = 128;
 
 const PeerMlp& large_mlp() {
@@ -120,7 +120,7 @@ std::vector<BenchResult> bench_two_hosts() {
     std::exit(1);
   }
   std::vector<BenchResult> results = bench_link("1gbit", 40);
-  for (BenchResult& result : bench_link("10gbit", std::getenv("STEPS") ? std::atoi(std::getenv("STEPS")) : 80)) results.push_back(std::move(result));
+  for (BenchResult& result : bench_link("10gbit", 80)) results.push_back(std::move(result));
   return results;
 }
 

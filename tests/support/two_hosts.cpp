@@ -91,6 +91,9 @@ TwoHosts::TwoHosts(const std::string& rate) {
     ENSURE(run("ip" + here + "addr add " + address(host) + "/24 dev " + interface(host)));
     ENSURE(run("ip" + here + "link set " + interface(host) + " up"));
     ENSURE(run("tc" + here + "qdisc add dev " + interface(host) + token_bucket(rate)));
+    // As on a fresh Debian, whatever this machine's own connections take.
+    ENSURE(run("ip netns exec " + name(host) +
+               " sh -c 'echo cubic >/proc/sys/net/ipv4/tcp_congestion_control'"));
   }
 }
 

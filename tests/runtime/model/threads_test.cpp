@@ -1,6 +1,6 @@
-// A model's bytes do not depend on who computes it, how many threads or a device with memory of its
-// own: every op of the language, and networks whose products, strips and sums are large enough to
-// be divided in every way.
+// A model's bytes do not depend on who computes it, how many threads, by which vectors, or a device
+// with memory of its own: every op of the language, and networks whose products, strips and sums
+// are large enough to be divided in every way.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -8,6 +8,7 @@
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/model/row_batch.h"
 #include "schemas/wire/model_json.h"
 #include "tests/conformance/mirror/host_device.h"
@@ -133,6 +134,11 @@ bool is_same_by_threads(const model::Written& written, const every_op::Data& dat
   for (const std::int64_t threads : {2, 3, 4, 7}) {
     INFO(threads << " threads");
     CHECK((compute(written, data, threads) == alone));
+  }
+  {
+    INFO("without AVX-512");
+    const WithoutAvx512 narrow;
+    CHECK((compute(written, data, 1) == alone));
   }
   INFO("a device that is late");
   HostDevice device({.is_late = true});

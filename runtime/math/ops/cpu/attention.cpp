@@ -124,41 +124,48 @@ class Attending {
     }
     sizes_.multiply_by_keys(block, call_.in.q.data + sizes_.query_at(block),
                             call_.in.k.data + sizes_.key_at(block), scores(), kernel_);
-    std::array<float, queries_of_a_block> inverses{};
+    std::array<RowSum, queries_of_a_block> sums;  // NOLINT: written before they are read
     for (std::int64_t row = 0; row < block.queries; ++row) {
-      const float sum = to_weights(block, row, log_sums[row]);
-      inverses[static_cast<std::size_t>(row)] = 1.0F / sum;
+      sums[static_cast<std::size_t>(row)] = to_weights(block, row);
+    }
+    // By themselves, so that the processor has several under way.
+    for (std::int64_t row = 0; row < block.queries; ++row) {
+      const RowSum& of = sums[static_cast<std::size_t>(row)];
+      log_sums[row] = static_cast<float>(static_cast<double>(of.largest) +
+                                         portable_log(static_cast<double>(of.sum)));
     }
     sizes_.multiply_by_weights(block, scores(), call_.in.v.data + sizes_.key_at(block), y,
                                Write::overwrite, kernel_);
     for (std::int64_t row = 0; row < block.queries; ++row) {
       float* const to = y + row * sizes_.features;
-      const float inverse = inverses[static_cast<std::size_t>(row)];
+      const float inverse = 1.0F / sums[static_cast<std::size_t>(row)].sum;
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < sizes_.depth; ++i) to[i] *= inverse;
     }
   }
 
+  struct RowSum {
+    float largest = 0;  // score
+    float sum = 0;      // of exponentials of the distances from it
+  };
+
   // A row of scores becomes exponentials, 0 where the query does not see the key; their sum, before
   // some are dropped.
-  float to_weights(const QueryBlock& block, std::int64_t row, float& log_sum) {
+  RowSum to_weights(const QueryBlock& block, std::int64_t row) {
     float* const weights = scores() + row * block.keys;
     const std::int64_t seen = block.keys_of(row);
     const float scale = score_scale(sizes_.depth);
-    float largest = 0;
-    float sum = 0;
-    by_vectors([=, &largest, &sum] {
+    RowSum of;
+    by_vectors([=, &of] {
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
-      largest = fold_maximum(weights, static_cast<std::size_t>(seen));
-      exp_shifted(weights, largest, weights, seen);
-      sum = fold_sum(seen, [=](std::int64_t i) { return weights[i]; });
+      of.largest = fold_maximum(weights, static_cast<std::size_t>(seen));
+      exp_shifted(weights, of.largest, weights, seen);
+      of.sum = fold_sum(seen, [=](std::int64_t i) { return weights[i]; });
     });
     std::fill(weights + seen, weights + block.keys, 0.0F);
-    log_sum =
-        static_cast<float>(static_cast<double>(largest) + portable_log(static_cast<double>(sum)));
     if (attention_.dropout.rate > 0) drop(block, row, {weights, static_cast<std::size_t>(seen)});
-    return sum;
+    return of;
   }
 
   void drop(const QueryBlock& block, std::int64_t row, std::span<float> weights) {

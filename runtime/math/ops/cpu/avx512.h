@@ -9,14 +9,25 @@ namespace trainyard::runtime {
 
 bool has_avx512();  // this processor, and what the attribute asks for
 
-// Loops over elements, by vectors of sixteen.
+// While it lives this process computes as on a processor without: tests compare the bits.
+class WithoutAvx512 {
+ public:
+  WithoutAvx512();
+  ~WithoutAvx512();
+  WithoutAvx512(const WithoutAvx512&) = delete;
+  WithoutAvx512& operator=(const WithoutAvx512&) = delete;
+};
+
+// Loops over elements, sixteen at a time. All that they call of headers is compiled into them, so
+// that nothing of it is taken where AVX2 is meant.
 template <class Loops>
 [[gnu::target("avx512f,avx512vl,prefer-vector-width=512"), gnu::flatten]] void by_avx512(
     const Loops& loops) {
   loops();
 }
 
-// By the widest vectors of this processor.
+// Loops by the widest vectors of this processor: of elements that do not depend on each other, and
+// folds in lanes, whose bits are the same by any.
 template <class Loops>
 void by_vectors(const Loops& loops) {
   has_avx512() ? by_avx512(loops) : loops();

@@ -83,6 +83,19 @@ void pack_across(const Strip& strip, std::int64_t width, float* panel) {
   pack_one_by_one(strip, width, whole, panel);
 }
 
+// g++ would copy by halves of a vector.
+template <std::int64_t width>
+void copy_step(const float* from, float* to) {
+  constexpr std::int64_t whole = width / lane * lane;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < whole; i += lane) {
+    _mm256_storeu_ps(to + i, _mm256_loadu_ps(from + i));
+  }
+  if constexpr (width > whole) {
+    std::memcpy(to + whole, from + whole, (width - whole) * sizeof(float));
+  }
+}
+
 template <std::int64_t width>
 void pack_rows_of(const Strip& strip, std::int64_t panels, float* first) {
   const std::int64_t panel_size = width * strip.depth;
@@ -94,7 +107,7 @@ void pack_rows_of(const Strip& strip, std::int64_t panels, float* first) {
     const std::int64_t ahead = std::min(rows_ahead, strip.depth - 1 - step) * strip.along;
     for (std::int64_t panel = 0; panel < panels; ++panel, row += width) {
       for (std::int64_t i = 0; i < width; i += line) _mm_prefetch(row + ahead + i, _MM_HINT_T0);
-      std::memcpy(to + panel * panel_size, row, width * sizeof(float));
+      copy_step<width>(row, to + panel * panel_size);
     }
     from += strip.along;
     to += width;
