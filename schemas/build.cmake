@@ -136,7 +136,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # warnings are g++'s to give; ccache wa
 endif()
 
 # runtime/ is compiled for one instruction set, so that all peers of a job compute the same bits (docs/decisions,
-# 0006); what uses more says so function by function (ops/cpu/avx512.h). Nobody reads errno or
+# 0006); what uses more says so function by function (math/avx512.h). Nobody reads errno or
 # floating-point traps of arithmetic, and without them loops with sqrt and selections are vectorised; the values are
 # the same. Of sanitized code only this is optimised, as the tests wait for it: with its checks everything else is
 # compiled in half of the time.

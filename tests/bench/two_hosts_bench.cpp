@@ -81,14 +81,15 @@ std::vector<BenchResult> bench_link(const std::string& rate, std::int64_t steps)
       {.name = "all-reduce of 2, float32", .strategy = Strategy::all_reduce, .ps = 0},
       {.name = "2 ps 4 workers, float32", .ps = 2, .workers = 4}};
   std::erase_if(cases, [&rate](const Case& of) { return !is_asked_for(rate + ", " + of.name); });
-  std::set<int> peers_of;
-  for (const Case& of : cases) peers_of.insert(of.workers);
+  if (cases.empty()) return {};
+  std::set<int> worker_counts;
+  for (const Case& of : cases) worker_counts.insert(of.workers);
   std::vector<Samples> samples(cases.size());
   std::map<int, Samples> peers;  // by workers
   const TwoHosts hosts(rate);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < cases.size(); ++i) samples[i].add(rate_of(cases[i], hosts, steps));
-    for (const int workers : peers_of) {
+    for (const int workers : worker_counts) {
       const auto ddp = pytorch_steps_between_hosts(hosts, large_mlp(), batch_size, workers);
       if (ddp) peers[workers].add(*ddp);
     }

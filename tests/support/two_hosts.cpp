@@ -40,6 +40,11 @@ std::string token_bucket(const std::string& rate) {
   return " root tbf rate " + rate + " burst 256kb latency 50ms";
 }
 
+// As on a fresh Debian, whatever this machine's own connections take.
+std::string take_cubic(const std::string& name) {
+  return "ip netns exec " + name + " sh -c 'echo cubic >/proc/sys/net/ipv4/tcp_congestion_control'";
+}
+
 // Programs in it would train on, for nobody.
 void remove_with_programs(const std::string& name) {
   std::istringstream programs(printed_by("ip netns pids " + name + " 2>/dev/null"));
@@ -71,11 +76,12 @@ std::optional<std::string> TwoHosts::missing() {
   run("ip netns del " + trial);  // of a program that was killed
   const bool is_made = run("ip netns add " + trial) &&
                        run("ip -n " + trial + " link add one type veth peer name other") &&
-                       run("tc -n " + trial + " qdisc add dev one" + token_bucket("1gbit"));
+                       run("tc -n " + trial + " qdisc add dev one" + token_bucket("1gbit")) &&
+                       run(take_cubic(trial));
   run("ip netns del " + trial);
   if (is_made) return std::nullopt;
-  return "two hosts are network namespaces, a veth pair and a token bucket, which cannot be made "
-         "here";
+  return "two hosts are network namespaces, a veth pair, a token bucket and connections by cubic, "
+         "which cannot be made here";
 }
 
 TwoHosts::TwoHosts(const std::string& rate) {
@@ -91,9 +97,7 @@ TwoHosts::TwoHosts(const std::string& rate) {
     ENSURE(run("ip" + here + "addr add " + address(host) + "/24 dev " + interface(host)));
     ENSURE(run("ip" + here + "link set " + interface(host) + " up"));
     ENSURE(run("tc" + here + "qdisc add dev " + interface(host) + token_bucket(rate)));
-    // As on a fresh Debian, whatever this machine's own connections take.
-    ENSURE(run("ip netns exec " + name(host) +
-               " sh -c 'echo cubic >/proc/sys/net/ipv4/tcp_congestion_control'"));
+    ENSURE(run(take_cubic(name(host))));
   }
 }
 

@@ -16,6 +16,10 @@ struct WindowAxis {
   std::int64_t after = 0;
   std::int64_t dilation = 1;
 
+  // Whether each pixel is under one output's tap, and under no other's.
+  [[nodiscard]] constexpr bool is_tiled() const {
+    return stride == kernel && dilation == 1 && before == 0 && after == 0 && pixels % kernel == 0;
+  }
   // Pixels from the first tap to the last.
   [[nodiscard]] constexpr std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
   [[nodiscard]] constexpr std::int64_t outputs() const {

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "runtime/core/portable_math.h"
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {

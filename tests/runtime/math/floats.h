@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/counter_rng.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/tensor.h"
 
 namespace trainyard::runtime {
@@ -33,6 +34,11 @@ inline void require_same_bits(std::span<const float> got, std::span<const float>
     INFO("element " << i << ": " << got[i] << " and " << expected[i]);
     REQUIRE(std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(expected[i]));
   }
+}
+
+// For tests that compare vectors of sixteen with those of eight.
+inline void warn_without_avx512() {
+  if (!has_avx512()) WARN("skipped: no AVX-512 here to compare with");
 }
 
 // N(0, 1), by seed.

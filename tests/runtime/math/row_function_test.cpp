@@ -100,6 +100,25 @@ TEST_CASE("functions of rows and their gradients are those of the definition", "
   }
 }
 
+TEST_CASE("functions of rows have the same bits by any vectors", "[row]") {
+  warn_without_avx512();
+  for (const auto& [name, kind] : row_kinds) {
+    for (std::int64_t columns = 1; columns <= 70; ++columns) {
+      INFO(name << " of " << columns);
+      const Shape shape{3, columns};
+      const auto x = random_floats(static_cast<std::size_t>(3 * columns), 1);
+      const auto upstream = random_floats(x.size(), 2);
+      for (const Write write : {Write::overwrite, Write::add}) {
+        const RowResult wide = row_result(kind, shape, x, upstream, write);
+        const WithoutAvx512 hidden;
+        const RowResult narrow = row_result(kind, shape, x, upstream, write);
+        require_same_bits(wide.y, narrow.y);
+        require_same_bits(wide.x_gradient, narrow.x_gradient);
+      }
+    }
+  }
+}
+
 TEST_CASE("functions of rows work in place, and each row for itself", "[row]") {
   const Shape shape{5, 37};
   const auto x = random_floats(5 * 37, 3);

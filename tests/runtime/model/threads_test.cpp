@@ -8,11 +8,11 @@
 
 #include "runtime/core/counter_rng.h"
 #include "runtime/math/aligned_buffer.h"
-#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/model/row_batch.h"
 #include "schemas/wire/model_json.h"
 #include "tests/conformance/mirror/host_device.h"
 #include "tests/environment.h"
+#include "tests/runtime/math/floats.h"
 #include "tests/runtime/model/every_op.h"
 
 namespace trainyard::runtime {
@@ -228,7 +228,9 @@ void check_network(const std::string& text, const every_op::Data& data) {
 
 }  // namespace
 
-TEST_CASE("every op gives the same bytes for any number of threads", "[model][threads]") {
+TEST_CASE("every op gives the same bytes for any number of threads and any vectors",
+          "[model][threads]") {
+  warn_without_avx512();
   for (const model::OpRule& rule : model::ops()) {
     INFO(rule.name);
     int computed = 0;
@@ -244,8 +246,9 @@ TEST_CASE("every op gives the same bytes for any number of threads", "[model][th
   }
 }
 
-TEST_CASE("a network of images gives the same bytes for any number of threads",
+TEST_CASE("a network of images gives the same bytes for any number of threads and any vectors",
           "[model][threads]") {
+  warn_without_avx512();
   // Padding, strides, a planar and a narrow product, sums over rows of one strip and of several.
   const auto images = network_data({19, 17, 3}, FeatureLayout::dense, is_sanitized ? 5 : 13);
   check_network(R"({
@@ -265,7 +268,9 @@ TEST_CASE("a network of images gives the same bytes for any number of threads",
                 images);
 }
 
-TEST_CASE("a transformer gives the same bytes for any number of threads", "[model][threads]") {
+TEST_CASE("a transformer gives the same bytes for any number of threads and any vectors",
+          "[model][threads]") {
+  warn_without_avx512();
   const auto tokens = network_data({70}, FeatureLayout::ids, is_sanitized ? 3 : 9);
   for (const char* const places : {R"("positions")", R"({"op": "rms_norm"})"}) {
     check_network(std::string(R"({
@@ -284,7 +289,9 @@ TEST_CASE("a transformer gives the same bytes for any number of threads", "[mode
   }
 }
 
-TEST_CASE("recurrent networks give the same bytes for any number of threads", "[model][threads]") {
+TEST_CASE("recurrent networks give the same bytes for any number of threads and any vectors",
+          "[model][threads]") {
+  warn_without_avx512();
   const auto numbers = network_data({11, 9}, FeatureLayout::sequence, 13);
   for (const char* const cell : {"lstm", "gru", "rnn"}) {
     const std::string op = std::string(R"({"op": ")") + cell + R"(", "units": 20)";
@@ -295,7 +302,9 @@ TEST_CASE("recurrent networks give the same bytes for any number of threads", "[
   }
 }
 
-TEST_CASE("scores of lines give the same bytes for any number of threads", "[model][threads]") {
+TEST_CASE("scores of lines give the same bytes for any number of threads and any vectors",
+          "[model][threads]") {
+  warn_without_avx512();
   every_op::Data lines = network_data({12, 6}, FeatureLayout::sequence, 11);
   lines.shape.labels = LabelLayout::symbols;
   lines.shape.classes = 0;

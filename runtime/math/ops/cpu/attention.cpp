@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "schemas/base/check.h"
@@ -128,7 +128,7 @@ class Attending {
     for (std::int64_t row = 0; row < block.queries; ++row) {
       sums[static_cast<std::size_t>(row)] = to_weights(block, row);
     }
-    // By themselves, so that the processor has several under way.
+    // The logarithms have a loop of their own: the processor computes several at once.
     for (std::int64_t row = 0; row < block.queries; ++row) {
       const RowSum& of = sums[static_cast<std::size_t>(row)];
       log_sums[row] = static_cast<float>(static_cast<double>(of.largest) +
@@ -145,17 +145,17 @@ class Attending {
   }
 
   struct RowSum {
-    float largest = 0;  // score
-    float sum = 0;      // of exponentials of the distances from it
+    float largest;  // score
+    float sum;      // of exponentials of the distances from it
   };
 
-  // A row of scores becomes exponentials, 0 where the query does not see the key; their sum, before
-  // some are dropped.
+  // A row of scores becomes exponentials, 0 where the query does not see the key; what they are
+  // before some are dropped.
   RowSum to_weights(const QueryBlock& block, std::int64_t row) {
     float* const weights = scores() + row * block.keys;
     const std::int64_t seen = block.keys_of(row);
     const float scale = score_scale(sizes_.depth);
-    RowSum of;
+    RowSum of;  // NOLINT: written before it is read
     by_vectors([=, &of] {
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;

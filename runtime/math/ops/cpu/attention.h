@@ -1,5 +1,5 @@
-// Attention by the instructions of one's choice (the bits are the same), and what its two passes
-// share: the queries of a block and the keys that they see.
+// Attention with products by the instructions of one's choice (the bits are the same), and what its
+// two passes share: the queries of a block and the keys that they see.
 #pragma once
 
 #include <cmath>

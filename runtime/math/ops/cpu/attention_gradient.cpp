@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/math/ops/cpu/attention.h"
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "schemas/base/check.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/math/elements/norm.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
 #include "runtime/math/ops/norm.h"
@@ -33,7 +34,9 @@ struct StripOf {
   void for_each_row(std::int64_t rows, Visit visit) const {
     const double each = nanoseconds_each * static_cast<double>(width);
     threads.split({.count = rows, .nanoseconds_each = each}, [&](const Part& part) {
-      for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+      by_vectors([&] {
+        for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+      });
     });
   }
 

@@ -1,6 +1,7 @@
 #include "runtime/math/ops/binary.h"
 
 #include "runtime/math/aligned_buffer.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/elements/binary.h"
 #include "runtime/math/ops/cpu/reduced_axes.h"
 #include "runtime/math/ops/cpu/strided.h"
@@ -41,7 +42,7 @@ void for_each_pair(const BinaryLoops& loops, const float* a, const float* b, Bod
   const std::int64_t count = is_one ? 1 : loops.size(loops.rank() - 1);
   const bool a_moves = !is_one && loops.strides(loops.rank() - 1)[0] != 0;
   const bool b_moves = !is_one && loops.strides(loops.rank() - 1)[1] != 0;
-  loops.for_each(1, [&](const BinaryLoops::Offsets& at) {
+  const auto row = [=](const BinaryLoops::Offsets& at) {
     const float* const left = a + at[0];
     const float* const right = b + at[1];
     const std::int64_t y = at[2];
@@ -52,7 +53,8 @@ void for_each_pair(const BinaryLoops& loops, const float* a, const float* b, Bod
     } else {
       run(count, [=, one = *left](std::int64_t i) { body(y + i, one, right[i]); });
     }
-  });
+  };
+  by_vectors([&loops, row] { loops.for_each(1, row); });
 }
 
 void write_terms(Binary op, const CombineGradient& call, float* to, Write write) {

@@ -1,7 +1,7 @@
 // Loops over the elements of tensors of one shape.
 #pragma once
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/tensor.h"
 #include "schemas/base/check.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 
 namespace trainyard::runtime {
 namespace {

@@ -22,11 +22,13 @@ Number fold(std::size_t count, Number start, ValueOf value_of, Combine combine) 
   }
   const std::size_t rest = count - i;
   if (rest > 0) {
+    // A condition, not a shorter loop: the compiler makes a masked vector of it.
 #pragma GCC unroll 1
     for (std::size_t lane = 0; lane < fold_lanes; ++lane) {
       if (lane < rest) lanes[lane] = combine(lanes[lane], value_of(i + lane));
     }
   }
+  static_assert(fold_lanes == 16);  // which the loops are unrolled for
 #pragma GCC unroll 4
   for (std::size_t width = fold_lanes / 2; width > 0; width /= 2) {
 #pragma GCC unroll 8

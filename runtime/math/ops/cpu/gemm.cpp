@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "runtime/math/aligned_buffer.h"
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/gemm_pack.h"
 #include "runtime/math/ops/cpu/gemm_tile.h"
 

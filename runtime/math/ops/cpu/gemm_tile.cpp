@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
 

@@ -1,8 +1,8 @@
 // Layer norm and RMS norm: a row of x is read three times while it is in the nearest cache.
 #include <cmath>
 
+#include "runtime/math/avx512.h"
 #include "runtime/math/elements/norm.h"
-#include "runtime/math/ops/cpu/avx512.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
@@ -81,7 +81,7 @@ void scaling_gradients(const RowNormGradient& call) {
                       of_strip);
 }
 
-// gradient_at(column): of x without its mean and variance, which are taken as given.
+// gradient_at(column): towards the normalized x.
 template <class GradientAt>
 void row_gradient(const RowNormGradient& call, Centre centre, std::int64_t row,
                   GradientAt gradient_at) {

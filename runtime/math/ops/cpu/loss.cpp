@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 #include "runtime/math/ops/reduction.h"
 #include "schemas/base/check.h"
@@ -40,7 +41,9 @@ void softmax_cross_entropy(ConstTensor logits, std::span<const std::int32_t> lab
       losses.data[row] = (1.0F - label_smoothing) * losses.data[row] + label_smoothing * mean;
     }
   }
-  for (float& value : probabilities.span()) value = exp_float(value);
+  by_vectors([values = probabilities.span()] {
+    for (float& value : values) value = exp_float(value);
+  });
   for (std::size_t row = 0; row < labels.size(); ++row) {
     const auto exponentials = row_of(probabilities, row);
     const float total = sum(exponentials);

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/transpose.h"
 
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")

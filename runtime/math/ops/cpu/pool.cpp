@@ -108,13 +108,40 @@ WonLanes load_won(const std::uint8_t* winners, const float* gradients, std::int6
   return {load_bytes(winners, count), load_first(gradients, count), count};
 }
 
+// What a pixel's gradient is before a window's comes to it: whatever is there, or still nothing.
+enum class Before { there, zero };
+
 // Adds the gradients of the channels that this tap has won.
+template <Before place>
 void add_where_won(std::int64_t tap, const WonLanes& lanes, float* to) {
   const __m256i number = _mm256_set1_epi32(static_cast<std::int32_t>(tap));
   const __m256 wins = _mm256_castsi256_ps(_mm256_cmpeq_epi32(lanes.winner, number));
-  const __m256 before = load_first(to, lanes.count);
+  const __m256 before = place == Before::zero ? _mm256_setzero_ps() : load_first(to, lanes.count);
   const __m256 after = _mm256_add_ps(before, lanes.gradient);
   store_first(_mm256_blendv_ps(before, after, wins), lanes.count, to);
+}
+
+template <Before place>
+void give_to_winners(const Window& window, std::span<const std::uint8_t> winners,
+                     ConstTensor y_gradient, Tensor x_gradient) {
+  const std::int64_t channels = x_gradient.shape[3];
+  for_each_pooled(window, x_gradient.shape[0], [&](const Pooled& at) {
+    const std::uint8_t* const taps = winners.data() + at.output * channels;
+    const float* const gradients = y_gradient.data + at.output * channels;
+    const std::int64_t whole = channels / pool_lanes * pool_lanes;
+    for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
+      float* const to = x_gradient.data + pixel * channels;
+      for (std::int64_t i = 0; i < whole; i += pool_lanes) {
+        add_where_won<place>(tap, load_won(taps + i, gradients + i, pool_lanes), to + i);
+      }
+    });
+    if (whole == channels) return;
+    // To load the last ones takes longer: once for all taps.
+    const WonLanes last = load_won(taps + whole, gradients + whole, channels - whole);
+    for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
+      add_where_won<place>(tap, last, x_gradient.data + pixel * channels + whole);
+    });
+  });
 }
 
 // Of an example [.., channels].
@@ -157,25 +184,12 @@ void max_pool2d_gradient(const Window& window, std::span<const std::uint8_t> win
                          ConstTensor y_gradient, Tensor x_gradient, Write write) {
   ensure_images(window, x_gradient.shape, y_gradient.shape);
   ENSURE(std::ssize(winners) == y_gradient.elements());
-  const std::int64_t channels = x_gradient.shape[3];
+  const bool is_tiled = window.height.is_tiled() && window.width.is_tiled();
+  if (is_tiled && write == Write::overwrite) {
+    return give_to_winners<Before::zero>(window, winners, y_gradient, x_gradient);
+  }
   clear_unless_adding(x_gradient, write);
-  for_each_pooled(window, x_gradient.shape[0], [&](const Pooled& at) {
-    const std::uint8_t* const taps = winners.data() + at.output * channels;
-    const float* const gradients = y_gradient.data + at.output * channels;
-    const std::int64_t whole = channels / pool_lanes * pool_lanes;
-    for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
-      float* const to = x_gradient.data + pixel * channels;
-      for (std::int64_t i = 0; i < whole; i += pool_lanes) {
-        add_where_won(tap, load_won(taps + i, gradients + i, pool_lanes), to + i);
-      }
-    });
-    if (whole == channels) return;
-    // To load the last ones takes longer: once for all taps.
-    const WonLanes last = load_won(taps + whole, gradients + whole, channels - whole);
-    for_each_tap(window, at, [&](std::int64_t tap, std::int64_t pixel) {
-      add_where_won(tap, last, x_gradient.data + pixel * channels + whole);
-    });
-  });
+  give_to_winners<Before::there>(window, winners, y_gradient, x_gradient);
 }
 
 void avg_pool2d(const Window& window, ConstTensor x, Tensor y) {

@@ -1,5 +1,6 @@
 #include "runtime/math/ops/prelu.h"
 
+#include "runtime/math/avx512.h"
 #include "runtime/math/elements/prelu.h"
 #include "runtime/math/ops/cpu/row_tree.h"
 #include "schemas/base/check.h"
@@ -15,7 +16,9 @@ void for_each_prelu_row(const Threads& threads, const Shape& x, Visit visit) {
   const Items rows{.count = x.rows(),
                    .nanoseconds_each = prelu_nanoseconds * static_cast<double>(x.columns())};
   threads.split(rows, [&](const Part& part) {
-    for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+    by_vectors([&] {
+      for (std::int64_t row = part.begin; row < part.end; ++row) visit(row);
+    });
   });
 }
 

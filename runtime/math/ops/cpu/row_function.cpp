@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "runtime/core/portable_math.h"
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "runtime/math/ops/cpu/vector_math.h"
-#include "runtime/math/ops/reduction.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {

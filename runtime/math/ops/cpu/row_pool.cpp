@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
+#include "runtime/math/elements/binary.h"
 #include "runtime/math/ops/cpu/elementwise_map.h"
 #include "schemas/base/check.h"
 
@@ -59,7 +60,7 @@ void pool_rows_gradient(const RowPool& pool, ConstTensor pooled_gradient,
 }
 
 void add(ConstTensor a, ConstTensor b, Tensor sum) {
-  map_two(a, b, sum, Write::overwrite, [](float one, float other) { return one + other; });
+  map_two(a, b, sum, Write::overwrite, SumOfTwo{});
 }
 
 void pass_on(ConstTensor gradient, Tensor into, Write write, const Threads& threads) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/math/ops/cpu/avx512.h"
+#include "runtime/math/avx512.h"
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 

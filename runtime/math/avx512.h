@@ -4,12 +4,18 @@
 #pragma once
 
 #define TRAINYARD_AVX512 gnu::target("avx512f,avx512vl")
+#ifdef __clang__  // has no such option, and would drop the rest with it
+#define TRAINYARD_AVX512_LOOPS TRAINYARD_AVX512
+#else
+#define TRAINYARD_AVX512_LOOPS gnu::target("avx512f,avx512vl,prefer-vector-width=512")
+#endif
 
 namespace trainyard::runtime {
 
 bool has_avx512();  // this processor, and what the attribute asks for
 
-// While it lives this process computes as on a processor without: tests compare the bits.
+// While it lives this process, all of its threads, computes as on a processor without: tests
+// compare the bits.
 class WithoutAvx512 {
  public:
   WithoutAvx512();
@@ -18,18 +24,18 @@ class WithoutAvx512 {
   WithoutAvx512& operator=(const WithoutAvx512&) = delete;
 };
 
-// Loops over elements, sixteen at a time. All that they call of headers is compiled into them, so
-// that nothing of it is taken where AVX2 is meant.
+// Loops over elements, sixteen at a time. What they call is compiled into them: a function that is
+// called would compute by AVX2. By value: of what lies elsewhere each iteration reads anew what a
+// store may have changed.
 template <class Loops>
-[[gnu::target("avx512f,avx512vl,prefer-vector-width=512"), gnu::flatten]] void by_avx512(
-    const Loops& loops) {
+[[TRAINYARD_AVX512_LOOPS, gnu::flatten]] void by_avx512(const Loops loops) {
   loops();
 }
 
 // Loops by the widest vectors of this processor: of elements that do not depend on each other, and
 // folds in lanes, whose bits are the same by any.
 template <class Loops>
-void by_vectors(const Loops& loops) {
+void by_vectors(const Loops loops) {
   has_avx512() ? by_avx512(loops) : loops();
 }
 
