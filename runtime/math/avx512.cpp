@@ -3,7 +3,6 @@
 #include <atomic>
 
 namespace trainyard::runtime {
-
 namespace {
 
 std::atomic<int> hidden_by = 0;  // so many WithoutAvx512, which tests alone have

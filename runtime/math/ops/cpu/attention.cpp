@@ -159,7 +159,7 @@ class Attending {
     by_vectors([=, &of] {
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < seen; ++i) weights[i] *= scale;
-      of.largest = fold_maximum(weights, static_cast<std::size_t>(seen));
+      of.largest = fold_maximum(weights, seen);
       exp_shifted(weights, of.largest, weights, seen);
       of.sum = fold_sum(seen, [=](std::int64_t i) { return weights[i]; });
     });

@@ -5,8 +5,8 @@
 //   q_gradient = S k,  k_gradient = S^T q
 #include <algorithm>
 
-#include "runtime/math/ops/cpu/attention.h"
 #include "runtime/math/avx512.h"
+#include "runtime/math/ops/cpu/attention.h"
 #include "runtime/math/ops/cpu/exp_shifted.h"
 #include "runtime/math/ops/cpu/fold.h"
 #include "schemas/base/check.h"

@@ -2,8 +2,8 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/math/elements/norm.h"
 #include "runtime/math/avx512.h"
+#include "runtime/math/elements/norm.h"
 #include "runtime/math/ops/cpu/norm_scaling.h"
 #include "runtime/math/ops/cpu/row_tree.h"
 #include "runtime/math/ops/norm.h"

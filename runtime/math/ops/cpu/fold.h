@@ -48,9 +48,9 @@ float fold_sum(std::int64_t count, ValueOf value_of) {
 }
 
 // Of one value at least.
-inline float fold_maximum(const float* values, std::size_t count) {
+inline float fold_maximum(const float* values, std::int64_t count) {
   return fold(
-      count, values[0], [=](std::size_t i) { return values[i]; },
+      static_cast<std::size_t>(count), values[0], [=](std::size_t i) { return values[i]; },
       [](float a, float b) { return a < b ? b : a; });
 }
 

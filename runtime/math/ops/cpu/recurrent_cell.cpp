@@ -2,8 +2,8 @@
 // of them.
 #include "runtime/math/ops/cpu/recurrent_cell.h"
 
-#include "runtime/math/elements/recurrent_cell.h"
 #include "runtime/math/avx512.h"
+#include "runtime/math/elements/recurrent_cell.h"
 #include "runtime/math/ops/cpu/vector_math.h"
 
 namespace trainyard::runtime {

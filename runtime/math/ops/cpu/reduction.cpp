@@ -20,7 +20,9 @@ double sum_in_double(std::span<const float> values) {
       [](double a, double b) { return a + b; });
 }
 
-float maximum(std::span<const float> values) { return fold_maximum(values.data(), values.size()); }
+float maximum(std::span<const float> values) {
+  return fold_maximum(values.data(), std::ssize(values));
+}
 
 void sum_rows(ConstTensor matrix, Tensor sums, Write write, const Threads& threads) {
   constexpr double nanoseconds = 0.2;  // of a number

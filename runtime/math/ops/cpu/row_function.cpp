@@ -37,10 +37,6 @@ void for_each_row(const Shape& shape, Row row) {
   });
 }
 
-float largest_of(const float* row, std::int64_t columns) {
-  return fold_maximum(row, static_cast<std::size_t>(columns));
-}
-
 }  // namespace
 
 void softmax(ConstTensor x, Tensor y) {
@@ -49,7 +45,7 @@ void softmax(ConstTensor x, Tensor y) {
   for_each_row(x.shape, [&](std::int64_t first) {
     const float* const from = x.data + first;
     float* const to = y.data + first;
-    exp_shifted(from, largest_of(from, columns), to, columns);
+    exp_shifted(from, fold_maximum(from, columns), to, columns);
     const float inverse = 1.0F / fold_sum(columns, [=](std::int64_t i) { return to[i]; });
     store_row(to, columns, Write::overwrite, [=](std::int64_t i) { return to[i] * inverse; });
   });
@@ -72,7 +68,7 @@ void log_softmax(ConstTensor x, Tensor y) {
   const std::int64_t columns = x.shape.columns();
   for_each_row(x.shape, [&](std::int64_t first) {
     const float* const from = x.data + first;
-    const float largest = largest_of(from, columns);
+    const float largest = fold_maximum(from, columns);
     const float total =
         fold_sum(columns, [=](std::int64_t i) { return exp_float(from[i] - largest); });
     const auto log_total = static_cast<float>(portable_log(static_cast<double>(total)));
