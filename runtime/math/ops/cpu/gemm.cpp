@@ -10,14 +10,16 @@
 #include "runtime/math/avx512.h"
 #include "runtime/math/ops/cpu/gemm_pack.h"
 #include "runtime/math/ops/cpu/gemm_tile.h"
+#include "runtime/math/ops/cpu/strided.h"
 
 namespace trainyard::runtime {
 namespace {
 
 constexpr std::int64_t rows_block = 240;     // x depth: 300 KiB
 constexpr std::int64_t columns_block = 448;  // x depth: 560 KiB
+constexpr std::int64_t all = columns_block;  // panels
 // Up to so many columns a packed left side is not read often enough to be worth the packing.
-constexpr std::int64_t columns_for_packing = 256;
+constexpr std::int64_t columns_for_packing = 512;
 
 struct Range {
   std::int64_t begin = 0;
@@ -40,7 +42,8 @@ class Multiplier {
 
   void run() {
     for_each_block([this] {
-      if (product_.packed_right == nullptr) pack_right(right_.data());
+      if (product_.packed_right == nullptr)
+        pack_right(right_.data(), tiles_copy_panels() ? 1 : all);
       for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
         rows_ = {row, std::min(row + rows_block, product_.rows)};
         const bool is_packed = columns_.begin > 0 && product_.rows <= rows_block;
@@ -50,8 +53,18 @@ class Multiplier {
     });
   }
 
+  // Values that are packed before they are read.
+  [[nodiscard]] std::int64_t values_packed() const {
+    const std::int64_t blocks =
+        product_.rows <= rows_block ? 1 : (product_.columns + columns_block - 1) / columns_block;
+    const std::int64_t left = packs_left() ? product_.rows * blocks : 0;
+    const std::int64_t right =
+        product_.packed_right == nullptr && !tiles_copy_panels() ? product_.columns : 0;
+    return (left + right) * product_.depth;
+  }
+
   void pack_whole_right(float* packed) {
-    for_each_block([&] { pack_right(packed + offset_in_whole()); });
+    for_each_block([&] { pack_right(packed + offset_in_whole(), all); });
   }
 
  private:
@@ -83,17 +96,24 @@ class Multiplier {
     return product_.left.column_stride != 1 || product_.columns > columns_for_packing;
   }
 
+  // Of whole panels of the right side only the first is packed: each tile copies a part of the
+  // next.
+  [[nodiscard]] bool tiles_copy_panels() const {
+    return product_.packed_right == nullptr && product_.right.column_stride == 1 &&
+           product_.rows >= Tile::rows;
+  }
+
   // Rows that lie as they are to be read are read to their end before the next: a panel after
-  // another would touch a new page at each step.
-  void pack_right(float* to) const {
+  // another would touch a new page at each step. `panels`: of the whole ones so many are packed.
+  void pack_right(float* to, std::int64_t panels) const {
     const Operand& right = product_.right;
+    const std::int64_t whole = columns_.count() / Tile::columns;
     std::int64_t column = columns_.begin;
     if (right.column_stride == 1) {
-      const std::int64_t whole = columns_.count() / Tile::columns;
       pack_rows({.from = number_of(right, depth_.begin, columns_.begin),
                  .along = right.row_stride,
                  .depth = depth_.count()},
-                whole, Tile::columns, to);
+                std::min(whole, panels), Tile::columns, to);
       column += whole * Tile::columns;
     }
     for (; column < columns_.end; column += Tile::columns) {
@@ -147,9 +167,40 @@ class Multiplier {
     for (std::int64_t column = columns_.begin; column < columns_.end; column += Tile::columns) {
       const float* const right = block + panel_offset(column);
       for (std::int64_t row = rows_.begin; row < rows_.end; row += Tile::rows) {
-        Tile::multiply(left_panel(row), right, depth_.count(), target_at(row, column));
+        multiply_tile(row, column, right);
       }
     }
+  }
+
+  void multiply_tile(std::int64_t row, std::int64_t column, const float* right) {
+    const Target target = target_at(row, column);
+    const bool is_whole = target.rows == Tile::rows && target.columns == Tile::columns;
+    if (is_whole && row < rows_block && tiles_copy_panels() &&
+        column + 2 * Tile::columns <= columns_.end) {
+      const PanelCopy copy = copy_of_next(row, column);
+      return Tile::multiply(left_panel(row), right, depth_.count(), target, copy);
+    }
+    const std::int64_t next = row + Tile::rows;
+    if (is_whole && column == columns_.begin && !packs_left() && next < product_.rows) {
+      const RowFetch fetch{.from = number_of(product_.left, next, depth_.begin),
+                           .stride = product_.left.row_stride,
+                           .rows = std::min(Tile::rows, product_.rows - next)};
+      return Tile::multiply(left_panel(row), right, depth_.count(), target, fetch);
+    }
+    Tile::multiply(left_panel(row), right, depth_.count(), target);
+  }
+
+  // What the tile at `row` copies of the panel behind that of `column`: all whole tiles of the
+  // first block of rows copy it together.
+  [[nodiscard]] PanelCopy copy_of_next(std::int64_t row, std::int64_t column) {
+    const std::int64_t tiles = rows_.count() / Tile::rows;
+    const std::int64_t each = (depth_.count() + tiles - 1) / tiles;
+    const std::int64_t first = std::min(row / Tile::rows * each, depth_.count());
+    column += Tile::columns;
+    return {.from = number_of(product_.right, depth_.begin + first, column),
+            .stride = product_.right.row_stride,
+            .to = right_.data() + panel_offset(column) + first * Tile::columns,
+            .steps = std::min(each, depth_.count() - first)};
   }
 
   [[nodiscard]] Target target_at(std::int64_t row, std::int64_t column) const {
@@ -225,12 +276,76 @@ PartSize part_size(const Product& product, std::int64_t parts) {
   return {best.rows * Tile::rows, best.columns * Tile::columns};
 }
 
+constexpr std::int64_t turned_elements = 256 * 1024;
+
+// The same sums as a product whose rows are this one's columns, of as many columns as have room.
+Product turned(const Product& product, std::int64_t first_column, float* out) {
+  const std::int64_t room = turned_elements / product.rows / rows_block * rows_block;
+  return {.rows = std::min(room, product.columns - first_column),
+          .columns = product.rows,
+          .depth = product.depth,
+          .left = {.data = number_of(product.right, 0, first_column),
+                   .row_stride = product.right.column_stride,
+                   .column_stride = product.right.row_stride},
+          .right = {.data = product.left.data,
+                    .row_stride = product.left.column_stride,
+                    .column_stride = product.left.row_stride},
+          .out = out,
+          .write = product.write};
+}
+
+// A side is read fastest where it lies as its tile reads it, and what it lies like depends on which
+// side it is.
+template <class Tile>
+bool is_cheaper_turned(const Product& product) {
+  const bool can_be = product.bias == nullptr && product.packed_right == nullptr &&
+                      product.rows > 0 && product.rows <= turned_elements / rows_block;
+  if (!can_be) return false;
+  const Product other = turned(product, 0, nullptr);
+  const std::int64_t times =
+      (product.columns + other.rows - 1) / std::max<std::int64_t>(1, other.rows);
+  const std::int64_t moved = product.rows * product.columns * (product.write == Write::add ? 2 : 1);
+  const std::int64_t packed = times * Multiplier<Tile>(other).values_packed() + moved;
+  return 2 * packed < Multiplier<Tile>(product).values_packed();
+}
+
+// From `from` [rows, columns], whose rows are `stride` apart, to its other side.
+void turn(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+          float* to, std::int64_t to_stride) {
+  CopyLoops loops;
+  loops.add_axis(columns, {1, to_stride});
+  loops.add_axis(rows, {from_stride, 1});
+  strided_copy(loops, from, to, Write::overwrite);
+}
+
+template <class Tile>
+void multiply_turned(const Product& product) {
+  thread_local AlignedBuffer buffer(turned_elements);
+  const std::int64_t stride = product.out_stride == 0 ? product.columns : product.out_stride;
+  for (std::int64_t column = 0; column < product.columns;) {
+    const Product part = turned(product, column, buffer.data());
+    float* const out = product.out + column;
+    if (product.write == Write::add) {
+      turn(out, stride, product.rows, part.rows, part.out, product.rows);
+    }
+    Multiplier<Tile>(part).run();
+    turn(part.out, product.rows, part.rows, product.rows, out, stride);
+    column += part.rows;
+  }
+}
+
+template <class Tile>
+void multiply_here(const Product& product) {
+  if (is_cheaper_turned<Tile>(product)) return multiply_turned<Tile>(product);
+  Multiplier<Tile>(product).run();
+}
+
 // Each part is a product of its own, of the same depth.
 template <class Tile>
 void multiply(const Product& product) {
   const std::int64_t wanted = product.threads.parts_of(
       gemm_nanoseconds(static_cast<double>(product.rows * product.columns * product.depth)));
-  if (wanted == 1) return Multiplier<Tile>(product).run();
+  if (wanted == 1) return multiply_here<Tile>(product);
   const PartSize size = part_size<Tile>(product, wanted);
   const std::int64_t across = (product.columns + size.columns - 1) / size.columns;
   const std::int64_t down = (product.rows + size.rows - 1) / size.rows;
@@ -246,7 +361,7 @@ void multiply(const Product& product) {
     if (part.bias != nullptr) part.bias += column;
     part.out += row * stride + column;
     part.out_stride = stride;
-    Multiplier<Tile>(part).run();
+    multiply_here<Tile>(part);
   });
 }
 

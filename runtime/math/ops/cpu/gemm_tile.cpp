@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 #include "runtime/math/avx512.h"
 
 #define TRAINYARD_UNCHECKED gnu::no_sanitize("address", "undefined")
@@ -33,9 +35,76 @@ constexpr bool writes_whole_tiles = false;
 constexpr bool writes_whole_tiles = true;
 #endif
 
-template <int rows, int vectors>
+constexpr std::int64_t line = 16;  // floats of a cache line
+
+struct Nothing {
+  void after_step() {}
+};
+
+template <std::int64_t columns>
+class Copying {
+ public:
+  Copying(const PanelCopy& copy, std::int64_t depth)
+      : copy_(copy), every_(depth / std::max<std::int64_t>(1, copy.steps)), until_next_(every_) {}
+
+  // Steps lie in pages of their own, where the processor's own prefetching begins anew.
+  [[gnu::always_inline, TRAINYARD_UNCHECKED]] void after_step() {
+    if (--until_next_ > 0 || copy_.steps == 0) return;
+    until_next_ = every_;
+    --copy_.steps;
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < columns; i += 8) {
+      _mm256_storeu_ps(copy_.to + i, _mm256_loadu_ps(copy_.from + i));
+    }
+    const float* const ahead = copy_.from + steps_ahead * copy_.stride;
+#pragma GCC unroll 2
+    for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(ahead + i);
+    copy_.from += copy_.stride;
+    copy_.to += columns;
+  }
+
+ private:
+  static constexpr std::int64_t steps_ahead = 4;
+
+  PanelCopy copy_;
+  std::int64_t every_;
+  std::int64_t until_next_;
+};
+
+class Fetching {
+ public:
+  Fetching(const RowFetch& fetch, std::int64_t depth) : fetch_(fetch), depth_(depth) {}
+
+  [[gnu::always_inline, TRAINYARD_UNCHECKED]] void after_step() {
+    if (fetch_.rows == 0) return;
+    __builtin_prefetch(fetch_.from + at_);
+    at_ += line;
+    if (at_ < depth_) return;
+    at_ = 0;
+    fetch_.from += fetch_.stride;
+    --fetch_.rows;
+  }
+
+ private:
+  RowFetch fetch_;
+  std::int64_t depth_;
+  std::int64_t at_ = 0;
+};
+
+// What a tile writes is on its way to the cache while its sums are made.
+template <int rows, int columns>
+[[gnu::always_inline]] inline void prefetch(const Target& target) {
+  if (target.rows != rows || target.columns != columns) return;
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; column += line) {
+      __builtin_prefetch(target.data + row * target.stride + column, 1);
+    }
+  }
+}
+
+template <int rows, int vectors, class Aside>
 [[TRAINYARD_UNCHECKED]] bool sum_avx2(const LeftPanel& left, const float* right, std::int64_t depth,
-                                      const Target& target, Sums& sums) {
+                                      const Target& target, Sums& sums, Aside aside) {
   __m256 sum[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row) {
@@ -45,6 +114,7 @@ template <int rows, int vectors>
   const float* from = left.data;
   const std::int64_t row_stride = left.row_stride;
   const std::int64_t depth_stride = left.depth_stride;
+  prefetch<rows, 8 * vectors>(target);
   for (std::int64_t step = 0; step < depth; ++step) {
     __m256 columns[vectors];
 #pragma GCC unroll 2
@@ -58,6 +128,7 @@ template <int rows, int vectors>
       }
     }
     from += depth_stride;
+    aside.after_step();
     right += 8 * vectors;
   }
   if (writes_whole_tiles && target.rows == rows && target.columns == 8 * vectors) {
@@ -85,10 +156,10 @@ template <int rows, int vectors>
   return false;
 }
 
-template <int rows, int vectors>
+template <int rows, int vectors, class Aside>
 [[TRAINYARD_AVX512, TRAINYARD_UNCHECKED]] bool sum_avx512(const LeftPanel& left, const float* right,
                                                           std::int64_t depth, const Target& target,
-                                                          Sums& sums) {
+                                                          Sums& sums, Aside aside) {
   __m512 sum[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row) {
@@ -98,6 +169,7 @@ template <int rows, int vectors>
   const float* from = left.data;
   const std::int64_t row_stride = left.row_stride;
   const std::int64_t depth_stride = left.depth_stride;
+  prefetch<rows, 16 * vectors>(target);
   for (std::int64_t step = 0; step < depth; ++step) {
     __m512 columns[vectors];
 #pragma GCC unroll 2
@@ -111,6 +183,7 @@ template <int rows, int vectors>
       }
     }
     from += depth_stride;
+    aside.after_step();
     right += 16 * vectors;
   }
   if (writes_whole_tiles && target.rows == rows && target.columns == 16 * vectors) {
@@ -153,27 +226,60 @@ void store(const Sums& sums, const Target& target) {
 }
 
 // Whether the sums were written; else they are in Sums.
-using Sum = bool (*)(const LeftPanel&, const float*, std::int64_t, const Target&, Sums&);
+using Sum = bool (*)(const LeftPanel&, const float*, std::int64_t, const Target&, Sums&, Nothing);
 
 }  // namespace
 
 void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                         const Target& target) {
-  static constexpr Sum narrow[] = {sum_avx2<2, 1>, sum_avx2<4, 1>, sum_avx2<6, 1>};
-  static constexpr Sum wide[] = {sum_avx2<2, 2>, sum_avx2<4, 2>, sum_avx2<6, 2>};
+  static constexpr Sum narrow[] = {sum_avx2<2, 1, Nothing>, sum_avx2<4, 1, Nothing>,
+                                   sum_avx2<6, 1, Nothing>};
+  static constexpr Sum wide[] = {sum_avx2<2, 2, Nothing>, sum_avx2<4, 2, Nothing>,
+                                 sum_avx2<6, 2, Nothing>};
   Sums sums;
   const Sum* const heights = target.columns > 8 ? wide : narrow;
-  if (!heights[(target.rows - 1) / 2](left, right, depth, target, sums)) store(sums, target);
+  if (!heights[(target.rows - 1) / 2](left, right, depth, target, sums, {})) store(sums, target);
 }
 
 void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                           const Target& target) {
-  static constexpr Sum narrowest[] = {sum_avx2<4, 1>, sum_avx2<8, 1>, sum_avx2<12, 1>};
-  static constexpr Sum narrow[] = {sum_avx512<4, 1>, sum_avx512<8, 1>, sum_avx512<12, 1>};
-  static constexpr Sum wide[] = {sum_avx512<4, 2>, sum_avx512<8, 2>, sum_avx512<12, 2>};
+  static constexpr Sum narrowest[] = {sum_avx2<4, 1, Nothing>, sum_avx2<8, 1, Nothing>,
+                                      sum_avx2<12, 1, Nothing>};
+  static constexpr Sum narrow[] = {sum_avx512<4, 1, Nothing>, sum_avx512<8, 1, Nothing>,
+                                   sum_avx512<12, 1, Nothing>};
+  static constexpr Sum wide[] = {sum_avx512<4, 2, Nothing>, sum_avx512<8, 2, Nothing>,
+                                 sum_avx512<12, 2, Nothing>};
   Sums sums;
   const Sum* const heights = target.columns > 16 ? wide : target.columns > 8 ? narrow : narrowest;
-  if (!heights[(target.rows - 1) / 4](left, right, depth, target, sums)) store(sums, target);
+  if (!heights[(target.rows - 1) / 4](left, right, depth, target, sums, {})) store(sums, target);
+}
+
+void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                        const Target& target, const PanelCopy& copy) {
+  Sums sums;
+  const Copying<columns> aside(copy, depth);
+  if (!sum_avx2<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+}
+
+void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                        const Target& target, const RowFetch& fetch) {
+  Sums sums;
+  const Fetching aside(fetch, depth);
+  if (!sum_avx2<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+}
+
+void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                          const Target& target, const PanelCopy& copy) {
+  Sums sums;
+  const Copying<columns> aside(copy, depth);
+  if (!sum_avx512<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+}
+
+void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                          const Target& target, const RowFetch& fetch) {
+  Sums sums;
+  const Fetching aside(fetch, depth);
+  if (!sum_avx512<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
 }
 
 }  // namespace trainyard::runtime

@@ -24,6 +24,21 @@ struct Target {
   std::int64_t base_stride = 0;
 };
 
+// What a tile does beside its sums, spread over its steps, so that nothing waits for memory: it
+// copies steps of the next panel of the right side ...
+struct PanelCopy {
+  const float* from = nullptr;
+  std::int64_t stride = 0;  // from a step to the next
+  float* to = nullptr;
+  std::int64_t steps = 0;  // at most as many as the tile has
+};
+// ... or asks for rows of the left side that are read where they lie.
+struct RowFetch {
+  const float* from = nullptr;
+  std::int64_t stride = 0;  // from a row to the next
+  std::int64_t rows = 0;
+};
+
 // A tile has up to `rows` x `columns` sums. Panels are as high and as wide as the tile's next size:
 // the right one is packed and lies at a border of 32 bytes.
 struct Avx2Tile {
@@ -33,6 +48,11 @@ struct Avx2Tile {
   static constexpr std::int64_t width_of(std::int64_t count) { return count > 8 ? 16 : 8; }
   static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                        const Target& target);
+  // Of whole tiles.
+  static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                       const Target& target, const PanelCopy& copy);
+  static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                       const Target& target, const RowFetch& fetch);
 };
 
 struct Avx512Tile {
@@ -44,6 +64,11 @@ struct Avx512Tile {
   }
   static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                        const Target& target);
+  // Of whole tiles.
+  static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                       const Target& target, const PanelCopy& copy);
+  static void multiply(const LeftPanel& left, const float* right, std::int64_t depth,
+                       const Target& target, const RowFetch& fetch);
 };
 
 }  // namespace trainyard::runtime
