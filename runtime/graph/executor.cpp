@@ -152,7 +152,8 @@ void Executor::begin_backward(const GradientPlace& gradients, const OnFinal& on_
 }
 
 void Executor::backward(std::span<const float> parameters, const Feed& feed,
-                        std::span<float> gradients, const OnFinal& on_final, Parameters may) {
+                        std::span<float> gradients, const OnFinal& on_final, Parameters may,
+                        const OnFinalFrom& on_final_from) {
   if (there_ != nullptr) return backward(feed, {.arena = gradients}, on_final, LeafOfNode{});
   begin_backward({.arena = gradients}, on_final);
   bind(parameters, feed);
@@ -161,7 +162,12 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
     for (const NodeId id : step.again) run_again(id, feed);
     const bool is_split = may == Parameters::stay && !step.final_variables.empty() &&
                           traits(graph_.nodes()[step.node].op).has_gradients_apart;
-    run_backward(step, feed, gradients, is_split ? Inputs::variables : Inputs::all);
+    if (is_split) {
+      const auto tell_part = teller_of_parts(step, on_final, on_final_from);
+      run_backward(step, feed, gradients, Inputs::variables, tell_part);
+    } else {
+      run_backward(step, feed, gradients, Inputs::all);
+    }
     for (const std::size_t variable : step.final_variables) {
       if (on_final) on_final(variable);
     }
@@ -169,8 +175,25 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
 }
 
+// None where the second input is no variable, or others add to its gradient later.
+std::function<void(std::int64_t)> Executor::teller_of_parts(
+    const BackwardStep& step, const OnFinal& on_final, const OnFinalFrom& on_final_from) const {
+  const auto& inputs = graph_.nodes()[step.node].inputs;
+  if (!on_final_from || inputs.size() < 2) return {};
+  const auto* const second = std::get_if<VariableOp>(&graph_.nodes()[inputs[1]].op);
+  if (second == nullptr) return {};
+  const std::size_t number = second->index;
+  if (std::ranges::count(step.final_variables, number) == 0) return {};
+  return [&, number](std::int64_t from) {
+    for (const std::size_t variable : step.final_variables) {
+      if (variable != number && on_final) on_final(variable);
+    }
+    on_final_from(number, from);
+  };
+}
+
 void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
-                            Inputs which) {
+                            Inputs which, const std::function<void(std::int64_t)>& on_final_from) {
   const Node& node = graph_.nodes()[step.node];
   targets_.clear();
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -191,7 +214,8 @@ void Executor::run_backward(const BackwardStep& step, const Feed& feed, std::spa
        .output_gradient = tensor(plan_.gradients[step.node], values_[step.node].shape),
        .input_gradients = targets_,
        .feed = feed,
-       .threads = threads_});
+       .threads = threads_,
+       .on_final_from = on_final_from});
 }
 
 }  // namespace trainyard::runtime

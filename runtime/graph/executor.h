@@ -21,6 +21,8 @@ namespace trainyard::runtime {
 
 class Executor {
  public:
+  using OnFinalFrom = std::function<void(std::size_t, std::int64_t)>;
+
   // `threads`: who computes each op together; the request has as many.
   Executor(Graph graph, const PlanRequest& request, const Kernels& kernels = cpu_kernels,
            const Threads& threads = {});
@@ -48,11 +50,13 @@ class Executor {
   // `gradients` (the whole arena, padding included); zeros where a variable is frozen. `on_final`,
   // if any, is called with the number of each variable whose gradient is final: once nothing reads
   // the variable any more, or, where all parameters stay as they are until the call is over, as
-  // soon as it is.
+  // soon as it is. Then `on_final_from`, if any, may be called before with an element of a large
+  // one: what follows that in it is final.
   enum class Parameters { may_change_when_final, stay };
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final,
-                Parameters may = Parameters::may_change_when_final);
+                Parameters may = Parameters::may_change_when_final,
+                const OnFinalFrom& on_final_from = {});
 
   // On a device, where DeviceMemory::sums() has room: the same of a leaf whose node is added up
   // there. Of a leaf that is not its node's last nothing comes to the host; with the last the sum
@@ -84,8 +88,10 @@ class Executor {
   enum class Inputs { all, variables, others };
   void begin_backward(const GradientPlace& gradients, const OnFinal& on_final) const;
   void clear_what_nobody_computes(const GradientPlace& gradients) const;
+  [[nodiscard]] std::function<void(std::int64_t)> teller_of_parts(
+      const BackwardStep& step, const OnFinal& on_final, const OnFinalFrom& on_final_from) const;
   void run_backward(const BackwardStep& step, const Feed& feed, std::span<float> gradients,
-                    Inputs which);
+                    Inputs which, const std::function<void(std::int64_t)>& on_final_from = {});
 
   Graph graph_;
   NodeId loss_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "runtime/graph/op.h"
@@ -98,6 +99,9 @@ struct BackwardCall {
   std::span<const GradientTarget> input_gradients;
   const Feed& feed;
   Threads threads = {};
+  // If any, all wanted gradients are final but for the first so many elements of the second
+  // input's: who computes that from its end on may say so.
+  std::function<void(std::int64_t)> on_final_from = {};
 };
 
 class Kernels {

@@ -2,6 +2,7 @@
 // to the first, but not strictly in their order in the arena.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,7 +28,12 @@ class FinalPart {
   std::int64_t add(std::size_t i) {
     final_[i] = true;
     while (first_ > 0 && final_[first_ - 1]) --first_;
-    return first_ < variables_.size() ? variables_[first_].offset : end();
+    return said(first_ < variables_.size() ? variables_[first_].offset : end());
+  }
+
+  // The same of the elements of variables[i] from `element` on.
+  std::int64_t add_part(std::size_t i, std::int64_t element) {
+    return said(first_ == i + 1 ? variables_[i].offset + element : end());
   }
 
  private:
@@ -35,9 +41,13 @@ class FinalPart {
     return variables_.empty() ? 0 : variables_.back().offset + variables_.back().elements;
   }
 
+  // What was said to be final stays so.
+  std::int64_t said(std::int64_t from) { return least_ = std::min(least_, from); }
+
   std::span<const Variable> variables_;
   std::vector<bool> final_;
-  std::size_t first_;  // of those behind which all are final
+  std::size_t first_;               // of those behind which all are final
+  std::int64_t least_ = INT64_MAX;  // of the ends that were said
 };
 
 }  // namespace trainyard::runtime

@@ -210,7 +210,8 @@ BatchResult Model::gradient(const ParameterPlace& parameters, const Batch& batch
   }
   executor.backward(parameters.arena, feed, gradients, news.on_final,
                     news.parameters_stay ? Executor::Parameters::stay
-                                         : Executor::Parameters::may_change_when_final);
+                                         : Executor::Parameters::may_change_when_final,
+                    news.on_final_from);
   return result;
 }
 

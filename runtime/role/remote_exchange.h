@@ -1,6 +1,7 @@
 // The parameters on the job's ps, or in an all-reduce at every worker.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@ class RemoteExchange final : public StepExchange {
     return link_->parameters_on_host();
   }
   [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
+  [[nodiscard]] bool crosses_hosts() const override {
+    return std::ranges::count(link_->transports(), Transport::tcp) > 0;
+  }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }
   [[nodiscard]] std::span<float> gradient() override { return link_->gradient(); }
   [[nodiscard]] std::span<std::uint16_t> rounded_gradient(std::int64_t part) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <sstream>
 #include <utility>
 
@@ -106,17 +107,24 @@ Result<bool> ModelGradient::leaf_gradient(const Batch& batch, NodeSum sum) {
     streams = can_stream() && there.has_value() && std::isfinite(step_->sums.loss_sum);
     if (streams) step_->told = exchange.tell(step_->number, step_->sums);
   };
-  const auto on_final = [&](std::size_t variable) {
-    const std::int64_t from = final_part.add(variable);
+  const auto settle = [&](std::int64_t from) {
     if (!streams || from == 0) return;  // the last of it when all is well
     if (!leaf_) sums_.settle(index_of(from));
     exchange.settle(from);
   };
+  const auto on_final = [&](std::size_t variable) { settle(final_part.add(variable)); };
   const StepExchange& of = exchange.exchange();
+  std::function<void(std::size_t, std::int64_t)> on_final_from;
+  if (of.crosses_hosts()) {
+    on_final_from = [&](std::size_t variable, std::int64_t element) {
+      settle(final_part.add_part(variable, element));
+    };
+  }
   parts_.plan.model.gradient(of.parameters(), batch, sum.dense,
                              {.on_need = on_need,
                               .on_result = on_result,
                               .on_final = on_final,
+                              .on_final_from = on_final_from,
                               .leaf = leaf_,
                               .bfloat16 = rounded_,
                               .parameters_stay = of.parameters_stay()},

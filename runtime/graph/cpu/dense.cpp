@@ -1,5 +1,7 @@
 #include "runtime/graph/cpu/dense.h"
 
+#include <algorithm>
+
 #include "runtime/math/ops/matmul.h"
 #include "runtime/math/ops/reduction.h"
 #include "runtime/math/ops/row_lookup.h"
@@ -9,6 +11,8 @@
 namespace trainyard::runtime {
 namespace {
 
+constexpr std::int64_t elements_at_once = 256 * 1024;  // four chunks of the data plane
+
 ConstTensor product_bias(const ForwardCall& call) {
   return call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
 }
@@ -17,6 +21,22 @@ void add_product_bias_gradient(const BackwardCall& call) {
   if (call.inputs.size() != 3 || call.input_gradients[2].into.data == nullptr) return;
   const GradientTarget& bias = call.input_gradients[2];
   sum_rows(call.output_gradient, bias.into, bias.write, call.threads);
+}
+
+// From the last rows to the first, so that those can be sent while these are computed.
+void add_kernel_gradient(ConstTensor x, ConstTensor product_gradient, const BackwardCall& call) {
+  const GradientTarget& kernel = call.input_gradients[1];
+  const std::int64_t columns = product_gradient.shape.columns();
+  const std::int64_t count = call.on_final_from
+                                 ? std::max<std::int64_t>(1, elements_at_once / columns)
+                                 : x.shape.columns();
+  for (std::int64_t end = x.shape.columns(); end > 0;) {
+    const std::int64_t first = std::max<std::int64_t>(0, end - count);
+    matmul_kernel_gradient_rows(x, product_gradient, kernel.into, {first, end - first},
+                                kernel.write, call.threads);
+    if (call.on_final_from && first > 0) call.on_final_from(first * columns);
+    end = first;
+  }
 }
 
 const RowFeed& rows_of(std::int64_t table, const Feed& feed) {
@@ -62,14 +82,14 @@ void run_back_on_cpu(const MatMulOp& op, const BackwardCall& call) {
   const GradientTarget& x = call.input_gradients[0];
   const GradientTarget& kernel = call.input_gradients[1];
   const ConstTensor dy = call.output_gradient;
+  add_product_bias_gradient(call);
   if (kernel.into.data != nullptr) {
     if (op.has_transposed_kernel) {
-      matmul_kernel_gradient(dy, call.inputs[0], kernel.into, kernel.write, call.threads);
+      add_kernel_gradient(dy, call.inputs[0], call);
     } else {
-      matmul_kernel_gradient(call.inputs[0], dy, kernel.into, kernel.write, call.threads);
+      add_kernel_gradient(call.inputs[0], dy, call);
     }
   }
-  add_product_bias_gradient(call);
   if (x.into.data != nullptr) {
     const auto multiply_back =
         op.has_transposed_kernel ? matmul_transposed_x_gradient : matmul_x_gradient;

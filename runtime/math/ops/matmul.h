@@ -8,6 +8,11 @@
 
 namespace trainyard::runtime {
 
+struct Rows {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
 // product [rows, out] = x [rows, in] * kernel [in, out] + bias [out]; a bias without data is none.
 void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product,
             const Threads& threads = {});
@@ -28,5 +33,10 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 // kernel_gradient [in, out] = x^T * product_gradient [rows, out]
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads = {});
+
+// The same rows [first, first + count) of it alone.
+void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
+                                 Tensor kernel_gradient, Rows rows, Write write,
+                                 const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -20,6 +20,16 @@ TEST_CASE("the final end of an arena grows with the variables behind which all a
   CHECK(mixed.add(2) == 0);
 }
 
+TEST_CASE("a part of a variable is final where all behind it is", "[final_part]") {
+  const std::vector<Variable> variables{{"a", {3}, 0, 3}, {"b", {20}, 16, 20}, {"c", {5}, 48, 5}};
+  FinalPart part(variables);
+  CHECK(part.add_part(1, 4) == 53);  // the last is not there yet
+  part.add(2);
+  CHECK(part.add_part(1, 12) == 28);
+  CHECK(part.add_part(1, 4) == 20);
+  CHECK(part.add_part(0, 1) == 20);  // the one between is not whole
+}
+
 TEST_CASE("neither frozen variables nor state hold up what is final before them", "[final_part]") {
   std::vector<Variable> variables{{"a", {3}, 0, 3},
                                   {"b", {20}, 16, 20},

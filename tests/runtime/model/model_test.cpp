@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/core/counter_rng.h"
+#include "runtime/model/final_part.h"
 #include "tests/support/models.h"
 
 namespace trainyard::runtime {
@@ -217,6 +218,34 @@ TEST_CASE("a gradient that is said to be final is", "[model]") {
                                }};
   model.gradient(parameters, random_batch(digits_shape(), 5), gradient, news);
   CHECK(told == gradient);
+}
+
+TEST_CASE("of a large gradient the end is said to be final before the rest, and is", "[model]") {
+  Model model = build(mlp({700}), digits_shape(), 5);
+  const auto elements = static_cast<std::size_t>(model.arena_elements());
+  std::vector<float> parameters(elements);
+  model.initialize(3, parameters);
+  std::vector<float> gradient(elements, -1e30F);
+  std::vector<float> told(elements);
+  FinalPart part(model.variables());
+  std::vector<std::int64_t> ends{model.arena_elements()};
+  const auto take = [&](std::int64_t from) {
+    CHECK(from <= ends.back());
+    std::copy(gradient.begin() + from, gradient.begin() + ends.back(), told.begin() + from);
+    ends.push_back(from);
+  };
+  const GradientCallbacks news{
+      .on_need = {},
+      .on_result = {},
+      .on_final = [&](std::size_t i) { take(part.add(i)); },
+      .on_final_from = [&](std::size_t i, std::int64_t from) { take(part.add_part(i, from)); },
+      .parameters_stay = true};
+  model.gradient(parameters, random_batch(digits_shape(), 5), gradient, news);
+  CHECK(told == gradient);
+  // The kernel of 784 x 700 comes in three parts, its last rows first.
+  CHECK(std::ranges::count(ends, 410 * 700) > 0);
+  CHECK(std::ranges::count(ends, 36 * 700) > 0);
+  CHECK(ends.back() == 0);
 }
 
 TEST_CASE("losses and gradients of two unequal parts of a batch add up to the whole's", "[model]") {

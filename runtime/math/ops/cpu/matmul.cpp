@@ -80,15 +80,25 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads) {
+  matmul_kernel_gradient_rows(x, product_gradient, kernel_gradient,
+                              {.first = 0, .count = x.shape.columns()}, write, threads);
+}
+
+void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
+                                 Tensor kernel_gradient, Rows rows, Write write,
+                                 const Threads& threads) {
   ENSURE(x.shape.rows() == product_gradient.shape.rows());
   ENSURE(kernel_gradient.shape.rows() == x.shape.columns());
   ENSURE(kernel_gradient.shape.columns() == product_gradient.shape.columns());
-  gemm({.rows = x.shape.columns(),
+  ENSURE(rows.first >= 0 && rows.first + rows.count <= x.shape.columns());
+  Operand left = transposed(x);
+  left.data += rows.first;
+  gemm({.rows = rows.count,
         .columns = product_gradient.shape.columns(),
         .depth = x.shape.rows(),
-        .left = transposed(x),
+        .left = left,
         .right = as_it_lies(product_gradient),
-        .out = kernel_gradient.data,
+        .out = kernel_gradient.data + rows.first * kernel_gradient.shape.columns(),
         .write = write,
         .threads = threads});
 }
