@@ -175,13 +175,15 @@ void Executor::backward(std::span<const float> parameters, const Feed& feed,
   }
 }
 
-// None where the second input is no variable, or others add to its gradient later.
+// None where the second input is no variable or the first is one, or others add to its gradient
+// later.
 std::function<void(std::int64_t)> Executor::teller_of_parts(
     const BackwardStep& step, const OnFinal& on_final, const OnFinalFrom& on_final_from) const {
   const auto& inputs = graph_.nodes()[step.node].inputs;
   if (!on_final_from || inputs.size() < 2) return {};
+  const auto* const first = std::get_if<VariableOp>(&graph_.nodes()[inputs[0]].op);
   const auto* const second = std::get_if<VariableOp>(&graph_.nodes()[inputs[1]].op);
-  if (second == nullptr) return {};
+  if (first != nullptr || second == nullptr) return {};
   const std::size_t number = second->index;
   if (std::ranges::count(step.final_variables, number) == 0) return {};
   return [&, number](std::int64_t from) {

@@ -51,7 +51,7 @@ class Executor {
   // if any, is called with the number of each variable whose gradient is final: once nothing reads
   // the variable any more, or, where all parameters stay as they are until the call is over, as
   // soon as it is. Then `on_final_from`, if any, may be called before with an element of a large
-  // one: what follows that in it is final.
+  // one: what follows that in it is final. Variables of the same op may be told more than once.
   enum class Parameters { may_change_when_final, stay };
   void backward(std::span<const float> parameters, const Feed& feed, std::span<float> gradients,
                 const std::function<void(std::size_t)>& on_final,

@@ -22,12 +22,13 @@ class FinalPart {
     for (const Variable& variable : variables) {
       final_.push_back(variable.update != UpdateRule::optimizer);
     }
+    pass_final();
   }
 
   // The gradient of variables[i] is final. The elements from here on are, but for state.
   std::int64_t add(std::size_t i) {
     final_[i] = true;
-    while (first_ > 0 && final_[first_ - 1]) --first_;
+    pass_final();
     return said(first_ < variables_.size() ? variables_[first_].offset : end());
   }
 
@@ -37,6 +38,9 @@ class FinalPart {
   }
 
  private:
+  void pass_final() {
+    while (first_ > 0 && final_[first_ - 1]) --first_;
+  }
   [[nodiscard]] std::int64_t end() const {
     return variables_.empty() ? 0 : variables_.back().offset + variables_.back().elements;
   }

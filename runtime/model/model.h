@@ -74,7 +74,8 @@ struct GradientCallbacks {
   std::function<void(const BatchResult&)> on_result;  // before the first gradient is there
   // The gradient of variables()[i] is final: from the last layer to the first.
   std::function<void(std::size_t)> on_final;
-  // Before that, of a large one and if parameters stay: its elements from here on are.
+  // Before that, of a large one and if parameters stay: its elements from here on are. What the
+  // same layer has beside it may be told more than once.
   std::function<void(std::size_t, std::int64_t)> on_final_from = {};
   // Of a node whose leaves adds_up() had room for: they are added where they are computed, and come
   // to the host with the last one, of which alone on_final is called.

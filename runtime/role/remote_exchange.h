@@ -35,7 +35,7 @@ class RemoteExchange final : public StepExchange {
     return link_->parameters_on_host();
   }
   [[nodiscard]] bool parameters_stay() const override { return link_->parameters_stay(); }
-  [[nodiscard]] bool crosses_hosts() const override {
+  [[nodiscard]] bool goes_by_tcp() const override {
     return std::ranges::count(link_->transports(), Transport::tcp) > 0;
   }
   Status await_parameters(std::int64_t end) override { return link_->await_parameters(end); }

@@ -39,9 +39,9 @@ class StepExchange {
   // its device, or rounded.
   [[nodiscard]] virtual std::span<const float> parameters_on_host() { return parameters().arena; }
   [[nodiscard]] virtual bool parameters_stay() const { return false; }
-  // Something of it goes over a network: what is settled early leaves early. Within a host that
-  // would only be another thread's turn on a busy core.
-  [[nodiscard]] virtual bool crosses_hosts() const { return false; }
+  // Perhaps to another host: then the end of a large gradient is worth to be settled before the
+  // rest. Without a network another thread would only take a busy core earlier.
+  [[nodiscard]] virtual bool goes_by_tcp() const { return false; }
   // Waits until the elements before `end` are there, so that a model can begin with its first
   // layer.
   virtual Status await_parameters(std::int64_t end) = 0;

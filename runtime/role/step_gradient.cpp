@@ -115,7 +115,7 @@ Result<bool> ModelGradient::leaf_gradient(const Batch& batch, NodeSum sum) {
   const auto on_final = [&](std::size_t variable) { settle(final_part.add(variable)); };
   const StepExchange& of = exchange.exchange();
   std::function<void(std::size_t, std::int64_t)> on_final_from;
-  if (of.crosses_hosts()) {
+  if (can_stream() && of.goes_by_tcp()) {
     on_final_from = [&](std::size_t variable, std::int64_t element) {
       settle(final_part.add_part(variable, element));
     };

@@ -11,7 +11,15 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::int64_t elements_at_once = 256 * 1024;  // four chunks of the data plane
+// Of a kernel's gradient that is told part by part: 1 MiB each, of enough rows that the other side
+// of the product is not packed for nothing.
+constexpr std::int64_t elements_of_part = 256 * 1024;
+constexpr std::int64_t rows_of_part_min = 120;
+
+std::int64_t rows_of_part(std::int64_t columns) {
+  constexpr std::int64_t whole_tiles = 12;
+  return std::max(rows_of_part_min, elements_of_part / columns / whole_tiles * whole_tiles);
+}
 
 ConstTensor product_bias(const ForwardCall& call) {
   return call.inputs.size() == 3 ? call.inputs[2] : ConstTensor{};
@@ -27,9 +35,7 @@ void add_product_bias_gradient(const BackwardCall& call) {
 void add_kernel_gradient(ConstTensor x, ConstTensor product_gradient, const BackwardCall& call) {
   const GradientTarget& kernel = call.input_gradients[1];
   const std::int64_t columns = product_gradient.shape.columns();
-  const std::int64_t count = call.on_final_from
-                                 ? std::max<std::int64_t>(1, elements_at_once / columns)
-                                 : x.shape.columns();
+  const std::int64_t count = call.on_final_from ? rows_of_part(columns) : x.shape.columns();
   for (std::int64_t end = x.shape.columns(); end > 0;) {
     const std::int64_t first = std::max<std::int64_t>(0, end - count);
     matmul_kernel_gradient_rows(x, product_gradient, kernel.into, {first, end - first},

@@ -8,7 +8,7 @@
 
 namespace trainyard::runtime {
 
-struct Rows {
+struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
@@ -36,7 +36,7 @@ void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor 
 
 // The same rows [first, first + count) of it alone.
 void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
-                                 Tensor kernel_gradient, Rows rows, Write write,
+                                 Tensor kernel_gradient, RowRange rows, Write write,
                                  const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -20,6 +20,13 @@ TEST_CASE("the final end of an arena grows with the variables behind which all a
   CHECK(mixed.add(2) == 0);
 }
 
+TEST_CASE("a part of the last kernel is final where only state is behind it", "[final_part]") {
+  std::vector<Variable> variables{{"a", {3}, 0, 3}, {"b", {20}, 16, 20}, {"mean", {5}, 1024, 5}};
+  variables[2].update = UpdateRule::running_average;
+  FinalPart part(variables);
+  CHECK(part.add_part(1, 12) == 28);
+}
+
 TEST_CASE("a part of a variable is final where all behind it is", "[final_part]") {
   const std::vector<Variable> variables{{"a", {3}, 0, 3}, {"b", {20}, 16, 20}, {"c", {5}, 48, 5}};
   FinalPart part(variables);

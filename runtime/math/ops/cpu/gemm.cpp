@@ -43,11 +43,11 @@ PartSize part_size(const Product& product, std::int64_t parts) {
   return {best.rows * Tile::rows, best.columns * Tile::columns};
 }
 
-constexpr std::int64_t turned_elements = 256 * 1024;
+constexpr std::int64_t transposed_elements = 256 * 1024;  // 1 MiB for each thread
 
 // The same sums as a product whose rows are this one's columns, of as many columns as have room.
-Product turned(const Product& product, std::int64_t first_column, float* out) {
-  const std::int64_t room = turned_elements / product.rows / gemm_rows_block * gemm_rows_block;
+Product transposed(const Product& product, std::int64_t first_column, float* out) {
+  const std::int64_t room = transposed_elements / product.rows / gemm_rows_block * gemm_rows_block;
   return {.rows = std::min(room, product.columns - first_column),
           .columns = product.rows,
           .depth = product.depth,
@@ -61,14 +61,14 @@ Product turned(const Product& product, std::int64_t first_column, float* out) {
           .write = product.write};
 }
 
-// A side is read fastest where it lies as its tile reads it, and what it lies like depends on which
-// side it is.
+// What has to be packed of a side depends on how it lies and on which side it is. Clearly less, as
+// the result is moved once more.
 template <class Tile>
-bool is_cheaper_turned(const Product& product) {
+bool is_cheaper_transposed(const Product& product) {
   const bool can_be = product.bias == nullptr && product.packed_right == nullptr &&
-                      product.rows > 0 && product.rows <= turned_elements / gemm_rows_block;
+                      product.rows > 0 && product.rows <= transposed_elements / gemm_rows_block;
   if (!can_be) return false;
-  const Product other = turned(product, 0, nullptr);
+  const Product other = transposed(product, 0, nullptr);
   const std::int64_t times =
       (product.columns + other.rows - 1) / std::max<std::int64_t>(1, other.rows);
   const std::int64_t moved = product.rows * product.columns * (product.write == Write::add ? 2 : 1);
@@ -76,34 +76,37 @@ bool is_cheaper_turned(const Product& product) {
   return 2 * packed < Multiplier<Tile>(product).values_packed();
 }
 
-// From `from` [rows, columns], whose rows are `stride` apart, to its other side.
-void turn(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
-          float* to, std::int64_t to_stride) {
+struct Matrix {
+  float* data = nullptr;
+  std::int64_t stride = 0;  // from a row to the next
+};
+
+// To [columns, rows] from [rows, columns].
+void transpose(const Matrix& from, std::int64_t rows, std::int64_t columns, const Matrix& to) {
   CopyLoops loops;
-  loops.add_axis(columns, {1, to_stride});
-  loops.add_axis(rows, {from_stride, 1});
-  strided_copy(loops, from, to, Write::overwrite);
+  loops.add_axis(columns, {1, to.stride});
+  loops.add_axis(rows, {from.stride, 1});
+  strided_copy(loops, from.data, to.data, Write::overwrite);
 }
 
 template <class Tile>
-void multiply_turned(const Product& product) {
-  thread_local AlignedBuffer buffer(turned_elements);
+void multiply_transposed(const Product& product) {
+  thread_local AlignedBuffer buffer(transposed_elements);
   const std::int64_t stride = product.out_stride == 0 ? product.columns : product.out_stride;
   for (std::int64_t column = 0; column < product.columns;) {
-    const Product part = turned(product, column, buffer.data());
-    float* const out = product.out + column;
-    if (product.write == Write::add) {
-      turn(out, stride, product.rows, part.rows, part.out, product.rows);
-    }
+    const Product part = transposed(product, column, buffer.data());
+    const Matrix there{part.out, product.rows};
+    const Matrix out{product.out + column, stride};
+    if (product.write == Write::add) transpose(out, product.rows, part.rows, there);
     Multiplier<Tile>(part).run();
-    turn(part.out, product.rows, part.rows, product.rows, out, stride);
+    transpose(there, part.rows, product.rows, out);
     column += part.rows;
   }
 }
 
 template <class Tile>
 void multiply_here(const Product& product) {
-  if (is_cheaper_turned<Tile>(product)) return multiply_turned<Tile>(product);
+  if (is_cheaper_transposed<Tile>(product)) return multiply_transposed<Tile>(product);
   Multiplier<Tile>(product).run();
 }
 

@@ -1,7 +1,9 @@
 // Blocking as in K. Goto and R. A. van de Geijn, "Anatomy of High-Performance Matrix
 // Multiplication", ACM TOMS 34(3), 2008: a block of the right side and one of the left are packed
 // so that both stay in the second-level cache; a panel of columns stays in the first while panels
-// of rows pass by, and the sums of one tile stay in registers.
+// of rows pass by, and the sums of one tile stay in registers. Where the right side lies by rows, a
+// panel is packed while the tiles before it are multiplied, as the memory that it comes from is
+// slower than they are.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +35,7 @@ class Multiplier {
   void run() {
     for_each_block([this] {
       if (product_.packed_right == nullptr)
-        pack_right(right_.data(), tiles_copy_panels() ? 1 : all);
+        pack_right(right_.data(), tiles_copy_panels() ? 1 : no_limit);
       for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
         rows_ = {row, std::min(row + rows_block, product_.rows)};
         const bool is_packed = columns_.begin > 0 && product_.rows <= rows_block;
@@ -54,13 +56,13 @@ class Multiplier {
   }
 
   void pack_whole_right(float* packed) {
-    for_each_block([&] { pack_right(packed + offset_in_whole(), all); });
+    for_each_block([&] { pack_right(packed + offset_in_whole(), no_limit); });
   }
 
  private:
   static constexpr std::int64_t rows_block = gemm_rows_block;
   static constexpr std::int64_t columns_block = gemm_columns_block;
-  static constexpr std::int64_t all = columns_block;  // panels
+  static constexpr std::int64_t no_limit = INT64_MAX;
   // Up to so many columns a packed left side is not read often enough to be worth the packing.
   static constexpr std::int64_t columns_for_packing = 512;
 
@@ -75,7 +77,7 @@ class Multiplier {
   void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
     // For each block of columns the left side is packed again.
-    const std::int64_t width = panels_take_turns()
+    const std::int64_t width = panels_alternate()
                                    ? product_.columns
                                    : even_block(product_.columns, columns_block, Tile::columns);
     for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
@@ -108,7 +110,7 @@ class Multiplier {
   }
 
   // A panel is read by one block of rows alone: when it has been, the next but one takes its place.
-  [[nodiscard]] bool panels_take_turns() const {
+  [[nodiscard]] bool panels_alternate() const {
     return tiles_copy_panels() && product_.rows <= rows_block;
   }
 
@@ -231,10 +233,10 @@ class Multiplier {
 
   // Where the panel of the columns from `column` on lies in its block: all before it are whole.
   [[nodiscard]] std::int64_t panel_offset(std::int64_t column) const {
-    if (!panels_take_turns()) return (column - columns_.begin) * depth_.count();
+    if (!panels_alternate()) return (column - columns_.begin) * depth_.count();
     const bool is_whole = column + Tile::columns <= columns_.end;
-    const std::int64_t turn = is_whole ? column / Tile::columns % 2 : 2;
-    return turn * Tile::columns * depth_.count();
+    const std::int64_t place = is_whole ? column / Tile::columns % 2 : 2;
+    return place * Tile::columns * depth_.count();
   }
   [[nodiscard]] float* packed_left(std::int64_t row) {
     return left_.data() + (row - rows_.begin) * depth_.count();

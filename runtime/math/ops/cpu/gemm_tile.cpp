@@ -45,22 +45,25 @@ template <std::int64_t columns>
 class Copying {
  public:
   Copying(const PanelCopy& copy, std::int64_t depth)
-      : copy_(copy), every_(depth / std::max<std::int64_t>(1, copy.steps)), until_next_(every_) {}
+      : copy_(copy),
+        every_(depth / std::max<std::int64_t>(1, copy.steps)),
+        until_next_(every_),
+        left_(copy.steps) {}
 
   // Steps lie in pages of their own, where the processor's own prefetching begins anew.
   [[gnu::always_inline, TRAINYARD_UNCHECKED]] void after_step() {
-    if (--until_next_ > 0 || copy_.steps == 0) return;
+    if (--until_next_ > 0 || left_ == 0) return;
     until_next_ = every_;
-    --copy_.steps;
+    const float* const from = copy_.from + (copy_.steps - left_) * copy_.stride;
+    float* const to = copy_.to + (copy_.steps - left_) * columns;
+    --left_;
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < columns; i += 8) {
-      _mm256_storeu_ps(copy_.to + i, _mm256_loadu_ps(copy_.from + i));
+      _mm256_storeu_ps(to + i, _mm256_loadu_ps(from + i));
     }
-    const float* const ahead = copy_.from + steps_ahead * copy_.stride;
+    const float* const ahead = from + std::min(steps_ahead, left_) * copy_.stride;
 #pragma GCC unroll 2
     for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(ahead + i);
-    copy_.from += copy_.stride;
-    copy_.to += columns;
   }
 
  private:
@@ -69,6 +72,7 @@ class Copying {
   PanelCopy copy_;
   std::int64_t every_;
   std::int64_t until_next_;
+  std::int64_t left_;
 };
 
 class Fetching {
@@ -76,18 +80,18 @@ class Fetching {
   Fetching(const RowFetch& fetch, std::int64_t depth) : fetch_(fetch), depth_(depth) {}
 
   [[gnu::always_inline, TRAINYARD_UNCHECKED]] void after_step() {
-    if (fetch_.rows == 0) return;
-    __builtin_prefetch(fetch_.from + at_);
+    if (row_ == fetch_.rows) return;
+    __builtin_prefetch(fetch_.from + row_ * fetch_.stride + at_);
     at_ += line;
     if (at_ < depth_) return;
     at_ = 0;
-    fetch_.from += fetch_.stride;
-    --fetch_.rows;
+    ++row_;
   }
 
  private:
   RowFetch fetch_;
   std::int64_t depth_;
+  std::int64_t row_ = 0;
   std::int64_t at_ = 0;
 };
 

@@ -85,7 +85,7 @@ void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor 
 }
 
 void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
-                                 Tensor kernel_gradient, Rows rows, Write write,
+                                 Tensor kernel_gradient, RowRange rows, Write write,
                                  const Threads& threads) {
   ENSURE(x.shape.rows() == product_gradient.shape.rows());
   ENSURE(kernel_gradient.shape.rows() == x.shape.columns());
