@@ -232,6 +232,14 @@ void store(const Sums& sums, const Target& target) {
 // Whether the sums were written; else they are in Sums.
 using Sum = bool (*)(const LeftPanel&, const float*, std::int64_t, const Target&, Sums&, Nothing);
 
+// A whole tile that does something beside its sums.
+template <auto sum, class Aside>
+void multiply_whole(const LeftPanel& left, const float* right, std::int64_t depth,
+                    const Target& target, const Aside& aside) {
+  Sums sums;
+  if (!sum(left, right, depth, target, sums, aside)) store(sums, target);
+}
+
 }  // namespace
 
 void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
@@ -260,30 +268,26 @@ void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_
 
 void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                         const Target& target, const PanelCopy& copy) {
-  Sums sums;
-  const Copying<columns> aside(copy, depth);
-  if (!sum_avx2<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+  using Aside = Copying<columns>;
+  multiply_whole<sum_avx2<rows, 2, Aside>>(left, right, depth, target, Aside(copy, depth));
 }
 
 void Avx2Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                         const Target& target, const RowFetch& fetch) {
-  Sums sums;
-  const Fetching aside(fetch, depth);
-  if (!sum_avx2<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+  using Aside = Fetching;
+  multiply_whole<sum_avx2<rows, 2, Aside>>(left, right, depth, target, Aside(fetch, depth));
 }
 
 void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                           const Target& target, const PanelCopy& copy) {
-  Sums sums;
-  const Copying<columns> aside(copy, depth);
-  if (!sum_avx512<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+  using Aside = Copying<columns>;
+  multiply_whole<sum_avx512<rows, 2, Aside>>(left, right, depth, target, Aside(copy, depth));
 }
 
 void Avx512Tile::multiply(const LeftPanel& left, const float* right, std::int64_t depth,
                           const Target& target, const RowFetch& fetch) {
-  Sums sums;
-  const Fetching aside(fetch, depth);
-  if (!sum_avx512<rows, 2>(left, right, depth, target, sums, aside)) store(sums, target);
+  using Aside = Fetching;
+  multiply_whole<sum_avx512<rows, 2, Aside>>(left, right, depth, target, Aside(fetch, depth));
 }
 
 }  // namespace trainyard::runtime
