@@ -35,7 +35,7 @@ constexpr bool writes_whole_tiles = false;
 constexpr bool writes_whole_tiles = true;
 #endif
 
-constexpr std::int64_t line = 16;  // floats of a cache line
+constexpr std::int64_t line_elements = 16;  // of a cache line
 
 struct Nothing {
   void after_step() {}
@@ -63,7 +63,7 @@ class Copying {
     }
     const float* const ahead = from + std::min(steps_ahead, left_) * copy_.stride;
 #pragma GCC unroll 2
-    for (std::int64_t i = 0; i < columns; i += line) __builtin_prefetch(ahead + i);
+    for (std::int64_t i = 0; i < columns; i += line_elements) __builtin_prefetch(ahead + i);
   }
 
  private:
@@ -82,7 +82,7 @@ class Fetching {
   [[gnu::always_inline, TRAINYARD_UNCHECKED]] void after_step() {
     if (row_ == fetch_.rows) return;
     __builtin_prefetch(fetch_.from + row_ * fetch_.stride + at_);
-    at_ += line;
+    at_ += line_elements;
     if (at_ < depth_) return;
     at_ = 0;
     ++row_;
@@ -100,7 +100,7 @@ template <int rows, int columns>
 [[gnu::always_inline]] inline void prefetch(const Target& target) {
   if (target.rows != rows || target.columns != columns) return;
   for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; column += line) {
+    for (int column = 0; column < columns; column += line_elements) {
       __builtin_prefetch(target.data + row * target.stride + column, 1);
     }
   }
