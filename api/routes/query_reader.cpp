@@ -40,6 +40,11 @@ std::vector<std::string> QueryReader::texts(std::string_view name) {
 }
 
 bool QueryReader::flag(std::string_view name) {
+  const std::vector<std::string> values = texts(name);
+  if (values.size() == 1 && values.front().empty()) {  // who asks so wants something
+    add_fault(name, "must be true or false, and is empty");
+    return false;
+  }
   const auto given = text(name);
   if (given && *given != "true" && *given != "false") {
     add_fault(name, "must be true or false, got \"" + *given + '"');

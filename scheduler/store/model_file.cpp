@@ -70,8 +70,26 @@ Result<std::string> read_text(const File& file, std::int64_t bytes) {
   return text;
 }
 
+// Opens it once all of it has been read and is what was stored. A damaged file is there no more
+// then, as in ArtifactRead.
+Result<File> open_sound(const Artifacts& artifacts, const Checkpoint& checkpoint,
+                        const ArtifactFile& named) {
+  TRY_ASSIGN(ArtifactRead content, artifacts.read(checkpoint.job, named.sha256));
+  std::string buffer(copy_bytes, '\0');
+  for (std::int64_t at = 0;;) {
+    const auto count = content.read_at(at, buffer);
+    if (!count && count.error().code == Code::not_found) {
+      return broken(checkpoint, named.name + " was damaged since it was stored");
+    }
+    TRY(count);
+    if (*count == 0) break;
+    at += static_cast<std::int64_t>(*count);
+  }
+  return artifacts.open(checkpoint.job, named.sha256);
+}
+
 Result<Manifest> read_manifest(const Artifacts& artifacts, const Checkpoint& checkpoint) {
-  TRY_ASSIGN(const File file, artifacts.open(checkpoint.job, checkpoint.manifest.sha256));
+  TRY_ASSIGN(const File file, open_sound(artifacts, checkpoint, checkpoint.manifest));
   TRY_ASSIGN(const std::int64_t bytes, file.size());
   if (bytes > manifest_bytes_max) return broken(checkpoint, "the manifest is too large");
   TRY_ASSIGN(const std::string text, read_text(file, bytes));
@@ -265,7 +283,7 @@ Result<Parts> open_parts(const Artifacts& artifacts, const Checkpoint& checkpoin
   Parts parts;
   parts.files.reserve(checkpoint.shards.size());  // pieces point into it
   for (const ArtifactFile& named : checkpoint.shards) {
-    TRY_ASSIGN(File opened, artifacts.open(checkpoint.job, named.sha256));
+    TRY_ASSIGN(File opened, open_sound(artifacts, checkpoint, named));
     const File& file = parts.files.emplace_back(std::move(opened));
     if (manifest.vocabulary == named) {
       TRY_ASSIGN(const std::int64_t bytes, file.size());

@@ -34,7 +34,10 @@ TEST_CASE("a dry run plans and stores nothing", "[routes]") {
   CHECK(plan.at("spec_hash").get<std::string>().size() == 64);
   CHECK(plan.at("plan").at("placeable_now") == false);
   CHECK(yard.json(200, "GET /v1/jobs").at("items").empty());
-  CHECK(yard.call("POST /v1/jobs?dry_run=maybe", "", small_spec).status == 400);
+  for (const char* query : {"dry_run=maybe", "dry_run=", "dry_run"}) {
+    CHECK(yard.call("POST /v1/jobs?" + std::string(query), "", small_spec).status == 400);
+  }
+  CHECK(yard.json(200, "GET /v1/jobs").at("items").empty());
 }
 
 TEST_CASE("a repeated idempotency key makes one job, and with another body a conflict",

@@ -2,6 +2,8 @@
 // a model's bytes depend on every decoded byte.
 #include "runtime/data/image_file.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -138,6 +140,21 @@ TEST_CASE("an image that claims the world takes no memory for it", "[image_file]
   REQUIRE(frame != std::string::npos);
   jpeg.replace(frame + 5, 4, "\xFA\xFA\xFA\xFA");
   CHECK_THAT(fault_of(jpeg), Contains("claims 64250 x 64250 pixels"));
+}
+
+TEST_CASE("what a PNG image claims beside its pixels is given no memory", "[image_file]") {
+  const auto peak_kilobytes = [] {
+    rusage use{};
+    ::getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;
+  };
+  const long before = peak_kilobytes();
+  for (const std::string kind : {"zTXt", "tEXt", "iTXt", "iCCP", "eXIf", "sPLT", "abCd"}) {
+    std::string content = content_of(golden_folder + "grey.png");
+    content.insert(33, "\x7f\xff\xff\xff" + kind);  // behind the first chunk
+    CHECK_THAT(fault_of(content), Contains("truncated"));
+  }
+  CHECK(peak_kilobytes() - before < 256 << 10);
 }
 
 TEST_CASE("damaged image files are decoded or refused", "[image_file][damage]") {

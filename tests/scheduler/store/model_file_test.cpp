@@ -273,6 +273,32 @@ TEST_CASE("elements that are missing or there twice are refused", "[model_file]"
   CHECK(content_of(yard.model_path()).empty());
 }
 
+TEST_CASE("a file that was damaged since it was stored is named, and no model is made of it",
+          "[model_file]") {
+  ModelYard yard;
+  yard.put_checkpoint(
+      {{{"dense/kernel", "", 0, 12}, {"dense/bias", "", 0, 5}, {"scale", "", 0, 1}}});
+  const auto damage = [&](const ArtifactFile& file) {
+    const std::string path = yard.folder.path("artifacts") + "/j-1/" + file.sha256;
+    std::string content = content_of(path);
+    REQUIRE(std::ssize(content) == file.bytes);
+    content[content.size() - 2] = static_cast<char>(content[content.size() - 2] ^ 0x40);
+    write_content(path, content);
+  };
+  ArtifactFile damaged;
+  SECTION("a shard") { damaged = yard.checkpoint.shards[0]; }
+  SECTION("the manifest") { damaged = yard.checkpoint.manifest; }
+  damage(damaged);
+
+  const Status written = yard.write();
+
+  REQUIRE_FALSE(written);
+  CHECK(written.error().code == Code::conflict);
+  CHECK_THAT(written.error().message, Catch::Matchers::Contains(damaged.name + " was damaged"));
+  CHECK(content_of(yard.model_path()).empty());
+  CHECK_FALSE(yard.write());
+}
+
 TEST_CASE("a shard or a manifest that is broken is an error, not a crash", "[model_file]") {
   ModelYard yard;
   yard.put_checkpoint(
