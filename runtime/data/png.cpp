@@ -45,8 +45,8 @@ class PngReader {
         info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
     if (info_ == nullptr) return;
     png_set_read_fn(png_, &source, png_take);
-    // What has no pixels is skipped, not read: a text or a colour profile may claim 2 GiB, and libpng
-    // makes room first.
+    // What has no pixels is skipped: a text or a colour profile may claim 2 GiB, for which libpng
+    // makes room before it reads.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   }
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
