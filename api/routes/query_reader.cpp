@@ -41,7 +41,8 @@ std::vector<std::string> QueryReader::texts(std::string_view name) {
 
 bool QueryReader::flag(std::string_view name) {
   const std::vector<std::string> values = texts(name);
-  if (values.size() == 1 && values.front().empty()) {  // who asks so wants something
+  if (values.size() == 1 && values.front().empty()) {
+    // Not as if it were absent: who names a flag does not want it to be ignored.
     add_fault(name, "must be true or false, and is empty");
     return false;
   }

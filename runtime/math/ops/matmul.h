@@ -34,7 +34,7 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads = {});
 
-// The same rows [first, first + count) of it alone.
+// Of the same, with the same bits, the rows [first, first + count) alone.
 void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
                                  Tensor kernel_gradient, RowRange rows, Write write,
                                  const Threads& threads = {});

@@ -34,8 +34,9 @@ class Multiplier {
 
   void run() {
     for_each_block([this] {
-      if (product_.packed_right == nullptr)
+      if (product_.packed_right == nullptr) {
         pack_right(right_.data(), tiles_copy_panels() ? 1 : no_limit);
+      }
       for (std::int64_t row = 0; row < product_.rows; row += rows_block) {
         rows_ = {row, std::min(row + rows_block, product_.rows)};
         const bool is_packed = columns_.begin > 0 && product_.rows <= rows_block;
