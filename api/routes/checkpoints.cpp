@@ -1,18 +1,13 @@
 // Handlers of /v1/jobs/{id}/checkpoints.
 #include "api/routes/checkpoints.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "api/routes/paging.h"
 #include "api/routes/query_reader.h"
 #include "api/routes/render.h"
-#include "schemas/files/sha256.h"
 #include "schemas/model/exportable.h"
 #include "schemas/types/retention.h"
 #include "schemas/wire/job_json.h"
@@ -49,24 +44,6 @@ void list_checkpoints(Backend& backend, const Request& request, const Responder&
   };
   responder.json(200, page_of(*checkpoints, limit, show, token));
 }
-
-// The hashes of model files that were downloaded lately. A file never changes once it is there: its
-// checkpoint's manifest names all that is in it.
-class KnownHashes {
- public:
-  Result<std::string> hash_of(const std::string& path, const std::string& manifest) {
-    const std::string key = path + '\n' + manifest;
-    if (const auto known = hashes_.find(key); known != hashes_.end()) return known->second;
-    TRY_ASSIGN(std::string hash, sha256_of_file(path));
-    if (hashes_.size() >= count_max) hashes_.clear();
-    hashes_.emplace(key, hash);
-    return hash;
-  }
-
- private:
-  static constexpr std::size_t count_max = 1024;
-  std::map<std::string, std::string> hashes_;  // the background thread's alone
-};
 
 enum class ModelFormat { safetensors, onnx };
 
@@ -111,26 +88,22 @@ std::optional<Problem> not_in_onnx(const JobSpec& spec) {
   return problem;
 }
 
-void send_model(Backend& backend, const Wanted& wanted, KnownHashes& hashes,
-                const Responder& responder) {
+void send_model(Backend& backend, const Wanted& wanted, const Responder& responder) {
   const Checkpoint& checkpoint = wanted.checkpoint;
   const bool is_onnx = wanted.format == ModelFormat::onnx;
-  const auto path = is_onnx ? backend.scheduler.onnx_file(checkpoint, wanted.spec)
+  const auto file = is_onnx ? backend.scheduler.onnx_file(checkpoint, wanted.spec)
                             : backend.scheduler.model_file(checkpoint);
-  if (!path) return responder.error(path.error());
-  const auto hash = hashes.hash_of(*path, checkpoint.manifest.sha256);
-  if (!hash) return responder.error(hash.error());
+  if (!file) return responder.error(file.error());
   const std::string name = checkpoint.job.text + "-step-" + std::to_string(checkpoint.step) +
                            (is_onnx ? ".onnx" : ".safetensors");
-  responder.file({.path = *path,
+  responder.file({.path = file->path,
                   .content_type = "application/octet-stream",
-                  .entity_tag = *hash,
+                  .entity_tag = file->sha256,
                   .headers = {{"Content-Disposition", "attachment; filename=\"" + name + '"'}}});
 }
 
 Handler downloading(Backend& backend) {
-  const auto hashes = std::make_shared<KnownHashes>();  // one for all copies of the handler
-  return [&backend, hashes](const Request& request, const Responder& responder) {
+  return [&backend](const Request& request, const Responder& responder) {
     QueryReader query(request);
     const ModelFormat format = read_format(query);
     if (const auto problem = query.problem()) return responder.problem(*problem);
@@ -144,9 +117,8 @@ Handler downloading(Backend& backend) {
     if (format == ModelFormat::onnx) {
       if (const auto problem = not_in_onnx(found->spec)) return responder.problem(*problem);
     }
-    const bool posted = backend.background.post([&backend, hashes, responder, wanted = *found] {
-      send_model(backend, wanted, *hashes, responder);
-    });
+    const bool posted = backend.background.post(
+        [&backend, responder, wanted = *found] { send_model(backend, wanted, responder); });
     if (!posted) responder.error(unavailable("too many model files are asked for at once"));
   };
 }

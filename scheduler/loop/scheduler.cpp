@@ -1,12 +1,9 @@
 #include "scheduler/loop/scheduler.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -22,12 +19,12 @@
 #include "scheduler/loop/task_rights.h"
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/logs.h"
+#include "scheduler/store/made_files.h"
 #include "scheduler/store/model_file.h"
 #include "scheduler/store/onnx_file.h"
 #include "scheduler/store/reader.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
-#include "schemas/files/file.h"
 #include "schemas/types/job.h"
 
 namespace trainyard::scheduler {
@@ -40,13 +37,6 @@ Millis file_grace(const Limits& limits) { return limits.lost_after + seconds(60)
 // Jobs that have ended keep so many reports of metrics.
 constexpr std::int64_t ended_reports_max = 10'000;
 constexpr std::size_t removed_at_once = 1000;
-
-// Whether a file that is made once is there.
-Result<bool> is_kept(const std::string& path) {
-  const auto kept = File::open_regular(path, O_RDONLY);
-  if (!kept && kept.error().code != Code::not_found) return kept.error();
-  return kept.has_value();
-}
 
 // A lost key is made anew. The tokens of tasks that run were made under the old one: the core will
 // not know them (scheduler/core/report.cpp), which whoever runs the server should not have to
@@ -90,6 +80,7 @@ struct Scheduler::Parts {
 
   StateFolder folder;
   Artifacts artifacts;
+  MadeFiles made;
   Logs logs;
   Feed feed;
   Counters counters;
@@ -100,7 +91,6 @@ struct Scheduler::Parts {
   std::unique_ptr<AgentServer> link;
   std::string agent_address;
   std::thread thread;
-  std::mutex model_mutex;  // one model file is put together at a time
 };
 
 // Chooses on the sweeper's thread; the loop's, which alone writes, removes a few at a time.
@@ -237,21 +227,19 @@ std::string Scheduler::log_path(const TaskKey& task) const {
   return path ? *path : std::string();
 }
 
-Result<std::string> Scheduler::model_file(const Checkpoint& checkpoint) {
+Result<MadeFile> Scheduler::model_file(const Checkpoint& checkpoint) {
   TRY_ASSIGN(const std::string path, parts_->artifacts.model_path(checkpoint));
-  const std::lock_guard lock(parts_->model_mutex);
-  TRY_ASSIGN(const bool kept, is_kept(path));
-  if (!kept) TRY(write_model_file(parts_->artifacts, checkpoint, path));
-  return path;
+  return parts_->made.get(path, [&](const std::string& at) {
+    return write_model_file(parts_->artifacts, checkpoint, at);
+  });
 }
 
-Result<std::string> Scheduler::onnx_file(const Checkpoint& checkpoint, const JobSpec& spec) {
+Result<MadeFile> Scheduler::onnx_file(const Checkpoint& checkpoint, const JobSpec& spec) {
   TRY_ASSIGN(const std::string path, parts_->artifacts.onnx_path(checkpoint));
-  TRY_ASSIGN(const std::string model, model_file(checkpoint));
-  const std::lock_guard lock(parts_->model_mutex);
-  TRY_ASSIGN(const bool kept, is_kept(path));
-  if (!kept) TRY(write_onnx_file({.spec = spec, .model_file = model}, path));
-  return path;
+  TRY_ASSIGN(const MadeFile model, model_file(checkpoint));
+  return parts_->made.get(path, [&](const std::string& at) {
+    return write_onnx_file({.spec = spec, .model_file = model.path}, at);
+  });
 }
 
 Readiness Scheduler::readiness() const { return parts_->loop.health().look(steady_now()); }

@@ -13,6 +13,7 @@
 #include "scheduler/core/registrations.h"
 #include "scheduler/loop/feed.h"
 #include "scheduler/loop/health.h"
+#include "scheduler/store/made_files.h"
 #include "schemas/base/result.h"
 #include "schemas/types/job.h"
 
@@ -70,9 +71,9 @@ class Scheduler {
   [[nodiscard]] std::string log_path(const TaskKey& task) const;  // of the stored log file
   // The checkpoint as one safetensors file with all variables by name: made on first use, then
   // kept.
-  Result<std::string> model_file(const Checkpoint& checkpoint);
+  Result<MadeFile> model_file(const Checkpoint& checkpoint);
   // The same as one ONNX file; `spec` is that of its job. `invalid` where ONNX cannot express it.
-  Result<std::string> onnx_file(const Checkpoint& checkpoint, const JobSpec& spec);
+  Result<MadeFile> onnx_file(const Checkpoint& checkpoint, const JobSpec& spec);
   [[nodiscard]] Readiness readiness() const;
   struct Counters;  // for /metrics (scheduler/loop/counters.h)
   [[nodiscard]] const Counters& counters() const;

@@ -9,6 +9,7 @@
 
 #include "scheduler/store/artifacts.h"
 #include "scheduler/store/checkpoint_rows.h"
+#include "scheduler/store/made_files.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 #include "schemas/files/folder.h"
@@ -48,8 +49,11 @@ std::set<std::string> names_of(const std::vector<Checkpoint>& checkpoints) {
   for (const Checkpoint& checkpoint : checkpoints) {
     names.insert(checkpoint.manifest.sha256);
     for (const ArtifactFile& shard : checkpoint.shards) names.insert(shard.sha256);
-    names.insert(model_file_name(checkpoint.step, checkpoint.attempt));
-    names.insert(onnx_file_name(checkpoint.step, checkpoint.attempt));
+    for (const std::string& made : {model_file_name(checkpoint.step, checkpoint.attempt),
+                                    onnx_file_name(checkpoint.step, checkpoint.attempt)}) {
+      names.insert(made);
+      names.insert(made + std::string(sum_suffix));
+    }
   }
   return names;
 }

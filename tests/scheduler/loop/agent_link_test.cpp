@@ -51,7 +51,7 @@ TEST_CASE("a job goes from a report to its downloaded model", "[link]") {
   REQUIRE(series.size() == 1);
   CHECK(series[0].points.size() == 2);
   const Checkpoint checkpoint = value_of(run.yard.reader().checkpoints(run.id)).at(0);
-  const std::string path = value_of(run.yard.scheduler().model_file(checkpoint));
+  const std::string path = value_of(run.yard.scheduler().model_file(checkpoint)).path;
   const std::string model = content_of(path);
   const auto header = value_of(decode_safetensors_header(model, std::ssize(model)));
   REQUIRE(header.entries.size() == 1);
@@ -60,7 +60,7 @@ TEST_CASE("a job goes from a report to its downloaded model", "[link]") {
   float values[4];
   std::memcpy(values, model.data() + header.data_start, sizeof values);
   CHECK(std::vector(values, values + 4) == std::vector<float>{1, 2, 3, 600});
-  CHECK(value_of(run.yard.scheduler().model_file(checkpoint)) == path);
+  CHECK(value_of(run.yard.scheduler().model_file(checkpoint)).path == path);
 }
 
 TEST_CASE("a committed checkpoint that makes no model says why, over a restart too",
@@ -79,10 +79,10 @@ TEST_CASE("a committed checkpoint that makes no model says why, over a restart t
 
   for (int start = 0; start < 2; ++start) {
     const Checkpoint checkpoint = value_of(run.yard.reader().checkpoints(run.id)).at(0);
-    const auto path = run.yard.scheduler().model_file(checkpoint);
-    REQUIRE_FALSE(path);
-    CHECK(path.error().code == Code::conflict);
-    CHECK(path.error().message.find("the shape of \"w\" is beyond") != std::string::npos);
+    const auto file = run.yard.scheduler().model_file(checkpoint);
+    REQUIRE_FALSE(file);
+    CHECK(file.error().code == Code::conflict);
+    CHECK(file.error().message.find("the shape of \"w\" is beyond") != std::string::npos);
     run.agent.reset();
     run.yard.restart();
   }

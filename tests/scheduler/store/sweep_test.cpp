@@ -87,7 +87,8 @@ TEST_CASE("files made for downloads stay with their checkpoint, half a one goes"
   const std::string whole = value_of(yard.artifacts.onnx_path(kept));
   const std::string safetensors = value_of(yard.artifacts.model_path(kept));
   const std::string old = value_of(yard.artifacts.onnx_path(deleted));
-  for (const std::string& path : {whole, safetensors, old, whole + ".part"}) {
+  for (const std::string& path :
+       {whole, whole + ".sha256", safetensors, old, old + ".sha256", whole + ".part"}) {
     value_of(write_file(path, "made"));
   }
 
@@ -96,8 +97,10 @@ TEST_CASE("files made for downloads stay with their checkpoint, half a one goes"
   CHECK(value_of(yard.sweep(Millis{0}).sweep(yard.job.id)) == Sweep::Left::nothing);
 
   CHECK(std::filesystem::exists(whole));
+  CHECK(std::filesystem::exists(whole + ".sha256"));
   CHECK(std::filesystem::exists(safetensors));
   CHECK_FALSE(std::filesystem::exists(old));
+  CHECK_FALSE(std::filesystem::exists(old + ".sha256"));
   CHECK_FALSE(std::filesystem::exists(whole + ".part"));
 }
 
