@@ -332,4 +332,8 @@ void StreamSocket::keep_unsent_below(int bytes) const {
   set(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes);
 }
 
+void StreamSocket::wake_at(int bytes) const {
+  set(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, bytes);
+}
+
 }  // namespace trainyard::runtime

@@ -59,6 +59,10 @@ class StreamSocket {
   // next need not be chosen long before it leaves.
   void keep_unsent_below(int bytes) const;
 
+  // TCP: who waits for input is woken when so many bytes are there, or the peer is gone. Never more
+  // than what is on its way, or nothing wakes them. The kernel may take less.
+  void wake_at(int bytes) const;
+
   [[nodiscard]] bool is_unix() const;
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 

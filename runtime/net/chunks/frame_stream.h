@@ -23,7 +23,7 @@ constexpr int unsent_bytes_max = 128 << 10;
 
 class FrameStream {
  public:
-  explicit FrameStream(StreamSocket socket) : socket_(std::move(socket)) {}
+  explicit FrameStream(StreamSocket socket);
 
   class Receiver {
    public:
@@ -63,9 +63,11 @@ class FrameStream {
   Result<bool> take_header(Receiver& receiver);
   void copy_ahead();
   Status finish_frame(Receiver& receiver);
+  void wake_for_payload();
   bool gather(const Next& next);
 
   StreamSocket socket_;
+  bool is_tcp_;
   Descriptor passed_;
 
   // Coming in.
@@ -77,6 +79,7 @@ class FrameStream {
   std::span<std::byte> place_;  // of the payload, whole
   std::size_t come_ = 0;        // bytes in it
   std::array<std::byte, small_payload_bytes_max> small_{};
+  int wake_bytes_ = 1;  // TCP: a poll tells of no less
 
   // Going out: small frames, and at most one large one behind them.
   struct Queued {

@@ -3,6 +3,7 @@
 #include "runtime/net/chunks/frame_stream.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,6 +78,13 @@ void send(FrameStream& stream, int pieces) {
   }
 }
 
+void send_bytes(const FrameStream& stream, std::span<const std::byte> bytes) {
+  const iovec piece{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+  const auto sent = stream.socket().send(std::span(&piece, 1));
+  REQUIRE(sent.has_value());
+  REQUIRE(*sent == bytes.size());
+}
+
 }  // namespace
 
 TEST_CASE("what has come by a socket is handed out, though nothing comes behind it") {
@@ -132,6 +140,48 @@ TEST_CASE("an end that closes is told of, though all that came before was read")
   }
   CHECK(counter.goodbyes == 1);
   CHECK(received.error().code == Code::unavailable);
+}
+
+TEST_CASE("a part of a payload wakes nobody, its end does") {
+  Ends ends = connected();
+  Counter counter;
+  const auto head = encode_header({.kind = FrameKind::gradient, .bytes = piece_bytes});
+  const std::vector<std::byte> payload(piece_bytes);
+  const StreamSocket& socket = ends.there.socket();
+  const auto wakes_now = [&] {
+    pollfd place{.fd = socket.descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&place, 1, 0) == 1;
+  };
+  const auto waiting_bytes = [&] {
+    int bytes = 0;
+    return ::ioctl(socket.descriptor(), FIONREAD, &bytes) == 0 ? bytes : -1;
+  };
+  constexpr std::size_t part = 8 << 10;
+  for (int round = 0; round < 3; ++round) {
+    send_bytes(ends.here, head);
+    REQUIRE(await(ends.there, POLLIN));
+    REQUIRE(ends.there.receive(counter).has_value());
+    send_bytes(ends.here, std::span(payload).first(part));
+    REQUIRE(eventually([&] { return waiting_bytes() == part; }));
+    CHECK_FALSE(wakes_now());
+    send_bytes(ends.here, std::span(payload).subspan(part));
+    while (counter.bytes < static_cast<std::size_t>(round + 1) * piece_bytes) {
+      REQUIRE(await(ends.there, POLLIN));
+      REQUIRE(ends.there.receive(counter).has_value());
+    }
+  }
+}
+
+TEST_CASE("who waits for a payload is told that its peer is gone") {
+  Ends ends = connected();
+  Counter counter;
+  const auto head = encode_header({.kind = FrameKind::gradient, .bytes = piece_bytes});
+  send_bytes(ends.here, head);
+  REQUIRE(await(ends.there, POLLIN));
+  REQUIRE(ends.there.receive(counter).has_value());
+  ::shutdown(ends.here.socket().descriptor(), SHUT_WR);
+  REQUIRE(await(ends.there, POLLIN));
+  CHECK_FALSE(ends.there.receive(counter, FrameStream::Behind::perhaps_the_end).has_value());
 }
 
 }  // namespace trainyard::runtime
