@@ -40,9 +40,10 @@ std::string token_bucket(const std::string& rate) {
   return " root tbf rate " + rate + " burst 256kb latency 50ms";
 }
 
-// As on a fresh Debian, whatever this machine's own connections take.
-std::string take_cubic(const std::string& name) {
-  return "ip netns exec " + name + " sh -c 'echo cubic >/proc/sys/net/ipv4/tcp_congestion_control'";
+// As on a fresh Debian, whatever this machine's own connections take; by the route, as a namespace
+// may not choose freely.
+bool change_to_cubic(const std::string& host, const std::string& route) {
+  return run("ip -n " + host + " route change " + route + " congctl cubic");
 }
 
 // Programs in it would train on, for nobody.
@@ -77,7 +78,8 @@ std::optional<std::string> TwoHosts::missing() {
   const bool is_made = run("ip netns add " + trial) &&
                        run("ip -n " + trial + " link add one type veth peer name other") &&
                        run("tc -n " + trial + " qdisc add dev one" + token_bucket("1gbit")) &&
-                       run(take_cubic(trial));
+                       run("ip -n " + trial + " link set lo up") &&
+                       run("ip -n " + trial + " route add 10.90.0.0/24 dev lo congctl cubic");
   run("ip netns del " + trial);
   if (is_made) return std::nullopt;
   return "two hosts are network namespaces, a veth pair, a token bucket and connections by cubic, "
@@ -97,8 +99,15 @@ TwoHosts::TwoHosts(const std::string& rate) {
     ENSURE(run("ip" + here + "addr add " + address(host) + "/24 dev " + interface(host)));
     ENSURE(run("ip" + here + "link set " + interface(host) + " up"));
     ENSURE(run("tc" + here + "qdisc add dev " + interface(host) + token_bucket(rate)));
-    ENSURE(run(take_cubic(name(host))));
+    take_cubic(host);
   }
+}
+
+void TwoHosts::take_cubic(int host) const {
+  const std::string from_here =
+      " dev " + interface(host) + " proto kernel src " + address(host) + " scope ";
+  ENSURE(change_to_cubic(name(host), "10.90.0.0/24" + from_here + "link"));
+  ENSURE(change_to_cubic(name(host), "local " + address(host) + from_here + "host table local"));
 }
 
 TwoHosts::~TwoHosts() {
@@ -122,6 +131,7 @@ std::vector<std::string> TwoHosts::at(int host, int core) const {
 void TwoHosts::set_link(Link link) const {
   ENSURE(run("ip -n " + name(0) + " link set " + interface(0) +
              (link == Link::joined ? " up" : " down")));
+  if (link == Link::joined) take_cubic(0);  // its routes are new
 }
 
 std::int64_t TwoHosts::bytes_waiting(int host) const {

@@ -35,6 +35,9 @@ class TwoHosts {
   [[nodiscard]] std::int64_t bytes_waiting(int host) const;
   // Of the namespace, as ip-netns(8) knows it.
   [[nodiscard]] std::string name(int host) const;
+
+ private:
+  void take_cubic(int host) const;
 };
 
 // While it lives, the thread that made it is on that host, with all that it starts meanwhile,
