@@ -212,7 +212,8 @@ class Multiplier {
     return {.from = number_of(product_.right, depth_.begin + first, column),
             .stride = product_.right.row_stride,
             .to = right_.data() + panel_offset(column) + first * Tile::columns,
-            .steps = std::min(each, depth_.count() - first)};
+            .steps = std::min(each, depth_.count() - first),
+            .steps_behind = std::max<std::int64_t>(0, depth_.count() - first - each)};
   }
 
   [[nodiscard]] Target target_at(std::int64_t row, std::int64_t column) const {
@@ -223,6 +224,13 @@ class Multiplier {
                   .stride = stride,
                   .rows = std::min(Tile::rows, product_.rows - row),
                   .columns = std::min(Tile::columns, columns_.end - column)};
+    const bool goes_down = row + Tile::rows < rows_.end;
+    const std::int64_t next_row = goes_down ? row + Tile::rows : rows_.begin;
+    const std::int64_t next_column = goes_down ? column : column + Tile::columns;
+    if (next_column < columns_.end) {
+      target.next = product_.out + next_row * stride + next_column;
+      target.next_rows = std::min(Tile::rows, rows_.end - next_row);
+    }
     if (!is_first || product_.write == Write::add) {
       target.base = to;
       target.base_stride = stride;

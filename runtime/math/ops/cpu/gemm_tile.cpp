@@ -62,12 +62,20 @@ class Copying {
       _mm256_storeu_ps(to + i, _mm256_loadu_ps(from + i));
     }
     const float* const ahead = from + std::min(steps_ahead, left_) * copy_.stride;
+    const float* const far = from + std::min(steps_far, left_ + copy_.steps_behind) * copy_.stride;
 #pragma GCC unroll 2
-    for (std::int64_t i = 0; i < columns; i += line_elements) __builtin_prefetch(ahead + i);
+    for (std::int64_t i = 0; i < columns; i += line_elements) {
+      __builtin_prefetch(ahead + i);
+      __builtin_prefetch(far + i, 0, second_cache);
+    }
   }
 
  private:
+  static constexpr int second_cache = 2;  // as __builtin_prefetch() counts
+  // Where steps lie 4 or 8 KiB apart they share few places of the first cache: more of them there
+  // would take each other's.
   static constexpr std::int64_t steps_ahead = 4;
+  static constexpr std::int64_t steps_far = 12;
 
   PanelCopy copy_;
   std::int64_t every_;
@@ -95,16 +103,34 @@ class Fetching {
   std::int64_t at_ = 0;
 };
 
-// What a tile writes is on its way to the cache while its sums are made.
-template <int rows, int columns>
-[[gnu::always_inline]] inline void prefetch(const Target& target) {
-  if (target.rows != rows || target.columns != columns) return;
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; column += line_elements) {
-      __builtin_prefetch(target.data + row * target.stride + column, 1);
-    }
+// Asks for what the next tile will write while this one's sums are made: for a line after every few
+// steps, as the processor waits for a dozen at most.
+template <int rows, int row_lines>
+class NextLines {
+ public:
+  NextLines(const Target& target, std::int64_t depth)
+      : next_(target.next),
+        stride_(target.stride),
+        count_(target.next_rows * row_lines),
+        depth_(depth) {}
+
+  static constexpr int count = rows * row_lines;
+
+  [[gnu::always_inline]] void ask_for(int line) const {
+    if (line >= count_) return;
+    __builtin_prefetch(next_ + line / row_lines * stride_ + line % row_lines * line_elements, 1);
   }
-}
+  // Of the steps until the line behind is asked for.
+  [[nodiscard]] std::int64_t last_step(int line) const {
+    return line + 1 == count ? depth_ : (line + 1) * depth_ / count;
+  }
+
+ private:
+  const float* next_;
+  std::int64_t stride_;
+  std::int64_t count_;
+  std::int64_t depth_;
+};
 
 template <int rows, int vectors, class Aside>
 [[TRAINYARD_UNCHECKED]] bool sum_avx2(const LeftPanel& left, const float* right, std::int64_t depth,
@@ -118,22 +144,26 @@ template <int rows, int vectors, class Aside>
   const float* from = left.data;
   const std::int64_t row_stride = left.row_stride;
   const std::int64_t depth_stride = left.depth_stride;
-  prefetch<rows, 8 * vectors>(target);
-  for (std::int64_t step = 0; step < depth; ++step) {
-    __m256 columns[vectors];
+  const NextLines<rows, (8 * vectors + line_elements - 1) / line_elements> next(target, depth);
+  std::int64_t step = 0;
+  for (int line = 0; line < next.count; ++line) {
+    next.ask_for(line);
+    for (const std::int64_t end = next.last_step(line); step < end; ++step) {
+      __m256 columns[vectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) columns[v] = _mm256_load_ps(right + 8 * v);
+      for (int v = 0; v < vectors; ++v) columns[v] = _mm256_load_ps(right + 8 * v);
 #pragma GCC unroll 12
-    for (int row = 0; row < rows; ++row) {
-      const __m256 factor = _mm256_broadcast_ss(from + row * row_stride);
+      for (int row = 0; row < rows; ++row) {
+        const __m256 factor = _mm256_broadcast_ss(from + row * row_stride);
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) {
-        sum[row][v] = _mm256_fmadd_ps(factor, columns[v], sum[row][v]);
+        for (int v = 0; v < vectors; ++v) {
+          sum[row][v] = _mm256_fmadd_ps(factor, columns[v], sum[row][v]);
+        }
       }
+      from += depth_stride;
+      aside.after_step();
+      right += 8 * vectors;
     }
-    from += depth_stride;
-    aside.after_step();
-    right += 8 * vectors;
   }
   if (writes_whole_tiles && target.rows == rows && target.columns == 8 * vectors) {
 #pragma GCC unroll 12
@@ -170,25 +200,33 @@ template <int rows, int vectors, class Aside>
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) sum[row][v] = _mm512_setzero_ps();
   }
-  const float* from = left.data;
+  // Of each four rows: an address for each row takes more registers than there are.
   const std::int64_t row_stride = left.row_stride;
   const std::int64_t depth_stride = left.depth_stride;
-  prefetch<rows, 16 * vectors>(target);
-  for (std::int64_t step = 0; step < depth; ++step) {
-    __m512 columns[vectors];
+  const float* from[rows / 4];
+#pragma GCC unroll 3
+  for (int four = 0; four < rows / 4; ++four) from[four] = left.data + 4 * four * row_stride;
+  const NextLines<rows, vectors> next(target, depth);
+  std::int64_t step = 0;
+  for (int line = 0; line < next.count; ++line) {
+    next.ask_for(line);
+    for (const std::int64_t end = next.last_step(line); step < end; ++step) {
+      __m512 columns[vectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) columns[v] = _mm512_loadu_ps(right + 16 * v);
+      for (int v = 0; v < vectors; ++v) columns[v] = _mm512_loadu_ps(right + 16 * v);
 #pragma GCC unroll 12
-    for (int row = 0; row < rows; ++row) {
-      const __m512 factor = _mm512_set1_ps(from[row * row_stride]);
+      for (int row = 0; row < rows; ++row) {
+        const __m512 factor = _mm512_set1_ps(from[row / 4][row % 4 * row_stride]);
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) {
-        sum[row][v] = _mm512_fmadd_ps(factor, columns[v], sum[row][v]);
+        for (int v = 0; v < vectors; ++v) {
+          sum[row][v] = _mm512_fmadd_ps(factor, columns[v], sum[row][v]);
+        }
       }
+#pragma GCC unroll 3
+      for (int four = 0; four < rows / 4; ++four) from[four] += depth_stride;
+      aside.after_step();
+      right += 16 * vectors;
     }
-    from += depth_stride;
-    aside.after_step();
-    right += 16 * vectors;
   }
   if (writes_whole_tiles && target.rows == rows && target.columns == 16 * vectors) {
 #pragma GCC unroll 12

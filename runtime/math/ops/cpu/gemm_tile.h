@@ -22,6 +22,8 @@ struct Target {
   std::int64_t columns = 0;
   const float* base = nullptr;
   std::int64_t base_stride = 0;
+  const float* next = nullptr;  // `data` of the tile that is multiplied after this one
+  std::int64_t next_rows = 0;   // 0: there is none, or far away
 };
 
 // What a tile does beside its sums, spread over its steps, so that nothing waits for memory: it
@@ -30,7 +32,8 @@ struct PanelCopy {
   const float* from = nullptr;
   std::int64_t stride = 0;  // from a step to the next
   float* to = nullptr;
-  std::int64_t steps = 0;  // at most as many as the tile has
+  std::int64_t steps = 0;         // at most as many as the tile has
+  std::int64_t steps_behind = 0;  // of the panel, for the tiles that follow
 };
 // ... or asks for rows of the left side that are read where they lie.
 struct RowFetch {
