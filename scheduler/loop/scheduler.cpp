@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -80,7 +81,8 @@ struct Scheduler::Parts {
 
   StateFolder folder;
   Artifacts artifacts;
-  MadeFiles made;
+  std::mutex made_mutex;  // one file is made at a time
+  MadeFiles made;         // guarded by made_mutex
   Logs logs;
   Feed feed;
   Counters counters;
@@ -92,6 +94,16 @@ struct Scheduler::Parts {
   std::string agent_address;
   std::thread thread;
 };
+
+// made_mutex held.
+Result<MadeFile> Scheduler::model_file_of(Parts& parts, const Checkpoint& checkpoint,
+                                          MadeFiles::Compare compare) {
+  TRY_ASSIGN(const std::string path, parts.artifacts.model_path(checkpoint));
+  TRY_ASSIGN(const auto made, parts.made.find(path, compare));
+  if (made) return *made;
+  TRY(write_model_file(parts.artifacts, checkpoint, path));
+  return parts.made.keep(path);
+}
 
 // Chooses on the sweeper's thread; the loop's, which alone writes, removes a few at a time.
 void Scheduler::thin_metrics(Parts& parts, const JobId& id) {
@@ -228,18 +240,19 @@ std::string Scheduler::log_path(const TaskKey& task) const {
 }
 
 Result<MadeFile> Scheduler::model_file(const Checkpoint& checkpoint) {
-  TRY_ASSIGN(const std::string path, parts_->artifacts.model_path(checkpoint));
-  return parts_->made.get(path, [&](const std::string& at) {
-    return write_model_file(parts_->artifacts, checkpoint, at);
-  });
+  const std::lock_guard lock(parts_->made_mutex);
+  return model_file_of(*parts_, checkpoint, MadeFiles::Compare::once);
 }
 
 Result<MadeFile> Scheduler::onnx_file(const Checkpoint& checkpoint, const JobSpec& spec) {
   TRY_ASSIGN(const std::string path, parts_->artifacts.onnx_path(checkpoint));
-  TRY_ASSIGN(const MadeFile model, model_file(checkpoint));
-  return parts_->made.get(path, [&](const std::string& at) {
-    return write_onnx_file({.spec = spec, .model_file = model.path}, at);
-  });
+  const std::lock_guard lock(parts_->made_mutex);
+  TRY_ASSIGN(const auto made, parts_->made.find(path, MadeFiles::Compare::once));
+  if (made) return *made;
+  // Else what a disk has done to the one file would be sound in the other.
+  TRY_ASSIGN(const MadeFile model, model_file_of(*parts_, checkpoint, MadeFiles::Compare::always));
+  TRY(write_onnx_file({.spec = spec, .model_file = model.path}, path));
+  return parts_->made.keep(path);
 }
 
 Readiness Scheduler::readiness() const { return parts_->loop.health().look(steady_now()); }

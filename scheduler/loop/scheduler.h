@@ -69,8 +69,8 @@ class Scheduler {
   [[nodiscard]] std::string agent_address() const;  // as bound
   [[nodiscard]] std::string database_path() const;
   [[nodiscard]] std::string log_path(const TaskKey& task) const;  // of the stored log file
-  // The checkpoint as one safetensors file with all variables by name: made on first use, then
-  // kept.
+  // The checkpoint as one safetensors file with all variables by name: made on first use, then kept
+  // until it is found damaged.
   Result<MadeFile> model_file(const Checkpoint& checkpoint);
   // The same as one ONNX file; `spec` is that of its job. `invalid` where ONNX cannot express it.
   Result<MadeFile> onnx_file(const Checkpoint& checkpoint, const JobSpec& spec);
@@ -86,6 +86,8 @@ class Scheduler {
   template <class T, class Request>
   void post(Done<T> done, Request request);
   explicit Scheduler(std::unique_ptr<Parts> parts);
+  static Result<MadeFile> model_file_of(Parts& parts, const Checkpoint& checkpoint,
+                                        MadeFiles::Compare compare);
   static void thin_metrics(Parts& parts, const JobId& id);
   std::unique_ptr<Parts> parts_;
 };

@@ -120,11 +120,12 @@ Result<std::size_t> ArtifactRead::read_at(std::int64_t offset, std::span<char> i
 // -----------------------------------------------------------------------------------------
 
 std::string model_file_name(std::int64_t step, std::int64_t attempt) {
-  return "model-" + std::to_string(step) + "-" + std::to_string(attempt) + ".safetensors";
+  return std::string(made_prefix) + std::to_string(step) + "-" + std::to_string(attempt) +
+         ".safetensors";
 }
 
 std::string onnx_file_name(std::int64_t step, std::int64_t attempt) {
-  return "model-" + std::to_string(step) + "-" + std::to_string(attempt) + ".onnx";
+  return std::string(made_prefix) + std::to_string(step) + "-" + std::to_string(attempt) + ".onnx";
 }
 
 Result<std::string> Artifacts::folder_of(const JobId& job) const {
@@ -197,7 +198,8 @@ std::size_t Artifacts::count_others(const JobId& job, const std::set<std::string
   if (!folder) return 0;
   return static_cast<std::size_t>(
       std::ranges::count_if(names_in(*folder), [&](const std::string& name) {
-        return !named.contains(name.substr(0, name.rfind(part_suffix)));
+        return !name.starts_with(made_prefix) &&
+               !named.contains(name.substr(0, name.rfind(part_suffix)));
       }));
 }
 

@@ -66,6 +66,9 @@ class ArtifactRead {
 };
 
 inline constexpr std::string_view part_suffix = ".part";  // of a file that is not whole yet
+// Of files that the server makes of others. Half of one is left where a server died over it: it is
+// made again from its start.
+inline constexpr std::string_view made_prefix = "model-";
 std::string model_file_name(std::int64_t step, std::int64_t attempt);
 std::string onnx_file_name(std::int64_t step, std::int64_t attempt);
 
@@ -85,7 +88,7 @@ class Artifacts {
   // Likewise, for who reads all of it.
   [[nodiscard]] Result<ArtifactRead> read(const JobId& job, const std::string& sha256) const;
 
-  // How many files of the job, whole or not, are none of `named`.
+  // How many files of the job that were uploaded, whole or not, are none of `named`.
   [[nodiscard]] std::size_t count_others(const JobId& job,
                                          const std::set<std::string>& named) const;
   // `unavailable` where what is not stored of the file would leave the disk nothing for anything

@@ -2,69 +2,98 @@
 
 #include <fcntl.h>
 
-#include <string_view>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "schemas/base/log.h"
-#include "schemas/files/file.h"
 #include "schemas/files/sha256.h"
 #include "schemas/files/whole_file.h"
 
 namespace trainyard::scheduler {
 namespace {
 
-std::string sum_path(const std::string& path) { return path + std::string(sum_suffix); }
+namespace fs = std::filesystem;
 
-// Whether the file has the sha256 that lies beside it.
-Result<bool> is_what_was_made(const std::string& path, const std::string& sha256) {
-  const auto file = File::open_regular(sum_path(path), O_RDONLY);
-  if (!file && file.error().code == Code::not_found) return false;
-  if (!file) return file.error();
-  std::string sum(sha256.size() + 1, '\0');
-  TRY_ASSIGN(const std::size_t count, file->read_at(0, sum));
-  return std::string_view(sum).substr(0, count) == sha256;
+std::string sha256_path(const std::string& path) { return path + std::string(sha256_suffix); }
+
+Result<std::string> sha256_of(const File& file) {
+  Sha256 hash;
+  std::string buffer(1 << 20, '\0');
+  for (std::int64_t at = 0;;) {
+    TRY_ASSIGN(const std::size_t count, file.read_at(at, buffer));
+    if (count == 0) return hash.finish_hex();
+    hash.add(std::string_view(buffer).substr(0, count));
+    at += static_cast<std::int64_t>(count);
+  }
+}
+
+// Empty where there is none, or it cannot be read.
+std::string sha256_beside(const std::string& path) {
+  const auto file = File::open_regular(sha256_path(path), O_RDONLY);
+  if (!file) return {};
+  std::string text(65, '\0');  // one more than it has
+  const auto count = file->read_at(0, text);
+  return count ? text.substr(0, *count) : std::string();
 }
 
 }  // namespace
 
 bool MadeFiles::Identity::operator==(const Identity& other) const {
-  return number == other.number && bytes == other.bytes && written.tv_sec == other.written.tv_sec &&
-         written.tv_nsec == other.written.tv_nsec;
+  return device == other.device && number == other.number && bytes == other.bytes &&
+         changed.tv_sec == other.changed.tv_sec && changed.tv_nsec == other.changed.tv_nsec;
 }
 
-Result<MadeFiles::Identity> MadeFiles::identity_of(const std::string& path) {
-  TRY_ASSIGN(const File file, File::open_regular(path, O_RDONLY));
+Result<MadeFiles::Identity> MadeFiles::identity_of(const File& file) {
   struct stat found {};
-  if (::fstat(file.descriptor(), &found) != 0) return system_error("cannot look at " + path);
-  return Identity{.number = found.st_ino, .bytes = found.st_size, .written = found.st_mtim};
+  if (::fstat(file.descriptor(), &found) != 0) return system_error("cannot look at " + file.path());
+  return Identity{.device = found.st_dev,
+                  .number = found.st_ino,
+                  .bytes = found.st_size,
+                  .changed = found.st_ctim};
 }
 
-Result<MadeFile> MadeFiles::remember(const std::string& path, const Identity& identity,
-                                     std::string sha256) {
+MadeFile MadeFiles::remember(const std::string& path, const Identity& identity,
+                             const std::string& sha256) {
   if (known_.size() >= known_max) known_.clear();
   known_.insert_or_assign(path, Known{.identity = identity, .sha256 = sha256});
-  return MadeFile{.path = path, .sha256 = std::move(sha256)};
+  return {.path = path, .sha256 = sha256};
 }
 
-Result<MadeFile> MadeFiles::get(const std::string& path, const Make& make) {
-  const std::lock_guard lock(mutex_);
-  const auto identity = identity_of(path);
-  if (!identity && identity.error().code != Code::not_found) return identity.error();
-  if (identity) {
-    const auto known = known_.find(path);
-    if (known != known_.end() && known->second.identity == *identity) {
-      return MadeFile{.path = path, .sha256 = known->second.sha256};
-    }
-    TRY_ASSIGN(std::string sha256, sha256_of_file(path));
-    TRY_ASSIGN(const bool is_sound, is_what_was_made(path, sha256));
-    if (is_sound) return remember(path, *identity, std::move(sha256));
-    log_warning("file_made_again", {{"path", path}, {"why", "it is not what was made"}});
+Result<std::optional<MadeFile>> MadeFiles::find(const std::string& path, Compare compare) {
+  const auto file = File::open_regular(path, O_RDONLY);
+  if (!file && file.error().code == Code::not_found) return std::optional<MadeFile>();
+  if (!file) return file.error();
+  TRY_ASSIGN(const Identity identity, identity_of(*file));
+  const auto known = known_.find(path);
+  if (compare == Compare::once && known != known_.end() && known->second.identity == identity) {
+    return std::optional(MadeFile{.path = path, .sha256 = known->second.sha256});
   }
-  TRY(make(path));
-  TRY_ASSIGN(const Identity made, identity_of(path));
-  TRY_ASSIGN(std::string sha256, sha256_of_file(path));
-  TRY(write_file_durably(sum_path(path), sha256));
-  return remember(path, made, std::move(sha256));
+  // Of a disk that cannot read it nothing else is to be had than a file that is made again.
+  const auto sha256 = sha256_of(*file);
+  const std::string beside = sha256_beside(path);
+  if (sha256 && *sha256 == beside) return std::optional(remember(path, identity, *sha256));
+  log_warning("made_file_removed",
+              {{"path", path},
+               {"why", !sha256          ? sha256.error().message
+                       : beside.empty() ? "it has no sha256 beside it"
+                                        : "it has another content than when it was made"}});
+  known_.erase(path);
+  std::error_code error;  // what stays is found unsound again
+  fs::remove(sha256_path(path), error);
+  if (!fs::remove(path, error) && error) {
+    return unavailable("cannot remove " + path + ", which is damaged: " + error.message());
+  }
+  return std::optional<MadeFile>();
+}
+
+Result<MadeFile> MadeFiles::keep(const std::string& path) {
+  TRY_ASSIGN(const File file, File::open_regular(path, O_RDONLY));
+  TRY_ASSIGN(const Identity identity, identity_of(file));
+  TRY_ASSIGN(const std::string sha256, sha256_of(file));
+  TRY(write_file_durably(sha256_path(path), sha256));
+  return remember(path, identity, sha256);
 }
 
 }  // namespace trainyard::scheduler

@@ -5,39 +5,41 @@
 #include <sys/stat.h>
 
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
 
 namespace trainyard::scheduler {
 
-inline constexpr std::string_view sum_suffix = ".sha256";  // of the file beside a made one
+inline constexpr std::string_view sha256_suffix = ".sha256";  // of the file beside a made one
 
 struct MadeFile {
   std::string path;
   std::string sha256;
 };
 
-// Safe from several threads; one file is made or compared at a time.
 class MadeFiles {
  public:
-  // Leaves a whole file at the path, or none.
-  using Make = std::function<Status(const std::string& path)>;
+  // When the content is compared: always, or where nobody has since the start of the server or the
+  // last touch. A disk that changes it in between is not noticed then.
+  enum class Compare { always, once };
 
-  // The file at `path`: made where there is none, or another than was made; compared when it is
-  // first asked for, and when it was touched since.
-  Result<MadeFile> get(const std::string& path, const Make& make);
+  // The file, where it is still what was made. Else nothing, and nothing stays at `path`.
+  Result<std::optional<MadeFile>> find(const std::string& path, Compare compare);
+  // What has just been made at `path`.
+  Result<MadeFile> keep(const std::string& path);
 
  private:
   // What changes with each write to a file.
   struct Identity {
+    dev_t device = 0;
     ino_t number = 0;
     off_t bytes = 0;
-    timespec written{};
+    timespec changed{};
     bool operator==(const Identity& other) const;
   };
   struct Known {
@@ -45,12 +47,11 @@ class MadeFiles {
     std::string sha256;
   };
 
-  static Result<Identity> identity_of(const std::string& path);
-  Result<MadeFile> remember(const std::string& path, const Identity& identity, std::string sha256);
+  static Result<Identity> identity_of(const File& file);
+  MadeFile remember(const std::string& path, const Identity& identity, const std::string& sha256);
 
   static constexpr std::size_t known_max = 1024;
-  std::mutex mutex_;
-  std::map<std::string, Known> known_;  // by path: what was found sound
+  std::map<std::string, Known> known_;  // by path: what was compared
 };
 
 }  // namespace trainyard::scheduler

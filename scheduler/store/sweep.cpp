@@ -52,7 +52,7 @@ std::set<std::string> names_of(const std::vector<Checkpoint>& checkpoints) {
     for (const std::string& made : {model_file_name(checkpoint.step, checkpoint.attempt),
                                     onnx_file_name(checkpoint.step, checkpoint.attempt)}) {
       names.insert(made);
-      names.insert(made + std::string(sum_suffix));
+      names.insert(made + std::string(sha256_suffix));
     }
   }
   return names;
@@ -76,9 +76,6 @@ fs::path free_name(const fs::path& folder, const std::string& name) {
   return path;
 }
 
-// Of files that the server makes of others. Half of one is left where a server died over it: it is
-// made again from its start.
-constexpr std::string_view made_prefix = "model-";
 constexpr std::string_view files_own_folder = "lost+found";  // of a disk that is mounted here
 
 }  // namespace
@@ -102,8 +99,8 @@ Result<Sweep::Left> Sweep::sweep(const JobId& job) {
   Left left = Left::nothing;
   for (const std::string& name : names_in(folder.string())) {
     const std::string whole = name.substr(0, name.rfind(part_suffix));
-    const bool is_half_a_model = name != whole && name.starts_with(made_prefix);
-    if (in_use.contains(whole) && !is_half_a_model) continue;
+    const bool is_made_here = name.starts_with(made_prefix);
+    if (in_use.contains(is_made_here ? name : whole)) continue;
     const WallTime written = written_at(folder / name);
     if (now - written < grace_) {
       left = Left::young_files;
@@ -113,7 +110,7 @@ Result<Sweep::Left> Sweep::sweep(const JobId& job) {
       TRY_ASSIGN(const auto deleted, read_checkpoints(db_, job, Which::deleted));
       given_up = names_of(deleted);
     }
-    const bool is_unknown = !given_up->contains(whole) && !is_half_a_model;
+    const bool is_unknown = !given_up->contains(whole) && !is_made_here;
     if (standing.runs && written >= standing.attempt_begins && is_unknown) continue;
     // Half a file can be sent again, and a model file made again.
     if (is_unknown && written < opened_ && is_sha256(name)) {

@@ -42,7 +42,7 @@ std::string token_bucket(const std::string& rate) {
 
 // As on a fresh Debian, whatever this machine's own connections take; by the route, as a namespace
 // may not choose freely.
-bool change_to_cubic(const std::string& host, const std::string& route) {
+bool take_cubic_by(const std::string& host, const std::string& route) {
   return run("ip -n " + host + " route change " + route + " congctl cubic");
 }
 
@@ -106,8 +106,8 @@ TwoHosts::TwoHosts(const std::string& rate) {
 void TwoHosts::take_cubic(int host) const {
   const std::string from_here =
       " dev " + interface(host) + " proto kernel src " + address(host) + " scope ";
-  ENSURE(change_to_cubic(name(host), "10.90.0.0/24" + from_here + "link"));
-  ENSURE(change_to_cubic(name(host), "local " + address(host) + from_here + "host table local"));
+  ENSURE(take_cubic_by(name(host), "10.90.0.0/24" + from_here + "link"));
+  ENSURE(take_cubic_by(name(host), "local " + address(host) + from_here + "host table local"));
 }
 
 TwoHosts::~TwoHosts() {

@@ -8,15 +8,12 @@ namespace {
 
 constexpr std::size_t bytes_per_call = 2 << 20;
 
-// A poll tells of a payload in such steps, so that each word of it is worth a call; the socket's
-// buffer holds the largest beside what comes meanwhile.
+// Each time that a poll tells of a payload costs system calls and a switch of threads: it is worth
+// them for so much. Where the socket's buffer has less room the kernel tells earlier.
 constexpr std::size_t wake_step_bytes = 32 << 10;
 constexpr std::size_t wake_bytes_max = 256 << 10;
 
 }  // namespace
-
-FrameStream::FrameStream(StreamSocket socket)
-    : socket_(std::move(socket)), is_tcp_(!socket_.is_unix()) {}
 
 // The rest of a payload and what is behind it come by one call; so do many small frames. Nothing
 // whole is kept back: nobody would be told of it again.
@@ -40,11 +37,12 @@ Result<bool> FrameStream::receive(Receiver& receiver, Behind behind) {
 
 // At most what is missing: all of it is on its way.
 void FrameStream::wake_for_payload() {
-  if (!is_tcp_) return;
   const std::size_t missing = in_payload_ ? place_.size() - come_ : 0;
   const std::size_t steps = std::min(missing, wake_bytes_max) / wake_step_bytes;
   const int bytes = std::max(1, static_cast<int>(steps * wake_step_bytes));
-  if (bytes != std::exchange(wake_bytes_, bytes)) socket_.wake_at(bytes);
+  if (bytes == wake_bytes_ || socket_.is_unix()) return;
+  wake_bytes_ = bytes;
+  socket_.wake_at(bytes);
 }
 
 Status FrameStream::take_frames(Receiver& receiver) {

@@ -23,7 +23,7 @@ constexpr int unsent_bytes_max = 128 << 10;
 
 class FrameStream {
  public:
-  explicit FrameStream(StreamSocket socket);
+  explicit FrameStream(StreamSocket socket) : socket_(std::move(socket)) {}
 
   class Receiver {
    public:
@@ -67,7 +67,6 @@ class FrameStream {
   bool gather(const Next& next);
 
   StreamSocket socket_;
-  bool is_tcp_;
   Descriptor passed_;
 
   // Coming in.

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <memory>
+#include <fstream>
 
 #include "schemas/files/sha256.h"
 #include "schemas/files/whole_file.h"
@@ -12,30 +12,27 @@
 namespace trainyard::scheduler {
 namespace {
 
+using enum MadeFiles::Compare;
+
 class MadeYard {
  public:
-  Result<MadeFile> get() {
-    return files_->get(path, [this](const std::string& at) -> Status {
-      if (is_broken) return conflict("its checkpoint is damaged");
-      ++times_made;
-      return write_file(at, content);
-    });
+  Result<MadeFile> get(MadeFiles::Compare compare = once) {
+    TRY_ASSIGN(const auto found, files.find(path, compare));
+    if (found) return *found;
+    ++times_made;
+    TRY(write_file(path, content));
+    return files.keep(path);
   }
-  void restart() { files_ = std::make_unique<MadeFiles>(); }
-  void damage() {
-    std::string damaged = content;
-    damaged[3] = 'X';
-    value_of(write_file(path, damaged));
-  }
+  void restart() { files = MadeFiles(); }
+  // In place, as a disk does it.
+  void damage() const { std::fstream(path, std::ios::in | std::ios::out).put('X'); }
 
   TempFolder folder;
   const std::string content = "a model";
   const std::string path = folder.path("model-1-1.safetensors");
+  const std::string sha256_path = path + std::string(sha256_suffix);
+  MadeFiles files;
   int times_made = 0;
-  bool is_broken = false;
-
- private:
-  std::unique_ptr<MadeFiles> files_ = std::make_unique<MadeFiles>();
 };
 
 }  // namespace
@@ -62,12 +59,13 @@ TEST_CASE("a made file that was damaged or cut short is made again") {
     yard.restart();
   }
   SECTION("cut") { std::filesystem::resize_file(yard.path, 3); }
+  SECTION("replaced") { value_of(write_file(yard.path, "another")); }
   SECTION("its sha256 is gone") {
-    std::filesystem::remove(yard.path + std::string(sum_suffix));
+    std::filesystem::remove(yard.sha256_path);
     yard.restart();
   }
   SECTION("its sha256 is longer than one") {
-    value_of(write_file(yard.path + std::string(sum_suffix), sha256_hex(yard.content) + "0"));
+    value_of(write_file(yard.sha256_path, sha256_hex(yard.content) + "0"));
     yard.restart();
   }
   CHECK(value_of(yard.get()).sha256 == sha256_hex(yard.content));
@@ -75,12 +73,23 @@ TEST_CASE("a made file that was damaged or cut short is made again") {
   CHECK(yard.times_made == 2);
 }
 
-TEST_CASE("a made file that was damaged and cannot be made again is not handed out") {
+TEST_CASE("what was compared is compared again only where that is asked for") {
+  MadeYard yard;
+  const MadeFile made = value_of(yard.get());
+  value_of(write_file(yard.sha256_path, std::string(64, '0')));  // that it was compared with
+  CHECK(value_of(yard.get()).sha256 == made.sha256);
+  CHECK(yard.times_made == 1);
+  CHECK(value_of(yard.get(always)).sha256 == made.sha256);
+  CHECK(yard.times_made == 2);
+}
+
+TEST_CASE("a made file that was damaged is there no more") {
   MadeYard yard;
   value_of(yard.get());
   yard.damage();
-  yard.is_broken = true;
-  for (int ask = 0; ask < 2; ++ask) CHECK(yard.get().error().code == Code::conflict);
+  CHECK_FALSE(value_of(yard.files.find(yard.path, once)));
+  CHECK_FALSE(std::filesystem::exists(yard.path));
+  CHECK_FALSE(std::filesystem::exists(yard.sha256_path));
 }
 
 TEST_CASE("what is no file is not handed out") {

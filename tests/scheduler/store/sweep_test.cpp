@@ -87,8 +87,8 @@ TEST_CASE("files made for downloads stay with their checkpoint, half a one goes"
   const std::string whole = value_of(yard.artifacts.onnx_path(kept));
   const std::string safetensors = value_of(yard.artifacts.model_path(kept));
   const std::string old = value_of(yard.artifacts.onnx_path(deleted));
-  for (const std::string& path :
-       {whole, whole + ".sha256", safetensors, old, old + ".sha256", whole + ".part"}) {
+  for (const std::string& path : {whole, whole + ".sha256", safetensors, old, old + ".sha256",
+                                  whole + ".part", whole + ".sha256.new"}) {
     value_of(write_file(path, "made"));
   }
 
@@ -102,6 +102,7 @@ TEST_CASE("files made for downloads stay with their checkpoint, half a one goes"
   CHECK_FALSE(std::filesystem::exists(old));
   CHECK_FALSE(std::filesystem::exists(old + ".sha256"));
   CHECK_FALSE(std::filesystem::exists(whole + ".part"));
+  CHECK_FALSE(std::filesystem::exists(whole + ".sha256.new"));
 }
 
 TEST_CASE("a young file stays until its grace is over", "[sweep]") {
