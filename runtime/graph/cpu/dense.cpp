@@ -11,8 +11,8 @@
 namespace trainyard::runtime {
 namespace {
 
-// Of a kernel's gradient that is told part by part: 1 MiB each, of enough rows that the other side
-// of the product is not packed for nothing.
+// Of a kernel's gradient that is told part by part: 1 MiB each, of enough rows that each panel of
+// the other side is read for many of them.
 constexpr std::int64_t elements_of_part = 256 * 1024;
 constexpr std::int64_t rows_of_part_min = 120;
 
@@ -31,18 +31,17 @@ void add_product_bias_gradient(const BackwardCall& call) {
   sum_rows(call.output_gradient, bias.into, bias.write, call.threads);
 }
 
-// From the last rows to the first, so that those can be sent while these are computed.
+// By parts where they can be sent while the others are computed.
 void add_kernel_gradient(ConstTensor x, ConstTensor product_gradient, const BackwardCall& call) {
   const GradientTarget& kernel = call.input_gradients[1];
-  const std::int64_t columns = product_gradient.shape.columns();
-  const std::int64_t count = call.on_final_from ? rows_of_part(columns) : x.shape.columns();
-  for (std::int64_t end = x.shape.columns(); end > 0;) {
-    const std::int64_t first = std::max<std::int64_t>(0, end - count);
-    matmul_kernel_gradient_rows(x, product_gradient, kernel.into, {first, end - first},
-                                kernel.write, call.threads);
-    if (call.on_final_from && first > 0) call.on_final_from(first * columns);
-    end = first;
+  if (!call.on_final_from) {
+    matmul_kernel_gradient(x, product_gradient, kernel.into, kernel.write, call.threads);
+    return;
   }
+  const std::int64_t columns = product_gradient.shape.columns();
+  matmul_kernel_gradient_by_parts(
+      x, product_gradient, kernel.into, kernel.write, rows_of_part(columns),
+      [&](std::int64_t first) { call.on_final_from(first * columns); }, call.threads);
 }
 
 const RowFeed& rows_of(std::int64_t table, const Feed& feed) {

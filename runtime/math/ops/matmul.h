@@ -3,15 +3,13 @@
 // memory lies.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "runtime/math/tensor.h"
 #include "runtime/math/thread_team.h"
 
 namespace trainyard::runtime {
-
-struct RowRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
 
 // product [rows, out] = x [rows, in] * kernel [in, out] + bias [out]; a bias without data is none.
 void matmul(ConstTensor x, ConstTensor kernel, ConstTensor bias, Tensor product,
@@ -34,9 +32,11 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads = {});
 
-// Of the same, with the same bits, the rows [first, first + count) alone.
-void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
-                                 Tensor kernel_gradient, RowRange rows, Write write,
-                                 const Threads& threads = {});
+// The same, with the same bits, from the last rows to the first, so many at once. `made_from` is
+// told the first of them each time, but for row 0.
+void matmul_kernel_gradient_by_parts(ConstTensor x, ConstTensor product_gradient,
+                                     Tensor kernel_gradient, Write write, std::int64_t rows_at_once,
+                                     const std::function<void(std::int64_t)>& made_from,
+                                     const Threads& threads = {});
 
 }  // namespace trainyard::runtime

@@ -1,5 +1,8 @@
 #include "runtime/math/ops/matmul.h"
 
+#include <algorithm>
+#include <span>
+
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/ops/reduction.h"
 #include "tests/golden/golden.h"
@@ -149,6 +152,32 @@ TEST_CASE("the bits of a product do not depend on where its operands lie", "[mat
       matmul({x.data() + shift, {s.rows, s.in}}, {kernel.data() + 3 * shift, {s.in, s.out}},
              tensor_of(o.bias, {s.out}), {y.data() + 5 * shift, {s.rows, s.out}});
       require_same_bits({y.data() + 5 * shift, expected.size()}, expected);
+    }
+  }
+}
+
+TEST_CASE("a kernel's gradient by parts has the bits of the whole one", "[matmul]") {
+  // Of one block of the depth, of several, with a part that is no whole tiles, too large to pack.
+  for (const Sizes s : {Sizes{20, 250, 70}, Sizes{700, 130, 33}, Sizes{2000, 25, 530}}) {
+    for (const Write write : {Write::overwrite, Write::add}) {
+      const Operands o = random_operands(s);
+      const auto x = tensor_of(o.x, {s.rows, s.in});
+      const auto upstream = tensor_of(o.upstream, {s.rows, s.out});
+      std::vector<float> whole = o.kernel;
+      std::vector<float> parts = o.kernel;
+      matmul_kernel_gradient(x, upstream, tensor_of(whole, {s.in, s.out}), write);
+      std::vector<std::int64_t> told;
+      matmul_kernel_gradient_by_parts(x, upstream, tensor_of(parts, {s.in, s.out}), write, 120,
+                                      [&](std::int64_t first) {
+                                        told.push_back(first);
+                                        const std::size_t begin = product(first, s.out);
+                                        CHECK(std::ranges::equal(std::span(parts).subspan(begin),
+                                                                 std::span(whole).subspan(begin)));
+                                      });
+      CHECK(parts == whole);
+      std::vector<std::int64_t> expected;
+      for (std::int64_t first = s.in - 120; first > 0; first -= 120) expected.push_back(first);
+      CHECK(told == expected);
     }
   }
 }

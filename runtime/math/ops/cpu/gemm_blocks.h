@@ -17,7 +17,7 @@
 namespace trainyard::runtime {
 
 inline constexpr std::int64_t gemm_rows_block = 240;     // x depth: 300 KiB
-inline constexpr std::int64_t gemm_columns_block = 448;  // x depth: 560 KiB
+inline constexpr std::int64_t gemm_columns_block = 832;  // x depth: 1,040 KiB; more of less depth
 
 // Without any there is perhaps no memory to point at.
 inline const float* number_of(const Operand& side, std::int64_t row, std::int64_t column) {
@@ -48,8 +48,9 @@ class Multiplier {
 
   // Values that are packed before they are read.
   [[nodiscard]] std::int64_t values_packed() const {
+    const std::int64_t block = columns_block_of(depth_block_of(product_.depth));
     const std::int64_t blocks =
-        product_.rows <= rows_block ? 1 : (product_.columns + columns_block - 1) / columns_block;
+        product_.rows <= rows_block ? 1 : (product_.columns + block - 1) / block;
     const std::int64_t left = packs_left() ? product_.rows * blocks : 0;
     const std::int64_t right =
         product_.packed_right == nullptr && !tiles_copy_panels() ? product_.columns : 0;
@@ -62,10 +63,14 @@ class Multiplier {
 
  private:
   static constexpr std::int64_t rows_block = gemm_rows_block;
-  static constexpr std::int64_t columns_block = gemm_columns_block;
   static constexpr std::int64_t no_limit = INT64_MAX;
   // Up to so many columns a packed left side is not read often enough to be worth the packing.
   static constexpr std::int64_t columns_for_packing = 512;
+
+  static std::int64_t columns_block_of(std::int64_t depth) {
+    constexpr std::int64_t panels = gemm_columns_block / Tile::columns * gemm_depth_block;
+    return panels / std::max<std::int64_t>(1, depth) * Tile::columns;
+  }
 
   struct Range {
     std::int64_t begin = 0;
@@ -78,9 +83,10 @@ class Multiplier {
   void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
     // For each block of columns the left side is packed again.
-    const std::int64_t width = panels_alternate()
-                                   ? product_.columns
-                                   : even_block(product_.columns, columns_block, Tile::columns);
+    const std::int64_t width =
+        panels_alternate()
+            ? product_.columns
+            : even_block(product_.columns, columns_block_of(depth_block), Tile::columns);
     for (std::int64_t at = 0; at == 0 || at < product_.depth; at += depth_block) {
       depth_ = {at, std::min(at + depth_block, product_.depth)};
       for (std::int64_t column = 0; column < product_.columns; column += width) {
@@ -256,7 +262,7 @@ class Multiplier {
     return buffer;
   }
   static AlignedBuffer& buffer_for_right() {
-    thread_local AlignedBuffer buffer(columns_block * gemm_depth_block + pack_slack);
+    thread_local AlignedBuffer buffer(gemm_columns_block * gemm_depth_block + pack_slack);
     return buffer;
   }
 

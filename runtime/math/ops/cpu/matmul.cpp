@@ -1,6 +1,9 @@
 // Products as gemm takes them.
 #include "runtime/math/ops/matmul.h"
 
+#include <algorithm>
+
+#include "runtime/math/aligned_buffer.h"
 #include "runtime/math/ops/cpu/gemm.h"
 #include "schemas/base/check.h"
 
@@ -13,6 +16,40 @@ Operand as_it_lies(ConstTensor matrix) {
 Operand transposed(ConstTensor matrix) {
   return {.data = matrix.data, .row_stride = 1, .column_stride = matrix.shape.columns()};
 }
+
+Product kernel_gradient_product(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
+                                Write write, const Threads& threads) {
+  ENSURE(x.shape.rows() == product_gradient.shape.rows());
+  ENSURE(kernel_gradient.shape.rows() == x.shape.columns());
+  ENSURE(kernel_gradient.shape.columns() == product_gradient.shape.columns());
+  return {.rows = x.shape.columns(),
+          .columns = product_gradient.shape.columns(),
+          .depth = x.shape.rows(),
+          .left = transposed(x),
+          .right = as_it_lies(product_gradient),
+          .out = kernel_gradient.data,
+          .write = write,
+          .threads = threads};
+}
+
+// The right side that all parts of a product share, packed once.
+class PackedForParts {
+ public:
+  explicit PackedForParts(const Product& product) {
+    const std::int64_t elements = packed_right_elements(product.depth, product.columns);
+    if (elements > elements_max) return;
+    thread_local AlignedBuffer buffer(elements_max);
+    pack_right(product, buffer.data());
+    data_ = buffer.data();
+  }
+
+  // Nothing: it is too large to be worth the memory.
+  [[nodiscard]] const float* data() const { return data_; }
+
+ private:
+  static constexpr std::int64_t elements_max = 1 << 20;  // 4 MiB
+  const float* data_ = nullptr;
+};
 
 }  // namespace
 
@@ -80,27 +117,28 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads) {
-  matmul_kernel_gradient_rows(x, product_gradient, kernel_gradient,
-                              {.first = 0, .count = x.shape.columns()}, write, threads);
+  gemm(kernel_gradient_product(x, product_gradient, kernel_gradient, write, threads));
 }
 
-void matmul_kernel_gradient_rows(ConstTensor x, ConstTensor product_gradient,
-                                 Tensor kernel_gradient, RowRange rows, Write write,
-                                 const Threads& threads) {
-  ENSURE(x.shape.rows() == product_gradient.shape.rows());
-  ENSURE(kernel_gradient.shape.rows() == x.shape.columns());
-  ENSURE(kernel_gradient.shape.columns() == product_gradient.shape.columns());
-  ENSURE(rows.first >= 0 && rows.first + rows.count <= x.shape.columns());
-  Operand left = transposed(x);
-  left.data += rows.first;
-  gemm({.rows = rows.count,
-        .columns = product_gradient.shape.columns(),
-        .depth = x.shape.rows(),
-        .left = left,
-        .right = as_it_lies(product_gradient),
-        .out = kernel_gradient.data + rows.first * kernel_gradient.shape.columns(),
-        .write = write,
-        .threads = threads});
+void matmul_kernel_gradient_by_parts(ConstTensor x, ConstTensor product_gradient,
+                                     Tensor kernel_gradient, Write write, std::int64_t rows_at_once,
+                                     const std::function<void(std::int64_t)>& made_from,
+                                     const Threads& threads) {
+  ENSURE(rows_at_once > 0);
+  const Product whole =
+      kernel_gradient_product(x, product_gradient, kernel_gradient, write, threads);
+  const PackedForParts packed(whole);
+  for (std::int64_t end = whole.rows; end > 0;) {
+    const std::int64_t first = std::max<std::int64_t>(0, end - rows_at_once);
+    Product part = whole;
+    part.rows = end - first;
+    part.left.data += first;
+    part.out += first * whole.columns;
+    part.packed_right = packed.data();
+    gemm(part);
+    if (first > 0) made_from(first);
+    end = first;
+  }
 }
 
 }  // namespace trainyard::runtime
