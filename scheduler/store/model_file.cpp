@@ -71,10 +71,14 @@ Result<std::string> read_text(const File& file, std::int64_t bytes) {
 }
 
 // Opens it once all of it has been read and is what was stored. A damaged file is there no more
-// then, as in ArtifactRead.
+// then, as in ArtifactRead: who asks again is told that.
 Result<File> open_sound(const Artifacts& artifacts, const Checkpoint& checkpoint,
                         const ArtifactFile& named) {
-  TRY_ASSIGN(ArtifactRead content, artifacts.read(checkpoint.job, named.sha256));
+  auto opened = artifacts.read(checkpoint.job, named.sha256);
+  if (!opened && opened.error().code == Code::not_found) {
+    return broken(checkpoint, named.name + " is not stored any more");
+  }
+  TRY_ASSIGN(ArtifactRead content, std::move(opened));
   std::string buffer(copy_bytes, '\0');
   for (std::int64_t at = 0;;) {
     const auto count = content.read_at(at, buffer);

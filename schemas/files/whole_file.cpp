@@ -36,7 +36,7 @@ std::optional<std::string> read_stream(std::istream& input, std::size_t bytes_ma
 Status write_file(const std::string& path, std::string_view content) {
   const std::string aside = path + ".new";
   {
-    TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    TRY_ASSIGN(const File file, File::open_regular(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     TRY(file.write_at(0, content));
   }
   if (std::rename(aside.c_str(), path.c_str()) == 0) return ok();
@@ -46,7 +46,7 @@ Status write_file(const std::string& path, std::string_view content) {
 Status write_file_durably(const std::string& path, std::string_view content) {
   const std::string aside = path + ".new";
   {
-    TRY_ASSIGN(const File file, File::open(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    TRY_ASSIGN(const File file, File::open_regular(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     TRY(file.write_at(0, content));
     TRY(file.sync());
   }

@@ -296,7 +296,10 @@ TEST_CASE("a file that was damaged since it was stored is named, and no model is
   CHECK(written.error().code == Code::conflict);
   CHECK_THAT(written.error().message, Catch::Matchers::Contains(damaged.name + " was damaged"));
   CHECK(content_of(yard.model_path()).empty());
-  CHECK_FALSE(yard.write());
+  const Status again = yard.write();
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code == Code::conflict);
+  CHECK_THAT(again.error().message, Catch::Matchers::Contains(damaged.name + " is not stored"));
 }
 
 TEST_CASE("a shard or a manifest that is broken is an error, not a crash", "[model_file]") {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -117,6 +118,15 @@ TEST_CASE("of a stream without an end no more is read than was asked for", "[fil
   }
   std::istringstream longer(std::string(100'001, 'x'));
   CHECK_FALSE(read_stream(longer, 100'000));
+}
+
+TEST_CASE("what is written whole goes through no link that lies in its way", "[files]") {
+  const TempFolder folder;
+  REQUIRE(write_file(folder.path("victim"), "its own"));
+  std::filesystem::create_symlink(folder.path("victim"), folder.path("f.new"));
+  CHECK_FALSE(write_file(folder.path("f"), "text"));
+  CHECK_FALSE(write_file_durably(folder.path("f"), "text"));
+  CHECK(*read_file(folder.path("victim")) == "its own");
 }
 
 TEST_CASE("folders come with their parents and go with all that is in them", "[files]") {
