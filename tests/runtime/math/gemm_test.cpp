@@ -135,16 +135,17 @@ TEST_CASE("small products have the bits of the plain loop, at every edge", "[gem
 }
 
 TEST_CASE("products of several blocks have the bits of the plain loop", "[gemm]") {
-  check_all({241, 449, 10});  // one more than a block of rows, of columns
-  check_all({13, 400, 321});  // of depth
+  check_all({241, 449, 10});   // one more than a block of rows
+  check_all({241, 840, 319});  // of columns, too
+  check_all({13, 400, 321});   // of depth
   check_all({100, 100, 784});
   check_all({250, 270, 650});
   check_all({500, 33, 90});
-  check_all({30, 1000, 90});  // of three blocks, the last one shorter
+  check_all({30, 1000, 90});
 }
 
 TEST_CASE("a product that is made transposed has the bits of the plain loop", "[gemm]") {
-  // The right side would be packed for a few rows; of the last, more columns than there is room.
+  // The right side would be packed for a few rows; the last are made in several parts.
   check_all({13, 600, 330});
   check_all({40, 520, 700});
   check({300, 800, 700}, Layout::transposed, Layout::transposed, Write::overwrite, false);

@@ -43,36 +43,35 @@ PartSize part_size(const Product& product, std::int64_t parts) {
   return {best.rows * Tile::rows, best.columns * Tile::columns};
 }
 
-constexpr std::int64_t transposed_elements = 256 * 1024;  // 1 MiB for each thread
-
-// The same sums as a product whose rows are this one's columns, of as many columns as have room.
-Product transposed(const Product& product, std::int64_t first_column, float* out) {
-  const std::int64_t room = transposed_elements / product.rows / gemm_rows_block * gemm_rows_block;
-  return {.rows = std::min(room, product.columns - first_column),
+// The same sums as a product whose rows are this one's columns.
+Product transposed(const Product& product) {
+  return {.rows = product.columns,
           .columns = product.rows,
           .depth = product.depth,
-          .left = {.data = number_of(product.right, 0, first_column),
+          .left = {.data = product.right.data,
                    .row_stride = product.right.column_stride,
                    .column_stride = product.right.row_stride},
           .right = {.data = product.left.data,
                     .row_stride = product.left.column_stride,
                     .column_stride = product.left.row_stride},
-          .out = out,
           .write = product.write};
 }
+
+// For each thread: 4 MiB of what the parts share, and the sums of one.
+constexpr std::int64_t shared_elements = 1024 * 1024;
+constexpr std::int64_t transposed_elements = 256 * 1024;
+constexpr std::int64_t transposed_rows = gemm_rows_block;
 
 // What has to be packed of a side depends on how it lies and on which side it is. Clearly less, as
 // the result is moved once more.
 template <class Tile>
 bool is_cheaper_transposed(const Product& product) {
   const bool can_be = product.bias == nullptr && product.packed_right == nullptr &&
-                      product.rows > 0 && product.rows <= transposed_elements / gemm_rows_block;
+                      product.rows > 0 && product.rows <= transposed_elements / transposed_rows &&
+                      packed_right_elements(product.depth, product.rows) <= shared_elements;
   if (!can_be) return false;
-  const Product other = transposed(product, 0, nullptr);
-  const std::int64_t times =
-      (product.columns + other.rows - 1) / std::max<std::int64_t>(1, other.rows);
   const std::int64_t moved = product.rows * product.columns * (product.write == Write::add ? 2 : 1);
-  const std::int64_t packed = times * Multiplier<Tile>(other).values_packed() + moved;
+  const std::int64_t packed = Multiplier<Tile>(transposed(product)).values_packed() + moved;
   return 2 * packed < Multiplier<Tile>(product).values_packed();
 }
 
@@ -91,16 +90,22 @@ void transpose(const Matrix& from, std::int64_t rows, std::int64_t columns, cons
 
 template <class Tile>
 void multiply_transposed(const Product& product) {
-  thread_local AlignedBuffer buffer(transposed_elements);
+  thread_local AlignedBuffer shared(shared_elements);
+  thread_local AlignedBuffer sums(transposed_elements);
   const std::int64_t stride = product.out_stride == 0 ? product.columns : product.out_stride;
-  for (std::int64_t column = 0; column < product.columns;) {
-    const Product part = transposed(product, column, buffer.data());
+  Product part = transposed(product);
+  part.rows = 0;  // no tile copies panels
+  Multiplier<Tile>(part).pack_whole_right(shared.data());
+  part.packed_right = shared.data();
+  part.out = sums.data();
+  for (std::int64_t column = 0; column < product.columns; column += transposed_rows) {
+    part.rows = std::min(transposed_rows, product.columns - column);
+    part.left.data = number_of(product.right, 0, column);
     const Matrix there{part.out, product.rows};
     const Matrix out{product.out + column, stride};
     if (product.write == Write::add) transpose(out, product.rows, part.rows, there);
     Multiplier<Tile>(part).run();
     transpose(there, part.rows, product.rows, out);
-    column += part.rows;
   }
 }
 
