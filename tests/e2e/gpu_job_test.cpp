@@ -159,13 +159,13 @@ TEST_CASE("each worker has a GPU of its own", "[e2e][gpu]") {
 TEST_CASE("workers that are killed on their GPUs leave the same bytes", "[e2e][gpu]") {
   GpuYard on_gpus;
   Yard& yard = on_gpus.yard;
-  constexpr int steps = either(1500, 500);
+  constexpr int steps = either(1500, 1000);
   const json spec = job_of(convnet(), steps);
   const std::string whole = yard.submit(on("cpu", spec));
   for (const int rank : {1, 0}) {
     INFO("worker/" << rank);
     const std::string id = yard.submit(on("gpu", spec));
-    yard.wait_for_step(id, steps / 20);
+    yard.wait_for_step(id, 25);
     REQUIRE(::kill(yard.pid_of(id, "worker", rank), SIGKILL) == 0);
     const json job = yard.wait_for_state(id, "succeeded");
     // With the chief, which is worker/0, all begin again at the last checkpoint.
