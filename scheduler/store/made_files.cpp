@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,17 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string sha256_path(const std::string& path) { return path + std::string(sha256_suffix); }
-
-Result<std::string> sha256_of(const File& file) {
-  Sha256 hash;
-  std::string buffer(1 << 20, '\0');
-  for (std::int64_t at = 0;;) {
-    TRY_ASSIGN(const std::size_t count, file.read_at(at, buffer));
-    if (count == 0) return hash.finish_hex();
-    hash.add(std::string_view(buffer).substr(0, count));
-    at += static_cast<std::int64_t>(count);
-  }
-}
 
 // Empty where there is none, or it cannot be read.
 std::string sha256_beside(const std::string& path) {
@@ -71,7 +59,7 @@ Result<std::optional<MadeFile>> MadeFiles::find(const std::string& path, Compare
     return std::optional(MadeFile{.path = path, .sha256 = known->second.sha256});
   }
   // Of a disk that cannot read it nothing else is to be had than a file that is made again.
-  const auto sha256 = sha256_of(*file);
+  const auto sha256 = sha256_of_file(*file);
   const std::string beside = sha256_beside(path);
   if (sha256 && *sha256 == beside) return std::optional(remember(path, identity, *sha256));
   log_warning("made_file_removed",
@@ -91,7 +79,7 @@ Result<std::optional<MadeFile>> MadeFiles::find(const std::string& path, Compare
 Result<MadeFile> MadeFiles::keep(const std::string& path) {
   TRY_ASSIGN(const File file, File::open_regular(path, O_RDONLY));
   TRY_ASSIGN(const Identity identity, identity_of(file));
-  TRY_ASSIGN(const std::string sha256, sha256_of(file));
+  TRY_ASSIGN(const std::string sha256, sha256_of_file(file));
   TRY(write_file_durably(sha256_path(path), sha256));
   return remember(path, identity, sha256);
 }

@@ -67,6 +67,10 @@ bool is_sha256(std::string_view text) {
 
 Result<std::string> sha256_of_file(const std::string& path) {
   TRY_ASSIGN(const File file, File::open(path, O_RDONLY));
+  return sha256_of_file(file);
+}
+
+Result<std::string> sha256_of_file(const File& file) {
   Sha256 hash;
   std::string piece(1 << 20, '\0');
   std::int64_t offset = 0;

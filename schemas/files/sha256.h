@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "schemas/base/result.h"
+#include "schemas/files/file.h"
 
 namespace trainyard {
 
@@ -31,5 +32,6 @@ class Sha256 {
 };
 
 Result<std::string> sha256_of_file(const std::string& path);
+Result<std::string> sha256_of_file(const File& file);
 
 }  // namespace trainyard

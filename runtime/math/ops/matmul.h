@@ -32,8 +32,8 @@ void matmul_x_gradient(ConstTensor product_gradient, ConstTensor kernel, Tensor 
 void matmul_kernel_gradient(ConstTensor x, ConstTensor product_gradient, Tensor kernel_gradient,
                             Write write, const Threads& threads = {});
 
-// The same, with the same bits, from the last rows to the first, so many at once. `made_from` is
-// told the first of them each time, but for row 0.
+// The same, with the same bits, from the last rows to the first, `rows_at_once` (1 or more) at a
+// time. `made_from` is told the first of them each time, but for row 0.
 void matmul_kernel_gradient_by_parts(ConstTensor x, ConstTensor product_gradient,
                                      Tensor kernel_gradient, Write write, std::int64_t rows_at_once,
                                      const std::function<void(std::int64_t)>& made_from,

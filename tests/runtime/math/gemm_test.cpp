@@ -142,14 +142,15 @@ TEST_CASE("products of several blocks have the bits of the plain loop", "[gemm]"
   check_all({250, 270, 650});
   check_all({500, 33, 90});
   check_all({30, 1000, 90});
+  check_all({13, 1700, 640});  // of depth and of columns, the last of these shorter
 }
 
 TEST_CASE("a product that is made transposed has the bits of the plain loop", "[gemm]") {
-  // The right side would be packed for a few rows; the last are made in several parts.
+  // The right side would be packed for a few rows. All are made in several parts.
   check_all({13, 600, 330});
   check_all({40, 520, 700});
-  check({300, 800, 700}, Layout::transposed, Layout::transposed, Write::overwrite, false);
-  check({300, 800, 1400}, Layout::transposed, Layout::transposed, Write::add, false);
+  check({100, 2000, 700}, Layout::transposed, Layout::transposed, Write::overwrite, false);
+  check({100, 2000, 700}, Layout::transposed, Layout::transposed, Write::add, false);
 }
 
 TEST_CASE("a product without depth is the bias, or nothing", "[gemm]") {

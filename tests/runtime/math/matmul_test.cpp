@@ -157,8 +157,10 @@ TEST_CASE("the bits of a product do not depend on where its operands lie", "[mat
 }
 
 TEST_CASE("a kernel's gradient by parts has the bits of the whole one", "[matmul]") {
-  // Of one block of the depth, of several, with a part that is no whole tiles, too large to pack.
-  for (const Sizes s : {Sizes{20, 250, 70}, Sizes{700, 130, 33}, Sizes{2000, 25, 530}}) {
+  // Of one block of the depth, of several, with a part that is no whole tiles, too large to pack,
+  // of one part.
+  for (const Sizes s :
+       {Sizes{20, 250, 70}, Sizes{700, 130, 33}, Sizes{2000, 130, 530}, Sizes{20, 120, 70}}) {
     for (const Write write : {Write::overwrite, Write::add}) {
       const Operands o = random_operands(s);
       const auto x = tensor_of(o.x, {s.rows, s.in});

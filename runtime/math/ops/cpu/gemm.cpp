@@ -57,7 +57,7 @@ Product transposed(const Product& product) {
           .write = product.write};
 }
 
-// For each thread: 4 MiB of what the parts share, and the sums of one.
+// Of each thread, for its life: 4 MiB of what the parts share, and the sums of one.
 constexpr std::int64_t shared_elements = 1024 * 1024;
 constexpr std::int64_t transposed_elements = 256 * 1024;
 constexpr std::int64_t transposed_rows = gemm_rows_block;
@@ -71,7 +71,9 @@ bool is_cheaper_transposed(const Product& product) {
                       packed_right_elements(product.depth, product.rows) <= shared_elements;
   if (!can_be) return false;
   const std::int64_t moved = product.rows * product.columns * (product.write == Write::add ? 2 : 1);
-  const std::int64_t packed = Multiplier<Tile>(transposed(product)).values_packed() + moved;
+  const std::int64_t shared = product.rows * product.depth;
+  const std::int64_t packed =
+      Multiplier<Tile>(transposed(product)).left_values_packed() + shared + moved;
   return 2 * packed < Multiplier<Tile>(product).values_packed();
 }
 

@@ -1,9 +1,10 @@
 // Blocking as in K. Goto and R. A. van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication", ACM TOMS 34(3), 2008: a block of the right side and one of the left are packed
-// so that both stay in the second-level cache; a panel of columns stays in the first while panels
-// of rows pass by, and the sums of one tile stay in registers. Where the right side lies by rows, a
-// panel is packed while the tiles before it are multiplied, as the memory that it comes from is
-// slower than they are.
+// Multiplication", ACM TOMS 34(3), 2008: a block of the right side and one of the left are
+// packed; that of the left stays in the second-level cache, and that of the right where there is
+// room, as each of its panels is read for all rows of the left. Such a panel stays in the first
+// while panels of rows pass by, and the sums of one tile stay in registers. Where the right side
+// lies by rows, a panel is packed while the tiles before it are multiplied, as the memory that it
+// comes from is slower than they are.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace trainyard::runtime {
 
 inline constexpr std::int64_t gemm_rows_block = 240;     // x depth: 300 KiB
-inline constexpr std::int64_t gemm_columns_block = 832;  // x depth: 1,040 KiB; more of less depth
+inline constexpr std::int64_t gemm_columns_block = 832;  // x depth: 1,040 KiB
 
 // Without any there is perhaps no memory to point at.
 inline const float* number_of(const Operand& side, std::int64_t row, std::int64_t column) {
@@ -48,13 +49,15 @@ class Multiplier {
 
   // Values that are packed before they are read.
   [[nodiscard]] std::int64_t values_packed() const {
+    const bool packs_right = product_.packed_right == nullptr && !tiles_copy_panels();
+    return left_values_packed() + (packs_right ? product_.columns * product_.depth : 0);
+  }
+  [[nodiscard]] std::int64_t left_values_packed() const {
+    if (!packs_left()) return 0;
     const std::int64_t block = columns_block_of(depth_block_of(product_.depth));
     const std::int64_t blocks =
         product_.rows <= rows_block ? 1 : (product_.columns + block - 1) / block;
-    const std::int64_t left = packs_left() ? product_.rows * blocks : 0;
-    const std::int64_t right =
-        product_.packed_right == nullptr && !tiles_copy_panels() ? product_.columns : 0;
-    return (left + right) * product_.depth;
+    return product_.rows * blocks * product_.depth;
   }
 
   void pack_whole_right(float* packed) {
@@ -67,6 +70,7 @@ class Multiplier {
   // Up to so many columns a packed left side is not read often enough to be worth the packing.
   static constexpr std::int64_t columns_for_packing = 512;
 
+  // Where blocks of the depth are shorter, more columns have as much room.
   static std::int64_t columns_block_of(std::int64_t depth) {
     constexpr std::int64_t panels = gemm_columns_block / Tile::columns * gemm_depth_block;
     return panels / std::max<std::int64_t>(1, depth) * Tile::columns;
@@ -82,7 +86,7 @@ class Multiplier {
   template <class Visit>
   void for_each_block(Visit visit) {
     const std::int64_t depth_block = depth_block_of(product_.depth);
-    // For each block of columns the left side is packed again.
+    // For each block of columns a left side of more than a block of rows is packed again.
     const std::int64_t width =
         panels_alternate()
             ? product_.columns

@@ -32,24 +32,17 @@ Product kernel_gradient_product(ConstTensor x, ConstTensor product_gradient, Ten
           .threads = threads};
 }
 
-// The right side that all parts of a product share, packed once.
-class PackedForParts {
- public:
-  explicit PackedForParts(const Product& product) {
-    const std::int64_t elements = packed_right_elements(product.depth, product.columns);
-    if (elements > elements_max) return;
-    thread_local AlignedBuffer buffer(elements_max);
-    pack_right(product, buffer.data());
-    data_ = buffer.data();
-  }
-
-  // Nothing: it is too large to be worth the memory.
-  [[nodiscard]] const float* data() const { return data_; }
-
- private:
-  static constexpr std::int64_t elements_max = 1 << 20;  // 4 MiB
-  const float* data_ = nullptr;
-};
+// The right side that all parts of a product share, packed once; for the thread's life 4 MiB are
+// kept for it. Null where it would be larger, and where threads divide the parts: they divide
+// packed columns not at all, and a part has few rows.
+const float* packed_for_parts(const Product& product) {
+  constexpr std::int64_t elements_max = 1 << 20;
+  const std::int64_t elements = packed_right_elements(product.depth, product.columns);
+  if (product.threads.count() > 1 || elements > elements_max) return nullptr;
+  thread_local AlignedBuffer buffer(elements_max);
+  pack_right(product, buffer.data());
+  return buffer.data();
+}
 
 }  // namespace
 
@@ -127,14 +120,15 @@ void matmul_kernel_gradient_by_parts(ConstTensor x, ConstTensor product_gradient
   ENSURE(rows_at_once > 0);
   const Product whole =
       kernel_gradient_product(x, product_gradient, kernel_gradient, write, threads);
-  const PackedForParts packed(whole);
+  if (whole.rows <= rows_at_once) return gemm(whole);
+  const float* const packed = packed_for_parts(whole);
   for (std::int64_t end = whole.rows; end > 0;) {
     const std::int64_t first = std::max<std::int64_t>(0, end - rows_at_once);
     Product part = whole;
     part.rows = end - first;
     part.left.data += first;
     part.out += first * whole.columns;
-    part.packed_right = packed.data();
+    part.packed_right = packed;
     gemm(part);
     if (first > 0) made_from(first);
     end = first;
