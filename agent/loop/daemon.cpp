@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "agent/core/report_pace.h"
 #include "agent/host/ports.h"
 #include "agent/link/scheduler_stream.h"
 #include "agent/loop/gpu_rates.h"
@@ -20,9 +21,6 @@ constexpr std::size_t inbox_length_max = 65536;
 constexpr std::size_t inbox_length_soft_max = 1024;
 
 constexpr Millis tick_interval{100};
-constexpr Millis heartbeat_interval{1000};
-constexpr Millis coalescing_time{
-    10};  // from a report to the next: what changes meanwhile leaves together
 constexpr Millis farewell_time{5000};  // for the last words, once all processes are gone
 
 // What a person should know of what was set, once at the start.
@@ -128,7 +126,7 @@ class Daemon::Session {
       for (const WantedTask& task : arrived->assignment.tasks) {
         runner_.stored(task.task.key, task.events_stored);
       }
-      answered_ = std::max(answered_, arrived->assignment.answers);
+      pace_.answered(arrived->assignment.answers);
     }
     apply(event, now);
   }
@@ -140,11 +138,10 @@ class Daemon::Session {
   void handle(const StreamConnected&, const Now& now) {
     log_info("connected");
     connected_ = true;
-    writable_ = true;
-    report_at_ = now.steady;
+    pace_.connected(now.steady);
   }
 
-  void handle(const StreamWritable&, const Now&) { writable_ = true; }
+  void handle(const StreamWritable&, const Now&) { pace_.room_came(); }
 
   void handle(const StopRequested&, const Now& now) {
     if (stopping_) return;
@@ -174,25 +171,21 @@ class Daemon::Session {
   void perform(const StopTask& action, const Now& now) { apply_all(runner_.stop(action), now); }
   void perform(const SaveTask& action, const Now&) { runner_.save(action.key); }
   void perform(const ForgetTask& action, const Now&) { runner_.forget(action.key); }
-  void perform(const ReportSoon&, const Now& now) {
-    report_at_ = std::min(report_at_, std::max(now.steady, reported_at_ + coalescing_time));
-  }
+  void perform(const ReportSoon&, const Now& now) { pace_.hurry(now.steady); }
 
   void report_when_due(const Now& now) {
-    if (!writable_ || now.steady < report_at_) return;
+    if (!pace_.is_due(now.steady)) return;
     const AgentReport report = core_.next_report();
     apply(ReportSent{report.number},
           now);  // before it leaves: the lease counts from no later than that
-    writable_ = false;
+    pace_.tried();
     if (!stream_.send(report)) return;  // the stream says when there is another
     if (stopping_ && !farewell_ && shows_no_process(report)) farewell_ = report.number;
-    reported_at_ = now.steady;
-    report_at_ = now.steady + heartbeat_interval;
+    pace_.left(report.number, now.steady);
   }
 
   [[nodiscard]] std::chrono::milliseconds time_until_due() const {
-    const Time due = writable_ ? std::min(next_tick_, report_at_) : next_tick_;
-    const Millis left = due - steady_now();
+    const Millis left = pace_.due(next_tick_) - steady_now();
     return std::chrono::milliseconds(std::clamp<std::int64_t>(left.count, 0, tick_interval.count));
   }
 
@@ -201,11 +194,11 @@ class Daemon::Session {
     if (!stopping_ || runner_.has_processes()) return false;
     if (!leave_at_) {
       leave_at_ = now + farewell_time;
-      report_at_ = now;
+      pace_.hurry(now);
     }
     // Who never reached a server has nobody to tell.
     const bool nothing_to_tell = !core_.has_tasks() && !connected_;
-    return now >= *leave_at_ || nothing_to_tell || (farewell_ && answered_ >= *farewell_);
+    return now >= *leave_at_ || nothing_to_tell || (farewell_ && pace_.is_answered(*farewell_));
   }
 
   Inbox<DaemonEvent>& inbox_;
@@ -213,10 +206,7 @@ class Daemon::Session {
   Agent core_;
 
   Time next_tick_;
-  Time report_at_;
-  Time reported_at_;           // when the newest report left
-  bool writable_ = false;      // a report that is sent now will leave
-  std::int64_t answered_ = 0;  // number of the newest report known to be answered
+  ReportPace pace_;
 
   bool connected_ = false;  // ever
   bool stopping_ = false;

@@ -157,6 +157,7 @@ TEST_CASE("training goes on while the server is dead, and its curve has no gap",
   yard.start_server();
   const auto job = yard.wait_for_state(id, "succeeded");
 
+  INFO(job.at("status").dump(2));
   CHECK(job.at("status").at("attempt") == 1);
   CHECK(job.at("status").at("step") == steps);
   check_curve_is_whole(yard, id, steps);
