@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/core/reduction_tree.h"
-#include "runtime/math/fetch_ahead.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -23,17 +22,7 @@ std::size_t depth_of(std::span<const std::int64_t> order) {
 
 // `sum` may be `left`.
 void add(std::span<const float> left, std::span<const float> right, std::span<float> sum) {
-  const auto count = std::ssize(sum);
-  for (std::int64_t at = 0; at < count; at += fetched_elements) {
-    fetch_ahead(left.data() + at + fetched_elements);
-    fetch_ahead(right.data() + at + fetched_elements);
-    const float* const a = left.data();
-    const float* const b = right.data();
-    float* const out = sum.data();
-    const std::int64_t end = std::min(count, at + fetched_elements);
-#pragma GCC ivdep
-    for (std::int64_t i = at; i < end; ++i) out[i] = a[i] + b[i];
-  }
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = left[i] + right[i];
 }
 
 }  // namespace

@@ -1,14 +1,12 @@
 // Each rule is one loop over the range: every element is read, updated and written once.
 #include "runtime/math/optim/optimizer.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 
 #include "runtime/core/portable_math.h"
 #include "runtime/math/avx512.h"
-#include "runtime/math/fetch_ahead.h"
 #include "schemas/base/check.h"
 
 namespace trainyard::runtime {
@@ -20,25 +18,13 @@ constexpr std::array<std::string_view, 1> rmsprop_slots{"square_average"};
 constexpr std::array<std::string_view, 2> adadelta_slots{"square_average", "delta_average"};
 constexpr std::array<std::string_view, 2> adam_slots{"m", "v"};
 
-template <class Rule>
-void fetch_arrays_ahead(const Rule&, const UpdatedArrays& arrays, std::int64_t at) {
-  fetch_ahead(arrays.gradient + at);
-  fetch_ahead(arrays.weights + at);
-  if (arrays.out != arrays.weights) fetch_ahead(arrays.out + at);
-  for (int slot = 0; slot < Rule::slots; ++slot) fetch_ahead(arrays.slots[slot] + at);
-}
-
 // No iteration depends on another, although `out` may be `weights`: that is what ivdep tells the
 // compiler.
 template <class Rule>
 void update_all(const Rule rule, const UpdatedArrays arrays, std::int64_t count) {
   by_vectors([=] {
-    for (std::int64_t at = 0; at < count; at += fetched_elements) {
-      fetch_arrays_ahead(rule, arrays, at + fetched_elements);
-      const std::int64_t end = std::min(count, at + fetched_elements);
 #pragma GCC ivdep
-      for (std::int64_t i = at; i < end; ++i) update_element(rule, arrays, i);
-    }
+    for (std::int64_t i = 0; i < count; ++i) update_element(rule, arrays, i);
   });
 }
 
