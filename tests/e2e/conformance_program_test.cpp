@@ -95,6 +95,24 @@ TEST_CASE("the bench measures a GPU's copies, and without a GPU says why not", "
   CHECK_THAT(refusal_of(arguments, bench), Catch::Contains("was built without CUDA"));
 }
 
+TEST_CASE("the bench trains a network on a GPU in the precision that is asked for", "[e2e][gpu]") {
+  if (!is_there(program_path("trainyard-bench"))) {
+    WARN("not asked: this build has no trainyard-bench");
+    return;
+  }
+  const GpuHost host;
+  host.show("gpu GPU-a 4000 9 0 Double\n");
+  Program program(host.with_gpus("trainyard-bench"),
+                  {"compute", "--device", "gpu", "--case", "gpu in tf32 lenet5"});
+  const auto status = program.wait(in_seconds(120));
+  REQUIRE(status);
+  INFO(program.output());
+  CHECK((WIFEXITED(*status) && WEXITSTATUS(*status) == 0));
+  CHECK_THAT(program.output(), Catch::Contains("gpu in tf32 lenet5, batch 512") &&
+                                   Catch::Contains("gpu in tf32 lenet5, its products") &&
+                                   !Catch::Contains("bfloat16"));
+}
+
 TEST_CASE("the suite for a GPU says what it cannot do before it begins", "[e2e][gpu]") {
   const std::string suite = std::filesystem::absolute("tests/gpu/run");
   CHECK_THAT(refusal_of({"-", "products"}, suite), Catch::Contains("\"products\" is none of: ops"));
