@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "runtime/data/csv_text.h"
 #include "runtime/data/data_file.h"
@@ -111,9 +112,15 @@ Status append_step(const DatasetSpec& spec, std::int64_t line, const json& step,
 
 Status append_object(const DatasetSpec& spec, std::int64_t line, std::string_view text,
                      SeriesTable& table) {
-  const auto parsed = parse_json(text, "line");
-  if (!parsed) return bad_series(spec, line, "is no JSON");  // its own words may have the file's
-  const json& object = *parsed;
+  const ParsedJson parsed = parse_json_text(text);
+  const auto* const document = std::get_if<JsonDocument>(&parsed);
+  // Their own words may have the file's.
+  if (document == nullptr) return bad_series(spec, line, "is no JSON");
+  if (!document->faults.empty()) {
+    return bad_series(spec, line,
+                      "has a key twice, a number that no double can hold, or is nested too deeply");
+  }
+  const json& object = document->value;
   const auto features = object.find("features");
   const auto label = object.find("label");
   if (!object.is_object() || features == object.end() || !features->is_array() ||

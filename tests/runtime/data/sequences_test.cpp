@@ -137,6 +137,10 @@ TEST_CASE("what is wrong with series is said with file and line", "[sequences]")
                                     2));
   };
   CHECK_THAT(jsonl("{\"secret"), Contains("line 2: is no JSON") && !Contains("secret"));
+  CHECK_THAT(jsonl(R"({"features": [1e400], "label": 1})"),
+             Contains("line 2: has a key twice, a number that no double can hold"));
+  CHECK_THAT(jsonl(R"({"label": 1, "secret": 2, "secret": 3})"),
+             Contains("line 2: has a key twice") && !Contains("secret"));
   CHECK_THAT(jsonl("[1, 2]"), Contains("line 2: is no object with"));
   CHECK_THAT(jsonl("7"), Contains("line 2: is no object with"));
   CHECK_THAT(jsonl(R"({"features": [[1, 2]]})"), Contains("line 2: is no object with"));
