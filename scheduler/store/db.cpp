@@ -137,16 +137,19 @@ Result<Db> Db::open(const std::string& path, Access access) {
   const int result = sqlite3_open_v2(path.c_str(), &handle,
                                      mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   Db db(handle);
-  if (result != SQLITE_OK) {
-    const Error error =
-        to_error(result, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle));
+  const auto of_this_file = [&path](const Error& error) {
     return Error{error.code, error.message + " (" + path + ")"};
+  };
+  if (result != SQLITE_OK) {
+    return of_this_file(
+        to_error(result, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle)));
   }
   sqlite3_busy_timeout(handle, busy_timeout_millis);
-  if (access == Access::read_write) {
-    TRY(db.execute(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
-  }
+  if (access == Access::read_only) return db;
+  // The first to read the file.
+  const Status begun =
+      db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+  if (!begun) return of_this_file(begun.error());
   return db;
 }
 

@@ -324,5 +324,7 @@ TEST_CASE("a file that is no database is refused", "[store]") {
   const File file = value_of(File::open(database_of(folder), O_WRONLY | O_CREAT));
   value_of(file.write_at(0, std::string(8192, 'x')));
 
-  CHECK_FALSE(Store::open(database_of(folder)));
+  const auto store = Store::open(database_of(folder));
+  REQUIRE_FALSE(store);
+  CHECK_THAT(store.error().message, Catch::Contains(database_of(folder)));
 }
