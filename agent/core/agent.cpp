@@ -25,7 +25,7 @@ std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
   return std::move(moment.actions);
 }
 
-AgentReport Agent::next_report() {
+AgentReport Agent::next_report(ShownEvents events) {
   AgentReport report{.agent = options_.id,
                      .instance = options_.instance,
                      .epoch = options_.epoch,
@@ -35,6 +35,7 @@ AgentReport Agent::next_report() {
                      .host = options_.host,
                      .tasks = {}};
   ReportRoom room;
+  if (events == ShownEvents::none) room.bytes = 0;
   std::optional<TaskKey> cut_short;
   const auto show = [&](auto from, auto to) {
     for (; from != to; ++from) {

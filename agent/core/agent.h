@@ -32,6 +32,9 @@ struct AgentOptions {
   Fences fences = {};
 };
 
+// Whether a report shows run events, and with the last of them how a task has ended.
+enum class ShownEvents { as_fit, none };
+
 class Agent {
  public:
   Agent(AgentOptions options, Time now);
@@ -41,7 +44,7 @@ class Agent {
 
   // The whole state, as the next report; takes a report number. Run events are cut to a bounded
   // size (report_bytes_max), oldest first; the task that had no room is the first in the next.
-  AgentReport next_report();
+  AgentReport next_report(ShownEvents events = ShownEvents::as_fit);
 
   [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }
 

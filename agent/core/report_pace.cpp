@@ -10,6 +10,14 @@ constexpr Millis coalescing_time{
     10};  // from a report to the next: what changes meanwhile leaves together
 // A server whose inbox is full lets a report fall and does not answer it.
 constexpr Millis answer_patience = heartbeat_interval * 3;
+// To read so much again costs a server next to nothing.
+constexpr std::int64_t many_events_bytes = 64 << 10;
+
+std::int64_t event_bytes_of(const AgentReport& report) {
+  std::int64_t bytes = 0;
+  for (const TaskReport& task : report.tasks) bytes += task.events_end - task.events_begin;
+  return bytes;
+}
 
 }  // namespace
 
@@ -23,10 +31,12 @@ void ReportPace::hurry(Time now) {
   wanted_at_ = std::min(wanted_at_, std::max(now, left_at_ + coalescing_time));
 }
 
-void ReportPace::left(std::int64_t number, Time now) {
-  awaited_ = number;
+void ReportPace::left(const AgentReport& report, Time now) {
   left_at_ = now;
   wanted_at_ = now + heartbeat_interval;
+  if (event_bytes_of(report) < many_events_bytes) return;
+  awaited_ = report.number;
+  awaited_since_ = now;
 }
 
 void ReportPace::answered(std::int64_t number) {
@@ -34,10 +44,13 @@ void ReportPace::answered(std::int64_t number) {
   if (answered_ >= awaited_) awaited_ = 0;
 }
 
-Time ReportPace::due(Time latest) const { return has_room_ ? std::min(latest, next()) : latest; }
+Time ReportPace::due(Time latest) const {
+  return has_room_ ? std::min(latest, wanted_at_) : latest;
+}
 
-Time ReportPace::next() const {
-  return awaited_ == 0 ? wanted_at_ : std::max(wanted_at_, left_at_ + answer_patience);
+ShownEvents ReportPace::events(Time now) const {
+  const bool are_waited_for = awaited_ != 0 && now < awaited_since_ + answer_patience;
+  return are_waited_for ? ShownEvents::none : ShownEvents::as_fit;
 }
 
 }  // namespace trainyard::agent

@@ -1,17 +1,19 @@
-// When reports leave: at regular times and soon after a change, but one at a time. What is not
-// acknowledged is in each report again: a busy server would be given the same events to read over
-// and over, and its answers would come later and later, at last too late for the lease.
+// When reports leave: at regular times and soon after a change. What is not acknowledged is in each
+// report again: a busy server would be given the same events to read over and over, and its answers
+// would come later and later, at last too late for the lease. So what follows a report of many
+// events has none until that one is answered, and is answered quickly itself.
 #pragma once
 
 #include <cstdint>
 
+#include "agent/core/agent.h"
 #include "schemas/base/time.h"
 
 namespace trainyard::agent {
 
 class ReportPace {
  public:
-  // A new stream: it has room, and what left by the old one is not waited for.
+  // A new stream: it has room, and no answer comes to what left by the old one.
   void connected(Time now);
   void room_came() { has_room_ = true; }
 
@@ -19,21 +21,22 @@ class ReportPace {
   void hurry(Time now);
   // Tried, and perhaps in vain: the stream had ended. It has no room until it says so.
   void tried() { has_room_ = false; }
-  void left(std::int64_t number, Time now);
+  void left(const AgentReport& report, Time now);
   void answered(std::int64_t number);
 
   [[nodiscard]] bool is_answered(std::int64_t number) const { return answered_ >= number; }
-  [[nodiscard]] bool is_due(Time now) const { return has_room_ && now >= next(); }
+  [[nodiscard]] bool is_due(Time now) const { return has_room_ && now >= wanted_at_; }
   // From when on a report is due; `latest` if that is sooner, or while there is no room.
   [[nodiscard]] Time due(Time latest) const;
+  // For the report that leaves now.
+  [[nodiscard]] ShownEvents events(Time now) const;
 
  private:
-  [[nodiscard]] Time next() const;
-
   bool has_room_ = false;
   Time wanted_at_;
-  Time left_at_;               // when the newest report left
-  std::int64_t awaited_ = 0;   // its number, until it is answered: then 0
+  Time left_at_;              // when the newest report left
+  std::int64_t awaited_ = 0;  // number of the newest with many events; 0 once it is answered
+  Time awaited_since_;
   std::int64_t answered_ = 0;  // number of the newest report known to be answered
 };
 

@@ -175,13 +175,13 @@ class Daemon::Session {
 
   void report_when_due(const Now& now) {
     if (!pace_.is_due(now.steady)) return;
-    const AgentReport report = core_.next_report();
+    const AgentReport report = core_.next_report(pace_.events(now.steady));
     apply(ReportSent{report.number},
           now);  // before it leaves: the lease counts from no later than that
     pace_.tried();
     if (!stream_.send(report)) return;  // the stream says when there is another
     if (stopping_ && !farewell_ && shows_no_process(report)) farewell_ = report.number;
-    pace_.left(report.number, now.steady);
+    pace_.left(report, now.steady);
   }
 
   [[nodiscard]] std::chrono::milliseconds time_until_due() const {

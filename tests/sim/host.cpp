@@ -217,7 +217,9 @@ void Host::heartbeat() {
 void Host::report() {
   report_is_due_ = false;
   if (world_.is_refused()) return apply(ConnectionRefused{});
-  const AgentReport report = agent_->next_report();
+  const bool shows_events = !world_.random.chance(20);
+  const AgentReport report =
+      agent_->next_report(shows_events ? ShownEvents::as_fit : ShownEvents::none);
   apply(ReportSent{report.number});
   world_.send_report(report);
 }

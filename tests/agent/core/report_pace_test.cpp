@@ -3,6 +3,21 @@
 #include <catch2/catch.hpp>
 
 namespace trainyard::agent {
+namespace {
+
+AgentReport a_report(std::int64_t number, std::int64_t event_bytes = 1000) {
+  TaskReport task;
+  task.events_begin = 5000;
+  task.events_end = 5000 + event_bytes;
+  AgentReport report;
+  report.number = number;
+  report.tasks = {task};
+  return report;
+}
+
+AgentReport a_report_of_many_events(std::int64_t number) { return a_report(number, 200'000); }
+
+}  // namespace
 
 TEST_CASE("a report leaves at once by a new stream, then at regular times", "[agent]") {
   ReportPace pace;
@@ -12,9 +27,8 @@ TEST_CASE("a report leaves at once by a new stream, then at regular times", "[ag
   CHECK(pace.is_due(Time{100}));
   pace.tried();
   CHECK_FALSE(pace.is_due(Time{100}));
-  pace.left(1, Time{100});
+  pace.left(a_report(1), Time{100});
   pace.room_came();
-  pace.answered(1);
   CHECK(pace.due(Time{5000}) == Time{1100});
   CHECK_FALSE(pace.is_due(Time{1099}));
   CHECK(pace.is_due(Time{1100}));
@@ -23,27 +37,30 @@ TEST_CASE("a report leaves at once by a new stream, then at regular times", "[ag
 TEST_CASE("what changes is reported soon, what changes at the same time together", "[agent]") {
   ReportPace pace;
   pace.connected(Time{0});
-  pace.left(1, Time{0});
-  pace.answered(1);
+  pace.left(a_report(1), Time{0});
   pace.hurry(Time{4});
   CHECK(pace.due(Time{5000}) == Time{10});
   pace.hurry(Time{600});
   CHECK(pace.due(Time{5000}) == Time{10});
 }
 
-TEST_CASE("a report waits for the answer to the one before, but not for ever", "[agent]") {
+TEST_CASE("behind many events no others leave until they are answered, but not for ever",
+          "[agent]") {
   ReportPace pace;
   pace.connected(Time{0});
-  pace.left(1, Time{0});
+  CHECK(pace.events(Time{0}) == ShownEvents::as_fit);
+  pace.left(a_report(1), Time{0});
+  CHECK(pace.events(Time{1000}) == ShownEvents::as_fit);
+  pace.left(a_report_of_many_events(2), Time{1000});
+  CHECK(pace.is_due(Time{2000}));
+  CHECK(pace.events(Time{2000}) == ShownEvents::none);
+  pace.left(a_report(3, 0), Time{2000});
   pace.answered(1);
-  pace.left(2, Time{1000});
-  pace.hurry(Time{1500});
-  pace.answered(1);
-  CHECK_FALSE(pace.is_due(Time{3999}));
-  CHECK(pace.is_due(Time{4000}));
+  CHECK(pace.events(Time{3999}) == ShownEvents::none);
+  CHECK(pace.events(Time{4000}) == ShownEvents::as_fit);
 
   pace.answered(2);
-  CHECK(pace.is_due(Time{1500}));
+  CHECK(pace.events(Time{2001}) == ShownEvents::as_fit);
   CHECK(pace.is_answered(2));
   CHECK_FALSE(pace.is_answered(3));
 }
@@ -51,9 +68,10 @@ TEST_CASE("a report waits for the answer to the one before, but not for ever", "
 TEST_CASE("what left by a stream that has ended is not waited for", "[agent]") {
   ReportPace pace;
   pace.connected(Time{0});
-  pace.left(1, Time{0});
+  pace.left(a_report_of_many_events(1), Time{0});
   pace.connected(Time{300});
   CHECK(pace.is_due(Time{300}));
+  CHECK(pace.events(Time{300}) == ShownEvents::as_fit);
 }
 
 }  // namespace trainyard::agent
