@@ -231,7 +231,7 @@ Explanation explain_job(const State& state, const LiveJob& job, const Now& now) 
   if (job.row.not_before > now.wall) answer.not_before = job.row.not_before;
   if (job.row.state == JobState::queued) explain_waiting(state, job, answer);
   if (job.row.state == JobState::stopping) {
-    answer.message += "; waits until " + who_is_left(job) + " is gone";
+    answer.message += "; waits for the end of " + who_is_left(job);
   }
   return answer;
 }

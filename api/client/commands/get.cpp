@@ -25,7 +25,7 @@ struct GetOptions {
 };
 
 void print_row(const std::string& name, const std::string& value) {
-  if (!value.empty()) std::printf("%-25s %s\n", name.c_str(), value.c_str());
+  if (!value.empty()) std::printf("%-30s %s\n", name.c_str(), value.c_str());
 }
 
 // Loss, accuracy and their like say of which examples they are.

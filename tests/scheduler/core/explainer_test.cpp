@@ -99,7 +99,7 @@ TEST_CASE("explain says whom a stopping job waits for", "[scheduler]") {
   REQUIRE(yard.act("j", JobAction::cancel));
   yard.pass(seconds(20));
   CHECK(explain(yard, "j").message ==
-        "cancelled by the user; waits until worker/0 on a (silent) is gone");
+        "cancelled by the user; waits for the end of worker/0 on a (silent)");
 }
 
 TEST_CASE("a host shows who is there", "[scheduler]") {
