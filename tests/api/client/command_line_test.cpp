@@ -294,10 +294,10 @@ TEST_CASE("get shows several jobs, and says of which examples a figure is", "[cl
   const Run done = run("get j1 j2 --server " + peer.url());
 
   CHECK(done.exit_code == 0);
-  CHECK_THAT(done.output, Catch::Contains("id                        j1\n") &&
-                              Catch::Contains("\n\nid                        j2\n") &&
-                              Catch::Contains("accuracy (training batch) 0.5000\n") &&
-                              Catch::Contains("test_accuracy             0.2500\n"));
+  CHECK_THAT(done.output, Catch::Contains("id                             j1\n") &&
+                              Catch::Contains("\n\nid                             j2\n") &&
+                              Catch::Contains("accuracy (training batch)      0.5000\n") &&
+                              Catch::Contains("test_accuracy                  0.2500\n"));
 }
 
 }  // namespace trainyard::client

@@ -228,7 +228,8 @@ TEST_CASE("get shows the newest attempt, and what ended an earlier one in one li
     Peer peer({job, tasks});
     const Run shown = run("--server " + peer.url() + " get j1" + more);
     CHECK(shown.exit_code == 0);
-    CHECK_THAT(shown.output, Catch::Contains("failure (attempt 1)       ps/0 on a: SIGNALLED"));
+    CHECK_THAT(shown.output,
+               Catch::Contains("failure (attempt 1)            ps/0 on a: SIGNALLED"));
     CHECK_THAT(shown.output, !Catch::Contains("long ago"));
     CHECK_THAT(shown.output, Catch::Contains("h:2"));
     CHECK((shown.output.find("h:1") != std::string::npos) == !more.empty());
