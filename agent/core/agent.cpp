@@ -35,11 +35,13 @@ AgentReport Agent::next_report(ShownEvents events) {
                      .host = options_.host,
                      .tasks = {}};
   ReportRoom room;
-  if (events == ShownEvents::none) room.bytes = 0;
+  ReportRoom none{.bytes = 0};
   std::optional<TaskKey> cut_short;
   const auto show = [&](auto from, auto to) {
     for (; from != to; ++from) {
-      report.tasks.push_back(shown(from->second, room));
+      const HostedTask& task = from->second;
+      const bool is_full = events == ShownEvents::as_fit || task.output_delivered;
+      report.tasks.push_back(shown(task, is_full ? room : none));
       if (room.was_short && !cut_short) cut_short = from->first;
     }
   };
@@ -47,8 +49,8 @@ AgentReport Agent::next_report(ShownEvents events) {
   show(first, tasks_.end());
   show(tasks_.begin(), first);
   report.gpus = gpus_;
-  cut_short_ = cut_short;
-  left_some_out_ = room.left_some_out;
+  if (events == ShownEvents::as_fit) cut_short_ = cut_short;
+  left_some_out_ = room.left_some_out || none.left_some_out;
   return report;
 }
 

@@ -32,7 +32,9 @@ struct AgentOptions {
   Fences fences = {};
 };
 
-// Whether a report shows run events, and with the last of them how a task has ended.
+// Whether a report shows run events. Those of a task that has ended and delivered all else are in
+// every report: they are few, its end is shown with the last of them, and an end that was shown is
+// not taken back.
 enum class ShownEvents { as_fit, none };
 
 class Agent {

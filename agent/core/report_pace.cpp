@@ -8,8 +8,7 @@ namespace {
 constexpr Millis heartbeat_interval{1000};
 constexpr Millis coalescing_time{
     10};  // from a report to the next: what changes meanwhile leaves together
-// A server whose inbox is full lets a report fall and does not answer it.
-constexpr Millis answer_patience = heartbeat_interval * 3;
+constexpr Millis coalescing_time_while_waiting{250};  // most of what changes are events
 // To read so much again costs a server next to nothing.
 constexpr std::int64_t many_events_bytes = 64 << 10;
 
@@ -28,15 +27,14 @@ void ReportPace::connected(Time now) {
 }
 
 void ReportPace::hurry(Time now) {
-  wanted_at_ = std::min(wanted_at_, std::max(now, left_at_ + coalescing_time));
+  const Millis apart = awaited_ == 0 ? coalescing_time : coalescing_time_while_waiting;
+  wanted_at_ = std::min(wanted_at_, std::max(now, left_at_ + apart));
 }
 
 void ReportPace::left(const AgentReport& report, Time now) {
   left_at_ = now;
   wanted_at_ = now + heartbeat_interval;
-  if (event_bytes_of(report) < many_events_bytes) return;
-  awaited_ = report.number;
-  awaited_since_ = now;
+  if (event_bytes_of(report) >= many_events_bytes) awaited_ = report.number;
 }
 
 void ReportPace::answered(std::int64_t number) {
@@ -46,11 +44,6 @@ void ReportPace::answered(std::int64_t number) {
 
 Time ReportPace::due(Time latest) const {
   return has_room_ ? std::min(latest, wanted_at_) : latest;
-}
-
-ShownEvents ReportPace::events(Time now) const {
-  const bool are_waited_for = awaited_ != 0 && now < awaited_since_ + answer_patience;
-  return are_waited_for ? ShownEvents::none : ShownEvents::as_fit;
 }
 
 }  // namespace trainyard::agent

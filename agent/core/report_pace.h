@@ -1,7 +1,8 @@
 // When reports leave: at regular times and soon after a change. What is not acknowledged is in each
 // report again: a busy server would be given the same events to read over and over, and its answers
 // would come later and later, at last too late for the lease. So what follows a report of many
-// events has none until that one is answered, and is answered quickly itself.
+// events has none until that one is answered, or a later one, where a server with a full inbox has
+// dropped it.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,15 @@ class ReportPace {
   // From when on a report is due; `latest` if that is sooner, or while there is no room.
   [[nodiscard]] Time due(Time latest) const;
   // For the report that leaves now.
-  [[nodiscard]] ShownEvents events(Time now) const;
+  [[nodiscard]] ShownEvents events() const {
+    return awaited_ == 0 ? ShownEvents::as_fit : ShownEvents::none;
+  }
 
  private:
   bool has_room_ = false;
   Time wanted_at_;
-  Time left_at_;              // when the newest report left
-  std::int64_t awaited_ = 0;  // number of the newest with many events; 0 once it is answered
-  Time awaited_since_;
+  Time left_at_;               // when the newest report left
+  std::int64_t awaited_ = 0;   // number of the newest with many events; 0 once it is answered
   std::int64_t answered_ = 0;  // number of the newest report known to be answered
 };
 

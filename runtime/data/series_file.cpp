@@ -118,7 +118,8 @@ Status append_object(const DatasetSpec& spec, std::int64_t line, std::string_vie
   if (document == nullptr) return bad_series(spec, line, "is no JSON");
   if (!document->faults.empty()) {
     return bad_series(spec, line,
-                      "has a key twice, a number that no double can hold, or is nested too deeply");
+                      "has a key twice, a number that no double can hold, more than a million "
+                      "values, or is nested too deeply");
   }
   const json& object = document->value;
   const auto features = object.find("features");
