@@ -25,7 +25,7 @@ std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
   return std::move(moment.actions);
 }
 
-AgentReport Agent::next_report(ShownEvents events) {
+AgentReport Agent::next_report() {
   AgentReport report{.agent = options_.id,
                      .instance = options_.instance,
                      .epoch = options_.epoch,
@@ -35,13 +35,10 @@ AgentReport Agent::next_report(ShownEvents events) {
                      .host = options_.host,
                      .tasks = {}};
   ReportRoom room;
-  ReportRoom none{.bytes = 0};
   std::optional<TaskKey> cut_short;
   const auto show = [&](auto from, auto to) {
     for (; from != to; ++from) {
-      const HostedTask& task = from->second;
-      const bool is_full = events == ShownEvents::as_fit || task.output_delivered;
-      report.tasks.push_back(shown(task, is_full ? room : none));
+      report.tasks.push_back(shown(from->second, room));
       if (room.was_short && !cut_short) cut_short = from->first;
     }
   };
@@ -49,8 +46,8 @@ AgentReport Agent::next_report(ShownEvents events) {
   show(first, tasks_.end());
   show(tasks_.begin(), first);
   report.gpus = gpus_;
-  if (events == ShownEvents::as_fit) cut_short_ = cut_short;
-  left_some_out_ = room.left_some_out || none.left_some_out;
+  cut_short_ = cut_short;
+  left_some_out_ = room.left_some_out;
   return report;
 }
 

@@ -32,11 +32,6 @@ struct AgentOptions {
   Fences fences = {};
 };
 
-// Whether a report shows run events. Those of a task that has ended and delivered all else are in
-// every report: they are few, its end is shown with the last of them, and an end that was shown is
-// not taken back.
-enum class ShownEvents { as_fit, none };
-
 class Agent {
  public:
   Agent(AgentOptions options, Time now);
@@ -46,7 +41,7 @@ class Agent {
 
   // The whole state, as the next report; takes a report number. Run events are cut to a bounded
   // size (report_bytes_max), oldest first; the task that had no room is the first in the next.
-  AgentReport next_report(ShownEvents events = ShownEvents::as_fit);
+  AgentReport next_report();
 
   [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }
 

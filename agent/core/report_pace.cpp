@@ -8,7 +8,8 @@ namespace {
 constexpr Millis heartbeat_interval{1000};
 constexpr Millis coalescing_time{
     10};  // from a report to the next: what changes meanwhile leaves together
-constexpr Millis coalescing_time_while_waiting{250};  // most of what changes are events
+// A server whose inbox is full lets a report fall and does not answer it.
+constexpr Millis answer_patience = heartbeat_interval * 3;
 // To read so much again costs a server next to nothing.
 constexpr std::int64_t many_events_bytes = 64 << 10;
 
@@ -27,14 +28,13 @@ void ReportPace::connected(Time now) {
 }
 
 void ReportPace::hurry(Time now) {
-  const Millis apart = awaited_ == 0 ? coalescing_time : coalescing_time_while_waiting;
-  wanted_at_ = std::min(wanted_at_, std::max(now, left_at_ + apart));
+  wanted_at_ = std::min(wanted_at_, std::max(now, left_at_ + coalescing_time));
 }
 
 void ReportPace::left(const AgentReport& report, Time now) {
+  awaited_ = event_bytes_of(report) >= many_events_bytes ? report.number : 0;
   left_at_ = now;
   wanted_at_ = now + heartbeat_interval;
-  if (event_bytes_of(report) >= many_events_bytes) awaited_ = report.number;
 }
 
 void ReportPace::answered(std::int64_t number) {
@@ -42,8 +42,10 @@ void ReportPace::answered(std::int64_t number) {
   if (answered_ >= awaited_) awaited_ = 0;
 }
 
-Time ReportPace::due(Time latest) const {
-  return has_room_ ? std::min(latest, wanted_at_) : latest;
+Time ReportPace::due(Time latest) const { return has_room_ ? std::min(latest, next()) : latest; }
+
+Time ReportPace::next() const {
+  return awaited_ == 0 ? wanted_at_ : std::max(wanted_at_, left_at_ + answer_patience);
 }
 
 }  // namespace trainyard::agent

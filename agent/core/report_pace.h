@@ -1,20 +1,19 @@
 // When reports leave: at regular times and soon after a change. What is not acknowledged is in each
 // report again: a busy server would be given the same events to read over and over, and its answers
-// would come later and later, at last too late for the lease. So what follows a report of many
-// events has none until that one is answered, or a later one, where a server with a full inbox has
-// dropped it.
+// would come later and later, at last too late for the lease. So behind a report of many events
+// none leaves until that one is answered.
 #pragma once
 
 #include <cstdint>
 
-#include "agent/core/agent.h"
 #include "schemas/base/time.h"
+#include "schemas/types/agent.h"
 
 namespace trainyard::agent {
 
 class ReportPace {
  public:
-  // A new stream: it has room, and no answer comes to what left by the old one.
+  // A new stream: it has room, and what left by the old one is not waited for.
   void connected(Time now);
   void room_came() { has_room_ = true; }
 
@@ -26,19 +25,17 @@ class ReportPace {
   void answered(std::int64_t number);
 
   [[nodiscard]] bool is_answered(std::int64_t number) const { return answered_ >= number; }
-  [[nodiscard]] bool is_due(Time now) const { return has_room_ && now >= wanted_at_; }
+  [[nodiscard]] bool is_due(Time now) const { return has_room_ && now >= next(); }
   // From when on a report is due; `latest` if that is sooner, or while there is no room.
   [[nodiscard]] Time due(Time latest) const;
-  // For the report that leaves now.
-  [[nodiscard]] ShownEvents events() const {
-    return awaited_ == 0 ? ShownEvents::as_fit : ShownEvents::none;
-  }
 
  private:
+  [[nodiscard]] Time next() const;
+
   bool has_room_ = false;
   Time wanted_at_;
   Time left_at_;               // when the newest report left
-  std::int64_t awaited_ = 0;   // number of the newest with many events; 0 once it is answered
+  std::int64_t awaited_ = 0;   // its number if it has many events, until it is answered: else 0
   std::int64_t answered_ = 0;  // number of the newest report known to be answered
 };
 

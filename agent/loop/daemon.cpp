@@ -175,7 +175,7 @@ class Daemon::Session {
 
   void report_when_due(const Now& now) {
     if (!pace_.is_due(now.steady)) return;
-    const AgentReport report = core_.next_report(pace_.events());
+    const AgentReport report = core_.next_report();
     apply(ReportSent{report.number},
           now);  // before it leaves: the lease counts from no later than that
     pace_.tried();

@@ -217,9 +217,7 @@ void Host::heartbeat() {
 void Host::report() {
   report_is_due_ = false;
   if (world_.is_refused()) return apply(ConnectionRefused{});
-  const bool shows_events = !world_.random.chance(20);
-  const AgentReport report =
-      agent_->next_report(shows_events ? ShownEvents::as_fit : ShownEvents::none);
+  const AgentReport report = agent_->next_report();
   apply(ReportSent{report.number});
   world_.send_report(report);
 }

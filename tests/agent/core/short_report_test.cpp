@@ -62,24 +62,6 @@ TEST_CASE("a report shows every task, also where it does not begin with the firs
   }
 }
 
-TEST_CASE("a report without events has those of tasks that have ended", "[agent]") {
-  Agent agent = agent_with(1);
-  const TaskKey key{JobId{"j"}, 1, Role::worker, 0};
-  agent.step(TaskStarted{key, 42, now.wall}, now);
-  agent.step(RunEventsRead{key, {{now.wall, 0, MetricEvent{}}}, 100}, now);
-  const auto shown_without = [&agent] { return agent.next_report(ShownEvents::none).tasks.at(0); };
-  CHECK(shown_without().pid == 42);
-  CHECK(shown_without().events.empty());
-  CHECK(shown_without().events_begin == shown_without().events_end);
-  CHECK(agent.next_report().tasks.at(0).events.size() == 1);
-
-  agent.step(TaskExited{key, {28, {}}, Reason::none, "", now.wall, ""}, now);
-  CHECK(shown_without().events.empty());
-  agent.step(TaskOutputDelivered{key}, now);
-  CHECK(shown_without().events.size() == 1);
-  CHECK(shown_without().state == TaskState::failed);
-}
-
 TEST_CASE("what the host knows of an end besides is shown with it", "[agent][mend-B8]") {
   Agent agent = agent_with(1);
   const TaskKey key{JobId{"j"}, 1, Role::worker, 0};
