@@ -11,7 +11,7 @@ constexpr Millis coalescing_time{
 // A server whose inbox is full lets a report fall and does not answer it.
 constexpr Millis answer_patience = heartbeat_interval * 3;
 // To read so much again costs a server next to nothing.
-constexpr std::int64_t many_events_bytes = 64 << 10;
+constexpr std::int64_t many_events_bytes = 8 << 10;
 
 std::int64_t event_bytes_of(const AgentReport& report) {
   std::int64_t bytes = 0;
