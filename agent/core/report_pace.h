@@ -1,7 +1,7 @@
 // When reports leave: at regular times and soon after a change. What is not acknowledged is in each
 // report again: a busy server would be given the same events to read over and over, and its answers
 // would come later and later, at last too late for the lease. So behind a report of many events
-// none leaves until that one is answered.
+// none leaves until that one is answered, or for some seconds. Pure: the caller has the clock.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class ReportPace {
   // Tried, and perhaps in vain: the stream had ended. It has no room until it says so.
   void tried() { has_room_ = false; }
   void left(const AgentReport& report, Time now);
-  void answered(std::int64_t number);
+  void answered(std::int64_t number);  // of the newest report that the server has taken
 
   [[nodiscard]] bool is_answered(std::int64_t number) const { return answered_ >= number; }
   [[nodiscard]] bool is_due(Time now) const { return has_room_ && now >= next(); }

@@ -54,9 +54,10 @@ nlohmann::json read_call(const Request& request, QueryReader& query) {
 void show_model(Backend&, const Request& request, const Responder& responder) {
   const std::string& name = request.parameters.at("name");
   const model::ZooModel* const zoo_model = model::find_zoo_model(name);
-  if (zoo_model == nullptr)
-    return responder.error(
-        not_found("there is no model " + name + ": GET /v1/models lists those there are"));
+  if (zoo_model == nullptr) {
+    const std::string where = ": GET /v1/models lists those there are";
+    return responder.error(not_found("there is no model " + name + where));
+  }
   QueryReader query(request);
   const nlohmann::json call = read_call(request, query);
   if (const auto problem = query.problem()) return responder.problem(*problem);

@@ -146,7 +146,7 @@ Result<Db> Db::open(const std::string& path, Access access) {
   }
   sqlite3_busy_timeout(handle, busy_timeout_millis);
   if (access == Access::read_only) return db;
-  // The first to read the file.
+  // These are the first to read the file.
   const Status begun =
       db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
   if (!begun) return of_this_file(begun.error());
