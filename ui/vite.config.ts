@@ -8,6 +8,7 @@ const server = process.env['TRAINYARD_SERVER'] ?? 'http://127.0.0.1:8080';
 const toServer = {
   target: server,
   // The server refuses changes that pages of other sites ask for; this page is its own.
+  changeOrigin: true,
   headers: {origin: server},
 };
 

@@ -167,6 +167,9 @@ test('a failed job shows its first failure and the end of its log', async () => 
   const failure = page.locator('.first-failure');
   await sees(failure, '/nowhere/at/all');
   await sees(failure.locator('.log-tail'));
+  const roles = page.getByRole('region', {name: 'Roles'});
+  await sees(roles, /ps.*1 task.*worker.*2 tasks/s);
+  assert.doesNotMatch(await roles.innerText(), /running/); // of a job that has ended
   await failure.getByRole('link', {name: 'The whole log'}).click();
   await sees(page.locator('.log-line'), '/nowhere/at/all');
   await close();
@@ -179,6 +182,10 @@ test('a checkpoint is downloaded, with the sha256 that the page shows', async ()
   const row = page.locator('.checkpoints tbody tr').first();
   await sees(row.locator('.tag'), 'latest');
   await sees(page.locator('.tag-best'));
+  const onnxButton = await row.getByRole('link', {name: /as ONNX/}).boundingBox();
+  const button = await row.getByRole('link', {name: /Download/}).boundingBox();
+  assert.equal(button.y, onnxButton.y);
+  assert.ok(onnxButton.x - (button.x + button.width) >= 4, 'the buttons do not touch');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     row.getByRole('link', {name: /Download/}).click(),

@@ -1,11 +1,13 @@
 // Every page, light and dark, wide and narrow: no fault that axe finds, nothing beyond the
-// window, and a picture of each in build/ui-screenshots, to be looked at.
+// window, no text cut without a way to read it, each head above its numbers; and a picture of each
+// in build/ui-screenshots, to be looked at.
 import assert from 'node:assert/strict';
 import {mkdirSync} from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
 
 import {axeSource, sees} from './browser.mjs';
+import {crookedColumns, cutTexts} from './layout.mjs';
 import {aFailingJob, aJob, aLongJob} from './specs.mjs';
 import {browser, setStage, yard} from './stage.mjs';
 import {until} from './wait.mjs';
@@ -13,7 +15,9 @@ import {uiFolder} from './yard.mjs';
 
 const pictures = path.join(path.dirname(uiFolder), 'ui-screenshots');
 const VIEWS = [
+  {name: 'light-1600', width: 1600, height: 900, theme: 'light'},
   {name: 'light-1440', width: 1440, height: 900, theme: 'light'},
+  {name: 'light-1300', width: 1300, height: 900, theme: 'light'},
   {name: 'dark-1440', width: 1440, height: 900, theme: 'dark'},
   {name: 'light-390', width: 390, height: 844, theme: 'light'},
   {name: 'dark-390', width: 390, height: 844, theme: 'dark'},
@@ -41,7 +45,12 @@ async function someJobs() {
   const labels = {team: 'vision', owner: 'ada'};
   const done = await yard.submit(aJob({name: 'digits-softmax', labels, training}));
   await yard.untilState(done.id, 'succeeded');
-  const failed = await yard.submit(aFailingJob({name: 'mnist-from-files'}));
+  const failed = await yard.submit(
+    aFailingJob({
+      name: 'mnist-from-files',
+      labels: {...labels, 'experiment-series': '2026-11-baseline-sweep'},
+    }),
+  );
   await yard.untilState(failed.id, 'failed');
   const workers = (replicas, gpus) => ({
     ps: 1,
@@ -62,7 +71,7 @@ async function someJobs() {
   return {done, failed, running, waiting};
 }
 
-// What axe finds serious, and how far the page reaches beyond the window.
+// What axe finds serious, and what a reader would see.
 async function faultsOf(page, name) {
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   // The policy of the page forbids foreign scripts; the debugger's own way in is not held to it.
@@ -80,7 +89,11 @@ async function faultsOf(page, name) {
           .slice(0, 3)
           .join(' | ')}`,
     );
-  return beyond > 0 ? [`${name}: ${beyond} px beyond the window`, ...faults] : faults;
+  if (beyond > 0) faults.push(`${name}: ${beyond} px beyond the window`);
+  for (const look of [crookedColumns, cutTexts]) {
+    faults.push(...(await page.evaluate(look)).map((fault) => `${name}: ${fault}`));
+  }
+  return faults;
 }
 
 const PAGES = [
@@ -96,7 +109,11 @@ const PAGES = [
   [
     'overview-waiting',
     () => `jobs/${jobs.waiting.id}`,
-    (page) => sees(page.locator('.shortages')),
+    async (page) => {
+      await sees(page.locator('.shortages'));
+      await sees(page.locator('[data-figure="waiting for"]'), /\ds$/);
+      await sees(page.getByRole('region', {name: 'Roles'}), 'It has not run yet');
+    },
   ],
   [
     'metrics',
@@ -122,6 +139,7 @@ const PAGES = [
   ['spec', () => `jobs/${jobs.done.id}/spec`, (page) => sees(page.locator('.json'))],
   ['cluster', () => 'cluster', (page) => sees(page.locator('.waiting .shortages'))],
   ['no-such-job', () => 'jobs/j-none', (page) => sees(page.getByText('There is no job'))],
+  ['no-such-page', () => 'nothing', (page) => sees(page.getByText('There is no such page'))],
 ];
 
 for (const view of VIEWS) {
@@ -145,6 +163,61 @@ for (const view of VIEWS) {
     await close();
   });
 }
+
+test('the columns of the list hold long values', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/submit`);
+  await page.route(/\/v1\/jobs\?/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString();
+    for (const {status} of json.items) {
+      const times = {created_at: ago(86_300), started_at: ago(7190), finished_at: ago(3600)};
+      const figures = {step: 9_999_998, max_steps: 9_999_999, loss: -1.2345e-6, progress: 1};
+      Object.assign(status, times, figures, {eta_seconds: null, examples_per_second: 999_400});
+    }
+    await route.fulfill({response, json});
+  });
+  for (const width of [1600, 1420, 1300, 1100, 1000]) {
+    await page.setViewportSize({width, height: 900});
+    await page.goto(`${yard.url}/#/jobs`);
+    await sees(page.locator('.cell-age').first(), '23h 58m ago');
+    await sees(page.locator('.cell-eta').first(), 'ran 59m 50s');
+    assert.deepEqual(await page.evaluate(crookedColumns), [], `at ${width} px`);
+  }
+  await close();
+});
+
+test('pages have the names that people type, and what has none leads back', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/cluster`);
+  for (const name of ['cluster', 'agents', 'hosts']) {
+    await page.goto(`${yard.url}/#/submit`);
+    await sees(page.getByRole('heading', {name: 'Submit a job'}));
+    await page.goto(`${yard.url}/#/${name}`);
+    await sees(page.getByRole('heading', {name: 'Cluster', exact: true}));
+    await sees(page.locator('.places [aria-current]'), 'Cluster');
+  }
+  for (const place of ['nothing/at/all', 'agents/box-1', `jobs/${jobs.done.id}/logs/more`]) {
+    await page.goto(`${yard.url}/#/${place}`);
+    await sees(page.locator('.empty'), `Nothing is at #/${place}.`);
+    await page.getByRole('link', {name: 'Go to the jobs'}).click();
+    await sees(page.getByRole('heading', {name: 'Jobs', exact: true}));
+  }
+  await page.goto(`${yard.url}/#/jobs/${jobs.done.id}/costs`);
+  await page.getByRole('link', {name: 'Go to its overview'}).click();
+  await sees(page.getByRole('region', {name: 'Roles'}));
+  await close();
+});
+
+test('the check says once whether the job could start', async () => {
+  const {page, close} = await browser.open(`${yard.url}/#/submit?from=${jobs.done.id}`);
+  const status = page.locator('.check-panel [role=status]');
+  await sees(status, 'It could start now');
+  assert.doesNotMatch(await status.innerText(), /fits/i);
+  await page.goto(`${yard.url}/#/submit?from=${jobs.waiting.id}`);
+  await sees(status.locator('.verdict-wait'));
+  assert.equal((await status.innerText()).match(/wait/g).length, 1);
+  await close();
+});
 
 test('the page is used by keyboard alone', async () => {
   const {page, close} = await browser.open(`${yard.url}/#/jobs`);

@@ -37,8 +37,8 @@ const metricsOf = async () => (await yard.get(`/v1/jobs/${job.id}`)).status.metr
 test('the list names the metric of a recommender, and its value', async () => {
   const {page, close} = await browser.open(`${yard.url}/#/jobs`);
   const cell = page.locator('tr[data-job] .cell-metric');
-  await sees(cell, /^recall 5\s+[01](\.\d+)?$/);
-  const value = Number((await cell.innerText()).split(/\s+/).pop());
+  await sees(cell, /^[01](\.\d+)?\s+recall 5$/);
+  const value = Number((await cell.innerText()).split(/\s+/)[0]);
   assert.ok(Math.abs(value - (await metricsOf()).test_recall_5) < 0.001);
   await close();
 });

@@ -160,6 +160,10 @@ test('tasks have a cell and a row each; hosts show who has which slot, and who w
   );
   const {page, close} = await browser.open(`${yard.url}/#/jobs/${job.id}/tasks`);
   await sees(page.getByRole('button', {name: /worker\/1 is running on box-1, GPU/}));
+  const cell = page.locator('.task-cell.state-running').first();
+  const colorOf = (element) => getComputedStyle(element).getPropertyValue('--color');
+  const ofShape = await cell.locator('.state-shape').evaluate(colorOf);
+  assert.equal(await cell.evaluate(colorOf), ofShape);
   const row = page.locator('.task-table tr', {hasText: 'worker/0'});
   await sees(row.locator('.state'), 'running');
   await sees(row.locator('.route'), 'ps/0 by shared memory');

@@ -54,14 +54,30 @@ function Page(): JSX.Element {
   const {parts} = route.value;
   const [page = 'jobs', id, tab] = parts;
   useFocusOnChange(`${page}/${id ?? ''}`);
-  if (page === 'jobs' && id) return <JobPage key={id} id={id} tab={tab ?? 'overview'} />;
+  if (page === 'jobs' && id && parts.length <= 3) {
+    return <JobPage key={id} id={id} tab={tab ?? 'overview'} />;
+  }
+  if (parts.length > 1) return <NoSuchPage />;
   if (page === 'jobs') return <JobsPage />;
   if (page === 'submit') return <SubmitPage key={route.value.query.get('from') ?? ''} />;
   if (page === 'cluster') return <ClusterPage />;
+  return <NoSuchPage />;
+}
+
+function NoSuchPage(): JSX.Element {
+  document.title = 'No such page · Trainyard';
   return (
     <Empty title="There is no such page">
       <p>
-        <a href={linkTo(['jobs'])}>Go to the jobs</a>
+        Nothing is at <code>{location.hash}</code>.
+      </p>
+      <p class="buttons">
+        <a class="button" href={linkTo(['jobs'])}>
+          Go to the jobs
+        </a>
+        <a class="button" href={linkTo(['cluster'])}>
+          Go to the cluster
+        </a>
       </p>
     </Empty>
   );

@@ -9,6 +9,7 @@ import './style/controls.css';
 import './style/states.css';
 import './style/shell.css';
 import './style/jobs.css';
+import './style/job_cards.css';
 import './style/job.css';
 import './style/charts.css';
 import './style/logs.css';

@@ -7,6 +7,12 @@ export interface Route {
   query: URLSearchParams;
 }
 
+// Names that people type for a page of another name.
+const OTHER_NAMES = new Map([
+  ['agents', 'cluster'],
+  ['hosts', 'cluster'],
+]);
+
 export const route = signal<Route>(parse(location.hash));
 
 addEventListener('hashchange', () => {
@@ -15,7 +21,8 @@ addEventListener('hashchange', () => {
 
 export function parse(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const parts = path.split('/').filter(Boolean).map(decode);
+  const [page, ...rest] = path.split('/').filter(Boolean).map(decode);
+  const parts = page === undefined ? [] : [OTHER_NAMES.get(page) ?? page, ...rest];
   return {parts, query: new URLSearchParams(query)};
 }
 

@@ -1,5 +1,7 @@
 // Which of a job's metrics says, beside the loss, how good its model is: what a list has room for.
 // The client has the same order (api/client/quality.cpp).
+import {sentence} from './words';
+
 const QUALITIES = [
   /^recall_\d+$/,
   /^auc$/,
@@ -33,6 +35,11 @@ export function qualityOf(metrics: Record<string, number | null>, split: Split):
   if (first === undefined) return null;
   const name = `${split} ${first.replace(/^test_/, '').replaceAll('_', ' ')}`;
   return {name, series: first, value: metrics[first] ?? null};
+}
+
+// "test_recall_10" -> "Test recall 10", "test_auc" -> "Test AUC"
+export function titleOf(series: string): string {
+  return sentence(series.replaceAll('_', ' ').replace(/\bauc\b/, 'AUC'));
 }
 
 // As qualityOf() prefers them.

@@ -5,7 +5,7 @@ import {useMemo} from 'preact/hooks';
 import {get} from '../../api/client';
 import {usePoll} from '../../api/poll';
 import type {Agent, Job} from '../../api/types';
-import {formatMemory, plural} from '../../format/numbers';
+import {formatMemory} from '../../format/numbers';
 import {Empty, Failed, Loading} from '../../parts/notices';
 import {HostCard} from './host_card';
 import {jobColors} from './job_colors';
@@ -118,7 +118,7 @@ function Totals({
           formatMemory(sum((agent) => agent.capacity.memory_mb))
         }
       />
-      <Total name="jobs" value={`${plural(active, 'job')} placed, ${queued} waiting`} />
+      <Total name="jobs" value={`${active} placed, ${queued} waiting`} />
     </dl>
   );
 }

@@ -6,7 +6,7 @@ import {addressOf, get, send, wordsOf} from '../../api/client';
 import {usePoll} from '../../api/poll';
 import {isAtRest, type Checkpoint, type Job} from '../../api/types';
 import {formatBytes, formatCount, formatValue} from '../../format/numbers';
-import {inOrder, isQuality} from '../../format/quality';
+import {inOrder, isQuality, titleOf} from '../../format/quality';
 import {CopyButton} from '../../parts/copy_button';
 import {Icon} from '../../parts/icons';
 import {Moment} from '../../parts/moments';
@@ -47,7 +47,7 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
             </th>
             {metrics.map((name) => (
               <th key={name} scope="col" class="number">
-                {name.replaceAll('_', ' ')}
+                {titleOf(name)}
               </th>
             ))}
             <th scope="col" class="number">
@@ -87,26 +87,28 @@ export function CheckpointsTab({job}: {job: Job}): JSX.Element {
               <td>
                 <Hash job={job} checkpoint={one} />
               </td>
-              <td class="get">
-                <a
-                  class="button"
-                  download
-                  href={downloadOf(job, one)}
-                  aria-label={`Download the checkpoint of step ${one.step}`}
-                >
-                  <Icon name="download" />
-                  Download
-                </a>
-                {hasOnnx && (
+              <td>
+                <span class="get">
                   <a
                     class="button"
                     download
-                    href={downloadOf(job, one, 'onnx')}
-                    aria-label={`The model of step ${one.step} as ONNX`}
+                    href={downloadOf(job, one)}
+                    aria-label={`Download the checkpoint of step ${one.step}`}
                   >
-                    ONNX
+                    <Icon name="download" />
+                    Download
                   </a>
-                )}
+                  {hasOnnx && (
+                    <a
+                      class="button"
+                      download
+                      href={downloadOf(job, one, 'onnx')}
+                      aria-label={`The model of step ${one.step} as ONNX`}
+                    >
+                      ONNX
+                    </a>
+                  )}
+                </span>
               </td>
             </tr>
           ))}

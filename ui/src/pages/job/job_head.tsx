@@ -42,7 +42,7 @@ export function JobHead({job, onChange}: {job: Job; onChange(): void}): JSX.Elem
         <dl class="figures">
           <Figure name="progress">{formatPercent(status.progress)}</Figure>
           <Figure name="step">{stepsOf(job)}</Figure>
-          <Figure name={status.finished_at ? 'ran' : 'ETA'}>{timeLeftOrTaken(job)}</Figure>
+          <Time job={job} />
           {losses(job).map(([name, value]) => (
             <Figure key={name} name={name}>
               {formatValue(value)}
@@ -79,13 +79,16 @@ function losses({status}: Job): Array<[string, number | null | undefined]> {
   return figures;
 }
 
-function timeLeftOrTaken({status}: Job): string {
-  if (status.finished_at && status.started_at) {
-    return formatDuration(secondsBetween(status.started_at, status.finished_at));
+// How long it ran, has waited, or will still run.
+function Time({job}: {job: Job}): JSX.Element {
+  const {state, created_at: created, started_at: started, finished_at: finished} = job.status;
+  if (finished) {
+    const ran = started ? formatDuration(secondsBetween(started, finished)) : NOTHING;
+    return <Figure name="ran">{ran}</Figure>;
   }
-  if (status.eta_seconds !== null) return formatDuration(status.eta_seconds);
-  if (status.state === 'queued') {
-    return `waits ${formatDuration(secondsBetween(status.created_at, now.value))}`;
+  if (state === 'queued' && job.status.attempt === 0) {
+    const waited = formatDuration(secondsBetween(created, now.value));
+    return <Figure name="waiting for">{waited}</Figure>;
   }
-  return NOTHING;
+  return <Figure name="ETA">{formatDuration(job.status.eta_seconds)}</Figure>;
 }

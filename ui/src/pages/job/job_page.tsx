@@ -87,7 +87,15 @@ function Tab({tab, job, live}: {tab: string; job: Job; live: LiveJob}): JSX.Elem
     case 'spec':
       return <SpecTab job={job} />;
     default:
-      return <Empty title={`A job has no tab “${tab}”`} />;
+      return (
+        <Empty title={`A job has no page “${tab}”`}>
+          <p>
+            <a class="button" href={linkTo(['jobs', job.id])}>
+              Go to its overview
+            </a>
+          </p>
+        </Empty>
+      );
   }
 }
 

@@ -1,12 +1,11 @@
 // The first look at a job: what went wrong first, its curves, its roles and its timeline.
 import type {JSX} from 'preact';
 
-import type {Failure, Job, Series} from '../../api/types';
+import {hasEnded, type Failure, type Job, type Series} from '../../api/types';
 import {Chart} from '../../charts/chart';
 import {useCurves} from '../../charts/use_curves';
 import {formatBytes, plural} from '../../format/numbers';
-import {qualityOf} from '../../format/quality';
-import {sentence} from '../../format/words';
+import {qualityOf, titleOf} from '../../format/quality';
 import {Empty} from '../../parts/notices';
 import {Icon} from '../../parts/icons';
 import {linkTo} from '../../route';
@@ -68,10 +67,6 @@ function qualitySeries(series: Series[]): string {
   const values = Object.fromEntries(series.map(({name}) => [name, null]));
   const quality = qualityOf(values, 'test') ?? qualityOf(values, 'batch');
   return quality?.series.replace(/^test_/, '') ?? 'accuracy';
-}
-
-function titleOf(name: string): string {
-  return name === 'auc' ? 'AUC' : sentence(name.replaceAll('_', ' '));
 }
 
 function FirstFailure({job, failure}: {job: Job; failure: Failure}): JSX.Element {
@@ -142,7 +137,7 @@ function NoCurves({job, isLoaded}: {job: Job; isLoaded: boolean}): JSX.Element {
 }
 
 function Roles({job}: {job: Job}): JSX.Element {
-  const {roles, restarts, latest_checkpoint: checkpoint, attempt} = job.status;
+  const {state, roles, latest_checkpoint: checkpoint} = job.status;
   const resources = (role: string) => {
     const asked = (job.spec.roles as Record<string, unknown> | undefined)?.[role] as
       | {resources?: {cpus: number; memory_mb: number; gpus: number; gpu_name?: string}}
@@ -166,18 +161,16 @@ function Roles({job}: {job: Job}): JSX.Element {
               ))}
             </span>
             <span class="number">
-              {count.running} of {count.desired} running
+              {hasEnded(state)
+                ? plural(count.desired, 'task')
+                : `${count.running} of ${count.desired} running`}
             </span>
             <span class="muted">{resources(role)}</span>
           </li>
         ))}
       </ul>
       <p class="muted">
-        {attempt > 0 ? `Attempt ${attempt}; ` : ''}
-        {restarts.user + restarts.infra === 0
-          ? 'never restarted'
-          : `restarted ${plural(restarts.user + restarts.infra, 'time')}, of which ` +
-            `${restarts.infra} for the infrastructure`}
+        {attemptsOf(job)}
         {checkpoint !== null && (
           <>
             ; newest checkpoint at{' '}
@@ -188,4 +181,13 @@ function Roles({job}: {job: Job}): JSX.Element {
       </p>
     </section>
   );
+}
+
+function attemptsOf({status}: Job): string {
+  const {attempt, restarts, state} = status;
+  if (attempt === 0) return hasEnded(state) ? 'It never ran' : 'It has not run yet';
+  const all = restarts.user + restarts.infra;
+  if (all === 0) return `Attempt ${attempt}; never restarted`;
+  const infra = `${restarts.infra} for the infrastructure`;
+  return `Attempt ${attempt}; restarted ${plural(all, 'time')}, of which ${infra}`;
 }

@@ -111,7 +111,7 @@ function Heading({column, sort, onSort}: HeadingProps): JSX.Element {
           onClick={() => onSort(nextSort(by, sort))}
         >
           {title}
-          <span aria-hidden="true">{order && (order === 'ascending' ? ' ↑' : ' ↓')}</span>
+          {order && <span aria-hidden="true">{order === 'ascending' ? '↑' : '↓'}</span>}
         </button>
       )}
     </th>
@@ -147,12 +147,19 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
         <span class="job-under">
           <span class="id">{job.id}</span>
           <Labels labels={job.spec.labels ?? {}} />
-          {needsWords(job) && <span class="why">{status.message}</span>}
+          {needsWords(job) && (
+            <span class="why" title={status.message}>
+              {status.message}
+            </span>
+          )}
         </span>
       </td>
       <td class="cell-progress">
-        <ProgressBar job={job} />
-        <span class="percent">{formatPercent(status.progress)}</span>
+        <span class="progress-line">
+          <ProgressBar job={job} />
+          <span class="percent">{formatPercent(status.progress)}</span>
+        </span>
+        {status.step > 0 && <span class="steps-under">step {stepsOf(job)}</span>}
       </td>
       <td class="number cell-step" data-name="step">
         {stepsOf(job)}
@@ -171,13 +178,13 @@ function Row({job, isSelected, onSelect}: RowProps): JSX.Element {
   );
 }
 
-// Which metric it is stands above it: jobs of one list have different ones.
+// Which metric it is stands below it: jobs of one list have different ones.
 function QualityCell({job}: {job: Job}): JSX.Element {
   const quality = qualityOf(job.status.metrics, 'test');
   const value = formatValue(quality?.value);
   const text = quality ? (
     <>
-      <span class="metric-name">{quality.name.replace(/^test /, '')}</span> {value}
+      {value} <span class="metric-name">{quality.name.replace(/^test /, '')}</span>
     </>
   ) : (
     value

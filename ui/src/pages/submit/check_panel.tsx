@@ -96,9 +96,8 @@ function Good({run}: {run: DryRun}): JSX.Element {
     <>
       <p class={plan.placeable_now ? 'verdict verdict-good' : 'verdict verdict-wait'}>
         <Icon name={plan.placeable_now ? 'check' : 'clock'} />
-        {plan.placeable_now ? 'It could start now' : 'It would wait'}
+        {plan.placeable_now ? 'It could start now' : sentence(plan.message)}
       </p>
-      <p>{sentence(plan.message)}</p>
       <ul class="landing">
         {[...hosts].map(([agent, tasks]) => (
           <li key={agent}>
