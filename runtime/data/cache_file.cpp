@@ -18,10 +18,10 @@
 namespace trainyard::runtime {
 namespace {
 
-constexpr std::array<char, 16> magic{"trainyard data1"};
+constexpr std::array<char, 16> magic{"trainyard data2"};
 constexpr std::uint64_t alignment = 64;
 constexpr std::size_t numbers_max = 12;
-constexpr std::size_t arrays_max = 6;
+constexpr std::size_t arrays_max = 8;
 constexpr std::uint64_t key_bytes_max = 64 * 1024;
 
 struct Piece {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/data/class_names.h"
 #include "runtime/data/csv_text.h"
 #include "runtime/data/data_file.h"
 #include "runtime/data/labels.h"
@@ -124,20 +125,22 @@ Result<RawTable> read_rows(const DatasetSpec& spec, std::string_view text, Colum
   return table;
 }
 
-// Numbers: rows, features, classes. Arrays: features, labels, targets.
+// Numbers: rows, features, classes. Arrays: features, labels, targets, PackedNames of the classes.
 Result<DecodedData> decode(const DatasetSpec& spec) {
   TRY_ASSIGN(const std::string text, read_text(spec));
   Columns columns;
   TRY_ASSIGN(RawTable raw, read_rows(spec, text, columns));
   auto labels = read_labels(raw.labels);
   if (!labels) return bad_file(spec, labels.error().message);
+  PackedNames names = pack_names(labels->names);
   return decoded_data(
       {std::ssize(raw.labels), static_cast<std::int64_t>(columns.count) - 1, labels->classes},
-      std::move(raw.features), std::move(labels->labels), std::move(labels->targets));
+      std::move(raw.features), std::move(labels->labels), std::move(labels->targets),
+      std::move(names.ends), std::move(names.bytes));
 }
 
 bool is_sound(const DecodedData& data) {
-  if (data.numbers.size() != 3 || data.arrays.size() != 3) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 5) return false;
   const std::int64_t rows = data.numbers[0];
   const std::int64_t features = data.numbers[1];
   const std::int64_t classes = data.numbers[2];
@@ -146,14 +149,15 @@ bool is_sound(const DecodedData& data) {
   const auto is_class = [classes](std::int32_t label) { return label >= 0 && label < classes; };
   return rows > 0 && features > 0 && std::ssize(array_of<float>(data, 0)) == rows * features &&
          std::ssize(labels) == (classes > 0 ? rows : 0) &&
-         std::ssize(targets) == (classes > 0 ? 0 : rows) && std::ranges::all_of(labels, is_class);
+         std::ssize(targets) == (classes > 0 ? 0 : rows) && std::ranges::all_of(labels, is_class) &&
+         are_names(data, 3, classes);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t seed,
                                           const DataCache& cache) {
-  const DataCache::Source source{.reader = "csv 2, labels in \"" + spec.label_column + "\"",
+  const DataCache::Source source{.reader = "csv 3, labels in \"" + spec.label_column + "\"",
                                  .files = {spec.path}};
   TRY_ASSIGN(const DecodedData data, cache.get(
                                          source, [&spec] { return decode(spec); }, is_sound));
@@ -163,6 +167,7 @@ Result<std::unique_ptr<Dataset>> open_csv(const DatasetSpec& spec, std::uint64_t
   TRY(keep_first_rows(spec, rows));
 
   DataShape shape{.example = {features}, .features = features, .classes = data.numbers[2]};
+  shape.class_names = unpack_names(data, 3);
   Table table{.features = array_of<float>(data, 0),
               .labels = array_of<std::int32_t>(data, 1),
               .targets = array_of<float>(data, 2),

@@ -56,6 +56,8 @@ struct DataShape {
   // number each, the others together are the field "numeric".
   std::vector<IdFieldShape> id_fields{};
   std::vector<std::string> log_frequency_fields{};
+  // Where the data have names for them: of each class, as it is there, in any encoding.
+  std::vector<std::string> class_names{};
   bool operator==(const DataShape&) const = default;
 };
 

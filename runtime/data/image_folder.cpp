@@ -46,7 +46,8 @@ Result<std::unique_ptr<Dataset>> open_image_folder(const DatasetSpec& spec, std:
   const ImageShape image{.height = spec.height, .width = spec.width, .channels = spec.channels};
   DataShape shape{.example = {image.height, image.width, image.channels},
                   .features = static_cast<std::int64_t>(image.bytes()),
-                  .classes = std::ssize(folders.classes)};
+                  .classes = std::ssize(folders.classes),
+                  .class_names = folders.classes};
   TRY_ASSIGN(ImageReader reader, ImageReader::make(spec, seed, shape.example));
   std::array<ImageSet::Part, 2> parts;
   for (std::size_t i = 0; i < 2; ++i) {

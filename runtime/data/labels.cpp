@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace trainyard::runtime {
 namespace {
@@ -43,6 +44,7 @@ Result<Labels> named_classes(std::span<const LabelCell> cells) {
     const auto found = std::ranges::lower_bound(names, cell.text);
     labels.labels.push_back(static_cast<std::int32_t>(found - names.begin()));
   }
+  labels.names = std::move(names);
   return labels;
 }
 

@@ -28,6 +28,7 @@ struct Labels {
   std::int64_t classes = 0;  // 0: targets
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
+  std::vector<std::string> names{};  // of the classes, where they are no numbers
 };
 
 // `invalid` where most labels are numbers and one is not: that is a slip, not a class; and where

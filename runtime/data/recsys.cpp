@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/data/class_names.h"
 #include "runtime/data/csv_text.h"
 #include "runtime/data/data_file.h"
 #include "runtime/data/labels.h"
@@ -55,7 +56,7 @@ class RecsysReader {
   }
 
   // Numbers: rows, numbers of a row, classes or no_label. Arrays: numbers, ids, labels, targets,
-  // of each column of ids how many there are, and a vocabulary's values.
+  // of each column of ids how many there are, a vocabulary's values, PackedNames of the classes.
   Result<DecodedData> take() && {
     std::vector<std::int64_t> about{rows_, std::ssize(columns_.numeric), no_label};
     Labels labels;
@@ -66,9 +67,11 @@ class RecsysReader {
       about[2] = labels.classes;
     }
     NumberedIds numbered = std::move(ids_).take();
+    PackedNames names = pack_names(labels.names);
     return decoded_data(std::move(about), std::move(numbers_), std::move(numbered.ids),
                         std::move(labels.labels), std::move(labels.targets),
-                        std::move(numbered.counts), std::move(numbered.values));
+                        std::move(numbered.counts), std::move(numbered.values),
+                        std::move(names.ends), std::move(names.bytes));
   }
 
  private:
@@ -141,7 +144,7 @@ Result<DecodedData> decode_recsys(const DatasetSpec& spec) {
 }
 
 bool is_sound_recsys(const DecodedData& data) {
-  if (data.numbers.size() != 3 || data.arrays.size() != 6) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 8) return false;
   const std::int64_t rows = data.numbers[0];
   const std::int64_t classes = data.numbers[2];
   const auto counts = array_of<std::int64_t>(data, 4);
@@ -167,13 +170,13 @@ bool is_sound_recsys(const DecodedData& data) {
                            : numbers % data.numbers[1] == 0 && numbers / data.numbers[1] == rows;
   return has_numbers && std::ssize(labels) == (classes > 0 ? rows : 0) &&
          std::ssize(array_of<float>(data, 3)) == (classes == 0 ? rows : 0) &&
-         std::ranges::all_of(labels, is_class);
+         std::ranges::all_of(labels, is_class) && are_names(data, 6, classes);
 }
 
 // All that the decoded data depends on.
 std::string recsys_reader_of(const DatasetSpec& spec) {
   const RecsysSpec& recsys = spec.recsys;
-  std::string text = "recsys 4";
+  std::string text = "recsys 5";
   const auto add = [&text](const std::string& part) {
     text.append(" ").append(std::to_string(part.size())).append(":").append(part);
   };
@@ -266,6 +269,7 @@ Result<std::unique_ptr<Dataset>> open_recsys(const DatasetSpec& spec, std::uint6
                   .layout = FeatureLayout::columns,
                   .labels = classes == no_label ? LabelLayout::none : LabelLayout::one,
                   .id_fields = std::move(fields.shapes)};
+  shape.class_names = unpack_names(data, 6);
   RecsysTable table{.numbers = array_of<float>(data, 0),
                     .ids = array_of<std::int32_t>(data, 1),
                     .columns = std::ssize(counts),

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/data/class_names.h"
 #include "runtime/data/row_split.h"
 #include "runtime/data/series_file.h"
 #include "schemas/base/check.h"
@@ -70,17 +71,19 @@ std::int64_t longest_of(std::span<const std::int64_t> offsets) {
   return longest;
 }
 
-// Numbers: classes. Arrays: offsets, values, labels, targets.
+// Numbers: classes. Arrays: offsets, values, labels, targets, PackedNames of the classes.
 Result<DecodedData> decode_series(const DatasetSpec& spec) {
   TRY_ASSIGN(SeriesTable table, read_series(spec));
   auto labels = read_labels(table.labels);
   if (!labels) return invalid("dataset: " + spec.path + ": " + labels.error().message);
+  PackedNames names = pack_names(labels->names);
   return decoded_data({labels->classes}, std::move(table.offsets), std::move(table.values),
-                      std::move(labels->labels), std::move(labels->targets));
+                      std::move(labels->labels), std::move(labels->targets), std::move(names.ends),
+                      std::move(names.bytes));
 }
 
 bool is_sound_series(const DecodedData& data, const DatasetSpec& spec) {
-  if (data.numbers.size() != 1 || data.arrays.size() != 4) return false;
+  if (data.numbers.size() != 1 || data.arrays.size() != 6) return false;
   const auto offsets = array_of<std::int64_t>(data, 0);
   const auto labels = array_of<std::int32_t>(data, 2);
   const std::int64_t rows = std::ssize(offsets) - 1;
@@ -95,7 +98,7 @@ bool is_sound_series(const DecodedData& data, const DatasetSpec& spec) {
           longest_of(offsets) <= spec.sequence.length * spec.features) &&
          std::ssize(labels) == (classes > 0 ? rows : 0) &&
          std::ssize(array_of<float>(data, 3)) == (classes > 0 ? 0 : rows) &&
-         std::ranges::all_of(labels, is_class);
+         std::ranges::all_of(labels, is_class) && are_names(data, 4, classes);
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ bool is_sound_series(const DecodedData& data, const DatasetSpec& spec) {
 Result<std::unique_ptr<Dataset>> open_sequences(const DatasetSpec& spec, std::uint64_t seed,
                                                 const DataCache& cache) {
   // The length, too: a file that has a longer example is refused.
-  const DataCache::Source source{.reader = "sequences 1 of " + std::to_string(spec.features) +
+  const DataCache::Source source{.reader = "sequences 2 of " + std::to_string(spec.features) +
                                            " in " + std::to_string(spec.sequence.length) +
                                            ", labels in \"" + spec.label_column + "\"",
                                  .files = {spec.path}};
@@ -126,6 +129,7 @@ Result<std::unique_ptr<Dataset>> open_sequences(const DatasetSpec& spec, std::ui
                   .features = length * spec.features,
                   .classes = data.numbers[0],
                   .layout = FeatureLayout::sequence};
+  shape.class_names = unpack_names(data, 4);
   return std::unique_ptr<Dataset>(
       std::make_unique<SeriesSet>(std::move(shape), std::move(series), std::move(rows)));
 }

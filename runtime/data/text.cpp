@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/data/class_names.h"
 #include "runtime/data/text_source.h"
 #include "runtime/data/token_set.h"
 #include "runtime/data/tokenizer.h"
@@ -15,7 +16,8 @@ namespace {
 
 bool is_text_name(std::string_view name) { return name.ends_with(".txt"); }
 
-// Numbers: rows for training, classes, vocabulary. Arrays: offsets, ids, labels, targets, words.
+// Numbers: rows for training, classes, vocabulary. Arrays: offsets, ids, labels, targets, words,
+// PackedNames of the classes.
 Result<DecodedData> decode_texts(const DatasetSpec& spec, LabelledTexts texts) {
   const auto train = texts.texts.begin() + texts.train;
   TRY_ASSIGN(const auto tokenizer,
@@ -33,13 +35,15 @@ Result<DecodedData> decode_texts(const DatasetSpec& spec, LabelledTexts texts) {
     text = {};  // memory for its ids
   }
   const std::string words = tokenizer->words();
+  PackedNames names = pack_names(texts.class_names);
   return decoded_data({texts.train, texts.classes, tokenizer->vocabulary()}, std::move(offsets),
                       std::move(ids), std::move(texts.labels), std::move(texts.targets),
-                      std::vector<char>(words.begin(), words.end()));
+                      std::vector<char>(words.begin(), words.end()), std::move(names.ends),
+                      std::move(names.bytes));
 }
 
 bool is_sound_text(const DecodedData& data, std::int64_t length) {
-  if (data.numbers.size() != 3 || data.arrays.size() != 5) return false;
+  if (data.numbers.size() != 3 || data.arrays.size() != 7) return false;
   const auto offsets = array_of<std::int64_t>(data, 0);
   const auto ids = array_of<std::int32_t>(data, 1);
   const auto labels = array_of<std::int32_t>(data, 2);
@@ -59,13 +63,13 @@ bool is_sound_text(const DecodedData& data, std::int64_t length) {
     return [end](std::int32_t number) { return number >= 0 && number < end; };
   };
   return std::ranges::all_of(labels, is_below(classes)) &&
-         std::ranges::all_of(ids, is_below(data.numbers[2]));
+         std::ranges::all_of(ids, is_below(data.numbers[2])) && are_names(data, 5, classes);
 }
 
 // All that decides what the texts become, but for the files.
 std::string reader_of(const DatasetSpec& spec, std::uint64_t seed) {
   const SequenceSpec& sequence = spec.sequence;
-  std::string name = "text 2";
+  std::string name = "text 3";
   const auto add = [&name](std::uint64_t number) { name += " " + std::to_string(number); };
   add(static_cast<std::uint64_t>(sequence.tokenizer.name));
   add(static_cast<std::uint64_t>(sequence.tokenizer.vocabulary));
@@ -110,6 +114,7 @@ Result<std::unique_ptr<Dataset>> open_text(const DatasetSpec& spec, std::uint64_
                   .classes = data.numbers[1],
                   .layout = FeatureLayout::ids,
                   .vocabulary = data.numbers[2]};
+  shape.class_names = unpack_names(data, 5);
   if (spec.sequence.buckets.size() > 1) shape.buckets = spec.sequence.buckets;
   TokenTable table{.offsets = array_of<std::int64_t>(data, 0),
                    .ids = array_of<std::int32_t>(data, 1),

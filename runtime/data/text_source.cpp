@@ -123,7 +123,8 @@ Result<LabelledTexts> read_csv_texts(const DatasetSpec& spec, std::uint64_t seed
                     .train = std::ssize(split.train),
                     .classes = labels->classes,
                     .labels = {},
-                    .targets = {}};
+                    .targets = {},
+                    .class_names = std::move(labels->names)};
   for (const auto& of_split : {split.train, split.test}) {
     for (const std::int64_t row : of_split) {
       const auto i = static_cast<std::size_t>(row);
@@ -140,7 +141,8 @@ Result<LabelledTexts> read_folder_texts(const DatasetSpec& spec, const ClassFold
                     .train = std::ssize(folders.splits[0]),
                     .classes = std::ssize(folders.classes),
                     .labels = {},
-                    .targets = {}};
+                    .targets = {},
+                    .class_names = folders.classes};
   std::int64_t bytes = 0;
   for (const auto& files : folders.splits) {
     for (const ListedFile& file : files) {

@@ -15,9 +15,10 @@ namespace trainyard::runtime {
 struct LabelledTexts {
   std::vector<std::string> texts;
   std::int64_t train = 0;
-  std::int64_t classes = 0;          // 0: targets
-  std::vector<std::int32_t> labels;  // of each text, or none
-  std::vector<float> targets;        // of each text where there are no labels
+  std::int64_t classes = 0;                // 0: targets
+  std::vector<std::int32_t> labels;        // of each text, or none
+  std::vector<float> targets;              // of each text where there are no labels
+  std::vector<std::string> class_names{};  // as DataShape has them
 };
 
 // Of spec.path, a CSV file.

@@ -34,7 +34,7 @@ Manifest manifest_of(const CheckpointCommits::Checkpoint& checkpoint, const Task
   manifest.worker_steps = shards.front().rank_steps;
   manifest.slots = plan.slot_names;
   manifest.metrics = checkpoint.metrics;
-  manifest.description = describe_data(facts_of(plan.data));
+  manifest.description = describe_data(facts_of(plan.data), plan.data.class_names);
   manifest.description["model"] = model::name_of(context.spec.model);
   manifest.description["dataset"] = context.spec.dataset.name;
   if (const std::int64_t buckets = context.spec.dataset.recsys.hash_buckets; buckets > 0) {

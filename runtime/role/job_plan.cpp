@@ -224,6 +224,7 @@ std::uint64_t JobPlan::hash() const {
   if (state_begin != no_state) add(state_begin);
   if (clip_norm > 0) add(std::bit_cast<std::int64_t>(clip_norm));
   text += words_sha256;
+  for (const std::string& name : data.class_names) text += std::to_string(name.size()) + ":" + name;
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
 }
 

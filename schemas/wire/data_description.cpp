@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/base/utf8.h"
 #include "schemas/model/analysis.h"
 #include "schemas/model/shape.h"
 #include "schemas/types/names.h"
@@ -101,9 +102,19 @@ class Markers {
   std::vector<std::int64_t> sizes_;
 };
 
+// "": there are none that could be written.
+std::string class_names_text(std::span<const std::string> names) {
+  std::size_t bytes = 0;
+  for (const std::string& name : names) bytes += name.size();
+  if (names.empty() || bytes > class_names_bytes_max) return "";
+  if (!std::ranges::all_of(names, is_valid_utf8)) return "";
+  std::string text = to_text(nlohmann::json(std::vector(names.begin(), names.end())));
+  return text.size() <= class_names_bytes_max ? text : "";
+}
+
 }  // namespace
 
-Description describe_data(const model::Facts& facts) {
+Description describe_data(const model::Facts& facts, std::span<const std::string> class_names) {
   Description description;
   const bool has_one_field = facts.fields.size() == 1 && facts.fields.front().shape;
   if (has_one_field) {
@@ -117,6 +128,8 @@ Description describe_data(const model::Facts& facts) {
   count("classes", facts.classes);
   count("vocabulary", facts.vocabulary);
   count("symbols", facts.symbols);
+  std::string names = class_names_text(class_names);
+  if (!names.empty()) description["class_names"] = std::move(names);
   return description;
 }
 

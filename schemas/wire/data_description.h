@@ -3,9 +3,12 @@
 //   "example"     [28,28,1], the shape of one example's only field
 //   "labels"      classes, number, symbols, tokens
 //   "classes", "vocabulary", "symbols"   how many, where the data has them
+//   "class_names" ["ham","spam"], that of class 0 first, where the data has names for them
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,10 @@ namespace trainyard {
 
 using Description = std::map<std::string, std::string>;
 
-Description describe_data(const model::Facts& facts);
+inline constexpr std::size_t class_names_bytes_max = std::size_t{64} << 10;  // as they are written
+
+// Names that are not UTF-8, or too long together, are left out, all of them.
+Description describe_data(const model::Facts& facts, std::span<const std::string> class_names = {});
 
 // What the spec tells of the data set, and the description besides. `conflict` where one is not the
 // other's, or a size is none.

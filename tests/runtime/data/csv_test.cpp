@@ -67,7 +67,8 @@ TEST_CASE("a CSV file with a header gives its numbers as features and names as c
       "\r\n"
       "5,6,pear\r\n");
 
-  REQUIRE(opened.data->shape() == DataShape{.example = {2}, .features = 2, .classes = 2});
+  REQUIRE(opened.data->shape() ==
+          DataShape{.example = {2}, .features = 2, .classes = 2, .class_names = {"apple", "pear"}});
   REQUIRE(opened.train.examples + opened.test.examples == 3);
   const auto has_row = [&](float a, float b, std::int32_t label) {
     for (const Batch* const batch : {&opened.train, &opened.test}) {
@@ -96,7 +97,9 @@ TEST_CASE("the label column is found by name, by position, or is the last", "[cs
 }
 
 TEST_CASE("labels that are all of 0 to k-1 are classes, other numbers are targets", "[csv]") {
-  REQUIRE(open(rows(6, [](int i) { return std::to_string(i % 3); })).data->shape().classes == 3);
+  const Opened numbered = open(rows(6, [](int i) { return std::to_string(i % 3); }));
+  REQUIRE(numbered.data->shape().classes == 3);
+  REQUIRE(numbered.data->shape().class_names.empty());
   REQUIRE(open(rows(6, [](int i) { return std::to_string(1 + i % 3); })).data->shape().classes ==
           0);
   REQUIRE(open(rows(6, [](int i) { return std::to_string(2 * (i % 3)); })).data->shape().classes ==
@@ -231,7 +234,7 @@ TEST_CASE("a CSV file that cannot be a data set is refused with the reason", "[c
 
 TEST_CASE("quoted cells may hold commas, quotes and line ends", "[csv]") {
   const Opened opened = open("a,kind\n1,\"x, \"\"y\"\"\nz\"\n2,plain\n3,plain\n");
-  REQUIRE(opened.data->shape().classes == 2);
+  REQUIRE(opened.data->shape().class_names == std::vector<std::string>{"plain", "x, \"y\"\nz"});
   REQUIRE_THAT(error_of("a,kind\n1,\"x\ny\"\nbad,z\n"), Contains("line 4"));
 }
 

@@ -67,7 +67,10 @@ TEST_CASE("folders train and test give images by class, in the order of names", 
   write_two(folder);
   const auto data = open_image_folder(folder_spec(folder), 1);
   REQUIRE(data);
-  CHECK((*data)->shape() == DataShape{.example = {2, 3, 1}, .features = 6, .classes = 3});
+  CHECK((*data)->shape() == DataShape{.example = {2, 3, 1},
+                                      .features = 6,
+                                      .classes = 3,
+                                      .class_names = {"ape", "cat", "dog"}});
   const Batch train = read_all(**data, Split::train);
   CHECK(train.labels == std::vector<std::int32_t>{0, 1, 1, 2});
   CHECK(tones_of(train) == std::vector<int>{20, 10, 11, 30});

@@ -58,9 +58,11 @@ TEST_CASE("series in CSV lines are padded to the longest", "[sequences]") {
                                                2),
                                    1);
   REQUIRE(data);
-  CHECK(
-      (*data)->shape() ==
-      DataShape{.example = {2, 2}, .features = 4, .classes = 2, .layout = FeatureLayout::sequence});
+  CHECK((*data)->shape() == DataShape{.example = {2, 2},
+                                      .features = 4,
+                                      .classes = 2,
+                                      .layout = FeatureLayout::sequence,
+                                      .class_names = {"x", "y"}});
   CHECK((*data)->size(Split::test) == 1);
   const auto examples = examples_of(**data);
   CHECK(examples.at(1) == Example{{1, 2, 3, 4}, 2});
@@ -99,6 +101,7 @@ TEST_CASE("series in JSON lines have a list for each time step", "[sequences]") 
       1);
   REQUIRE(data);
   CHECK((*data)->shape().classes == 2);
+  CHECK((*data)->shape().class_names == std::vector<std::string>{"down", "up"});
   const auto examples = examples_of(**data);
   CHECK(examples.at(1) == Example{{1, 2, 3, 4.5F}, 2});
   CHECK(examples.at(-5) == Example{{-5, 1e-3F, 0, 0}, 1});

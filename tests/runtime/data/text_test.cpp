@@ -57,7 +57,8 @@ TEST_CASE("texts of a CSV file are padded lists of ids with a class each", "[tex
                                       .features = 4,
                                       .classes = 2,
                                       .layout = FeatureLayout::ids,
-                                      .vocabulary = 50});
+                                      .vocabulary = 50,
+                                      .class_names = {"ham", "spam"}});
   const Batch train = read_all(**data, Split::train);
   const Batch test = read_all(**data, Split::test);
   REQUIRE(train.examples == 30);
@@ -127,6 +128,7 @@ TEST_CASE("texts in folders have the folder's class", "[text]") {
   const auto data = open_text(text_spec(folder.path()), 1);
   REQUIRE(data);
   CHECK((*data)->shape().classes == 2);
+  CHECK((*data)->shape().class_names == std::vector<std::string>{"ham", "spam"});
   const Batch train = read_all(**data, Split::train);
   CHECK(train.labels == Ids{0, 1});
   // there 3 times, then buy and hello once each

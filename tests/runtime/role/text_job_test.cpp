@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "schemas/files/sha256.h"
+#include "schemas/wire/checkpoint_json.h"
 #include "tests/runtime/role/job_runs.h"
 #include "tests/support/temp_folder.h"
 
@@ -87,6 +88,10 @@ TEST_CASE("a checkpoint has the words of its ids, and is not taken for those of 
   run(first);
   const auto saved = last_of<ManifestEvent>(first, "worker/0");
   REQUIRE(saved.vocabulary);
+  const auto manifest =
+      parse_manifest(content_of(first.folder("worker/0") + "/" + saved.manifest.name));
+  REQUIRE(manifest);
+  CHECK(manifest->description.at("class_names") == R"(["no","yes"])");
   const std::string words = content_of(first.folder("worker/0") + "/" + saved.vocabulary->name);
   CHECK(saved.vocabulary->name == "step-4/vocabulary.txt");
   CHECK(saved.vocabulary->sha256 == sha256_hex(words));

@@ -49,6 +49,20 @@ TEST_CASE("what the files told is known again from the description", "[descripti
   CHECK(described(of_format("idx"), describe_data(images())) == images());
 }
 
+TEST_CASE("classes are named where their names can be written", "[description]") {
+  const auto named = [](std::vector<std::string> names) {
+    return describe_data(images(), names)["class_names"];
+  };
+  CHECK(named({"a", "\"b\"\n", "\xC3\xA4"}) == R"(["a","\"b\"\n","ä"])");
+  CHECK(named({"a", "\xFF"}).empty());
+  CHECK(named({"a", std::string(class_names_bytes_max, 'b')}).empty());
+  // Each takes six bytes as it is written.
+  CHECK(named({"a", std::string(class_names_bytes_max / 6, '\x01')}).empty());
+  CHECK(describe_data(images()).count("class_names") == 0);
+  const Description known = describe_data(images(), std::vector<std::string>{"a", "b"});
+  CHECK(described(of_format("idx"), known) == images());
+}
+
 TEST_CASE("a CSV of numbers as labels has no classes, one of classes has them", "[description]") {
   const model::Facts numbers =
       described(of_format("csv"), {{"example", "[13]"}, {"labels", "number"}});
