@@ -3,24 +3,35 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 namespace trainyard::api {
 namespace {
 
+// Digits alone. One that is larger than any file is as the largest.
 std::optional<std::int64_t> parse_number(std::string_view text) {
+  const bool is_number = text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (text.empty() || !is_number) return std::nullopt;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = !text.empty() && end == text.data() + text.size();
-  if (error != std::errc() || !whole || value < 0) return std::nullopt;
-  return value;
+  return error == std::errc() ? value : std::numeric_limits<std::int64_t>::max();
+}
+
+bool is_of_bytes(std::string_view header) {
+  constexpr std::string_view unit = "bytes=";
+  const auto is_same = [](char letter, char of_unit) {
+    return letter == of_unit || (letter >= 'A' && letter <= 'Z' && letter - 'A' + 'a' == of_unit);
+  };
+  return header.size() >= unit.size() &&
+         std::ranges::equal(header.substr(0, unit.size()), unit, is_same);
 }
 
 }  // namespace
 
 ByteRange parse_range(std::string_view header, std::int64_t file_bytes) {
   const ByteRange whole{.kind = ByteRange::Kind::whole, .first = 0, .length = file_bytes};
-  if (!header.starts_with("bytes=") || header.find(',') != std::string_view::npos) return whole;
+  if (!is_of_bytes(header) || header.find(',') != std::string_view::npos) return whole;
   header.remove_prefix(6);
   const std::size_t dash = header.find('-');
   if (dash == std::string_view::npos) return whole;

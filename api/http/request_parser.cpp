@@ -178,6 +178,11 @@ bool RequestParser::check_framing() {
     return refuse(400, "malformed_request", "the Host header is missing");
   }
   body_length_ = content_length_ ? std::stoull(*content_length_) : 0;
+  const std::string encoding = to_lower(request_.header("content-encoding"));
+  if (body_length_ > 0 && !encoding.empty() && encoding != "identity") {
+    return refuse(415, "unsupported_encoding",
+                  "send the body as it is, without a Content-Encoding");
+  }
   if (body_length_ > limits_.body_bytes) {
     return refuse(413, "too_large",
                   "the body is larger than " + std::to_string(limits_.body_bytes) + " bytes");

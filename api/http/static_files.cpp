@@ -66,6 +66,18 @@ Route route_for(std::string url, std::string_view type, std::string content) {
           }};
 }
 
+// A page of the UI by the address that a person would type: the UI has it behind '#'.
+Route route_to_page(std::string pattern) {
+  return {
+      .method = Method::get,
+      .pattern = std::move(pattern),
+      .handler = [](const Request& request, const Responder& responder) {
+        // As it was sent: of visible characters only, so it ends no header.
+        responder.send(
+            {.status = 302, .content_type = "", .headers = {{"Location", "/#" + request.path}}});
+      }};
+}
+
 Result<std::vector<Route>> read_folder(const fs::path& folder) {
   std::vector<Route> routes;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -77,6 +89,9 @@ Result<std::vector<Route>> read_folder(const fs::path& folder) {
     std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (file.bad()) return unavailable("cannot read " + entry.path().string());
     routes.push_back(route_for(name == "index.html" ? "/" : "/" + name, *type, std::move(content)));
+  }
+  for (const char* const page : {"/jobs", "/jobs/{id}", "/cluster", "/agents", "/submit"}) {
+    routes.push_back(route_to_page(page));
   }
   return routes;
 }

@@ -64,10 +64,20 @@ void delete_agent(Backend& backend, const Request& request, const Responder& res
                                  });
 }
 
-void drain_agent(Backend&, const Request&, const Responder& responder) {
-  responder.problem({.status = 501,
-                     .code = "not_available",
-                     .detail = "drain is not available in this version yet; cordon is"});
+void drain_agent(Backend& backend, const Request& request, const Responder& responder) {
+  if (!has_no_query(request, responder)) return;
+  using Agents = std::vector<AgentView>;
+  const auto answer = [responder, id = request.parameters.at("id")](const Result<Agents>& agents) {
+    if (!agents) return responder.error(agents.error());
+    const auto is_it = [&id](const AgentView& agent) { return agent.record.id.text == id; };
+    if (std::ranges::none_of(*agents, is_it)) {
+      return responder.error(not_found("there is no agent " + id));
+    }
+    responder.problem({.status = 501,
+                       .code = "not_available",
+                       .detail = "drain is not available in this version yet; cordon is"});
+  };
+  backend.scheduler.agents(rendered<Agents>(backend, answer));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/http/accept.h"
 #include "api/routes/event_stream.h"
 #include "api/routes/page.h"
 #include "api/routes/query_reader.h"
@@ -36,7 +37,7 @@ void list_events(Backend& backend, const Request& request, const Responder& resp
   const std::int64_t limit = query.integer("limit", {.lowest = 1, .highest = 500}).value_or(50);
   const std::int64_t after = query.integer("page_token", {}).value_or(0);
   if (const auto problem = query.problem()) return responder.problem(*problem);
-  if (request.header("accept").find("text/event-stream") != std::string_view::npos) {
+  if (prefers_to_json(request.header("accept"), "text/event-stream")) {
     return stream_events(backend, request, responder);
   }
   const auto rows = backend.readers->read(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/http/accept.h"
 #include "api/routes/paging.h"
 #include "api/routes/render.h"
 #include "schemas/wire/job_json.h"
@@ -109,7 +110,7 @@ void get_job_metrics(Backend& backend, const Request& request, const Responder& 
         return reader.metrics(job_id_of(request), wanted);
       });
   if (!series) return responder.error(series.error());
-  if (request.header("accept").find("text/csv") != std::string_view::npos) {
+  if (prefers_to_json(request.header("accept"), "text/csv")) {
     return responder.send(
         {.content_type = "text/csv; charset=utf-8", .body = series_to_csv(*series)});
   }

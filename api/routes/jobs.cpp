@@ -21,11 +21,19 @@ constexpr std::int64_t page_default = 50;
 constexpr std::int64_t wait_seconds_max = 300;
 constexpr std::int64_t wait_seconds_default = 30;
 
+std::string not_a_state(const std::string& given) {
+  std::string names;
+  for (const JobState state : job_states) {
+    names.append(names.empty() ? "" : ", ").append(name_of(state));
+  }
+  return "must be one of " + names + ", got \"" + given + '"';
+}
+
 scheduler::JobFilter read_filter(QueryReader& query) {
   scheduler::JobFilter filter;
   if (const auto state = query.text("state")) {
     filter.state = job_state_from(*state);
-    if (!filter.state) query.add_fault("state", "is no state of a job: \"" + *state + '"');
+    if (!filter.state) query.add_fault("state", not_a_state(*state));
   }
   filter.name = query.text("name").value_or("");
   filter.name_contains = query.text("name_contains").value_or("");

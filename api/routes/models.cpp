@@ -1,8 +1,11 @@
 // Handlers of /v1/models, /v1/models/{name} and /v1/jobs/{id}/model.
 #include "api/routes/models.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
+#include "api/routes/paging.h"
 #include "api/routes/query_reader.h"
 #include "api/routes/spec_faults.h"
 #include "schemas/wire/job_model.h"
@@ -14,10 +17,23 @@ namespace trainyard::api {
 namespace {
 
 void list_models(Backend&, const Request& request, const Responder& responder) {
-  if (!has_no_query(request, responder)) return;
+  QueryReader query(request);
+  const std::int64_t limit = read_limit(query);
+  const auto parse = [](const std::string& token) {
+    const auto number = parse_number(token);
+    return number && *number < std::ssize(model::zoo()) ? number : std::nullopt;
+  };
+  const std::int64_t first = read_page_token(query, parse).value_or(0);
+  if (const auto problem = query.problem()) return responder.problem(*problem);
+  const std::span<const model::ZooModel> zoo = model::zoo();
+  const std::int64_t end = std::min<std::int64_t>(std::ssize(zoo), first + limit);
   nlohmann::ordered_json items = nlohmann::ordered_json::array();
-  for (const model::ZooModel& each : model::zoo()) items.push_back(model::zoo_model_to_json(each));
-  responder.json(200, to_ordered_text({{"items", std::move(items)}}));
+  for (std::int64_t i = first; i < end; ++i) {
+    items.push_back(model::zoo_model_to_json(zoo[static_cast<std::size_t>(i)]));
+  }
+  nlohmann::ordered_json next = end < std::ssize(zoo) ? nlohmann::ordered_json(std::to_string(end))
+                                                      : nlohmann::ordered_json(nullptr);
+  responder.json(200, to_ordered_text({{"items", std::move(items)}, {"next_page_token", next}}));
 }
 
 // A model of the zoo whose data set is not known: every field and every fact may be there.

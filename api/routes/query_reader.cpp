@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "schemas/base/near_name.h"
+
 namespace trainyard::api {
 
 std::optional<std::int64_t> QueryReader::integer(std::string_view name, Limits limits) {
@@ -58,8 +60,11 @@ void QueryReader::add_fault(std::string_view name, std::string_view message) {
 }
 
 std::optional<Problem> QueryReader::problem() {
+  const std::vector<std::string_view> names(known_.begin(), known_.end());
+  std::set<std::string, std::less<>> told;
   for (const auto& [key, value] : request_.query) {
-    if (known_.insert(key).second) add_fault(key, "is not known here");
+    if (known_.contains(key) || !told.insert(key).second) continue;
+    add_fault(key, "is not known here" + did_you_mean(key, names));
   }
   if (faults_.empty()) return std::nullopt;
   Problem problem = bad_request("bad_parameter", faults_.front());

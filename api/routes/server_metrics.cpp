@@ -41,8 +41,11 @@ ClientMetric& add_gauge(MetricFamily& made, std::int64_t value) {
 
 MetricFamily jobs_gauge(const std::map<std::string, std::int64_t>& jobs_by_state) {
   MetricFamily made = family("trainyard_jobs", "Jobs by state.", MetricType::Gauge);
-  for (const auto& [state, count] : jobs_by_state) {
-    add_gauge(made, count).label.push_back({"state", state});
+  for (const JobState state : job_states) {
+    const std::string name(name_of(state));
+    const auto counted = jobs_by_state.find(name);
+    const std::int64_t count = counted == jobs_by_state.end() ? 0 : counted->second;
+    add_gauge(made, count).label.push_back({"state", name});
   }
   return made;
 }

@@ -87,6 +87,31 @@ std::string slots_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
   return words;
 }
 
+// What one task asks more of than any of these hosts has, GPUs left out.
+std::string most_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
+                          const JobSpec& spec) {
+  Resources most;
+  for (const Host& host : hosts) {
+    if (!admits(host, spec)) continue;
+    most.cpus = std::max(most.cpus, host.free.cpus);
+    most.memory_mb = std::max(most.memory_mb, host.free.memory_mb);
+  }
+  std::string words;
+  if (group.each.cpus > most.cpus) words = counted(most.cpus, "cpu");
+  if (group.each.memory_mb > most.memory_mb) {
+    words += (words.empty() ? "" : " and ") + std::to_string(most.memory_mb) + " MB of memory";
+  }
+  return words.empty() ? "" : ": the most that one host has is " + words;
+}
+
+std::string lacks_of_hosts(std::span<const Host> hosts, const TaskGroup& group,
+                           const JobSpec& spec) {
+  const std::string most = most_of_hosts(hosts, group, spec);
+  const std::string slots = slots_of_hosts(hosts, group, spec);
+  if (most.empty() || slots.empty()) return most + slots;
+  return most + ";" + slots.substr(1);
+}
+
 // The part of its resources that is in the way: what is asked of GPUs where it would fit without.
 std::string pointer_of(const TaskGroup& group, std::span<const Host> hosts, const JobSpec& spec) {
   const std::string resources = "/roles/" + std::string(name_of(group.role)) + "/resources";
@@ -107,6 +132,7 @@ void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
                 std::vector<SpecFault>& faults) {
   const bool is_choosy = !spec.scheduling.host_labels.empty();
   const std::string agent = agent_that_is(asked) + (is_choosy ? " and has its host_labels" : "");
+  const std::size_t faults_before = faults.size();
   for (const TaskGroup& group : gang_of(spec)) {
     const auto holds = [&](const Host& host) {
       return admits(host, spec) && count_that_fit(group, host) > 0;
@@ -115,9 +141,9 @@ void check_room(const JobSpec& spec, std::span<const Host> hosts, Asked asked,
     const std::string role(name_of(group.role));
     faults.push_back({pointer_of(group, hosts, spec), "no " + agent + " could hold one " + role +
                                                           " of " + task_in_words(group) +
-                                                          slots_of_hosts(hosts, group, spec)});
+                                                          lacks_of_hosts(hosts, group, spec)});
   }
-  if (!faults.empty() || place(spec, hosts)) return;
+  if (faults.size() > faults_before || place(spec, hosts)) return;
   Resources together;
   for (const Host& host : hosts) {
     if (admits(host, spec)) together = together + host.free;
@@ -135,7 +161,14 @@ std::vector<SpecFault> obstacles(const JobSpec& spec, std::span<const Host> empt
   std::vector<SpecFault> faults;
   if (!empty.empty()) check_labels(spec, empty, agent, faults);
   check_environment(spec, empty, agent, faults);
-  if (!faults.empty() || empty.empty()) return faults;
+  if (empty.empty()) return faults;
+  if (!faults.empty()) {  // what no host could hold is so whatever its labels
+    JobSpec anywhere = spec;
+    anywhere.scheduling.host_labels.clear();
+    anywhere.env.clear();
+    check_room(anywhere, empty, asked, faults);
+    return faults;
+  }
   if (none(empty, [&spec](const Host& host) { return admits(host, spec); })) {
     return {{"/env", "no " + agent + " allows all of these variables and has its host_labels"}};
   }

@@ -64,7 +64,9 @@ bool answer_replay(Loop& loop, const NewJob& wanted, const Done<Submitted>& done
   }
   if (!*found) return false;
   if ((*found)->request_hash != wanted.request_hash) {
-    refuse(loop, done, conflict("Idempotency-Key: was used before for another request"));
+    refuse(loop, done,
+           conflict("Idempotency-Key: was used before for another request, which made job " +
+                    (*found)->job.text));
     return true;
   }
   answer(loop, done, [&loop, id = (*found)->job]() -> Result<Submitted> {

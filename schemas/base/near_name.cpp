@@ -11,8 +11,14 @@ namespace {
 
 constexpr std::size_t letters_max = 64;
 
-// Changes until one is the other, by three rows of their table: this letter's, that of the one
-// before, and the one before that.
+char lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool same(char left, char right) { return lower(left) == lower(right); }
+
+// Changes until one is the other, but for capitals, by three rows of their table: this letter's,
+// that of the one before, and the one before that.
 std::size_t changes_between(std::string_view left, std::string_view right) {
   std::array<std::vector<std::size_t>, 3> rows;
   for (auto& row : rows) row.resize(right.size() + 1);
@@ -23,10 +29,10 @@ std::size_t changes_between(std::string_view left, std::string_view right) {
     std::swap(old, row);
     row[0] = i;
     for (std::size_t j = 1; j <= right.size(); ++j) {
-      const std::size_t changed = old[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      const std::size_t changed = old[j - 1] + (same(left[i - 1], right[j - 1]) ? 0 : 1);
       row[j] = std::min({changed, old[j] + 1, row[j - 1] + 1});
       const bool is_swapped =
-          i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+          i > 1 && j > 1 && same(left[i - 1], right[j - 2]) && same(left[i - 2], right[j - 1]);
       if (is_swapped) row[j] = std::min(row[j], older[j - 2] + 1);
     }
   }
@@ -34,7 +40,7 @@ std::size_t changes_between(std::string_view left, std::string_view right) {
 }
 
 std::size_t common_begin(std::string_view left, std::string_view right) {
-  return static_cast<std::size_t>(std::ranges::mismatch(left, right).in1 - left.begin());
+  return static_cast<std::size_t>(std::ranges::mismatch(left, right, same).in1 - left.begin());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A job as the server knows it: its spec, where it is in its life, and what its chief last said.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,9 @@ enum class JobState {
   cancelled,
   suspended
 };
+inline constexpr std::array job_states{JobState::queued,    JobState::starting,  JobState::running,
+                                       JobState::stopping,  JobState::succeeded, JobState::failed,
+                                       JobState::cancelled, JobState::suspended};
 std::string_view name_of(JobState state);
 std::optional<JobState> job_state_from(std::string_view name);
 constexpr bool is_terminal(JobState state) {

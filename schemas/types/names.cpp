@@ -65,14 +65,14 @@ constexpr NameTable<TaskState, 8> task_states{{{TaskState::assigned, "assigned"}
                                                {TaskState::failed, "failed"},
                                                {TaskState::killed, "killed"},
                                                {TaskState::lost, "lost"}}};
-constexpr NameTable<JobState, 8> job_states{{{JobState::queued, "queued"},
-                                             {JobState::starting, "starting"},
-                                             {JobState::running, "running"},
-                                             {JobState::stopping, "stopping"},
-                                             {JobState::succeeded, "succeeded"},
-                                             {JobState::failed, "failed"},
-                                             {JobState::cancelled, "cancelled"},
-                                             {JobState::suspended, "suspended"}}};
+constexpr NameTable<JobState, 8> job_state_names{{{JobState::queued, "queued"},
+                                                  {JobState::starting, "starting"},
+                                                  {JobState::running, "running"},
+                                                  {JobState::stopping, "stopping"},
+                                                  {JobState::succeeded, "succeeded"},
+                                                  {JobState::failed, "failed"},
+                                                  {JobState::cancelled, "cancelled"},
+                                                  {JobState::suspended, "suspended"}}};
 constexpr NameTable<AgentState, 5> agent_states{{{AgentState::ready, "ready"},
                                                  {AgentState::cordoned, "cordoned"},
                                                  {AgentState::draining, "draining"},
@@ -127,9 +127,9 @@ std::string_view name_of(TaskState state) { return find_name(task_states, state)
 std::optional<TaskState> task_state_from(std::string_view name) {
   return find_value(task_states, name);
 }
-std::string_view name_of(JobState state) { return find_name(job_states, state); }
+std::string_view name_of(JobState state) { return find_name(job_state_names, state); }
 std::optional<JobState> job_state_from(std::string_view name) {
-  return find_value(job_states, name);
+  return find_value(job_state_names, name);
 }
 std::string_view name_of(AgentState state) { return find_name(agent_states, state); }
 std::optional<AgentState> agent_state_from(std::string_view name) {

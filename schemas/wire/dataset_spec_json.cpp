@@ -182,8 +182,9 @@ DatasetSpec read_dataset(const JsonPlace& place) {
   }
   if (!format) {
     place.faults.push_back({child_pointer(place.pointer, "format"),
-                            "is required for this data set: one of " + format_list() +
-                                did_you_mean_dataset(dataset.name)});
+                            "is required, as \"" + dataset.name +
+                                "\" is no data set that is known by its name: one of " +
+                                format_list() + did_you_mean_dataset(dataset.name)});
     return dataset;
   }
   read_format(fields, *format, dataset);

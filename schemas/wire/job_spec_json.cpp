@@ -161,6 +161,11 @@ std::optional<JobSpec> read_job_spec(const JsonPlace& place, Source source) {
   if (const auto part = fields.find("env")) spec.env = read_environment(*part);
   fields.refuse_others();
   check_rules(spec, place, source);
+  // What is so anyway is not kept: the spec and its hash are the same without it.
+  const bool has_gpus =
+      spec.worker.resources.gpus > 0 || (spec.chief && spec.chief->resources.gpus > 0);
+  const auto usual = has_gpus ? ComputeDevice::gpu : ComputeDevice::cpu;
+  if (spec.training.device == usual) spec.training.device.reset();
   if (place.faults.size() > faults_before) return std::nullopt;
   return spec;
 }

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "schemas/base/json_pointer.h"
+#include "schemas/base/near_name.h"
+#include "schemas/model/zoo/zoo.h"
 #include "schemas/wire/json_fields.h"
 
 namespace trainyard::model {
@@ -330,8 +332,17 @@ Model read_layers_model(const JsonPlace& place) {
   return model;
 }
 
+std::string read_zoo_name(const JsonPlace& place) {
+  const auto* text = place.value.get_ptr<const std::string*>();
+  if (text == nullptr || is_name(*text)) return read_name(place);
+  std::vector<std::string_view> names;
+  for (const ZooModel& each : zoo()) names.push_back(each.name);
+  place.fault(std::string(name_rule_in_words) + describe(place.value) + did_you_mean(*text, names));
+  return "";
+}
+
 Written read_written(const JsonPlace& place) {
-  if (place.value.is_string()) return ZooCall{.name = read_name(place), .is_short = true};
+  if (place.value.is_string()) return ZooCall{.name = read_zoo_name(place), .is_short = true};
   if (!place.value.is_object()) {
     place.fault("must be the name of a model or an object, got " + describe(place.value));
     return ZooCall{};
@@ -342,7 +353,7 @@ Written read_written(const JsonPlace& place) {
     place.fault(R"(must have "name", of a model of the zoo, or "layers" and "loss")");
     return ZooCall{};
   }
-  return ZooCall{.name = read_name(child(place, "name", *name)),
+  return ZooCall{.name = read_zoo_name(child(place, "name", *name)),
                  .arguments = read_arguments(place, {"name"})};
 }
 

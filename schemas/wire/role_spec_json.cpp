@@ -46,10 +46,11 @@ void read_gpu_wish(Fields& amounts, RoleSpec& role) {
   if (memory_mb) amounts.find("gpu_memory_mb")->fault(needs_gpus);
 }
 
-// `role`: the default, without replicas. No replicas: no such role, whatever else is said of it.
+// `role`: the default, without replicas. No replicas: no such role, whatever else is said of it,
+// but what is wrong in it is said all the same.
 RoleSpec read_role(const JsonPlace& place, RoleSpec role) {
   Fields fields(place, "replicas");
-  if (!fields.require("replicas")) return {};
+  fields.require("replicas");
   fields.integer("replicas", role.replicas, {0, replicas_max});
   fields.optional_integer("min_replicas", role.min_replicas, {1, replicas_max});
   if (const auto resources = fields.find("resources")) {

@@ -76,6 +76,13 @@ TEST_CASE("what could be read in two ways is refused", "[http]") {
   CHECK(status_of(with_header("Host: y")) == 400);
 }
 
+TEST_CASE("a body in another encoding is refused by its name", "[http]") {
+  CHECK(status_of(with_header("Content-Length: 5\r\nContent-Encoding: gzip")) == 415);
+  CHECK(status_of(with_header("Content-Length: 5\r\nContent-Encoding: identity, br")) == 415);
+  CHECK(status_of(with_header("Content-Length: 5\r\nContent-Encoding: Identity")) == 0);
+  CHECK(status_of(with_header("Content-Encoding: gzip")) == 0);  // of no body
+}
+
 TEST_CASE("first lines that are none are refused", "[http]") {
   for (const char* line :
        {"GET", "GET /", "GET / HTTP/2.0", "GET / HTTP/1.1x", "GET  / HTTP/1.1", " GET / HTTP/1.1",

@@ -196,6 +196,10 @@ TEST_CASE("files come whole, in ranges, or not at all when the client has them",
   CHECK(part.body == "56789");
   CHECK(part.headers.at("content-range") == "bytes 9995-9999/10000");
   CHECK(client.call("GET /file", "Range: bytes=-3\r\n").body == "789");
+  CHECK(client.call("GET /file", "Range: Bytes=9995-99999999999999999999\r\n").body == "56789");
+  CHECK(client.call("GET /file", "Range: bytes=99999999999999999999-\r\n").status == 416);
+  CHECK(client.call("GET /file", "Range: bytes=-99999999999999999999\r\n").status == 206);
+  CHECK(client.call("GET /file", "Range: bytes=+1-2\r\n").status == 200);
   CHECK(client.call("GET /file", "Range: bytes=10000-\r\n").status == 416);
   CHECK(client.call("GET /file", "Range: bytes=0-0\r\nIf-Range: \"v0\"\r\n").status == 200);
   CHECK(client.call("GET /file", "Range: bytes=0-0\r\nIf-Range: \"v1\"\r\n").body == "0");

@@ -45,6 +45,14 @@ TEST_CASE("the web files of a folder are served, with a strict policy", "[http]"
     CHECK(client.call("GET " + std::string(path)).status == 404);
   }
   CHECK(client.call("POST /").status == 405);
+  for (const char* path :
+       {"/jobs", "/jobs/j-1", "/cluster", "/agents", "/submit", "/jobs/%0d%0aSet-Cookie:x"}) {
+    INFO(path);
+    const RawResponse sent_on = client.call("GET " + std::string(path));
+    CHECK(sent_on.status == 302);
+    CHECK(sent_on.headers.at("location") == "/#" + std::string(path));
+    CHECK_FALSE(sent_on.headers.contains("set-cookie"));
+  }
 }
 
 TEST_CASE("a folder without a page is an error that names it", "[http]") {

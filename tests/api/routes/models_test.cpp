@@ -21,6 +21,19 @@ TEST_CASE("the models are listed, each with its arguments", "[routes][models]") 
     for (const json& argument : item.at("arguments")) CHECK(argument.contains("kind"));
   }
   CHECK(yard.call("GET /v1/models?page=2").status == 400);
+
+  std::vector<std::string> paged;
+  std::string token;
+  do {
+    const json page = yard.json(200, "GET /v1/models?limit=7" + token);
+    CHECK(page.at("items").size() <= 7);
+    for (const json& item : page.at("items")) paged.push_back(item.at("name"));
+    const json& next = page.at("next_page_token");
+    token = next.is_null() ? "" : "&page_token=" + next.get<std::string>();
+  } while (!token.empty());
+  CHECK(paged == names);
+  CHECK(yard.call("GET /v1/models?page_token=-1").status == 400);
+  CHECK(yard.call("GET /v1/models?page_token=1000").status == 400);
 }
 
 TEST_CASE("a model is shown in the language, as its arguments make it", "[routes][models]") {

@@ -53,6 +53,8 @@ TEST_CASE("an agent is cordoned and used again", "[routes]") {
   CHECK(yard.json(200, "POST /v1/agents/a1/cordon").at("cordoned") == true);
   CHECK(yard.json(200, "GET /v1/agents").at("items")[0].at("state") == "cordoned");
   CHECK(yard.json(200, "POST /v1/agents/a1/uncordon").at("state") == "ready");
+  CHECK(yard.json(501, "POST /v1/agents/a1/drain").at("code") == "not_available");
+  CHECK(yard.json(404, "POST /v1/agents/a2/drain").at("code") == "not_found");
   CHECK(yard.call("POST /v1/agents/none/cordon").status == 404);
 }
 
@@ -278,6 +280,7 @@ TEST_CASE("the server tells of itself", "[routes]") {
   const RawResponse metrics = yard.call("GET /metrics");
   CHECK_THAT(metrics.headers.at("content-type"), Catch::StartsWith("text/plain; version=0.0.4"));
   CHECK_THAT(metrics.body, Catch::Contains("trainyard_jobs{state=\"running\"} 1\n"));
+  CHECK_THAT(metrics.body, Catch::Contains("trainyard_jobs{state=\"suspended\"} 0\n"));
   CHECK_THAT(metrics.body, Catch::Contains("trainyard_save_seconds_bucket{le=\"+Inf\"}"));
   CHECK(yard.json(200, "GET /healthz").at("status") == "ok");
   CHECK(yard.json(200, "GET /version").at("name") == "trainyard");

@@ -53,6 +53,8 @@ TEST_CASE("a repeated idempotency key makes one job, and with another body a con
   CHECK(second.status == 201);
   CHECK(json::parse(second.body).at("id") == first.at("id"));
   CHECK(other.status == 409);
+  CHECK_THAT(json::parse(other.body).at("detail").get<std::string>(),
+             Catch::Matchers::EndsWith("which made job " + first.at("id").get<std::string>()));
   CHECK(yard.json(200, "GET /v1/jobs").at("items").size() == 1);
   const std::string long_key = "Idempotency-Key: " + std::string(256, 'k') + "\r\n";
   CHECK(yard.call("POST /v1/jobs", long_key, small_spec).status == 400);
@@ -86,7 +88,7 @@ TEST_CASE("what is part of the contract but not built yet is a 501", "[routes]")
 
   CHECK(problem.at("code") == "not_available");
   CHECK_FALSE(problem.at("errors").empty());
-  CHECK(yard.json(501, "POST /v1/agents/a1/drain").at("code") == "not_available");
+  CHECK(yard.json(404, "POST /v1/agents/a1/drain").at("code") == "not_found");
 }
 
 TEST_CASE("hostile bodies get the right refusal and leave no job", "[routes][hostile]") {

@@ -47,6 +47,14 @@ TEST_CASE("one host has to have all labels that a spec asks for, and may have mo
         Names{"/scheduling/host_labels: no agent that is known has all of these host_labels"});
   CHECK(faults_of(spec, {host(north)}) ==
         Names{"/scheduling/host_labels/disk: no agent that is known has the label disk=ssd"});
+  spec.worker.resources.cpus = 9;
+  spec.worker.resources.memory_mb = 9000;
+  CHECK(faults_of(spec, {host(north)}) ==
+        Names{"/scheduling/host_labels/disk: no agent that is known has the label disk=ssd",
+              "/roles/worker/resources: no agent that is known could hold one worker of 9 cpus, "
+              "9000 MB of memory: the most that one host has is 4 cpus and 4000 MB of memory"});
+  spec = workers(1);
+  spec.scheduling.host_labels = north_and_fast;
   CHECK(faults_of(spec, {host(no_labels), host(all_three)}).empty());
 }
 
@@ -65,11 +73,11 @@ TEST_CASE("a role of which no host could hold one is named, and only that", "[sc
   spec.ps = {1, {9, 1000, 0}, PlacementPolicy::spread};
   CHECK(faults_of(spec, {host(no_labels)}) ==
         Names{"/roles/ps/resources: no agent that is known could hold one ps of 9 cpus, 1000 MB "
-              "of memory"});
+              "of memory: the most that one host has is 4 cpus"});
   spec.scheduling.host_labels = north;
   CHECK(faults_of(spec, {host(north), host(no_labels, none_allowed, {9, 9000, 0})}) ==
         Names{"/roles/ps/resources: no agent that is known and has its host_labels could hold "
-              "one ps of 9 cpus, 1000 MB of memory"});
+              "one ps of 9 cpus, 1000 MB of memory: the most that one host has is 4 cpus"});
 }
 
 TEST_CASE("a gang that all hosts together could not hold is said as a whole", "[scheduler]") {

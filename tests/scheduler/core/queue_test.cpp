@@ -93,7 +93,8 @@ TEST_CASE("a job that joins others whom no ready agent could hold is told at onc
   for (const std::string id : {"first", "second"}) {
     CHECK(yard.job(id).reason == Reason::no_capacity);
     CHECK(yard.job(id).message ==
-          "no agent that is ready could hold one worker of 8 cpus, 1000 MB of memory");
+          "no agent that is ready could hold one worker of 8 cpus, 1000 MB of memory: the most "
+          "that one host has is 4 cpus");
   }
 }
 

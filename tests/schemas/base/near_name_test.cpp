@@ -15,6 +15,8 @@ TEST_CASE("a name that is nearly another is taken for it", "[near_name]") {
   CHECK(near_name("adma", optimizers) == "adam");
   CHECK(near_name("adamww", optimizers) == "adamw");
   CHECK(near_name("momentun", optimizers) == "momentum");
+  CHECK(near_name("ADAM", optimizers) == "adam");
+  CHECK(near_name("ADMA", optimizers) == "adam");
   CHECK(near_name("Nesterof", optimizers) == "nesterov");
   CHECK(near_name("unit", {"init", "units"}) == "units");  // both are near, one begins so
   CHECK(near_name("unit", {"units", "init"}) == "units");

@@ -217,26 +217,6 @@ TEST_CASE("a fault says what is allowed and what was given", "[wire]") {
         "job: /training/batch_size must be an integer from 1 to 1000000, got 0");
 }
 
-TEST_CASE("a precision of GPUs says what lacks", "[wire]") {
-  const auto fault_of = [](const std::string& training, const std::string& worker) {
-    const auto faults =
-        faults_of(R"({"model": "mlp", "dataset": "synthetic_digits", "training": )" + training +
-                  R"(, "roles": {"ps": 1, "worker": )" + worker + "}}");
-    REQUIRE(faults.size() == 1);
-    return faults[0].message;
-  };
-  CHECK(fault_of(R"({"precision": "bfloat16"})", "2") ==
-        "bfloat16 needs GPUs, as a CPU computes in float32 only: set roles.worker.resources.gpus");
-  CHECK(fault_of(R"({"precision": "tf32", "device": "cpu"})", R"(0, "chief": 1)") ==
-        "tf32 needs GPUs, as a CPU computes in float32 only: set roles.chief.resources.gpus, "
-        "training.device must be gpu, which it is by default, got cpu");
-  CHECK(fault_of(R"({"precision": "tf32", "device": "auto"})",
-                 R"({"replicas": 2, "resources": {"gpus": 1}})") ==
-        "tf32 needs GPUs, as a CPU computes in float32 only: training.device must be gpu, which it "
-        "is "
-        "by default, got auto");
-}
-
 TEST_CASE("a field that is none is told which there are, each once", "[wire]") {
   const auto faults = faults_of(
       R"({"model": {"name": "softmax_regression", "hidden": [3]}, "dataset": "synthetic_digits"})");

@@ -32,6 +32,9 @@ TEST_CASE("a name of a spec that is nearly right gets the right one", "[near_nam
   };
   const std::vector<Wrong> cases{
       {R"({"model": "mpl", "dataset": "synthetic_digits"})", "/model", "mlp"},
+      {R"({"model": "MLP", "dataset": "synthetic_digits"})", "/model", "mlp"},
+      {R"({"model": {"name": "resnet-50"}, "dataset": "cifar10"})", "/model/name", "resnet50"},
+      {R"({"model": "mlp", "dataset": "MNIST"})", "/dataset/format", "mnist"},
       {R"({"model": {"name": "resnet1"}, "dataset": "cifar10"})", "/model/name", "resnet18"},
       {R"({"model": {"name": "mlp", "hiden": [3]}, "dataset": "synthetic_digits"})", "/model/hiden",
        "hidden"},
@@ -54,6 +57,12 @@ TEST_CASE("a name of a spec that is nearly right gets the right one", "[near_nam
     CHECK_THAT(fault_of(wrong.spec, wrong.pointer),
                Catch::Matchers::EndsWith("; did you mean \"" + wrong.meant + "\"?"));
   }
+}
+
+TEST_CASE("a data set whose name alone is given and not known is told so", "[near_name]") {
+  CHECK_THAT(fault_of(R"({"model": "mlp", "dataset": "birds"})", "/dataset/format"),
+             Catch::Matchers::StartsWith(
+                 "is required, as \"birds\" is no data set that is known by its name: one of "));
 }
 
 TEST_CASE("a name of a spec that is near to nothing keeps the words that it had", "[near_name]") {

@@ -223,6 +223,10 @@ std::vector<SpecCase> bad_roles() {
       {with(R"("roles": {"ps": 1, "worker": {"replicas": 1, "resources": {"cpus": 0, "ram": 1}}})"),
        {"/roles/worker/resources/cpus", "/roles/worker/resources/ram"}},
       {with(R"("roles": {"ps": 1, "worker": {"resources": {}}})"), {"/roles/worker/replicas"}},
+      {with(
+           R"("roles": {"ps": 1, "worker": {"resources": {"cpu": 1, "gpus": -1}, "placement": "x"}})"),
+       {"/roles/worker/replicas", "/roles/worker/resources/cpu", "/roles/worker/resources/gpus",
+        "/roles/worker/placement"}},
       {with(R"("roles": {"ps": 1, "worker": 2}, "training": {"strategy": "local"})"),
        {"/roles/ps", "/roles/worker"}},
       {with(R"("roles": {"ps": 1, "worker": 2}, "mode": "async",
