@@ -224,7 +224,8 @@ std::vector<SpecCase> bad_roles() {
        {"/roles/worker/resources/cpus", "/roles/worker/resources/ram"}},
       {with(R"("roles": {"ps": 1, "worker": {"resources": {}}})"), {"/roles/worker/replicas"}},
       {with(
-           R"("roles": {"ps": 1, "worker": {"resources": {"cpu": 1, "gpus": -1}, "placement": "x"}})"),
+           R"("roles": {"ps": 1, "worker": {"resources": {"cpu": 1, "gpus": -1},
+                                              "placement": "x"}})"),
        {"/roles/worker/replicas", "/roles/worker/resources/cpu", "/roles/worker/resources/gpus",
         "/roles/worker/placement"}},
       {with(R"("roles": {"ps": 1, "worker": 2}, "training": {"strategy": "local"})"),
