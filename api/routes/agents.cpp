@@ -41,17 +41,20 @@ void list_agents(Backend& backend, const Request& request, const Responder& resp
   backend.scheduler.agents(rendered<Agents>(backend, answer));
 }
 
+auto agent_answer(const Responder& responder) {
+  return [responder](const Result<AgentView>& agent) {
+    if (!agent) return responder.error(agent.error());
+    responder.json(200, to_text(agent_to_json(*agent)));
+  };
+}
+
 enum class Cordon { set, lift };
 
 Handler cordoning(Backend& backend, Cordon cordon) {
   return [&backend, cordon](const Request& request, const Responder& responder) {
     if (!has_no_query(request, responder)) return;
-    const auto answer = [responder](const Result<AgentView>& agent) {
-      if (!agent) return responder.error(agent.error());
-      responder.json(200, to_text(agent_to_json(*agent)));
-    };
     backend.scheduler.set_cordon(AgentId(request.parameters.at("id")), cordon == Cordon::set,
-                                 rendered<AgentView>(backend, answer));
+                                 rendered<AgentView>(backend, agent_answer(responder)));
   };
 }
 
@@ -66,18 +69,8 @@ void delete_agent(Backend& backend, const Request& request, const Responder& res
 
 void drain_agent(Backend& backend, const Request& request, const Responder& responder) {
   if (!has_no_query(request, responder)) return;
-  using Agents = std::vector<AgentView>;
-  const auto answer = [responder, id = request.parameters.at("id")](const Result<Agents>& agents) {
-    if (!agents) return responder.error(agents.error());
-    const auto is_it = [&id](const AgentView& agent) { return agent.record.id.text == id; };
-    if (std::ranges::none_of(*agents, is_it)) {
-      return responder.error(not_found("there is no agent " + id));
-    }
-    responder.problem({.status = 501,
-                       .code = "not_available",
-                       .detail = "drain is not available in this version yet; cordon is"});
-  };
-  backend.scheduler.agents(rendered<Agents>(backend, answer));
+  backend.scheduler.drain(AgentId(request.parameters.at("id")),
+                          rendered<AgentView>(backend, agent_answer(responder)));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct Route {
   Outcome operator()(const ActOnJob& event) const { return act(turn, event); }
   Outcome operator()(const DeleteJob& event) const { return remove(turn, event); }
   Outcome operator()(const SetCordon& event) const { return cordon(turn, event); }
+  Outcome operator()(const DrainAgent& event) const { return drain(turn, event); }
   Outcome operator()(const ForgetAgent& event) const { return forget(turn, event); }
   Outcome operator()(const AgentReport& event) const {
     take_report(turn, event);

@@ -43,6 +43,11 @@ struct SetCordon {
   AgentId agent;
   bool cordoned = false;
 };
+// It is given nothing more, and the gangs that have tasks there begin again elsewhere: each saves
+// first, as it would before a suspension. Undone by SetCordon, but for the gangs.
+struct DrainAgent {
+  AgentId agent;
+};
 // Only an agent that is down: forget it. Outcomes: not_found; conflict in any other state.
 struct ForgetAgent {
   AgentId agent;
@@ -62,8 +67,8 @@ struct ArtifactLost {
 };
 struct Tick {};
 
-using Event = std::variant<Submit, ActOnJob, DeleteJob, SetCordon, ForgetAgent, AgentReport,
-                           ArtifactStored, ArtifactLost, Tick>;
+using Event = std::variant<Submit, ActOnJob, DeleteJob, SetCordon, DrainAgent, ForgetAgent,
+                           AgentReport, ArtifactStored, ArtifactLost, Tick>;
 
 // --- out --------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ void settle_goal(Turn& turn, LiveJob& job) {
     goal = JobState::failed;
     say_why(turn, job, lost_source(job));
   }
-  if (goal == JobState::queued && job.row.reason != Reason::user_resumed) count_restart(job);
+  if (goal == JobState::queued && !is_wanted(job.row.reason)) count_restart(job);
 }
 
 // stopping -> goal, once every agent has shown that the tasks are gone.
@@ -128,14 +128,14 @@ void consider_gone(Turn& turn, LiveJob& job) {
   settle_goal(turn, job);
   drop_pending(turn, job);
   if (is_terminal(job.row.goal)) job.row.finished_at = turn.now.wall;
-  const bool resumed = job.row.reason == Reason::user_resumed;
+  const bool wanted = is_wanted(job.row.reason);
   move(turn, job, JobEvent::gang_gone, {job.row.reason, job.row.message});
   turn.state.place_now = true;
   if (job.row.state == JobState::queued) {
     const std::int64_t saved = job.committed.empty() ? 0 : job.committed.rbegin()->second.attempt;
     enqueue(turn, job,
-            resumed ? Millis{0}
-                    : backoff(job.row.spec.run_policy.backoff, restarts_in_vain(job.row, saved)));
+            wanted ? Millis{0}
+                   : backoff(job.row.spec.run_policy.backoff, restarts_in_vain(job.row, saved)));
   }
   job.row.goal = is_terminal(job.row.state) ? job.row.state : JobState::running;
 }
@@ -265,26 +265,44 @@ void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause) {
   consider_gone(turn, job);
 }
 
-void suspend_job(Turn& turn, LiveJob& job) {
-  const Cause saving{Reason::user_suspended, "saving before suspension"};
-  const Cause cause = is_saving(job) ? saving : Cause{saving.reason, "suspended by the user"};
-  if (!has_steps_to_save(job)) return stop_job(turn, job, JobState::suspended, cause);
+namespace {
+
+// Of a job that has steps to save.
+void save_and_stop(Turn& turn, LiveJob& job, JobState goal, const Cause& saving) {
   Deadlines& deadlines = turn.state.deadlines;
-  deadlines.disarm(job.row.id, DeadlineKind::ran_too_long);
   deadlines.disarm(job.row.id, DeadlineKind::no_progress);
   const Millis patience = seconds(job.row.spec.run_policy.save_seconds);
   deadlines.arm({turn.now.steady + patience, job.row.id, DeadlineKind::saves_too_long});
-  job.row.goal = JobState::suspended;
+  job.row.goal = goal;
   move(turn, job, JobEvent::stop, saving);
   for (const LiveTask& task : job.tasks) {
     if (is_chief(job.row.spec, task.row.key)) turn.rewant(turn.state.agents.at(task.row.agent));
   }
 }
 
+}  // namespace
+
+void suspend_job(Turn& turn, LiveJob& job) {
+  const Cause saving{Reason::user_suspended, "saving before suspension"};
+  const Cause cause = is_saving(job) ? saving : Cause{saving.reason, "suspended by the user"};
+  if (!has_steps_to_save(job)) return stop_job(turn, job, JobState::suspended, cause);
+  turn.state.deadlines.disarm(job.row.id, DeadlineKind::ran_too_long);
+  save_and_stop(turn, job, JobState::suspended, saving);
+}
+
+void move_job(Turn& turn, LiveJob& job, const AgentId& drained) {
+  if (job.row.state == JobState::stopping) return;
+  const Cause cause{Reason::agent_drained, "agent " + drained.text + " is drained"};
+  if (!has_steps_to_save(job)) return stop_job(turn, job, JobState::queued, cause);
+  save_and_stop(turn, job, JobState::queued, cause);
+}
+
 void stop_saving(Turn& turn, LiveJob& job, const std::string& how) {
   turn.state.deadlines.disarm(job.row.id, DeadlineKind::saves_too_long);
   if (job.row.goal == JobState::suspended) {
     say_why(turn, job, {Reason::user_suspended, "suspended by the user, " + how});
+  } else if (job.row.reason == Reason::agent_drained && !how.empty()) {
+    say_why(turn, job, {Reason::agent_drained, job.row.message + ", " + how});
   }
   if (!how.empty()) turn.note(job, {"checkpoint", how + ": the gang is stopped"});
   ask_to_stop(turn, job);

@@ -35,6 +35,10 @@ void stop_job(Turn& turn, LiveJob& job, JobState goal, const Cause& cause);
 // a task.
 void suspend_job(Turn& turn, LiveJob& job);
 
+// -> stopping towards `queued`, because this agent, where it has tasks, is drained: saved first as
+// by suspend_job(), and not counted as a restart. Nothing where it stops already.
+void move_job(Turn& turn, LiveJob& job, const AgentId& drained);
+
 // Whatever is saved by now: the tasks are asked to stop.
 void stop_saving(Turn& turn, LiveJob& job, const std::string& how);
 

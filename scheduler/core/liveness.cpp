@@ -37,6 +37,16 @@ bool is_in_touch(const LiveAgent& agent) {
   return agent.record.state != AgentState::disconnected && agent.record.state != AgentState::down;
 }
 
+// Of one that is heard of and does not leave.
+AgentState settled_state(const State& state, const LiveAgent& agent) {
+  if (!agent.record.cordoned) return AgentState::ready;
+  const auto is_stopped = [&state](const TaskKey& key) {
+    return state.jobs.at(key.job).row.state == JobState::stopping;
+  };
+  const bool drains = !agent.tasks.empty() && std::ranges::all_of(agent.tasks, is_stopped);
+  return drains ? AgentState::draining : AgentState::cordoned;
+}
+
 // Silence only makes it worse; better it gets by being heard.
 void show_silence(Turn& turn, LiveAgent& agent, Millis silence) {
   const Limits& limits = turn.state.limits;
@@ -172,7 +182,7 @@ void hear(Turn& turn, LiveAgent& agent, Intent intent) {
     if (agent.record.state != AgentState::down) enter(turn, agent, AgentState::draining);
     return;
   }
-  enter(turn, agent, agent.record.cordoned ? AgentState::cordoned : AgentState::ready);
+  enter(turn, agent, settled_state(turn.state, agent));
 }
 
 void say_farewell(Turn& turn, LiveAgent& agent) {
@@ -185,9 +195,13 @@ void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned) {
   if (agent.record.cordoned == cordoned) return;
   agent.record.cordoned = cordoned;
   turn.save(agent);
+  settle(turn, agent);
+}
+
+void settle(Turn& turn, LiveAgent& agent) {
   const AgentState state = agent.record.state;
-  if (state == AgentState::ready && cordoned) enter(turn, agent, AgentState::cordoned);
-  if (state == AgentState::cordoned && !cordoned) enter(turn, agent, AgentState::ready);
+  const bool is_settled = state == AgentState::ready || state == AgentState::cordoned;
+  if (is_settled) enter(turn, agent, settled_state(turn.state, agent));
 }
 
 void watch(Turn& turn) {

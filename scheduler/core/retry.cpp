@@ -11,6 +11,10 @@ bool is_of_host(Reason cause) {
   return std::ranges::find(stays_so, cause) != std::end(stays_so);
 }
 
+bool is_wanted(Reason cause) {
+  return cause == Reason::user_resumed || cause == Reason::agent_drained;
+}
+
 Account account_of(Reason cause) {
   if (is_of_host(cause)) return Account::user;
   return class_of(cause) == ReasonClass::infra ? Account::infra : Account::user;
@@ -48,7 +52,7 @@ std::int64_t restarts_in_vain(const Job& job, std::int64_t saved) {
   }
   return std::ranges::count_if(job.transitions, [useful](const Transition& past) {
     return past.to == JobState::queued && past.from == JobState::stopping &&
-           past.attempt >= useful && past.reason != Reason::user_resumed;
+           past.attempt >= useful && !is_wanted(past.reason);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/core/user_actions.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "scheduler/core/checkpoints.h"
@@ -106,6 +107,17 @@ Outcome cordon(Turn& turn, const SetCordon& event) {
   LiveAgent* const agent = turn.state.agent(event.agent);
   if (agent == nullptr) return not_found("agent " + event.agent.text + " is not known");
   set_cordon(turn, *agent, event.cordoned);
+  return ok();
+}
+
+Outcome drain(Turn& turn, const DrainAgent& event) {
+  LiveAgent* const agent = turn.state.agent(event.agent);
+  if (agent == nullptr) return not_found("agent " + event.agent.text + " is not known");
+  set_cordon(turn, *agent, true);
+  std::set<JobId> jobs;
+  for (const TaskKey& key : agent->tasks) jobs.insert(key.job);
+  for (const JobId& id : jobs) move_job(turn, *turn.state.job(id), event.agent);
+  settle(turn, *agent);
   return ok();
 }
 

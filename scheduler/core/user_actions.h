@@ -1,5 +1,5 @@
-// What people ask for: submit, cancel, suspend, resume, delete, cordon, forget. Each says how it
-// was met.
+// What people ask for: submit, cancel, suspend, resume, delete, cordon, drain, forget. Each says
+// how it was met.
 #pragma once
 
 #include "scheduler/core/turn.h"
@@ -10,6 +10,7 @@ Outcome submit(Turn& turn, const Submit& event);
 Outcome act(Turn& turn, const ActOnJob& event);
 Outcome remove(Turn& turn, const DeleteJob& event);
 Outcome cordon(Turn& turn, const SetCordon& event);
+Outcome drain(Turn& turn, const DrainAgent& event);
 Outcome forget(Turn& turn, const ForgetAgent& event);
 
 }  // namespace trainyard::scheduler

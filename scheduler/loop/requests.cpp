@@ -181,6 +181,12 @@ void set_cordon(Loop& loop, const SetCordon& order, Done<AgentView> done) {
   answer(loop, std::move(done), [&loop, id = order.agent] { return view_of(loop, id); });
 }
 
+void drain(Loop& loop, const DrainAgent& order, Done<AgentView> done) {
+  const Outcome outcome = loop.step(order).outcome;
+  if (!outcome) return refuse(loop, std::move(done), outcome.error());
+  answer(loop, std::move(done), [&loop, id = order.agent] { return view_of(loop, id); });
+}
+
 void forget(Loop& loop, const ForgetAgent& order, Done<std::monostate> done) {
   const Outcome outcome = loop.step(order).outcome;
   if (!outcome) return refuse(loop, std::move(done), outcome.error());

@@ -17,6 +17,7 @@ void submit(Loop& loop, NewJob job, Done<Submitted> done);
 void act(Loop& loop, const ActOnJob& action, Done<Job> done);
 void remove(Loop& loop, const JobId& id, Done<std::monostate> done);
 void set_cordon(Loop& loop, const SetCordon& order, Done<AgentView> done);
+void drain(Loop& loop, const DrainAgent& order, Done<AgentView> done);
 void forget(Loop& loop, const ForgetAgent& order, Done<std::monostate> done);
 void plan(Loop& loop, JobSpec spec, Done<Planned> done);
 void explain(Loop& loop, const JobId& id, Done<std::optional<Explanation>> done);

@@ -203,6 +203,13 @@ void Scheduler::set_cordon(AgentId id, bool cordoned, Done<AgentView> done) {
        });
 }
 
+void Scheduler::drain(AgentId id, Done<AgentView> done) {
+  post(std::move(done),
+       [order = DrainAgent{std::move(id)}](Loop& loop, const Done<AgentView>& then) {
+         requests::drain(loop, order, then);
+       });
+}
+
 void Scheduler::forget_agent(AgentId id, Done<std::monostate> done) {
   post(std::move(done),
        [order = ForgetAgent{std::move(id)}](Loop& loop, const Done<std::monostate>& then) {

@@ -60,6 +60,7 @@ class Scheduler {
   void act(JobId id, JobAction action, Done<Job> done);
   void remove(JobId id, Done<std::monostate> done);
   void set_cordon(AgentId id, bool cordoned, Done<AgentView> done);
+  void drain(AgentId id, Done<AgentView> done);
   void forget_agent(AgentId id, Done<std::monostate> done);
   void plan(JobSpec spec, Done<Planned> done);
   void explain(JobId id, Done<std::optional<Explanation>> done);

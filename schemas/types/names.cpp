@@ -16,7 +16,7 @@ struct ReasonRow {
   ReasonClass reason_class;
 };
 
-constexpr std::array<ReasonRow, 34> reasons{{
+constexpr std::array<ReasonRow, 35> reasons{{
     {Reason::none, "", ReasonClass::none},
     {Reason::queued, "QUEUED", ReasonClass::sched},
     {Reason::no_capacity, "NO_CAPACITY", ReasonClass::sched},
@@ -33,6 +33,7 @@ constexpr std::array<ReasonRow, 34> reasons{{
     {Reason::user_cancelled, "USER_CANCELLED", ReasonClass::user},
     {Reason::user_suspended, "USER_SUSPENDED", ReasonClass::user},
     {Reason::user_resumed, "USER_RESUMED", ReasonClass::user},
+    {Reason::agent_drained, "AGENT_DRAINED", ReasonClass::user},
     {Reason::queue_timeout, "QUEUE_TIMEOUT", ReasonClass::policy},
     {Reason::run_timeout, "RUN_TIMEOUT", ReasonClass::policy},
     {Reason::no_progress, "NO_PROGRESS", ReasonClass::policy},

@@ -26,6 +26,7 @@ enum class Reason {
   user_cancelled,
   user_suspended,
   user_resumed,
+  agent_drained,  // its gang begins again on other hosts
   // POLICY
   queue_timeout,  // max_queued_seconds
   run_timeout,    // max_run_seconds

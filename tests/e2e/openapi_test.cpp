@@ -61,7 +61,7 @@ long expected_status(const std::string& operation_id) {
   static const std::map<std::string, long> others{{"submitJob", 400},  // without a body
                                                   {"cancelJob", 409},  {"suspendJob", 409},
                                                   {"resumeJob", 409},  {"deleteJob", 204},
-                                                  {"drainAgent", 501}, {"deleteAgent", 409}};
+                                                  {"deleteAgent", 409}};
   const auto found = others.find(operation_id);
   return found == others.end() ? 200 : found->second;
 }

@@ -84,6 +84,36 @@ TEST_CASE("a suspension that a killed server had begun is ended by the next", "[
         std::string::npos);
 }
 
+TEST_CASE("a drained agent's job moves to another, loses no step and ends with the same bytes",
+          "[e2e][drain]") {
+  constexpr int steps = long_run(6000);
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const json spec = spec_of("sync", steps);
+  const std::string id = yard.submit(spec);
+  yard.wait_for_step(id, 50);
+  yard.start_agent("b");
+  yard.wait_for_agents(2);
+  const Answer drained = post(yard.url("/v1/agents/a/drain"));
+  REQUIRE(drained.status == 200);
+  CHECK(drained.json().at("state") == "draining");
+  const json moved = yard.wait_for(id, [](const json& job) {
+    return job.at("status").at("attempt") == 2 && job.at("status").at("state") == "running";
+  });
+  const std::int64_t saved = moved.at("status").at("latest_checkpoint").get<std::int64_t>();
+  CHECK(saved >= 50);
+  for (const json& task : yard.tasks(id)) {
+    CHECK(task.at("agent") == (task.at("attempt") == 1 ? "a" : "b"));
+  }
+  yard.wait_for_agents(1);  // a is cordoned
+  const json job = yard.wait_for_state(id, "succeeded");
+  CHECK(job.at("status").at("restarts") == json{{"user", 0}, {"infra", 0}});
+  const std::string whole = yard.submit(spec);
+  yard.wait_for_state(whole, "succeeded");
+  CHECK(yard.model_sha256(id) == yard.model_sha256(whole));
+}
+
 TEST_CASE("the best checkpoint is kept and downloaded, whatever keep_latest says",
           "[e2e][mend-B2]") {
   Yard yard;

@@ -114,7 +114,7 @@ void World::check_ending(const Job& job) {
   const Restarts& restarts = job.restarts;
   const auto counted = std::ranges::count_if(job.transitions, [](const Transition& past) {
     return past.from == JobState::stopping && past.to == JobState::queued &&
-           past.reason != Reason::user_resumed;
+           past.reason != Reason::user_resumed && past.reason != Reason::agent_drained;
   });
   if (restarts.user + restarts.infra != counted) {
     journal_.fault(name + "has restarts that were not counted, or did not happen");

@@ -114,7 +114,13 @@ void Users::cordon() {
   const auto& hosts = world_.hosts();
   const auto which = world_.random().between(0, static_cast<std::int64_t>(hosts.size()) - 1);
   const AgentId& id = hosts[static_cast<std::size_t>(which)]->id();
-  world_.server().take(SetCordon{id, world_.random().chance(50)});
+  const auto lot = world_.random().between(1, 100);
+  if (lot <= 30) {
+    world_.journal().say("drain " + id.text);
+    world_.server().take(DrainAgent{id});
+  } else {
+    world_.server().take(SetCordon{id, lot <= 65});
+  }
 }
 
 void Users::let_run_out() {

@@ -176,6 +176,10 @@ test('tasks have a cell and a row each; hosts show who has which slot, and who w
   await sees(page.locator('.waiting'), /Number 1 of 1 in the queue/);
   await sees(page.locator('.waiting .shortages'), 'box-2');
 
+  await page.getByRole('button', {name: 'Drain box-1'}).click();
+  await sees(page.locator('[data-agent="box-1"] .state'), /draining|cordoned/);
+  await page.getByRole('button', {name: 'Uncordon box-1'}).click();
+  await sees(page.locator('[data-agent="box-1"] .state'), 'ready');
   await page.getByRole('button', {name: 'Cordon box-2', exact: true}).click();
   await sees(page.locator('[data-agent="box-2"] .state'), 'cordoned');
   await page.getByRole('button', {name: 'Uncordon box-2'}).click();

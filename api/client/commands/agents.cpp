@@ -1,4 +1,4 @@
-// trainyard agents, cordon, uncordon: the hosts, what they have and what occupies them.
+// trainyard agents, cordon, uncordon, drain: the hosts, what they have and what occupies them.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -138,6 +138,14 @@ Status cordon(Rest& rest, const std::string& id, const std::string& action) {
   return ok();
 }
 
+Status drain(Rest& rest, const std::string& id) {
+  TRY_ASSIGN(const nlohmann::json agent, rest.post_json(agent_path(id, "/drain")));
+  const std::size_t tasks = list_of(agent, "tasks").size();
+  std::printf("%s drained%s\n", printable(id).c_str(),
+              tasks == 0 ? "" : ": its jobs save, and go on on other agents");
+  return ok();
+}
+
 Status remove(Rest& rest, const std::string& id) {
   TRY_ASSIGN(const Answer answer, rest.send({.method = "DELETE", .path = agent_path(id)}));
   TRY(json_of(answer));
@@ -173,6 +181,8 @@ void add_agents(CLI::App& app, Session& session) {
           [](Rest& rest, const std::string& id) { return cordon(rest, id, "cordon"); });
   add_act(app.add_subcommand("uncordon", "Give cordoned agents tasks again"), session,
           [](Rest& rest, const std::string& id) { return cordon(rest, id, "uncordon"); });
+  add_act(app.add_subcommand("drain", "Cordon agents; their jobs save, and go on elsewhere"),
+          session, drain);
 }
 
 }  // namespace trainyard::client

@@ -112,13 +112,17 @@ TEST_CASE("delete removes jobs, cordon and uncordon speak to agents", "[client][
   CHECK(first_line(jobs.requests().at(0)) == "DELETE /v1/jobs/j1 HTTP/1.1");
 
   Peer agents({answer(R"({"id":"box/1"})"), answer(R"({"id":"b"})"), answer(R"({"id":"b"})"),
-               http_answer("204 No Content", "")});
+               http_answer("204 No Content", ""), answer(R"({"id":"a","tasks":[]})"),
+               answer(R"({"id":"b","tasks":[{"job":"j","task":"ps/0"}]})")});
   const std::string server = " --server " + agents.url();
   CHECK(run("cordon box/1 b" + server).output == "box/1 cordoned\nb cordoned\n");
   CHECK(run("uncordon b" + server).output == "b uncordoned\n");
   CHECK(run("agents delete b" + server).output == "b deleted\n");
+  CHECK(run("drain a b" + server).output ==
+        "a drained\nb drained: its jobs save, and go on on other agents\n");
   CHECK(first_line(agents.requests().at(0)) == "POST /v1/agents/box%2F1/cordon HTTP/1.1");
   CHECK(first_line(agents.requests().at(2)) == "POST /v1/agents/b/uncordon HTTP/1.1");
+  CHECK(first_line(agents.requests().at(5)) == "POST /v1/agents/b/drain HTTP/1.1");
   CHECK(first_line(agents.requests().at(3)) == "DELETE /v1/agents/b HTTP/1.1");
 }
 

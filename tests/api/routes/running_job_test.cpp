@@ -53,9 +53,16 @@ TEST_CASE("an agent is cordoned and used again", "[routes]") {
   CHECK(yard.json(200, "POST /v1/agents/a1/cordon").at("cordoned") == true);
   CHECK(yard.json(200, "GET /v1/agents").at("items")[0].at("state") == "cordoned");
   CHECK(yard.json(200, "POST /v1/agents/a1/uncordon").at("state") == "ready");
-  CHECK(yard.json(501, "POST /v1/agents/a1/drain").at("code") == "not_available");
-  CHECK(yard.json(404, "POST /v1/agents/a2/drain").at("code") == "not_found");
   CHECK(yard.call("POST /v1/agents/none/cordon").status == 404);
+  const json drained = yard.json(200, "POST /v1/agents/a1/drain");
+  CHECK(drained.at("cordoned") == true);
+  CHECK(drained.at("state") == "draining");
+  const json job = yard.json(200, "GET " + run.path(""));
+  CHECK(job.at("status").at("state") == "stopping");
+  CHECK(job.at("status").at("goal") == "queued");
+  CHECK(job.at("status").at("reason") == "AGENT_DRAINED");
+  CHECK(yard.json(404, "POST /v1/agents/none/drain").at("code") == "not_found");
+  CHECK(yard.call("POST /v1/agents/a1/drain?now=true").status == 400);
 }
 
 TEST_CASE("only an agent that is down can be deleted", "[routes][mend-A2]") {

@@ -209,4 +209,84 @@ TEST_CASE("an agent that is lost while the chief saves does not keep the job fro
   CHECK(yard.job("j").restarts == Restarts{});
 }
 
+TEST_CASE("a drained agent's gang saves first, and begins again on another", "[scheduler][drain]") {
+  Yard yard = running_job();
+  yard.join("b");
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  CHECK(yard.agents.at(AgentId{"a"}).cordoned);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::draining);
+  CHECK(yard.job("j").state == JobState::stopping);
+  CHECK(yard.job("j").goal == JobState::queued);
+  CHECK(yard.job("j").reason == Reason::agent_drained);
+  CHECK(order_for(yard, "worker/0") == StopOrder::save);
+  CHECK(order_for(yard, "ps/0") == StopOrder::run);
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);  // again: nothing more
+  CHECK(order_for(yard, "worker/0") == StopOrder::save);
+
+  announce(yard, 47, true);
+  store(yard, 47);
+  CHECK(all_told(yard, StopOrder::stop));
+  CHECK(yard.job("j").message == "agent a is drained, saved at step 47");
+  end_all(yard);
+  yard.pass(Millis{100});
+  CHECK(yard.job("j").state == JobState::starting);  // at once: it waits for no backoff
+  CHECK(yard.job("j").attempt == 2);
+  CHECK(yard.job("j").progress.step == 47);
+  CHECK(yard.job("j").restarts == Restarts{});
+  CHECK(yard.task("j", "worker/0").agent == AgentId{"b"});
+  yard.speak("a");
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::cordoned);
+  yard.step(SetCordon{AgentId{"a"}, false});
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::ready);
+}
+
+TEST_CASE("draining outlives a restart of the server", "[scheduler][drain]") {
+  Yard yard = running_job();
+  yard.join("b");
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  yard.restart();
+  yard.speak("a");
+  yard.speak("b");
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::draining);
+  CHECK(order_for(yard, "worker/0") == StopOrder::save);
+  announce(yard, 47, true);
+  store(yard, 47);
+  end_all(yard);
+  yard.pass(Millis{100});
+  CHECK(yard.task("j", "worker/0").agent == AgentId{"b"});
+  CHECK(yard.job("j").restarts == Restarts{});
+}
+
+TEST_CASE("a user who suspends or cancels while an agent is drained is heard",
+          "[scheduler][drain]") {
+  Yard yard = running_job();
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  REQUIRE(yard.act("j", JobAction::suspend));
+  CHECK(yard.job("j").goal == JobState::suspended);
+  CHECK(order_for(yard, "worker/0") == StopOrder::save);
+  REQUIRE(yard.act("j", JobAction::cancel));
+  CHECK(all_told(yard, StopOrder::stop));
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::cancelled);
+}
+
+TEST_CASE("a drained agent with nothing, or with what has nothing to save", "[scheduler][drain]") {
+  Yard yard;
+  yard.join("a");
+  REQUIRE(yard.submit("j"));  // starting
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  CHECK(all_told(yard, StopOrder::stop));
+  yard.obey("a");
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::queued);
+  CHECK(yard.job("j").restarts == Restarts{});
+  yard.speak("a");
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::cordoned);
+  CHECK(yard.step(DrainAgent{AgentId{"none"}}).outcome.error().code == Code::not_found);
+  REQUIRE(yard.act("j", JobAction::cancel));
+  yard.join("idle");
+  REQUIRE(yard.step(DrainAgent{AgentId{"idle"}}).outcome);
+  CHECK(yard.agents.at(AgentId{"idle"}).state == AgentState::cordoned);
+}
+
 }  // namespace trainyard::scheduler

@@ -30,7 +30,14 @@ export function HostCard({agent, jobs, colors, onChange}: HostCardProps): JSX.El
           heard{' '}
           {agent.silent_seconds < 2 ? 'just now' : `${formatDuration(agent.silent_seconds)} ago`}
         </span>
-        <CordonButton agent={agent} onChange={onChange} />
+        {agent.tasks.length > 0 && agent.state !== 'draining' && (
+          <OrderButton agent={agent} order="drain" onChange={onChange} />
+        )}
+        <OrderButton
+          agent={agent}
+          order={agent.cordoned ? 'uncordon' : 'cordon'}
+          onChange={onChange}
+        />
       </header>
       <p class="muted host-facts">
         <span class="id">{agent.address}</span> · version {agent.version}
@@ -153,14 +160,30 @@ function Occupants({agent, jobs, colors}: Omit<HostCardProps, 'onChange'>): JSX.
   );
 }
 
-function CordonButton({agent, onChange}: {agent: Agent; onChange(): void}): JSX.Element {
-  const change = async () => {
+type Order = 'cordon' | 'uncordon' | 'drain';
+
+const ORDERS: Record<Order, {label: string; title: string; done: string}> = {
+  cordon: {
+    label: 'Cordon',
+    title: 'Place nothing more here; what runs goes on',
+    done: 'takes no new tasks',
+  },
+  uncordon: {label: 'Uncordon', title: 'Place tasks here again', done: 'takes tasks again'},
+  drain: {
+    label: 'Drain',
+    title: 'Place nothing more here; what runs saves first, and moves to other hosts',
+    done: 'is drained: its jobs save and move',
+  },
+};
+
+function OrderButton(props: {agent: Agent; order: Order; onChange(): void}): JSX.Element {
+  const {agent, order} = props;
+  const {label, title, done} = ORDERS[order];
+  const give = async () => {
     try {
-      const path = {id: agent.id};
-      if (agent.cordoned) await post('/v1/agents/{id}/uncordon', {path});
-      else await post('/v1/agents/{id}/cordon', {path});
-      tell(agent.cordoned ? `${agent.id} takes tasks again` : `${agent.id} takes no new tasks`);
-      onChange();
+      await post(`/v1/agents/{id}/${order}`, {path: {id: agent.id}});
+      tell(`${agent.id} ${done}`);
+      props.onChange();
     } catch (error) {
       tell(wordsOf(error), 'failed');
     }
@@ -169,13 +192,11 @@ function CordonButton({agent, onChange}: {agent: Agent; onChange(): void}): JSX.
     <button
       type="button"
       class="quiet"
-      onClick={change}
-      aria-label={`${agent.cordoned ? 'Uncordon' : 'Cordon'} ${agent.id}`}
-      title={
-        agent.cordoned ? 'Place tasks here again' : 'Place nothing more here; what runs goes on'
-      }
+      onClick={give}
+      aria-label={`${label} ${agent.id}`}
+      title={title}
     >
-      {agent.cordoned ? 'Uncordon' : 'Cordon'}
+      {label}
     </button>
   );
 }
