@@ -210,6 +210,7 @@ class LocalYard {
     announced_ = true;
     std::printf("Trainyard is up: http://%s/  (state in %s; Ctrl-C ends it)\n",
                 addresses_->http.c_str(), options_.state_dir.c_str());
+    std::printf("More agents connect to %s\n", addresses_->agents.c_str());
     std::fflush(stdout);
   }
   [[nodiscard]] bool agent_is_ready() const {

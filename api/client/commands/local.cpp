@@ -2,7 +2,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,23 +24,67 @@ namespace {
 // task's cpu against the real ones would let a laptop run no more than a handful of tasks.
 constexpr unsigned local_cpus_min = 16;
 
+enum class Whose { agent, server, both };
+
+// Options of the daemons that are passed on to them as they were given. Bounds are those of the
+// daemons, so that a wrong value is refused before anything starts.
+struct NumberOption {
+  const char* name;
+  Whose whose;
+  std::int64_t least;
+  std::int64_t most;
+  const char* description;
+};
+constexpr std::array number_options{
+    NumberOption{"--memory-mb", Whose::agent, 1, std::int64_t{1} << 40,
+                 "Memory for tasks, in MiB (default: what is there)"},
+    NumberOption{"--gpus", Whose::agent, 0, 1024, "GPUs for tasks (default: what is there)"},
+    NumberOption{"--data-cache-mb", Whose::agent, 0, 1 << 30,
+                 "Disk for decoded data sets, in MiB; 0 keeps none (default: 4096)"},
+    NumberOption{"--log-bytes-max", Whose::both, 1 << 20, std::int64_t{1} << 50,
+                 "Of each task's log, at the server and on the agent's disk"},
+    NumberOption{"--job-ttl-days", Whose::server, 0, 36'500,
+                 "Days after which a job that has ended is removed; 0 = never (default: 0)"},
+    NumberOption{"--stop-after-seconds", Whose::server, 1, 86'400,
+                 "How long agents go on without an answer (default: 60)"},
+    NumberOption{"--lost-after-seconds", Whose::server, 1, 172'800,
+                 "After how long a silent agent's tasks run elsewhere (default: 90)"},
+};
+
+enum class Times { once, repeated };
+struct TextOption {
+  const char* name;
+  Whose whose;
+  Times times;
+  const char* description;
+};
+constexpr std::array text_options{
+    TextOption{"--ports", Whose::agent, Times::once, "FIRST-LAST, on which tasks listen"},
+    TextOption{"--name", Whose::agent, Times::once, "Name of the agent (default: the host's)"},
+    TextOption{"--address", Whose::agent, Times::once, "At which tasks are reached by one another"},
+    TextOption{"--listen-address", Whose::agent, Times::once,
+               "That tasks listen on, where it is another than --address"},
+    TextOption{"--label", Whose::agent, Times::repeated,
+               "KEY=VALUE, may be repeated: jobs can ask for it"},
+    TextOption{"--data-root", Whose::agent, Times::repeated,
+               "Folder that jobs may read data in, may be repeated (default: any)"},
+    TextOption{"--allow-env", Whose::agent, Times::repeated,
+               "NAME or PREFIX*, may be repeated: variables that a job's env may set too"},
+    TextOption{"--transport", Whose::agent, Times::once,
+               "The best way to parameter servers that tasks may try"},
+    TextOption{"--runtime", Whose::agent, Times::once,
+               "The program that a task runs (default: beside this one)"},
+    TextOption{"--ui-dir", Whose::server, Times::once,
+               "Folder of the web page (default: the one built with)"},
+    TextOption{"--log-level", Whose::both, Times::once,
+               "Of server and agent: least that is logged"},
+};
+
 struct LocalOptions {
   LocalYardOptions yard;
   unsigned cpus = std::max(local_cpus_min, std::thread::hardware_concurrency());
-  std::optional<std::string> memory_mb;
-  std::optional<std::string> gpus;
-  std::optional<std::string> ports;
-  std::optional<std::string> name;
-  std::optional<std::string> address;
-  std::optional<std::string> listen_address;
-  std::vector<std::string> labels;
-  std::vector<std::string> data_roots;
-  std::vector<std::string> allowed_env;
-  std::optional<std::string> runtime;
-  std::optional<std::string> transport;
-  std::optional<std::string> log_bytes_max;
-  std::optional<std::string> job_ttl_days;
-  std::optional<std::string> log_level;
+  std::map<std::string, std::optional<std::int64_t>> numbers;  // by the option's name
+  std::map<std::string, std::vector<std::string>> texts;
   bool insecure = false;
   bool adopt_state = false;
 };
@@ -51,38 +98,69 @@ std::string default_state_dir() {
          "/trainyard";
 }
 
+void pass_on(LocalYardOptions& yard, Whose whose, const std::string& name,
+             const std::string& value) {
+  const auto add = [&](std::vector<std::string>& arguments) {
+    arguments.insert(arguments.end(), {name, value});
+  };
+  if (whose != Whose::server) add(yard.agent_arguments);
+  if (whose != Whose::agent) add(yard.server_arguments);
+}
+
 int run(LocalOptions& options) {
   ::umask(077);                  // what is kept is this user's alone
   unsetenv("TRAINYARD_CONFIG");  // ours; the daemons would take it for theirs
-  std::vector<std::string>& agent = options.yard.agent_arguments;
-  agent = {"--cpus", std::to_string(options.cpus)};
-  const auto pass_on = [&agent](const char* flag, const std::optional<std::string>& value) {
-    if (value) agent.insert(agent.end(), {flag, *value});
-  };
-  pass_on("--memory-mb", options.memory_mb);
-  pass_on("--gpus", options.gpus);
-  pass_on("--ports", options.ports);
-  pass_on("--name", options.name);
-  pass_on("--address", options.address);
-  pass_on("--listen-address", options.listen_address);
-  for (const std::string& label : options.labels) pass_on("--label", label);
-  for (const std::string& root : options.data_roots) pass_on("--data-root", root);
-  for (const std::string& pattern : options.allowed_env) pass_on("--allow-env", pattern);
-  pass_on("--runtime", options.runtime);
-  pass_on("--transport", options.transport);
-  pass_on("--log-bytes-max", options.log_bytes_max);
-  pass_on("--log-level", options.log_level);
-  std::vector<std::string>& server = options.yard.server_arguments;
-  if (options.insecure) server.emplace_back("--insecure");
-  if (options.adopt_state) server.emplace_back("--adopt-state");
-  if (options.log_level) server.insert(server.end(), {"--log-level", *options.log_level});
-  const auto serve_with = [&server](const char* flag, const std::optional<std::string>& value) {
-    if (value) server.insert(server.end(), {flag, *value});
-  };
-  serve_with("--log-bytes-max", options.log_bytes_max);
-  serve_with("--job-ttl-days", options.job_ttl_days);
-  const Result<int> exit_code = run_local_yard(options.yard);
+  LocalYardOptions& yard = options.yard;
+  yard.agent_arguments = {"--cpus", std::to_string(options.cpus)};
+  for (const NumberOption& option : number_options) {
+    const auto& value = options.numbers[option.name];
+    if (value) pass_on(yard, option.whose, option.name, std::to_string(*value));
+  }
+  for (const TextOption& option : text_options) {
+    for (const std::string& value : options.texts[option.name]) {
+      pass_on(yard, option.whose, option.name, value);
+    }
+  }
+  if (options.insecure) yard.server_arguments.emplace_back("--insecure");
+  if (options.adopt_state) yard.server_arguments.emplace_back("--adopt-state");
+  const Result<int> exit_code = run_local_yard(yard);
   return exit_code ? *exit_code : report(exit_code.error());
+}
+
+// What the yard itself needs to know.
+void add_own_options(CLI::App& command, LocalOptions& options) {
+  command.add_option("--state-dir", options.yard.state_dir, "Folder of all that is kept")
+      ->capture_default_str();
+  command
+      .add_option("--http-address", options.yard.http_address, "REST and UI; port 0: a free one")
+      ->capture_default_str();
+  command
+      .add_option("--agent-address", options.yard.agent_address, "For agents; port 0: a free one")
+      ->capture_default_str();
+  command.add_option("--work-dir", options.yard.agent_work_dir,
+                     "Folder of the agent (default: agent/ in the state folder)");
+  command
+      .add_option("--cpus", options.cpus, "CPUs that tasks may ask for; they share the real ones")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_flag("--insecure", options.insecure, "Allow addresses beyond this machine");
+  command.add_flag("--adopt-state", options.adopt_state,
+                   "Start although the database is not the one of the state folder: what it does "
+                   "not know goes to lost+found/ there, for 7 days");
+}
+
+void add_options_to_pass_on(CLI::App& command, LocalOptions& options) {
+  for (const NumberOption& option : number_options) {
+    command.add_option(option.name, options.numbers[option.name], option.description)
+        ->check(CLI::Range(option.least, option.most));
+  }
+  for (const TextOption& option : text_options) {
+    CLI::Option* const added =
+        command.add_option(option.name, options.texts[option.name], option.description);
+    if (option.times == Times::once) added->expected(1);
+  }
+  command.get_option("--transport")->check(CLI::IsMember(all_transport_names()));
+  command.get_option("--log-level")->check(CLI::IsMember({"debug", "info", "warning", "error"}));
 }
 
 }  // namespace
@@ -93,53 +171,8 @@ void add_local(CLI::App& app, Session& session) {
   options->yard.state_dir = default_state_dir();
   options->yard.http_address = "127.0.0.1:8080";
   options->yard.agent_address = "127.0.0.1:8081";
-  command->add_option("--state-dir", options->yard.state_dir, "Folder of all that is kept")
-      ->capture_default_str();
-  command
-      ->add_option("--http-address", options->yard.http_address, "REST and UI; port 0: a free one")
-      ->capture_default_str();
-  command
-      ->add_option("--agent-address", options->yard.agent_address, "For agents; port 0: a free one")
-      ->capture_default_str();
-  command
-      ->add_option("--cpus", options->cpus, "CPUs that tasks may ask for; they share the real ones")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      ->add_option("--memory-mb", options->memory_mb, "Memory for tasks (default: what is there)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--gpus", options->gpus, "GPUs for tasks (default: what is there)")
-      ->check(CLI::Range(0, 1024));
-  command->add_option("--ports", options->ports, "FIRST-LAST, on which tasks listen");
-  command->add_option("--name", options->name, "Name of the agent (default: the host's)");
-  command->add_option("--work-dir", options->yard.agent_work_dir,
-                      "Folder of the agent (default: agent/ in the state folder)");
-  command->add_option("--address", options->address, "At which tasks are reached by one another");
-  command->add_option("--listen-address", options->listen_address,
-                      "That tasks listen on, where it is another than --address");
-  command->add_option("--label", options->labels,
-                      "KEY=VALUE, may be repeated: jobs can ask for it");
-  command->add_option("--data-root", options->data_roots,
-                      "Folder that jobs may read data in, may be repeated (default: any)");
-  command->add_option("--allow-env", options->allowed_env,
-                      "NAME or PREFIX*, may be repeated: variables that a job's env may set too");
-  command
-      ->add_option("--transport", options->transport,
-                   "The best way to parameter servers that tasks may try")
-      ->check(CLI::IsMember(all_transport_names()));
-  command->add_option("--log-bytes-max", options->log_bytes_max,
-                      "Of each task's log, at the server and on the agent's disk");
-  command->add_option("--job-ttl-days", options->job_ttl_days,
-                      "Days after which a job that has ended is removed (default: never)");
-  command->add_option("--runtime", options->runtime,
-                      "The program that a task runs (default: beside this one)");
-  command
-      ->add_option("--log-level", options->log_level, "Of server and agent: least that is logged")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
-  command->add_flag("--insecure", options->insecure, "Allow addresses beyond this machine");
-  command->add_flag("--adopt-state", options->adopt_state,
-                    "Start although the database is not the one of the state folder: what it does "
-                    "not know goes to lost+found/ there, for 7 days");
+  add_own_options(*command, *options);
+  add_options_to_pass_on(*command, *options);
   read_variables(*command);
   command->callback([options, &session] { session.exit_code = run(*options); });
 }

@@ -2,11 +2,16 @@
 // end.
 #include <poll.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "api/client/child.h"
@@ -34,14 +39,20 @@ class Local {
   // The first line from now on that has both texts; fails the test when none comes.
   std::string wait_for_line(const std::string& one, const std::string& other) {
     const Deadline deadline = in_patience();
-    while (!is_past(deadline) && child_->error_output() >= 0) {
+    while (true) {
+      while (!unread_.empty()) {
+        const std::string line = unread_.front();
+        unread_.pop_front();
+        const bool has_both =
+            line.find(one) != std::string::npos && line.find(other) != std::string::npos;
+        if (has_both) return line;
+      }
+      if (is_past(deadline) || child_->error_output() < 0) break;
       pollfd readable{child_->error_output(), POLLIN, 0};
       poll(&readable, 1, 100);
       for (const std::string& line : child_->read_lines()) {
         all_ += line + "\n";
-        const bool has_both =
-            line.find(one) != std::string::npos && line.find(other) != std::string::npos;
-        if (has_both) return line;
+        unread_.push_back(line);
       }
     }
     FAIL("no line with '" << one << "' and '" << other << "' in:\n" << all_);
@@ -81,8 +92,32 @@ class Local {
   TempFolder folder_;
   std::optional<Child> child_;
   pid_t pid_ = 0;
+  std::deque<std::string> unread_;
   std::string all_;
 };
+
+// The long options that the help of a program lists.
+std::set<std::string> options_of(const std::string& program, const std::string& arguments) {
+  const TempFolder folder;
+  const std::string command =
+      program_path(program) + " " + arguments + " > " + folder.path("help") + " 2>&1";
+  REQUIRE(std::system(command.c_str()) == 0);
+  std::set<std::string> options;
+  std::istringstream lines(content_of(folder.path("help")));
+  for (std::string line; std::getline(lines, line);) {
+    std::string word;
+    std::istringstream words(line);
+    if (words >> word && line.starts_with("  --")) options.insert(word);
+  }
+  return options;
+}
+
+// A process's command line, with blanks between its words.
+std::string arguments_of(pid_t pid) {
+  std::string words = content_of("/proc/" + std::to_string(pid) + "/cmdline");
+  std::ranges::replace(words, '\0', ' ');
+  return words;
+}
 
 }  // namespace
 
@@ -90,6 +125,9 @@ TEST_CASE("local comes up with one agent, and a signal ends both in order", "[cl
   Local local("--name here --cpus 4");
   const std::string line = local.wait_for_line("Trainyard is up: http://127.0.0.1:", "Ctrl-C");
   CHECK(line.find(":0/") == std::string::npos);
+  const std::string next = local.wait_for_line("", "");
+  CHECK_THAT(next,
+             Catch::StartsWith("More agents connect to 127.0.0.1:") && !Catch::EndsWith(":0"));
   const pid_t server = local.child_named("trainyard-serve");  // the kernel keeps 15 letters
   const pid_t agent = local.child_named("trainyard-agent");
   REQUIRE(server != 0);
@@ -139,6 +177,44 @@ TEST_CASE("local takes the agent's flags", "[client]") {
 
   CHECK(agents["items"][0]["labels"] == nlohmann::json{{"zone", "a"}, {"rack", "2"}});
   CHECK(std::filesystem::exists(elsewhere.path("work/lock")));
+  local.signal(SIGTERM);
+  CHECK(local.wait_for_end() == 0);
+}
+
+TEST_CASE("local takes all options of the daemons, but for what only a yard of many hosts needs",
+          "[client]") {
+  std::set<std::string> left_out{"--server",  // its own server is meant
+                                 "--agents-max", "--new-agents-per-minute",
+                                 "--new-agents-per-minute-of-address"};
+  const std::set<std::string> own = options_of("trainyard", "local --help");
+  for (const char* daemon : {"trainyard-agent", "trainyard-server"}) {
+    for (const std::string& option : options_of(daemon, "--help")) {
+      const bool is_everywhere = option == "--config" || option == "--version";
+      if (own.contains(option) || is_everywhere) continue;
+      INFO(daemon << " " << option);
+      CHECK(left_out.erase(option) == 1);
+    }
+  }
+  CHECK(left_out.empty());
+}
+
+TEST_CASE("local passes on what flags and the config file say to both daemons", "[client]") {
+  const TempFolder folder;
+  folder.write("page/index.html", "a page of one's own");
+  folder.write("c.json", R"({"local": {"lost_after_seconds": 7, "data_cache_mb": 0, "ui_dir": ")" +
+                             folder.path("page") + R"(", "label": {"zone": "a"}}})");
+  Local local("--config " + folder.path("c.json") + " --stop-after-seconds 5");
+  const std::string up = local.wait_for_line("Trainyard is up: http://", "");
+  const std::size_t begin = up.find("http://");
+  Rest rest = Rest::connect(up.substr(begin, up.find("/ ", begin) - begin)).value();
+
+  CHECK(rest.send({.path = "/"}).value().body == "a page of one's own");
+  CHECK(rest.get_json("/v1/agents").value()["items"][0]["labels"]["zone"] == "a");
+  const std::string server = arguments_of(local.child_named("trainyard-serve"));
+  CHECK_THAT(server, Catch::Contains(" --stop-after-seconds 5") &&
+                         Catch::Contains(" --lost-after-seconds 7"));
+  CHECK_THAT(arguments_of(local.child_named("trainyard-agent")),
+             Catch::Contains(" --data-cache-mb 0"));
   local.signal(SIGTERM);
   CHECK(local.wait_for_end() == 0);
 }
