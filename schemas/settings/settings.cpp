@@ -82,23 +82,56 @@ Status set_value(CLI::Option& option, const std::vector<std::string>& values,
   return ok();
 }
 
-std::optional<std::string> text_of(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number() || value.is_boolean()) return value.dump();
-  return std::nullopt;
+enum class Kind { yes_or_no, whole_number, number, text };
+
+Kind kind_of(const CLI::Option& option) {
+  if (option.get_expected_max() == 0) return Kind::yes_or_no;
+  const std::string type = option.get_type_name();  // "INT:INT in [1 - 8]"
+  if (type.starts_with("INT") || type.starts_with("UINT")) return Kind::whole_number;
+  return type.starts_with("FLOAT") ? Kind::number : Kind::text;
+}
+
+std::string_view words_of(Kind kind) {
+  switch (kind) {
+    case Kind::yes_or_no: return "true or false";
+    case Kind::whole_number: return "a whole number";
+    case Kind::number: return "a number";
+    case Kind::text: break;
+  }
+  return "a string";
+}
+
+// The value as a flag would be given it; nothing where its JSON type is another.
+std::optional<std::string> text_of(Kind kind, const json& value) {
+  const bool fits = kind == Kind::yes_or_no      ? value.is_boolean()
+                    : kind == Kind::whole_number ? value.is_number_integer()
+                    : kind == Kind::number       ? value.is_number()
+                                                 : value.is_string();
+  if (!fits) return std::nullopt;
+  return kind == Kind::text ? value.get<std::string>() : value.dump();
+}
+
+std::string shown(const json& value) {
+  if (value.is_structured()) return std::string("an ") + value.type_name();
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // What a repeated flag would be given: of [a, b] each, of {"zone": "a"} zone=a.
-std::optional<std::vector<std::string>> texts_of(const CLI::Option& option, const json& value) {
-  std::vector<std::string> texts;
-  if (!value.is_structured()) {
-    const auto text = text_of(value);
-    return text ? std::optional(std::vector{*text}) : std::nullopt;
+Result<std::vector<std::string>> texts_of(const CLI::Option& option, const json& value,
+                                          const std::string& source) {
+  const Kind kind = kind_of(option);
+  const auto wrong = [&](const std::string& whose, const json& got) {
+    return invalid(source + whose + " must be " + std::string(words_of(kind)) + ", got " +
+                   shown(got));
+  };
+  if (!value.is_structured() || option.get_expected_max() <= 1) {
+    const auto text = text_of(kind, value);
+    return text ? Result(std::vector{*text}) : wrong("", value);
   }
-  if (option.get_expected_max() <= 1) return std::nullopt;
+  std::vector<std::string> texts;
   for (const auto& [key, element] : value.items()) {
-    const auto text = text_of(element);
-    if (!text) return std::nullopt;
+    const auto text = text_of(kind, element);
+    if (!text) return wrong(": each value", element);
     texts.push_back(value.is_object() ? key + "=" + *text : *text);
   }
   return texts;
@@ -135,10 +168,9 @@ class ConfigFile {
       CLI::Option* const option = command.get_option_no_throw("--" + name);
       const bool is_known = option != nullptr && has_variable(*option) && name != "config";
       if (!is_known) return invalid(source + " is not an option");
-      const auto texts = texts_of(*option, value);
-      if (!texts) return invalid(source + " has a value of the wrong type");
+      TRY_ASSIGN(const auto texts, texts_of(*option, value, source));
       if (is_flag_given(arguments_, *option) || variable_value(*option)) continue;
-      TRY(set_value(*option, *texts, source));
+      TRY(set_value(*option, texts, source));
     }
     return ok();
   }

@@ -18,8 +18,9 @@ void read_variables(CLI::App& command);
 
 // Sets what variables and the file say as the values that hold where there is no flag. To be called
 // before the flags are parsed; `arguments` are theirs, with the program's name first. Keys of the
-// file are option names, with '_' or '-'; a subcommand's are in an object of its name. The error
-// names the variable, or the file and the key. Nothing is read when help or the version is asked
+// file are option names, with '_' or '-'; a subcommand's are in an object of its name. A value has
+// the option's JSON type: 4 for a number, true for a flag. The error names the variable, or the
+// file and the key. Nothing is read when help or the version is asked
 // for, nor what a flag or a variable overrides.
 Status apply_settings(CLI::App& program, std::span<char* const> arguments);
 

@@ -19,6 +19,7 @@ namespace {
 struct Values {
   std::string state_dir = "default";
   int cpus = 1;
+  double rate = 0;
   bool insecure = false;
   std::vector<std::string> labels = {};
   int limit = 0;  // of the subcommand "list"
@@ -49,6 +50,7 @@ class Program {
     CLI::App app("a program", "program");
     app.add_option("--state-dir", values.state_dir, "");
     app.add_option("--cpus", values.cpus, "")->check(CLI::Range(1, 100));
+    app.add_option("--rate", values.rate, "");
     app.add_flag("--insecure", values.insecure, "");
     app.add_option("--label", values.labels, "");
     app.add_subcommand("list", "")->add_option("--limit", values.limit, "");
@@ -118,6 +120,39 @@ TEST_CASE("the file may be named by a variable, and hold lists and a subcommand'
   CHECK(program.values.limit == 0);
 }
 
+TEST_CASE("a value of a file has the option's type, and no other is taken for it", "[settings]") {
+  const std::map<std::string, std::string> files{
+      {R"({"state_dir": 5})", "must be a string, got 5"},
+      {R"({"state_dir": true})", "must be a string, got true"},
+      {R"({"state_dir": ["a"]})", "must be a string, got an array"},
+      {R"({"cpus": "3"})", "must be a whole number, got \"3\""},
+      {R"({"cpus": 1.5})", "must be a whole number, got 1.5"},
+      {R"({"cpus": true})", "must be a whole number, got true"},
+      {R"({"cpus": null})", "must be a whole number, got null"},
+      {R"({"rate": "fast"})", "must be a number, got \"fast\""},
+      {R"({"insecure": "yes"})", "must be true or false, got \"yes\""},
+      {R"({"insecure": 1})", "must be true or false, got 1"},
+      {R"({"label": 5})", "must be a string, got 5"},
+      {R"({"label": ["a=1", 5]})", ": each value must be a string, got 5"},
+      {R"({"label": {"rack": 2}})", ": each value must be a string, got 2"},
+  };
+  for (const auto& [text, words] : files) {
+    Program program;
+    program.write(text);
+    const Status refused = program.run();
+    INFO(text);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message,
+               Catch::EndsWith(program.path() + (words.front() == ':' ? "" : " ") + words));
+  }
+  Program program;
+  program.write(R"({"insecure": false, "rate": 2, "cpus": 3})");
+  REQUIRE(program.run());
+  CHECK_FALSE(program.values.insecure);
+  CHECK(program.values.rate == 2);
+  CHECK(program.values.cpus == 3);
+}
+
 TEST_CASE("a value that is wrong is refused by its source", "[settings]") {
   const std::map<std::string, std::string> files{
       {R"({"cpus": 0})", "\"cpus\" in "},
@@ -128,6 +163,7 @@ TEST_CASE("a value that is wrong is refused by its source", "[settings]") {
       {R"({"help": true})", "is not an option"},
       {R"({"list": {"limits": 1}})", "\"list.limits\" in "},
       {R"({"label": {"a": {}}})", "\"label\" in "},
+      {R"({"list": {"limit": "7"}})", "\"list.limit\" in "},
       {R"(["cpus"])", "not one JSON object"},
       {"", "not one JSON object"},
   };
