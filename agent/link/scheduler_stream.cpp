@@ -26,6 +26,12 @@ constexpr milliseconds connect_timeout{2000};
 // whatever TCP says.
 constexpr seconds silence_max{10};
 
+// Of a stream that ended without an answer: the server did not want it, rather than went away.
+bool is_refusal(const grpc::Status& status) {
+  return !status.ok() && status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+         status.error_code() != grpc::StatusCode::CANCELLED;
+}
+
 }  // namespace
 
 // One stream, from its start to `finished`. gRPC calls the On... functions, one at a time.
@@ -196,12 +202,24 @@ bool SchedulerStream::converse() {
   }
   callbacks_.on_connected();
   const grpc::Status status = call->wait_until_finished();
+  const bool answered = call->was_answered();
   const std::lock_guard lock(mutex_);
   call_.reset();
-  if (!stopping_) {
+  if (stopping_) return answered;
+  if (!answered && is_refusal(status)) {
+    note_refusal(status.error_message());
+  } else {
+    refusals_.forget();
     log_warning("server_lost", {{"server", server_}, {"error", status.error_message()}});
   }
-  return call->was_answered();
+  return answered;
+}
+
+void SchedulerStream::note_refusal(const std::string& why) {
+  if (!refusals_.is_worth_a_line(why, steady_clock::now())) return;
+  log_warning("server_refuses", {{"server", server_},
+                                 {"why", why},
+                                 {"message", "asking again until the server takes this agent"}});
 }
 
 void SchedulerStream::wait(milliseconds pause) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "agent/link/channel.h"
+#include "agent/link/refusal_log.h"
 #include "schemas/types/agent.h"
 
 namespace trainyard::agent {
@@ -47,6 +48,7 @@ class SchedulerStream {
   bool converse();
   void wait(std::chrono::milliseconds pause);
   void note(Reach reach);
+  void note_refusal(const std::string& why);
 
   const std::string server_;
   const StreamCallbacks callbacks_;
@@ -56,6 +58,7 @@ class SchedulerStream {
   bool stopping_ = false;              // guarded by mutex_
   std::shared_ptr<Call> call_;         // guarded by mutex_: the stream that is up
   Reach last_reach_ = Reach::reached;  // of the thread alone
+  RefusalLog refusals_;                // of the thread alone
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "agent/core/report_pace.h"
 #include "agent/host/ports.h"
@@ -127,6 +128,7 @@ class Daemon::Session {
         runner_.stored(task.task.key, task.events_stored);
       }
       pace_.answered(arrived->assignment.answers);
+      if (!std::exchange(answered_, true)) log_info("connected");
     }
     apply(event, now);
   }
@@ -136,8 +138,8 @@ class Daemon::Session {
   }
 
   void handle(const StreamConnected&, const Now& now) {
-    log_info("connected");
     connected_ = true;
+    answered_ = false;
     pace_.connected(now.steady);
   }
 
@@ -209,6 +211,7 @@ class Daemon::Session {
   ReportPace pace_;
 
   bool connected_ = false;  // ever
+  bool answered_ = false;   // on the stream that is up: it may be refused instead
   bool stopping_ = false;
   std::optional<Time> leave_at_;
   std::optional<std::int64_t> farewell_;  // number of the first report that shows that all is over

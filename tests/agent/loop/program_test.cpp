@@ -60,6 +60,13 @@ class AgentProgram {
   ProcessHost host_;
 };
 
+// How often the text has the words.
+std::size_t times(const std::string& text, const std::string& words) {
+  std::size_t count = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
 // An address of this host where nobody listens.
 constexpr const char* nobody = "127.0.0.1:1";
 
@@ -216,6 +223,27 @@ TEST_CASE("a second agent on one work folder ends at once and says why", "[progr
 
   CHECK(second.wait().code == 1);
   CHECK_THAT(second.output(), Catch::Contains("another agent"));
+}
+
+TEST_CASE("an agent that is refused says once why, and is connected once it is taken",
+          "[program]") {
+  ServerDouble server;
+  server.refuse_agents({grpc::StatusCode::ALREADY_EXISTS, "another agent has the name"});
+  const TempFolder folder;
+  AgentProgram agent(
+      folder, {"--server", server.address(), "--work-dir", "work", "--runtime", "/bin/true"});
+  REQUIRE(server.wait_for_refusals(4));
+
+  const std::string refused = agent.output();
+  CHECK(times(refused, "\"server_refuses\"") == 1);
+  CHECK(times(refused, "another agent has the name") == 1);
+  CHECK(times(refused, "\"server_lost\"") == 0);
+  CHECK(times(refused, "\"connected\"") == 0);
+
+  server.refuse_agents(grpc::Status::OK);
+  CHECK(eventually([&] { return times(agent.output(), "\"connected\"") == 1; }));
+  agent.signal(SIGTERM);
+  CHECK(agent.wait().code == 0);
 }
 
 TEST_CASE("an agent killed with SIGKILL leaves no task, and its successor starts afresh",

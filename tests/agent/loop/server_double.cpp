@@ -78,6 +78,15 @@ void ServerDouble::refuse_deliveries(grpc::Status status) {
   refusal_ = std::move(status);
 }
 
+void ServerDouble::refuse_agents(grpc::Status status) {
+  const std::lock_guard lock(mutex_);
+  agent_refusal_ = std::move(status);
+}
+
+bool ServerDouble::wait_for_refusals(std::int64_t count) {
+  return wait([&] { return agents_refused_ >= count; });
+}
+
 bool ServerDouble::wait(const std::function<bool()>& condition) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, patience, condition);
@@ -183,6 +192,11 @@ grpc::Status ServerDouble::Converge(grpc::ServerContext*, Stream* stream) {
     const Result<AgentReport> report = from_proto(message);
     if (!report) return to_grpc(report.error());
     const std::lock_guard lock(mutex_);
+    if (!agent_refusal_.ok()) {
+      ++agents_refused_;
+      changed_.notify_all();
+      return agent_refusal_;
+    }
     stream_ = stream;
     take(*report);
     answer();

@@ -34,6 +34,8 @@ class ServerDouble final : public proto::AgentLink::Service {
   void set_answers(Answers answers);  // none: reports are read and nothing is said
   void set_stop_after(Millis stop_after);
   void refuse_deliveries(grpc::Status status);  // OK: no more
+  void refuse_agents(grpc::Status status);      // OK: no more
+  bool wait_for_refusals(std::int64_t count);   // of agents
 
   // What has been shown last of a task; waits until `matches` it. Nothing once patience ends.
   std::optional<TaskReport> wait_for_task(const TaskKey& key,
@@ -92,6 +94,8 @@ class ServerDouble final : public proto::AgentLink::Service {
   Answers answers_ = Answers::all;
   Millis stop_after_ = seconds(60);
   grpc::Status refusal_;
+  grpc::Status agent_refusal_;
+  std::int64_t agents_refused_ = 0;
 };
 
 }  // namespace trainyard::agent
