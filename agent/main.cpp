@@ -1,5 +1,5 @@
 // trainyard-agent: the daemon of a host. Reads its options, looks at the host, and hands over to
-// the daemon.
+// the daemon. Exit codes: 0 ended by SIGTERM or SIGINT, 1 it cannot run, 2 wrong usage.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -64,7 +64,7 @@ void declare(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->envname("TRAINYARD_AGENT_SERVER");
   add("name", options.name, "of this agent, unique in its yard")->capture_default_str();
-  add("work-dir", options.work_dir, "folder for all that this agent keeps; its own");
+  add("work-dir", options.work_dir, "folder for all that this agent keeps; its own (required)");
   add("cpus", options.cpus, "cpus to offer (default: those of the host)")
       ->check(CLI::Range(1, 1 << 20));
   add("memory-mb", options.memory_mb, "memory to offer, in MiB (default: that of the host)")
@@ -97,7 +97,8 @@ void declare(CLI::App& app, Options& options) {
   add("log-level", options.log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
-  app.set_version_flag("--version", std::string(version()));
+  app.failure_message(usage_words);
+  app.set_version_flag("--version", "trainyard-agent " + std::string(version()));
   add_config_option(app);
 }
 
@@ -257,7 +258,7 @@ Result<DaemonOptions> check(const Options& options) {
   if (!is_id(options.name)) {
     return invalid("--name must be " + std::string(id_rule) + ", got \"" + options.name + "\"");
   }
-  if (options.work_dir.empty()) return invalid("--work-dir is needed");
+  if (options.work_dir.empty()) return invalid("--work-dir is required");
   DaemonOptions daemon{.id = AgentId{options.name},
                        .server = options.server,
                        .work_dir = options.work_dir,
@@ -305,9 +306,12 @@ class StopOnSignal {
   std::jthread thread_;
 };
 
-int fail(const Error& error) {
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;  // as the client says it
+
+int fail(const Error& error, int exit_code) {
   std::cerr << "trainyard-agent: " << error.message << "\n";
-  return 1;
+  return exit_code;
 }
 
 int run(const DaemonOptions& options) {
@@ -322,7 +326,7 @@ int run(const DaemonOptions& options) {
   Daemon daemon(options);
   const StopOnSignal stop_on_signal(daemon, signals);  // ends before the daemon
   const Status status = daemon.run();
-  return status ? 0 : fail(status.error());
+  return status ? 0 : fail(status.error(), exit_failed);
 }
 
 }  // namespace
@@ -337,14 +341,15 @@ int main(int argc, char** argv) {
                "trainyard-agent");
   declare(app, options);
   if (const Status status = apply_settings(app, {argv, static_cast<std::size_t>(argc)}); !status) {
-    return fail(status.error());
+    return fail(status.error(), exit_usage);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Error& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;  // wrong usage, as the client says it
+    return app.exit(problem) == 0 ? 0 : exit_usage;
   }
   set_log_level(log_level_from(options.log_level).value_or(LogLevel::info));
   const Result<DaemonOptions> checked = check(options);
-  return checked ? agent::run(*checked) : fail(checked.error());
+  if (checked) return agent::run(*checked);
+  return fail(checked.error(), checked.error().code == Code::invalid ? exit_usage : exit_failed);
 }

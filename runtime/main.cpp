@@ -1,7 +1,7 @@
 // trainyard-runtime task.json: one task of a job, as an agent starts it or anybody by hand. Exit
-// codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good, 28
-// the disk is full (and the last line says so if there was room for it), 143 stopped by SIGTERM or
-// SIGINT.
+// codes: 0 completed, 1 failed (the last line of events.jsonl says why), 2 task.json is no good or
+// wrong usage, 28 the disk is full (and the last line says so if there was room for it), 143
+// stopped by SIGTERM or SIGINT.
 //
 // trainyard-runtime --measure-gpu: prints one line of JSON that says how fast the first GPU that
 // it sees makes products, in each precision. Exit codes: 0, or 1 with a sentence on stderr.
@@ -25,6 +25,7 @@
 #include "runtime/role/task.h"
 #include "schemas/base/log.h"
 #include "schemas/base/open_files.h"
+#include "schemas/base/version.h"
 #include "schemas/files/file.h"
 #include "schemas/files/whole_file.h"
 #include "schemas/wire/product_rates_json.h"
@@ -32,6 +33,11 @@
 
 namespace trainyard::runtime {
 namespace {
+
+constexpr const char* usage =
+    "usage: trainyard-runtime task.json      run a task\n"
+    "       trainyard-runtime --measure-gpu  say how fast the first GPU makes products\n"
+    "       trainyard-runtime --version\n";
 
 constexpr int exit_completed = 0;
 constexpr int exit_failed = 1;
@@ -163,10 +169,14 @@ int main(int argc, char** argv) {
   using namespace trainyard::runtime;  // NOLINT
   const std::string_view argument = argc == 2 ? argv[1] : "";
   const bool is_measurement = argument == "--measure-gpu";
+  if (argument == "--version") {
+    std::printf("trainyard-runtime %s\n", std::string(version()).c_str());
+    return exit_completed;
+  }
   if (argument.empty() || (argument.starts_with("-") && !is_measurement)) {
-    std::fputs("usage: trainyard-runtime task.json\n       trainyard-runtime --measure-gpu\n",
-               stderr);
-    return argument == "--help" ? 0 : exit_bad_task;
+    const bool is_wanted = argument == "--help";
+    std::fputs(usage, is_wanted ? stdout : stderr);
+    return is_wanted ? exit_completed : exit_bad_task;
   }
   if (const Status cpu = check_cpu(); !cpu.has_value()) {
     log_error("this processor cannot run the runtime", {{"message", cpu.error().message}});

@@ -1,9 +1,11 @@
 // trainyard-server: the scheduler, the REST API and the web page wired together in one process.
+// Exit codes: 0 ended by SIGTERM or SIGINT, 1 it cannot run, 2 wrong usage.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 
@@ -63,8 +65,6 @@ Status run(const ServerProgramOptions& options, const sigset_t& stop_signals) {
   ServerOptions http;
   http.address = options.http_address;
   http.exposure = options.exposure;
-  TRY(parse_address(http.address, http.exposure));
-  TRY(parse_address(options.agent_address, options.exposure));
   LogHold first_lines;  // the addresses come before what the scheduler finds to do
   TRY_ASSIGN(const auto scheduler, scheduler::Scheduler::start(scheduler_options(options)));
   Service service(*scheduler);
@@ -90,6 +90,9 @@ int main_of(int count, char** arguments) {
   const auto& options = std::get<ServerProgramOptions>(parsed);
   set_log_level(options.log_level);
   ::umask(077);  // what the server keeps is its user's alone
+  // gRPC's own lines are no lines of this log; what went wrong is said here. Whoever sets it sees
+  // them.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
   // Blocked before any thread starts, so that only sigwait() takes them.
   sigset_t stop_signals;
   sigemptyset(&stop_signals);

@@ -2,18 +2,34 @@
 #include "api/server/options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <span>
 
+#include "api/http/address.h"
 #include "schemas/base/version.h"
 #include "schemas/settings/settings.h"
 
 namespace trainyard::api {
 namespace {
 
-// What the options must be together.
+constexpr int exit_usage = 2;  // as the client says it
+
+void check_address(const std::string& option, const std::string& address, Exposure exposure) {
+  const auto parsed = parse_address(address, exposure);
+  if (!parsed) throw CLI::ValidationError(option, parsed.error().message);
+}
+
+// What the library does not check, and what the options must be together.
 void check(const ServerProgramOptions& options) {
   if (options.state_dir.empty()) throw CLI::RequiredError("--state-dir");
+  check_address("--http-address", options.http_address, options.exposure);
+  check_address("--agent-address", options.agent_address, options.exposure);
+  std::error_code error;
+  const std::filesystem::path page = std::filesystem::path(options.ui_dir) / "index.html";
+  if (!options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
+    throw CLI::ValidationError("--ui-dir", options.ui_dir + " has no index.html");
+  }
   if (options.lost_after_seconds <= options.stop_after_seconds) {
     throw CLI::ValidationError("--lost-after-seconds",
                                "must be more than --stop-after-seconds (" +
@@ -26,8 +42,10 @@ void check(const ServerProgramOptions& options) {
 }  // namespace
 
 std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** arguments) {
-  CLI::App app("The Trainyard server: REST API, web page, scheduler, store and agent endpoint.");
-  app.set_version_flag("--version", std::string(version()));
+  CLI::App app("The Trainyard server: REST API, web page, scheduler, store and agent endpoint.",
+               "trainyard-server");
+  app.failure_message(usage_words);
+  app.set_version_flag("--version", "trainyard-server " + std::string(version()));
   ServerProgramOptions options;
   std::string log_level = "info";
   bool insecure = false;
@@ -79,16 +97,16 @@ std::variant<ServerProgramOptions, ExitNow> parse_options(int count, char** argu
   if (const Status settings = apply_settings(app, {arguments, static_cast<std::size_t>(count)});
       !settings) {
     std::cerr << "trainyard-server: " << settings.error().message << "\n";
-    return ExitNow{.code = 1};
+    return ExitNow{.code = exit_usage};
   }
   try {
     app.parse(count, arguments);
+    if (insecure) options.exposure = Exposure::any_interface;
     check(options);
   } catch (const CLI::Error& problem) {
-    return ExitNow{.code = app.exit(problem) == 0 ? 0 : 2};  // wrong usage, as the client says it
+    return ExitNow{.code = app.exit(problem) == 0 ? 0 : exit_usage};
   }
   options.log_level = log_level_from(log_level).value_or(LogLevel::info);
-  if (insecure) options.exposure = Exposure::any_interface;
   return options;
 }
 

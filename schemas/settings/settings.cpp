@@ -234,4 +234,8 @@ Status apply_settings(CLI::App& program, std::span<char* const> arguments) {
   return applied;
 }
 
+std::string usage_words(const CLI::App* program, const CLI::Error& error) {
+  return program->get_name() + ": " + error.what() + "\nRun with --help for more information.\n";
+}
+
 }  // namespace trainyard

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <span>
+#include <string>
 
 #include "schemas/base/result.h"
 
@@ -23,5 +24,9 @@ void read_variables(CLI::App& command);
 // file and the key. Nothing is read when help or the version is asked
 // for, nor what a flag or a variable overrides.
 Status apply_settings(CLI::App& program, std::span<char* const> arguments);
+
+// What a program says of wrong usage: "NAME: what is wrong", and where to read more. For
+// CLI::App::failure_message().
+std::string usage_words(const CLI::App* program, const CLI::Error& error);
 
 }  // namespace trainyard

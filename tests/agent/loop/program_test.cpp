@@ -92,10 +92,11 @@ TEST_CASE("a flag wins over the environment, which wins over the config file", "
   CHECK(agent.wait().code == 0);
 }
 
-TEST_CASE("a wrong option ends the agent with a sentence that names it", "[program]") {
+TEST_CASE("a wrong option is wrong usage, exit code 2, and a sentence names it", "[program]") {
   struct Wrong {
     std::vector<std::string> arguments;
     std::string named;
+    int exit_code = 2;
   };
   const std::vector<Wrong> cases = {
       {{}, "--work-dir"},
@@ -115,13 +116,18 @@ TEST_CASE("a wrong option ends the agent with a sentence that names it", "[progr
        "--listen-address"},
       {{"--work-dir", "w", "--runtime", "/bin/true", "--data-root", "/no/such"}, "--data-root"},
       {{"--colour", "green"}, "--colour"},
-      {{"--work-dir", "/proc/1/nothing", "--runtime", "/bin/true"}, "/proc/1/nothing"},
+      {{"--work-dir", "w", "--runtime", "/bin/true", "--server", "no-such-host.invalid:1"},
+       "no-such-host.invalid",
+       1},
+      {{"--work-dir", "/proc/1/nothing", "--runtime", "/bin/true"}, "/proc/1/nothing", 1},
   };
   for (const Wrong& wrong : cases) {
     const TempFolder folder;
     AgentProgram agent(folder, wrong.arguments);
-    CHECK(agent.wait().code != 0);
-    CHECK_THAT(agent.output(), Catch::Contains(wrong.named));
+    INFO(wrong.named);
+    CHECK(agent.wait().code == wrong.exit_code);
+    CHECK_THAT(agent.output(),
+               Catch::StartsWith("trainyard-agent: ") && Catch::Contains(wrong.named));
   }
 }
 
@@ -137,7 +143,7 @@ TEST_CASE("the agent's variable is its own, and a URL is told from HOST:PORT",
 
   AgentProgram wrong(folder, {"--work-dir", "work", "--runtime", "/bin/true"},
                      {{"TRAINYARD_AGENT_SERVER", "http://127.0.0.1:8080"}});
-  CHECK(wrong.wait().code == 1);
+  CHECK(wrong.wait().code == 2);
   CHECK_THAT(wrong.output(), Catch::Contains("TRAINYARD_AGENT_SERVER) must be HOST:PORT") &&
                                  Catch::Contains("in TRAINYARD_SERVER"));
 }
@@ -193,7 +199,7 @@ TEST_CASE("a config file with an unknown name is refused", "[program]") {
   const TempFolder folder;
   write_content(folder.path("agent.json"), R"({"cpu": 3})");
   AgentProgram agent(folder, {"--config", "agent.json", "--work-dir", "work"});
-  CHECK(agent.wait().code == 1);
+  CHECK(agent.wait().code == 2);
   CHECK_THAT(agent.output(), Catch::Contains("\"cpu\""));
 }
 
@@ -201,11 +207,11 @@ TEST_CASE("a wrong value is refused by the variable or the file that it came fro
   const TempFolder folder;
   write_content(folder.path("agent.json"), R"({"gpus": "some"})");
   AgentProgram of_file(folder, {"--config", "agent.json", "--work-dir", "work"});
-  CHECK(of_file.wait().code == 1);
+  CHECK(of_file.wait().code == 2);
   CHECK_THAT(of_file.output(), Catch::Contains("\"gpus\" in agent.json"));
 
   AgentProgram of_variable(folder, {"--work-dir", "work"}, {{"TRAINYARD_LOG_LEVEL", "loud"}});
-  CHECK(of_variable.wait().code == 1);
+  CHECK(of_variable.wait().code == 2);
   CHECK_THAT(of_variable.output(), Catch::Contains("TRAINYARD_LOG_LEVEL: "));
 }
 

@@ -1,4 +1,4 @@
-// The program `trainyard`, run as a user runs it.
+// The programs, run as a user runs them, to their end.
 #pragma once
 
 #include <sys/wait.h>
@@ -18,14 +18,19 @@ struct Run {
 };
 
 // `arguments` as in a shell, which also may set variables before the program's name.
-inline Run run(const std::string& arguments, const std::string& variables = "") {
+inline Run run_program(const std::string& name, const std::string& arguments,
+                       const std::string& variables = "") {
   const TempFolder folder;
-  const std::string command = variables + " " + program_path("trainyard") + " " + arguments + " >" +
+  const std::string command = variables + " " + program_path(name) + " " + arguments + " >" +
                               folder.path("out") + " 2>" + folder.path("err") + " </dev/null";
   const int status = std::system(command.c_str());
   return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
           .output = content_of(folder.path("out")),
           .errors = content_of(folder.path("err"))};
+}
+
+inline Run run(const std::string& arguments, const std::string& variables = "") {
+  return run_program("trainyard", arguments, variables);
 }
 
 }  // namespace trainyard::client
