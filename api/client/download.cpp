@@ -60,6 +60,12 @@ Status transfer(Rest& rest, const std::string& path, const File& part, std::stri
   return ok();
 }
 
+// That the server has the file, by one byte of it.
+Status check_offered(Rest& rest, const std::string& path) {
+  TRY_ASSIGN(const Answer answer, rest.send({.path = path, .headers = {{"Range", "bytes=0-0"}}}));
+  return answer.succeeded() ? ok() : problem_words(answer);
+}
+
 // A file as it goes by: its hash, and as much of its start as was asked for.
 struct Head {
   std::string bytes;
@@ -118,6 +124,7 @@ Result<Downloaded> download_model(Rest& rest, const Download& download) {
     return invalid("cannot write " + download.file + ": it is a folder");
   }
   if (!download.replaces && std::filesystem::exists(download.file, not_there)) {
+    TRY(check_offered(rest, download.path));  // the greater fault is told first
     return conflict(download.file +
                     " is there already: --force replaces it, --output FILE writes another");
   }

@@ -170,7 +170,7 @@ void add_act(CLI::App* command, Session& session, Act act) {
 void add_agents(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("agents", "List the hosts and what occupies them");
   const auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "As the server says it");
+  command->add_flag("--json", *as_json, "One array of the agents, each as the server says it");
   CLI::App* deletion = command->add_subcommand("delete", "Forget agents that are down");
   add_act(deletion, session, remove);
   command->callback([as_json, deletion, &session] {

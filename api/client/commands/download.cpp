@@ -21,15 +21,22 @@ struct DownloadOptions {
   bool force = false;
 };
 
+std::string fault_of_step(const std::string& step) {
+  const bool is_number = !step.empty() && step.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number || step == "latest" || step == "best") return "";
+  return "must be latest, best, or a step, got \"" + printable(step) + '"';
+}
+
+std::string fault_of_output(const std::string& file) {
+  return file == "-" ? "a download is checked before it counts, so it needs a file, not -" : "";
+}
+
 std::string file_name_of(const JobView& job, const std::string& format) {
   return file_stem_of(job.name.empty() ? job.id : job.name) + '.' + format;
 }
 
 Result<int> download(Rest& rest, const DownloadOptions& options) {
   const InterruptibleScope scope;
-  if (options.file == "-") {
-    return invalid("--output: a download is checked before it counts, so it needs a file, not -");
-  }
   std::string file = options.file;
   if (file.empty()) {
     TRY_ASSIGN(const nlohmann::json answer, rest.get_json(job_path(options.id)));
@@ -59,9 +66,13 @@ void add_download(CLI::App& app, Session& session) {
       app.add_subcommand("download", "Download a checkpoint as one safetensors or ONNX file");
   const auto options = std::make_shared<DownloadOptions>();
   command->add_option("ID", options->id, "The job")->required();
-  command->add_option("--step", options->step, "latest, best, or a step")->capture_default_str();
-  command->add_option("-o,--output", options->file,
-                      "The file (default: the job's name.safetensors or .onnx)");
+  command->add_option("--step", options->step, "latest, best, or a step")
+      ->capture_default_str()
+      ->check(fault_of_step);
+  command
+      ->add_option("-o,--output", options->file,
+                   "The file (default: the job's name.safetensors or .onnx)")
+      ->check(fault_of_output);
   command->add_option("--format", options->format, "safetensors, or onnx: a model to run elsewhere")
       ->check(CLI::IsMember({"safetensors", "onnx"}))
       ->capture_default_str();

@@ -1,5 +1,6 @@
 // trainyard explain ID: why a job is where it is, and where its parameters are.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -56,13 +57,21 @@ std::string variables_in_words(const nlohmann::json& share) {
   return shown == 0 ? grouped(others) : words + " and " + grouped(others) + " more";
 }
 
+// Nothing where one task holds all.
+std::string balance_words(const nlohmann::json& partition) {
+  if (list_of(partition, "shares").size() <= 1) return "";
+  std::array<char, 64> words{};
+  std::snprintf(words.data(), words.size(), ", the largest share is %.2f times the mean",
+                number_of(partition, "balance").value_or(1));
+  return words.data();
+}
+
 void print_partition(const nlohmann::json& partition) {
   if (!partition.is_object()) return;
-  std::printf("\nParameters of attempt %s: %s by %s, the largest share is %s of the mean\n",
+  std::printf("\nParameters of attempt %s: %s by %s%s\n",
               grouped(integer_of(partition, "attempt").value_or(0)).c_str(),
               bytes_text(integer_of(partition, "bytes").value_or(0)).c_str(),
-              printable(text_of(partition, "policy")).c_str(),
-              decimal_text(number_of(partition, "balance").value_or(1)).c_str());
+              printable(text_of(partition, "policy")).c_str(), balance_words(partition).c_str());
   Table table(
       {{"TASK"}, {"BYTES", Align::right}, {"SHARE", Align::right}, {"REACHED BY"}, {"VARIABLES"}});
   for (const nlohmann::json& share : list_of(partition, "shares")) {

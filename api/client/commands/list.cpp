@@ -1,6 +1,8 @@
 // trainyard list: jobs, newest first.
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/client/commands/command.h"
 #include "api/client/job_list.h"
@@ -18,6 +20,16 @@ struct ListOptions {
   std::int64_t limit = 50;
   bool json = false;
 };
+
+std::vector<std::string> state_names() {
+  using enum JobState;
+  std::vector<std::string> names;
+  for (const JobState state :
+       {queued, starting, running, stopping, succeeded, failed, cancelled, suspended}) {
+    names.emplace_back(name_of(state));
+  }
+  return names;
+}
 
 std::string step_cell(const JobView& job) {
   if (job.step == 0 && job.max_steps == 0) return "-";
@@ -58,13 +70,14 @@ Result<int> list(Rest& rest, const ListOptions& options) {
 void add_list(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List jobs, newest first");
   const auto options = std::make_shared<ListOptions>();
-  command->add_option("--state", options->filter.state, "Only those in this state");
+  command->add_option("--state", options->filter.state, "Only those in this state")
+      ->check(CLI::IsMember(state_names()));
   command->add_option("--name", options->filter.name, "Only those of this name");
   add_label_option(*command, options->filter.labels, "Only those with this label");
   command->add_option("--limit", options->limit, "At most so many")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description("1..1000000"));
-  command->add_flag("--json", options->json, "As the server says it");
+  command->add_flag("--json", options->json, "One array of the jobs, each as the server says it");
   command->callback([options, &session] {
     run_with_server(session, [&](Rest& rest) { return list(rest, *options); });
   });

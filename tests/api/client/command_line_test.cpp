@@ -61,6 +61,50 @@ TEST_CASE("a command that there is not is wrong usage, whatever stands beside it
   CHECK(run("cancel j1 --label a=b").exit_code == 2);
 }
 
+TEST_CASE("wrong usage is said by the program's name, whoever found it", "[client]") {
+  for (const std::string words : {"list --limit x", "get", "list --frob", "cancel", "fly", "--fly",
+                                  "download j1 --output -", "submit --idempotency-key '' f"}) {
+    const Run done = run(words);
+    INFO(words);
+    CHECK(done.exit_code == 2);
+    CHECK_THAT(done.errors, Catch::StartsWith("trainyard: "));
+  }
+}
+
+TEST_CASE("of a word that is no command the one that was meant is named", "[client]") {
+  const std::vector<std::pair<std::string, std::string>> meant{
+      {"lst", "list"},   {"agent", "agents"}, {"sumbit", "submit"},     {"ls", "list"},
+      {"status", "get"}, {"rm", "delete"},    {"help cancle", "cancel"}};
+  for (const auto& [word, command] : meant) {
+    const Run done = run(word);
+    CHECK(done.exit_code == 2);
+    CHECK_THAT(done.errors, Catch::EndsWith("; did you mean \"" + command + "\"?\n"));
+  }
+  CHECK_THAT(run("frob").errors, Catch::EndsWith("\"frob\": --help lists them\n"));
+}
+
+TEST_CASE("help is printed, of the program or of a command", "[client]") {
+  const Run all = run("help");
+  CHECK(all.exit_code == 0);
+  CHECK(all.output == run("--help").output);
+  const Run one = run("help list");
+  CHECK(one.exit_code == 0);
+  CHECK(one.output == run("list --help").output);
+  CHECK_THAT(one.output, Catch::Contains("--server URL and --config FILE"));
+  CHECK_THAT(run("agents delete --help").output, Catch::Contains("--server URL"));
+  const Run local = run("local --help");
+  CHECK_THAT(local.output, Catch::Contains("--config FILE") && !Catch::Contains("--server URL"));
+}
+
+TEST_CASE("a state that there is not is refused with those that there are", "[client]") {
+  const Run refused = run("list --state bad --server http://127.0.0.1:1");
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.errors, Catch::Contains("--state") && Catch::Contains("bad") &&
+                                 Catch::Contains("queued,starting,running,stopping,succeeded,"
+                                                 "failed,cancelled,suspended"));
+  CHECK(run("list --state suspended --server http://127.0.0.1:1").exit_code == 1);
+}
+
 TEST_CASE("several ids are done one after another, a refused one does not keep the others back",
           "[client][mend-B10]") {
   Peer peer({answer(job("j1", "stopping")),
@@ -254,7 +298,8 @@ TEST_CASE("a download keeps the letters of a job's name and asks before it repla
   const std::string named =
       R"({"id":"j1","spec":{"name":"训练/größe"},"status":{"state":"succeeded"}})";
   Peer peer({answer(named), http_answer("404 Not Found", R"({"detail":"no checkpoint"})"),
-             answer(named)});
+             answer(named), http_answer("206 Partial Content", "x"), answer(named),
+             http_answer("404 Not Found", R"({"detail":"there is no checkpoint of step 99"})")});
   const std::string there = "cd " + folder.path("") + " &&";
 
   const Run none = run("download j1 --server " + peer.url(), there);
@@ -264,6 +309,13 @@ TEST_CASE("a download keeps the letters of a job's name and asks before it repla
   CHECK(refused.exit_code == 1);
   CHECK_THAT(refused.errors, Catch::Contains("训练-größe.safetensors is there already: --force"));
   CHECK(content_of(folder.path("训练-größe.safetensors")) == "mine");
+  CHECK_THAT(peer.requests().at(3), Catch::Contains("Range: bytes=0-0\r\n"));
+
+  const Run no_such_step = run("download j1 --step 99 --server " + peer.url(), there);
+  CHECK(no_such_step.errors == "trainyard: there is no checkpoint of step 99\n");
+  const Run no_step = run("download j1 --step foo --server " + peer.url(), there);
+  CHECK(no_step.exit_code == 2);
+  CHECK_THAT(no_step.errors, Catch::Contains("must be latest, best, or a step, got \"foo\""));
 }
 
 TEST_CASE("a download as ONNX is asked for, and named so; another format is refused at once",

@@ -114,11 +114,15 @@ TEST_CASE("an ONNX file is whole by its hash, and what is none leaves no file be
 TEST_CASE("a file that is there is replaced only when asked to", "[client][mend-B10]") {
   const TempFolder folder;
   folder.write("m", "mine");
-  Peer nobody({});
-  Rest refused = Rest::connect(nobody.url()).value();
+  Peer asked({http_answer("404 Not Found", R"({"detail":"no such step"})"),
+              http_answer("206 Partial Content", "x")});
+  Rest refused = Rest::connect(asked.url()).value();
 
+  const auto none = download_model(refused, {.path = "/m", .file = folder.path("m")});
   const auto kept = download_model(refused, {.path = "/m", .file = folder.path("m")});
 
+  REQUIRE_FALSE(none);
+  CHECK(none.error().message == "no such step");
   REQUIRE_FALSE(kept);
   CHECK_THAT(kept.error().message, Catch::Contains("/m is there already: --force replaces it"));
   CHECK(content_of(folder.path("m")) == "mine");

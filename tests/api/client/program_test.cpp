@@ -123,11 +123,23 @@ TEST_CASE("explain says where the parameters are", "[client]") {
   CHECK(done.exit_code == 0);
   CHECK(done.output ==
         "j1  running  GANG_RUNNING\n"
-        "\nParameters of attempt 2: 4.0 KiB by greedy, the largest share is 1.5000 of the mean\n"
+        "\nParameters of attempt 2: 4.0 KiB by greedy, the largest share is 1.50 times the mean\n"
         "TASK    BYTES  SHARE  REACHED BY  VARIABLES\n"
         "ps/0  3.0 KiB   75 %  tcp         a 2.0 KiB, b 512 B, c 400 B and 6 more\n"
         "ps/1  1.0 KiB   25 %  -           e 1.0 KiB\n"
         "Rows of t are spread over all of them by id\n");
+}
+
+TEST_CASE("explain does not compare the share of the one that holds all", "[client]") {
+  Peer peer({http_answer(
+      "200 OK",
+      R"({"job":"j1","state":"running","reason":"GANG_RUNNING","message":"","hosts":[],)"
+      R"("partition":{"attempt":1,"policy":"chunks","bytes":4096,"balance":1,"tables":[],)"
+      R"("shares":[{"task":"ps/0","bytes":4096,"share":1,"transport":"tcp","variables":[],)"
+      R"("variables_left_out":0}]}})")});
+
+  CHECK_THAT(run("--server " + peer.url() + " explain j1").output,
+             Catch::Contains("Parameters of attempt 1: 4.0 KiB by chunks\n"));
 }
 
 TEST_CASE("logs go to stdout as they come, with what was asked for", "[client]") {
