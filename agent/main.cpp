@@ -217,9 +217,11 @@ Status check_listening(const Options& options, const HostInfo& host) {
   const bool is_own = !options.listen_address.empty();
   const Status possible = try_to_listen(is_own ? options.listen_address : host.address, 0);
   if (possible) return ok();
-  return invalid(std::string(is_own ? "--listen-address: " : "--address: ") +
-                 possible.error().message + "; tasks listen there" +
-                 (is_own ? "" : " unless --listen-address names another address of this host"));
+  const std::string words =
+      std::string(is_own ? "--listen-address: " : "--address: ") + possible.error().message +
+      "; tasks listen there" +
+      (is_own ? "" : " unless --listen-address names another address of this host");
+  return is_own || !options.address.empty() ? invalid(words) : unavailable(words);
 }
 
 Result<std::vector<std::string>> real_data_roots(const Options& options) {
@@ -307,7 +309,6 @@ class StopOnSignal {
 };
 
 constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;  // as the client says it
 
 int fail(const Error& error, int exit_code) {
   std::cerr << "trainyard-agent: " << error.message << "\n";

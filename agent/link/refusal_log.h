@@ -11,8 +11,8 @@ class RefusalLog {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // To be called at each refusal, with the server's reason.
-  bool is_worth_a_line(const std::string& why, Time now) {
+  // At each refusal, with the server's reason: whether it is to be logged.
+  bool take(const std::string& why, Time now) {
     if (why == said_ && now - said_at_ < std::chrono::minutes(1)) return false;
     said_ = why;
     said_at_ = now;

@@ -216,7 +216,7 @@ bool SchedulerStream::converse() {
 }
 
 void SchedulerStream::note_refusal(const std::string& why) {
-  if (!refusals_.is_worth_a_line(why, steady_clock::now())) return;
+  if (!refusals_.take(why, steady_clock::now())) return;
   log_warning("server_refuses", {{"server", server_},
                                  {"why", why},
                                  {"message", "asking again until the server takes this agent"}});

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <optional>
+
+#include "schemas/base/ascii.h"
 
 namespace trainyard::api {
 namespace {
@@ -18,19 +22,11 @@ std::string_view take_until(std::string_view& text, char mark) {
   return without_blanks(part);
 }
 
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-bool is_same(std::string_view left, std::string_view right) {
-  return std::ranges::equal(left, right, {}, lower, lower);
-}
-
 // 1 where none is given; 0 where it is no weight.
 double weight_in(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view value = take_until(parameters, ';');
-    if (!is_same(take_until(value, '='), "q")) continue;
+    if (!is_same_text(take_until(value, '='), "q")) continue;
     double weight = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), weight);
     const bool is_whole = error == std::errc() && end == value.data() + value.size();
@@ -39,22 +35,33 @@ double weight_in(std::string_view parameters) {
   return 1;
 }
 
+struct Named {
+  double weight = 0;
+  std::size_t place = 0;  // in the list
+};
+
 }  // namespace
 
 bool prefers_to_json(std::string_view accept, std::string_view type) {
-  double best = 0;
-  bool is_type = false;
-  while (!accept.empty()) {
+  std::optional<Named> wanted;
+  std::optional<Named> json;
+  std::optional<Named> anything;
+  for (std::size_t place = 0; !accept.empty(); ++place) {
     std::string_view parameters = take_until(accept, ',');
     const std::string_view name = take_until(parameters, ';');
-    const bool names_type = is_same(name, type);
-    if (!names_type && !is_same(name, "application/json")) continue;
-    const double weight = weight_in(parameters);
-    if (weight <= best) continue;
-    best = weight;
-    is_type = names_type;
+    const Named named{weight_in(parameters), place};
+    if (is_same_text(name, type)) {
+      wanted = wanted.value_or(named);
+    } else if (is_same_text(name, "application/json")) {
+      json = json.value_or(named);
+    } else if (name == "*/*" || is_same_text(name, "application/*")) {
+      if (!anything || named.weight > anything->weight) anything = named;
+    }
   }
-  return is_type;
+  if (!wanted || wanted->weight <= 0) return false;
+  const std::optional<Named> other = json ? json : anything;
+  if (!other || wanted->weight != other->weight) return !other || wanted->weight > other->weight;
+  return wanted->place < other->place;
 }
 
 }  // namespace trainyard::api

@@ -6,8 +6,12 @@
 #include <limits>
 #include <optional>
 
+#include "schemas/base/ascii.h"
+
 namespace trainyard::api {
 namespace {
+
+constexpr std::string_view unit = "bytes=";
 
 // Digits alone. One that is larger than any file is as the largest.
 std::optional<std::int64_t> parse_number(std::string_view text) {
@@ -18,21 +22,14 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return error == std::errc() ? value : std::numeric_limits<std::int64_t>::max();
 }
 
-bool is_of_bytes(std::string_view header) {
-  constexpr std::string_view unit = "bytes=";
-  const auto is_same = [](char letter, char of_unit) {
-    return letter == of_unit || (letter >= 'A' && letter <= 'Z' && letter - 'A' + 'a' == of_unit);
-  };
-  return header.size() >= unit.size() &&
-         std::ranges::equal(header.substr(0, unit.size()), unit, is_same);
-}
-
 }  // namespace
 
 ByteRange parse_range(std::string_view header, std::int64_t file_bytes) {
   const ByteRange whole{.kind = ByteRange::Kind::whole, .first = 0, .length = file_bytes};
-  if (!is_of_bytes(header) || header.find(',') != std::string_view::npos) return whole;
-  header.remove_prefix(6);
+  if (!is_same_text(header.substr(0, unit.size()), unit) ||
+      header.find(',') != std::string_view::npos)
+    return whole;
+  header.remove_prefix(unit.size());
   const std::size_t dash = header.find('-');
   if (dash == std::string_view::npos) return whole;
   const auto first = parse_number(header.substr(0, dash));

@@ -23,12 +23,13 @@ constexpr std::array<Row, 5> error_table{{
     {Code::internal, 500, "internal"},
 }};
 
-constexpr std::array<std::pair<int, std::string_view>, 27> phrases{{
+constexpr std::array<std::pair<int, std::string_view>, 28> phrases{{
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
     {206, "Partial Content"},
+    {302, "Found"},
     {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},

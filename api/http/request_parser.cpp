@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/http/url.h"
+#include "schemas/base/ascii.h"
 
 namespace trainyard::api {
 namespace {
@@ -32,14 +33,6 @@ bool is_broken_head(std::string_view text, std::size_t from) {
     if (is_control(text[at]) && text[at] != '\r' && !line_end) return true;
   }
   return false;
-}
-
-std::string to_lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return out;
 }
 
 std::string_view trim(std::string_view text) {

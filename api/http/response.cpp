@@ -60,7 +60,9 @@ std::string serialize_head(const Response& response, const HeadOptions& options)
   head += "\r\n";
   append_header(head, "Date", http_date(std::time(nullptr)));
   if (response.status != 204 && response.status != 304) {
-    append_header(head, "Content-Type", response.content_type);
+    if (!response.content_type.empty()) {
+      append_header(head, "Content-Type", response.content_type);
+    }
     if (options.body == BodyKind::sized) {
       append_header(head, "Content-Length", std::to_string(options.length));
     }

@@ -13,8 +13,6 @@
 namespace trainyard::api {
 namespace {
 
-constexpr int exit_usage = 2;  // as the client says it
-
 void check_address(const std::string& option, const std::string& address, Exposure exposure) {
   const auto parsed = parse_address(address, exposure);
   if (!parsed) throw CLI::ValidationError(option, parsed.error().message);
@@ -27,7 +25,8 @@ void check(const ServerProgramOptions& options) {
   check_address("--agent-address", options.agent_address, options.exposure);
   std::error_code error;
   const std::filesystem::path page = std::filesystem::path(options.ui_dir) / "index.html";
-  if (!options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
+  const bool is_own = options.ui_dir != ServerProgramOptions{}.ui_dir;
+  if (is_own && !options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
     throw CLI::ValidationError("--ui-dir", options.ui_dir + " has no index.html");
   }
   if (options.lost_after_seconds <= options.stop_after_seconds) {

@@ -80,6 +80,17 @@ Status check_words(const Manifest& manifest, const JobPlan& plan) {
   return conflict(of_step + " is of other words: the texts of dataset.path give other ids now");
 }
 
+// Outputs are of classes by their numbers. Earlier versions did not say their names.
+Status check_class_names(const Manifest& manifest, const JobPlan& plan) {
+  const Description now = describe_data(facts_of(plan.data), plan.data.class_names);
+  const auto of_data = now.find(class_names_key);
+  const auto saved = manifest.description.find(class_names_key);
+  const bool both_are_known = of_data != now.end() && saved != manifest.description.end();
+  if (!both_are_known || of_data->second == saved->second) return ok();
+  return conflict("the checkpoint of step " + std::to_string(manifest.step) +
+                  " is of other classes: the data of dataset.path have other names for them now");
+}
+
 // The same of ids that are hashes. Earlier versions did not say of what kind a checkpoint's are.
 Status check_hashes(const Manifest& manifest, const RecsysSpec& recsys) {
   const auto saved = manifest.description.find(hash_buckets_key);
@@ -114,6 +125,7 @@ Result<StartingShare> restored_share(const TaskContext& context, const JobPlan& 
   TRY_ASSIGN(const Manifest manifest, read_manifest(restore));
   TRY(check_fits(manifest, plan.model.variables(), plan.slot_names, plan.model.rows()));
   TRY(check_words(manifest, plan));
+  TRY(check_class_names(manifest, plan));
   TRY(check_hashes(manifest, context.spec.dataset.recsys));
   TRY_ASSIGN(const std::int64_t version, version_of(manifest));
   if (version > plan.max_steps) {

@@ -118,7 +118,7 @@ void settle_goal(Turn& turn, LiveJob& job) {
     goal = JobState::failed;
     say_why(turn, job, lost_source(job));
   }
-  if (goal == JobState::queued && !is_wanted(job.row.reason)) count_restart(job);
+  if (goal == JobState::queued && !was_asked_for(job.row.reason)) count_restart(job);
 }
 
 // stopping -> goal, once every agent has shown that the tasks are gone.
@@ -128,14 +128,14 @@ void consider_gone(Turn& turn, LiveJob& job) {
   settle_goal(turn, job);
   drop_pending(turn, job);
   if (is_terminal(job.row.goal)) job.row.finished_at = turn.now.wall;
-  const bool wanted = is_wanted(job.row.reason);
+  const bool asked_for = was_asked_for(job.row.reason);
   move(turn, job, JobEvent::gang_gone, {job.row.reason, job.row.message});
   turn.state.place_now = true;
   if (job.row.state == JobState::queued) {
     const std::int64_t saved = job.committed.empty() ? 0 : job.committed.rbegin()->second.attempt;
     enqueue(turn, job,
-            wanted ? Millis{0}
-                   : backoff(job.row.spec.run_policy.backoff, restarts_in_vain(job.row, saved)));
+            asked_for ? Millis{0}
+                      : backoff(job.row.spec.run_policy.backoff, restarts_in_vain(job.row, saved)));
   }
   job.row.goal = is_terminal(job.row.state) ? job.row.state : JobState::running;
 }

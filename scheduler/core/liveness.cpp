@@ -178,7 +178,8 @@ void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& 
 void hear(Turn& turn, LiveAgent& agent, Intent intent) {
   agent.heard_at = turn.now.steady;
   if (!std::exchange(agent.heard, true)) turn.state.place_now = true;
-  if (intent == Intent::leave) {
+  agent.leaves = intent == Intent::leave;
+  if (agent.leaves) {
     if (agent.record.state != AgentState::down) enter(turn, agent, AgentState::draining);
     return;
   }
@@ -199,9 +200,8 @@ void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned) {
 }
 
 void settle(Turn& turn, LiveAgent& agent) {
-  const AgentState state = agent.record.state;
-  const bool is_settled = state == AgentState::ready || state == AgentState::cordoned;
-  if (is_settled) enter(turn, agent, settled_state(turn.state, agent));
+  if (!is_in_touch(agent) || agent.leaves) return;
+  enter(turn, agent, settled_state(turn.state, agent));
 }
 
 void watch(Turn& turn) {

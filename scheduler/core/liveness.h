@@ -23,8 +23,7 @@ void hear(Turn& turn, LiveAgent& agent, Intent intent);
 void say_farewell(Turn& turn, LiveAgent& agent);
 
 void set_cordon(Turn& turn, LiveAgent& agent, bool cordoned);
-// One that is ready or cordoned: whether it is cordoned now, or draining, where all that it still
-// has is being stopped. One that is draining a report settles.
+// Shows one that is heard of, and does not leave, as what it is now.
 void settle(Turn& turn, LiveAgent& agent);
 
 // Silences and deadlines that are over.

@@ -11,7 +11,7 @@ bool is_of_host(Reason cause) {
   return std::ranges::find(stays_so, cause) != std::end(stays_so);
 }
 
-bool is_wanted(Reason cause) {
+bool was_asked_for(Reason cause) {
   return cause == Reason::user_resumed || cause == Reason::agent_drained;
 }
 
@@ -52,7 +52,7 @@ std::int64_t restarts_in_vain(const Job& job, std::int64_t saved) {
   }
   return std::ranges::count_if(job.transitions, [useful](const Transition& past) {
     return past.to == JobState::queued && past.from == JobState::stopping &&
-           past.attempt >= useful && !is_wanted(past.reason);
+           past.attempt >= useful && !was_asked_for(past.reason);
   });
 }
 

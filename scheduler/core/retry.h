@@ -9,7 +9,7 @@ namespace trainyard::scheduler {
 
 // Whether a gang begins again because a person wanted that: it is no restart to be counted, and
 // nothing is waited for.
-bool is_wanted(Reason cause);
+bool was_asked_for(Reason cause);
 
 // Whose restarts a cause counts against: infrastructure's own, or the user's, who has max_restarts.
 // NO_PROGRESS (class POLICY) is the user's: most often the program hangs. So is NO_SPACE: a disk

@@ -54,6 +54,7 @@ struct LiveAgent {
   std::set<TaskKey> tasks;            // that are not gone
   Time heard_at;                      // or the start of the server: every silence starts again then
   bool heard = false;                 // since the server started
+  bool leaves = false;                // its newest report says so
   bool has_strays = false;       // shows processes that the server does not know: takes nothing new
   std::int64_t last_number = 0;  // newest report of the epoch
 };

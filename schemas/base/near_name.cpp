@@ -6,16 +6,14 @@
 #include <limits>
 #include <numeric>
 
+#include "schemas/base/ascii.h"
+
 namespace trainyard {
 namespace {
 
 constexpr std::size_t letters_max = 64;
 
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-bool same(char left, char right) { return lower(left) == lower(right); }
+bool same(char left, char right) { return to_lower(left) == to_lower(right); }
 
 // Changes until one is the other, but for capitals, by three rows of their table: this letter's,
 // that of the one before, and the one before that.

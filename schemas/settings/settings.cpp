@@ -59,6 +59,7 @@ bool is_flag_given(Arguments arguments, const CLI::Option& option) {
 }
 
 bool only_tells(Arguments arguments) {
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == "help") return true;
   return std::ranges::any_of(arguments, [](std::string_view argument) {
     return argument == "--help" || argument == "-h" || argument == "--version";
   });

@@ -25,6 +25,9 @@ void read_variables(CLI::App& command);
 // for, nor what a flag or a variable overrides.
 Status apply_settings(CLI::App& program, std::span<char* const> arguments);
 
+// Of every program: wrong usage, also of a variable or a file.
+inline constexpr int exit_usage = 2;
+
 // What a program says of wrong usage: "NAME: what is wrong", and where to read more. For
 // CLI::App::failure_message().
 std::string usage_words(const CLI::App* program, const CLI::Error& error);

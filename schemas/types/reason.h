@@ -26,7 +26,7 @@ enum class Reason {
   user_cancelled,
   user_suspended,
   user_resumed,
-  agent_drained,  // its gang begins again on other hosts
+  agent_drained,  // where it had a task: the gang begins again, elsewhere
   // POLICY
   queue_timeout,  // max_queued_seconds
   run_timeout,    // max_run_seconds

@@ -129,7 +129,7 @@ Description describe_data(const model::Facts& facts, std::span<const std::string
   count("vocabulary", facts.vocabulary);
   count("symbols", facts.symbols);
   std::string names = class_names_text(class_names);
-  if (!names.empty()) description["class_names"] = std::move(names);
+  if (!names.empty()) description[class_names_key] = std::move(names);
   return description;
 }
 

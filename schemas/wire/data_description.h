@@ -21,6 +21,7 @@ namespace trainyard {
 
 using Description = std::map<std::string, std::string>;
 
+inline constexpr const char* class_names_key = "class_names";
 inline constexpr std::size_t class_names_bytes_max = std::size_t{64} << 10;  // as they are written
 
 // Names that are not UTF-8, or too long together, are left out, all of them.

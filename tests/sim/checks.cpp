@@ -108,6 +108,14 @@ void World::check_limits(const Job& job) {
   }
 }
 
+// "agent a is drained"
+bool World::is_of_drained_agent(const std::string& message) const {
+  return std::ranges::any_of(hosts_, [&](const auto& host) {
+    return users_->have_drained(host->id()) &&
+           message == "agent " + host->id().text + " is drained";
+  });
+}
+
 // Every end has its cause, and no restart is left uncounted.
 void World::check_ending(const Job& job) {
   const std::string name = "job " + job.id.text + " ";
@@ -128,6 +136,12 @@ void World::check_ending(const Job& job) {
   }
   if (job.state == JobState::suspended && !users_->asked_for(job.id, suspend)) {
     journal_.fault(name + "was suspended by nobody");
+  }
+  for (const Transition& past : job.transitions) {
+    const bool is_moved = past.to == JobState::stopping && past.reason == Reason::agent_drained;
+    if (is_moved && !is_of_drained_agent(past.message)) {
+      journal_.fault(name + "was moved by nobody: " + past.message);
+    }
   }
   const bool exhausted = job.reason == Reason::restarts_exhausted;
   if (exhausted && restarts.user < job.spec.run_policy.max_restarts) {

@@ -117,6 +117,7 @@ void Users::cordon() {
   const auto lot = world_.random().between(1, 100);
   if (lot <= 30) {
     world_.journal().say("drain " + id.text);
+    drained_.insert(id);  // also where the server died over it
     world_.server().take(DrainAgent{id});
   } else {
     world_.server().take(SetCordon{id, lot <= 65});

@@ -1,5 +1,5 @@
-// What people do: submit, cancel, suspend, resume, delete, cordon. In the end they let all jobs run
-// out.
+// What people do: submit, cancel, suspend, resume, delete, cordon, drain. In the end they let all
+// jobs run out.
 #pragma once
 
 #include <set>
@@ -21,6 +21,7 @@ class Users {
   [[nodiscard]] bool asked_for(const JobId& id, scheduler::JobAction action) const {
     return asked_.contains({id, action});
   }
+  [[nodiscard]] bool have_drained(const AgentId& id) const { return drained_.contains(id); }
 
  private:
   void next();
@@ -36,6 +37,7 @@ class Users {
   bool stopped_ = false;
   std::uint64_t submitted_ = 0;
   std::set<std::pair<JobId, scheduler::JobAction>> asked_;
+  std::set<AgentId> drained_;  // ever
 };
 
 }  // namespace trainyard::sim

@@ -64,6 +64,7 @@ class World {
   void check_restore(const Process& process);
   void check_saved_job(const Job& job);
   void check_ending(const Job& job);
+  [[nodiscard]] bool is_of_drained_agent(const std::string& message) const;
   void check_limits(const Job& job);
   void check_at_rest();
   [[nodiscard]] bool all_ended() const;

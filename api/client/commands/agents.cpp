@@ -141,8 +141,8 @@ Status cordon(Rest& rest, const std::string& id, const std::string& action) {
 Status drain(Rest& rest, const std::string& id) {
   TRY_ASSIGN(const nlohmann::json agent, rest.post_json(agent_path(id, "/drain")));
   const std::size_t tasks = list_of(agent, "tasks").size();
-  std::printf("%s drained%s\n", printable(id).c_str(),
-              tasks == 0 ? "" : ": its jobs save, and go on on other agents");
+  std::printf("%s %s\n", printable(id).c_str(),
+              tasks == 0 ? "drained" : "is draining: its jobs save, and go on where there is room");
   return ok();
 }
 
@@ -181,7 +181,8 @@ void add_agents(CLI::App& app, Session& session) {
           [](Rest& rest, const std::string& id) { return cordon(rest, id, "cordon"); });
   add_act(app.add_subcommand("uncordon", "Give cordoned agents tasks again"), session,
           [](Rest& rest, const std::string& id) { return cordon(rest, id, "uncordon"); });
-  add_act(app.add_subcommand("drain", "Cordon agents; their jobs save, and go on elsewhere"),
+  add_act(app.add_subcommand(
+              "drain", "Cordon agents; their jobs save, and go on elsewhere when there is room"),
           session, drain);
 }
 

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "api/client/rest.h"
+#include "schemas/settings/settings.h"
 
 namespace trainyard::client {
 
 constexpr int exit_done = 0;
 constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
+using trainyard::exit_usage;
 constexpr int exit_job_ended_otherwise = 3;
 constexpr int exit_interrupted = 130;
 

@@ -22,12 +22,8 @@ struct ListOptions {
 };
 
 std::vector<std::string> state_names() {
-  using enum JobState;
   std::vector<std::string> names;
-  for (const JobState state :
-       {queued, starting, running, stopping, succeeded, failed, cancelled, suspended}) {
-    names.emplace_back(name_of(state));
-  }
+  for (const JobState state : job_states) names.emplace_back(name_of(state));
   return names;
 }
 

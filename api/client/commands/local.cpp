@@ -26,8 +26,8 @@ constexpr unsigned local_cpus_min = 16;
 
 enum class Whose { agent, server, both };
 
-// Options of the daemons that are passed on to them as they were given. Bounds are those of the
-// daemons, so that a wrong value is refused before anything starts.
+// Options of the daemons that are passed on to them as they were given. Bounds are within those of
+// the daemons, so that a number out of them is refused before anything starts; the rest they check.
 struct NumberOption {
   const char* name;
   Whose whose;

@@ -11,15 +11,15 @@ TEST_CASE("a refusal is said once, once a minute while it goes on, and anew afte
   const RefusalLog::Time start{seconds(1000)};
   RefusalLog log;
 
-  CHECK(log.is_worth_a_line("taken", start));
+  CHECK(log.take("taken", start));
   for (int second = 2; second < 60; second += 2) {
-    CHECK_FALSE(log.is_worth_a_line("taken", start + seconds(second)));
+    CHECK_FALSE(log.take("taken", start + seconds(second)));
   }
-  CHECK(log.is_worth_a_line("taken", start + seconds(60)));
-  CHECK_FALSE(log.is_worth_a_line("taken", start + seconds(119)));
-  CHECK(log.is_worth_a_line("full", start + seconds(119)));
+  CHECK(log.take("taken", start + seconds(60)));
+  CHECK_FALSE(log.take("taken", start + seconds(119)));
+  CHECK(log.take("full", start + seconds(119)));
   log.forget();
-  CHECK(log.is_worth_a_line("full", start + seconds(120)));
+  CHECK(log.take("full", start + seconds(120)));
 }
 
 }  // namespace trainyard::agent

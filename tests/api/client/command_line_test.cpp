@@ -163,7 +163,7 @@ TEST_CASE("delete removes jobs, cordon and uncordon speak to agents", "[client][
   CHECK(run("uncordon b" + server).output == "b uncordoned\n");
   CHECK(run("agents delete b" + server).output == "b deleted\n");
   CHECK(run("drain a b" + server).output ==
-        "a drained\nb drained: its jobs save, and go on on other agents\n");
+        "a drained\nb is draining: its jobs save, and go on where there is room\n");
   CHECK(first_line(agents.requests().at(0)) == "POST /v1/agents/box%2F1/cordon HTTP/1.1");
   CHECK(first_line(agents.requests().at(2)) == "POST /v1/agents/b/uncordon HTTP/1.1");
   CHECK(first_line(agents.requests().at(5)) == "POST /v1/agents/b/drain HTTP/1.1");

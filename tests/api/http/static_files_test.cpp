@@ -50,6 +50,7 @@ TEST_CASE("the web files of a folder are served, with a strict policy", "[http]"
     INFO(path);
     const RawResponse sent_on = client.call("GET " + std::string(path));
     CHECK(sent_on.status == 302);
+    CHECK_FALSE(sent_on.headers.contains("content-type"));
     CHECK(sent_on.headers.at("location") == "/#" + std::string(path));
     CHECK_FALSE(sent_on.headers.contains("set-cookie"));
   }

@@ -1,5 +1,6 @@
 // A suspension saves first: who is told, what ends it, and what does not wait for it.
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/scheduler/core/yard.h"
 
@@ -287,6 +288,72 @@ TEST_CASE("a drained agent with nothing, or with what has nothing to save", "[sc
   yard.join("idle");
   REQUIRE(yard.step(DrainAgent{AgentId{"idle"}}).outcome);
   CHECK(yard.agents.at(AgentId{"idle"}).state == AgentState::cordoned);
+}
+
+TEST_CASE("a gang moves whose chief is on another agent than the drained one",
+          "[scheduler][drain]") {
+  Yard yard;
+  yard.join("a", {2, 16'000, 2});
+  yard.join("b", {1, 16'000, 2});
+  JobSpec spec = a_spec();
+  spec.run_policy.save_seconds = 5;
+  REQUIRE(yard.submit("j", spec));
+  for (const char* agent : {"a", "b"}) yard.obey(agent);
+  const AgentId chiefs = yard.task("j", "worker/0").agent;
+  const std::string other = chiefs.text == "a" ? "b" : "a";
+  yard.tell(chiefs.text, "worker/0", MetricEvent{40, 100, {{"loss", 1.0}}});
+  REQUIRE(yard.step(DrainAgent{AgentId{other}}).outcome);
+  const auto order_of = [&](const AgentId& agent) {
+    std::set<StopOrder> orders;
+    for (const WantedTask& wanted : yard.wanted.at(agent).tasks) orders.insert(wanted.stop);
+    return orders;
+  };
+  CHECK(order_of(chiefs).contains(StopOrder::save));
+  CHECK(order_of(AgentId{other}) == std::set{StopOrder::run});
+  CHECK(yard.agents.at(AgentId{other}).state == AgentState::draining);
+  CHECK(yard.agents.at(chiefs).state == AgentState::ready);
+
+  yard.pass(seconds(6));
+  CHECK(order_of(chiefs) == std::set{StopOrder::stop});
+  CHECK(yard.job("j").reason == Reason::agent_drained);
+  CHECK_THAT(yard.job("j").message,
+             Catch::Matchers::StartsWith("agent " + other + " is drained, not saved within"));
+}
+
+TEST_CASE("an agent that is used again in the middle of its draining is ready",
+          "[scheduler][drain]") {
+  Yard yard = running_job();
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  REQUIRE(yard.step(SetCordon{AgentId{"a"}, false}).outcome);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::ready);
+  announce(yard, 47, true);
+  store(yard, 47);
+  end_all(yard);
+  yard.pass(Millis{100});
+  CHECK(yard.task("j", "worker/0").agent == AgentId{"a"});
+  CHECK(yard.job("j").attempt == 2);
+}
+
+TEST_CASE("an agent that was asked to end is not made ready by an order", "[scheduler][drain]") {
+  Yard yard = running_job();
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  yard.report_of("a").leaving = true;
+  yard.speak("a");
+  REQUIRE(yard.step(SetCordon{AgentId{"a"}, false}).outcome);
+  CHECK(yard.agents.at(AgentId{"a"}).state == AgentState::draining);
+}
+
+TEST_CASE("a task that ends while its gang saves for a move is no failure", "[scheduler][drain]") {
+  Yard yard = running_job();
+  yard.join("b");
+  REQUIRE(yard.step(DrainAgent{AgentId{"a"}}).outcome);
+  yard.end("a", "worker/1", {3, {}});
+  CHECK(yard.job("j").message == "agent a is drained, worker/1 ended before it was saved");
+  end_all(yard);
+  yard.pass(Millis{100});
+  CHECK(yard.task("j", "worker/0").agent == AgentId{"b"});
+  CHECK(yard.job("j").restarts == Restarts{});
+  CHECK_FALSE(yard.job("j").first_failure);
 }
 
 }  // namespace trainyard::scheduler

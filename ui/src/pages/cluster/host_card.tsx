@@ -171,8 +171,8 @@ const ORDERS: Record<Order, {label: string; title: string; done: string}> = {
   uncordon: {label: 'Uncordon', title: 'Place tasks here again', done: 'takes tasks again'},
   drain: {
     label: 'Drain',
-    title: 'Place nothing more here; what runs saves first, and moves to other hosts',
-    done: 'is drained: its jobs save and move',
+    title: 'Place nothing more here; what runs saves, and goes on on other hosts with room',
+    done: 'is draining: its jobs save, and go on where there is room',
   },
 };
 

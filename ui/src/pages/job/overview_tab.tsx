@@ -187,7 +187,7 @@ function attemptsOf({status}: Job): string {
   const {attempt, restarts, state} = status;
   if (attempt === 0) return hasEnded(state) ? 'It never ran' : 'It has not run yet';
   const all = restarts.user + restarts.infra;
-  if (all === 0) return `Attempt ${attempt}; never restarted`;
+  if (all === 0) return `Attempt ${attempt}${attempt === 1 ? '; never restarted' : ''}`;
   const infra = `${restarts.infra} for the infrastructure`;
   return `Attempt ${attempt}; restarted ${plural(all, 'time')}, of which ${infra}`;
 }
