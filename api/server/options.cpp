@@ -25,8 +25,7 @@ void check(const ServerProgramOptions& options) {
   check_address("--agent-address", options.agent_address, options.exposure);
   std::error_code error;
   const std::filesystem::path page = std::filesystem::path(options.ui_dir) / "index.html";
-  const bool is_own = options.ui_dir != ServerProgramOptions{}.ui_dir;
-  if (is_own && !options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
+  if (!options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
     throw CLI::ValidationError("--ui-dir", options.ui_dir + " has no index.html");
   }
   if (options.lost_after_seconds <= options.stop_after_seconds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "scheduler/core/lifecycle.h"
@@ -153,8 +154,11 @@ void take_manifest(Turn& turn, LiveJob& job, const ManifestEvent& manifest) {
   turn.add(SaveCheckpoint{checkpoint});
   job.pending.insert_or_assign(manifest.step, std::move(checkpoint));
   if (job.pending.size() <= pending_max) return;
-  give_up(turn, std::move(job.pending.begin()->second));
-  job.pending.erase(job.pending.begin());
+  // Files come in the order of the steps: the oldest is the next to be whole. The newest is worth
+  // the most.
+  const auto given_up = std::prev(job.pending.end(), 2);
+  give_up(turn, std::move(given_up->second));
+  job.pending.erase(given_up);
 }
 
 void take_artifact(Turn& turn, const ArtifactStored& file) {

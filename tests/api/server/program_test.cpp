@@ -41,10 +41,10 @@ TEST_CASE("a server refuses a wrong value by its source", "[program]") {
   folder.write("c.json", R"({"stop_after_seconds": 0})");
   ServerProgram of_file("", "--config " + folder.path("c.json"));
   CHECK_THAT(of_file.first_line(), Catch::Contains("\"stop_after_seconds\" in "));
-  CHECK(of_file.end() == 2);
+  CHECK(of_file.await_end() == 2);
   ServerProgram of_variable("TRAINYARD_LOG_LEVEL=loud", "--state-dir " + folder.path("s"));
   CHECK_THAT(of_variable.first_line(), Catch::Contains("TRAINYARD_LOG_LEVEL: "));
-  CHECK(of_variable.end() == 2);
+  CHECK(of_variable.await_end() == 2);
 }
 
 TEST_CASE("wrong usage of a server is exit code 2, and a sentence names the option", "[program]") {

@@ -33,6 +33,10 @@ class ServerProgram {
 
   int end() {
     child_.send_signal(SIGTERM);
+    return await_end();
+  }
+  // Of one that ends by itself.
+  int await_end() {
     while (child_.running()) {
       poll(nullptr, 0, 10);
       child_.read_lines();

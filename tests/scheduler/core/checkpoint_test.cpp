@@ -55,6 +55,26 @@ TEST_CASE("a vocabulary is a file of its checkpoint", "[scheduler]") {
   CHECK(yard.checkpoints.at(10).shards.back() == *of_words.vocabulary);
 }
 
+TEST_CASE("of checkpoints that come faster than their files the oldest and the newest stay",
+          "[scheduler]") {
+  Yard yard = running_job();
+  const auto store = [&yard](std::int64_t step) {
+    for (const char* file : {"m", "s"}) {
+      yard.step(ArtifactStored{JobId{"j"}, file + std::to_string(step)});
+    }
+  };
+  for (std::int64_t step = 1; step <= 200; ++step) {
+    yard.tell("a", "worker/0", manifest(step, 1.0));
+    if (step % 20 == 0) store(step / 20);  // far behind
+  }
+  CHECK(yard.job("j").latest_checkpoint == 10);
+  store(11);
+  CHECK(yard.job("j").latest_checkpoint == 11);
+  CHECK(yard.checkpoints.at(150).state == CheckpointState::deleted);
+  store(200);
+  CHECK(yard.job("j").latest_checkpoint == 200);
+}
+
 TEST_CASE("only the chief announces checkpoints", "[scheduler]") {
   Yard yard = running_job();
   yard.tell("a", "worker/1", manifest(10, 1.0));
