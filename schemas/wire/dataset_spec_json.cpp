@@ -181,10 +181,13 @@ DatasetSpec read_dataset(const JsonPlace& place) {
     if (place.faults.size() > faults_before) return dataset;
   }
   if (!format) {
-    place.faults.push_back({child_pointer(place.pointer, "format"),
-                            "is required, as \"" + dataset.name +
-                                "\" is no data set that is known by its name: one of " +
-                                format_list() + did_you_mean_dataset(dataset.name)});
+    const std::string why =
+        dataset.name.empty()
+            ? ""
+            : ", as \"" + dataset.name + "\" is no data set that is known by its name";
+    place.faults.push_back(
+        {child_pointer(place.pointer, "format"),
+         "is required" + why + ": one of " + format_list() + did_you_mean_dataset(dataset.name)});
     return dataset;
   }
   read_format(fields, *format, dataset);

@@ -63,6 +63,8 @@ TEST_CASE("a data set whose name alone is given and not known is told so", "[nea
   CHECK_THAT(fault_of(R"({"model": "mlp", "dataset": "birds"})", "/dataset/format"),
              Catch::Matchers::StartsWith(
                  "is required, as \"birds\" is no data set that is known by its name: one of "));
+  CHECK_THAT(fault_of(R"({"model": "mlp", "dataset": {"name": 7}})", "/dataset/format"),
+             Catch::Matchers::StartsWith("is required: one of "));
 }
 
 TEST_CASE("a name of a spec that is near to nothing keeps the words that it had", "[near_name]") {
