@@ -102,28 +102,24 @@ TEST_CASE("a checkpoint has the words of its ids, and is not taken for those of 
   run(rest);
   CHECK(last_of<ManifestEvent>(rest, "worker/0").vocabulary->sha256 == saved.vocabulary->sha256);
 
+  const auto refusal_with = [&](const std::string& reviews) {
+    folder.write("reviews.csv", reviews);
+    Job other(spec, first.newest_checkpoint());
+    other.start();
+    CHECK(other.wait_all() == Codes{{"worker/0", 1}});
+    const auto failure = last_of<FailureEvent>(other, "worker/0");
+    CHECK(failure.reason == "CHECKPOINT_MISMATCH");
+    return failure.message;
+  };
   const std::string reviews = content_of(folder.path("reviews.csv"));
   std::string renamed = reviews;
   for (std::size_t at = 0; (at = renamed.find(",no\n", at)) != std::string::npos;) {
     renamed.replace(at, 4, ",zzz\n");
   }
-  folder.write("reviews.csv", renamed);
-  Job others(spec, first.newest_checkpoint());
-  others.start();
-  CHECK(others.wait_all() == Codes{{"worker/0", 1}});
-  const auto misnamed = last_of<FailureEvent>(others, "worker/0");
-  CHECK(misnamed.reason == "CHECKPOINT_MISMATCH");
-  CHECK_THAT(misnamed.message, Catch::Matchers::Contains("is of other classes"));
-
+  CHECK_THAT(refusal_with(renamed), Catch::Matchers::Contains("is of other classes"));
   std::string csv = reviews;
   for (int i = 0; i < 20; ++i) csv += "was it was,yes\n";
-  folder.write("reviews.csv", csv);
-  Job other(spec, first.newest_checkpoint());
-  other.start();
-  CHECK(other.wait_all() == Codes{{"worker/0", 1}});
-  const auto failure = last_of<FailureEvent>(other, "worker/0");
-  CHECK(failure.reason == "CHECKPOINT_MISMATCH");
-  CHECK_THAT(failure.message, Catch::Matchers::Contains("is of other words"));
+  CHECK_THAT(refusal_with(csv), Catch::Matchers::Contains("is of other words"));
 }
 
 }  // namespace trainyard::runtime::test
