@@ -86,8 +86,9 @@ function Time({job}: {job: Job}): JSX.Element {
     const ran = started ? formatDuration(secondsBetween(started, finished)) : NOTHING;
     return <Figure name="ran">{ran}</Figure>;
   }
-  if (state === 'queued' && job.status.attempt === 0) {
-    const waited = formatDuration(secondsBetween(created, now.value));
+  if (state === 'queued') {
+    const since = [...job.status.transitions].reverse().find(({to}) => to === 'queued');
+    const waited = formatDuration(secondsBetween(since?.time ?? created, now.value));
     return <Figure name="waiting for">{waited}</Figure>;
   }
   return <Figure name="ETA">{formatDuration(job.status.eta_seconds)}</Figure>;
