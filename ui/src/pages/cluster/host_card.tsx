@@ -30,14 +30,16 @@ export function HostCard({agent, jobs, colors, onChange}: HostCardProps): JSX.El
           heard{' '}
           {agent.silent_seconds < 2 ? 'just now' : `${formatDuration(agent.silent_seconds)} ago`}
         </span>
-        {agent.tasks.length > 0 && agent.state !== 'draining' && (
-          <OrderButton agent={agent} order="drain" onChange={onChange} />
-        )}
-        <OrderButton
-          agent={agent}
-          order={agent.cordoned ? 'uncordon' : 'cordon'}
-          onChange={onChange}
-        />
+        <span class="host-orders">
+          {agent.tasks.length > 0 && agent.state !== 'draining' && (
+            <OrderButton agent={agent} order="drain" onChange={onChange} />
+          )}
+          <OrderButton
+            agent={agent}
+            order={agent.cordoned ? 'uncordon' : 'cordon'}
+            onChange={onChange}
+          />
+        </span>
       </header>
       <p class="muted host-facts">
         <span class="id">{agent.address}</span> · version {agent.version}
