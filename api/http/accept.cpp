@@ -10,16 +10,11 @@
 namespace trainyard::api {
 namespace {
 
-std::string_view without_blanks(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 // What stands before the mark, which is taken away from the text with it.
 std::string_view take_until(std::string_view& text, char mark) {
   const std::string_view part = text.substr(0, text.find(mark));
   text.remove_prefix(std::min(text.size(), part.size() + 1));
-  return without_blanks(part);
+  return trim(part);
 }
 
 // 1 where none is given; 0 where it is no weight.

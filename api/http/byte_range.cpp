@@ -26,9 +26,8 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
 
 ByteRange parse_range(std::string_view header, std::int64_t file_bytes) {
   const ByteRange whole{.kind = ByteRange::Kind::whole, .first = 0, .length = file_bytes};
-  if (!is_same_text(header.substr(0, unit.size()), unit) ||
-      header.find(',') != std::string_view::npos)
-    return whole;
+  const bool is_one_range = header.find(',') == std::string_view::npos;
+  if (!is_same_text(header.substr(0, unit.size()), unit) || !is_one_range) return whole;
   header.remove_prefix(unit.size());
   const std::size_t dash = header.find('-');
   if (dash == std::string_view::npos) return whole;

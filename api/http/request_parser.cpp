@@ -35,12 +35,6 @@ bool is_broken_head(std::string_view text, std::size_t from) {
   return false;
 }
 
-std::string_view trim(std::string_view text) {
-  const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
-  text.remove_prefix(first);
-  return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 // Is `word` one of the members of a comma-separated header?
 bool lists(std::string_view header, std::string_view word) {
   while (!header.empty()) {
