@@ -17,7 +17,8 @@ struct Agent::Moment {
   }
 };
 
-Agent::Agent(AgentOptions options, Time now) : options_(std::move(options)), lease_(now) {}
+Agent::Agent(AgentOptions options, Time now)
+    : options_(std::move(options)), lease_(options_.lease.value_or(Lease(now))) {}
 
 std::vector<Action> Agent::step(const AgentEvent& event, const Now& now) {
   Moment moment{now, {}};
@@ -139,6 +140,11 @@ void Agent::take(const Leaving&, Moment& moment) {
 
 void Agent::take(const ConnectionRefused&, Moment& moment) { lease_.refused(moment.now.steady); }
 
+void Agent::take(const TaskFound& event, Moment& moment) {
+  tasks_.insert_or_assign(event.wanted.task.key, found_task(event));
+  moment.report_soon();
+}
+
 void Agent::take(const TaskStarted& event, Moment& moment) {
   const auto found = tasks_.find(event.key);
   if (found == tasks_.end()) return;
@@ -166,8 +172,8 @@ void Agent::take(const TaskStartFailed& event, Moment& moment) {
 // next time. Who ended by itself knew why, and would do it again.
 bool Agent::may_return(const HostedTask& task, const TaskExited& event, Time now) const {
   const JobSpec& spec = task.wanted.task.spec;
-  const bool was_told =
-      !task.is_wanted || task.kill_at || task.was_killed || leaving_ || lease_has_expired(now);
+  const bool was_told = !task.is_wanted || task.kill_at || task.was_killed || leaving_ ||
+                        event.outlived_lease || lease_has_expired(now);
   return returns_alone(spec, event.key) && event.exit.signal && event.reason == Reason::none &&
          !was_told && task.returns < spec.run_policy.max_restarts;
 }
@@ -178,7 +184,7 @@ void Agent::take(const TaskExited& event, Moment& moment) {
   moment.report_soon();
   if (may_return(found->second, event, moment.now.steady)) {
     begin_again(found->second);
-    return moment.act(RestartTask{event.key});
+    return moment.act(RestartTask{event.key, found->second.returns});
   }
   end(found->second, event);
   moment.act(DeliverOutput{event.key});

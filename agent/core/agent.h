@@ -30,6 +30,8 @@ struct AgentOptions {
   std::int64_t epoch = 0;  // larger than at any earlier start of this agent
   HostInfo host;
   Fences fences = {};
+  // That an earlier start has left to the tasks which this one finds; else one begins now.
+  std::optional<Lease> lease = {};
 };
 
 class Agent {
@@ -45,6 +47,9 @@ class Agent {
 
   [[nodiscard]] bool has_tasks() const { return !tasks_.empty(); }
 
+  // For whoever ends the tasks when this agent is gone.
+  [[nodiscard]] const Lease& lease() const { return lease_; }
+
  private:
   struct Moment;  // one step in progress: the time, and the actions so far
 
@@ -52,6 +57,7 @@ class Agent {
   void take(const ReportSent& event, Moment& moment);
   void take(const Leaving& event, Moment& moment);
   void take(const ConnectionRefused& event, Moment& moment);
+  void take(const TaskFound& event, Moment& moment);
   void take(const TaskStarted& event, Moment& moment);
   void take(const TaskStartFailed& event, Moment& moment);
   void take(const TaskExited& event, Moment& moment);

@@ -37,6 +37,15 @@ struct TaskStartFailed {
   Reason reason = Reason::start_failed;
   std::string message;
 };
+// A task that an earlier start of this agent has begun: its process lives, or its end follows at
+// once. Comes before the first report is made, which has to show it.
+struct TaskFound {
+  WantedTask wanted;
+  std::int64_t pid = 0;
+  WallTime started_at;
+  std::int64_t returns = 0;  // how often it was started again
+  bool was_told_to_save = false;
+};
 // The process is gone, and with it its process group.
 struct TaskExited {
   TaskKey key;
@@ -44,7 +53,8 @@ struct TaskExited {
   Reason reason = Reason::none;  // oom_killed where the host knows
   std::string log_tail;
   WallTime time;
-  std::string message{};  // what the host knows besides; often nothing
+  std::string message{};        // what the host knows besides; often nothing
+  bool outlived_lease = false;  // was ended because nobody renewed the lease
 };
 // New lines of the task's events.jsonl, oldest first.
 struct RunEventsRead {
@@ -74,7 +84,7 @@ struct GpusRead {
 struct Tick {};
 
 using AgentEvent =
-    std::variant<AssignmentArrived, ReportSent, Leaving, ConnectionRefused, TaskStarted,
+    std::variant<AssignmentArrived, ReportSent, Leaving, ConnectionRefused, TaskFound, TaskStarted,
                  TaskStartFailed, TaskExited, RunEventsRead, TaskOutputDelivered, GpusRead, Tick>;
 
 // --- out ---------------------------------------------------------------------------------------
@@ -85,6 +95,7 @@ struct StartTask {
 // The process of the task is gone, and another is to go on in its folder.
 struct RestartTask {
   TaskKey key;
+  std::int64_t returns = 0;  // how often that has been, with this one
 };
 // The task is over: what it has written is to be brought to the server to the last byte.
 struct DeliverOutput {

@@ -12,7 +12,8 @@ namespace trainyard::agent {
 
 class Lease {
  public:
-  explicit Lease(Time now) : renewed_at_(now) {}
+  explicit Lease(Time renewed_at, Millis stop_after = Millis{60'000})
+      : renewed_at_(renewed_at), stop_after_(stop_after) {}
 
   // A report leaves now; its answer will renew the lease from this moment, not from when the answer
   // comes.
@@ -25,11 +26,13 @@ class Lease {
   // returns starts every silence anew.
   void refused(Time now);
 
-  [[nodiscard]] bool has_expired(Time now) const { return now - renewed_at_ >= stop_after_; }
+  [[nodiscard]] Millis stop_after() const { return stop_after_; }
+  [[nodiscard]] Time end() const { return renewed_at_ + stop_after_; }
+  [[nodiscard]] bool has_expired(Time now) const { return now >= end(); }
 
  private:
   Time renewed_at_;
-  Millis stop_after_{60'000};
+  Millis stop_after_;
   std::map<std::int64_t, Time> sent_;  // reports that may still be answered in time; bounded by age
 };
 

@@ -33,6 +33,17 @@ void show_events(const HostedTask& task, TaskReport& report, ReportRoom& room) {
 
 }  // namespace
 
+HostedTask found_task(const TaskFound& event) {
+  HostedTask task;
+  task.wanted = event.wanted;
+  task.process = Process::alive;
+  task.was_told_to_save = event.was_told_to_save;
+  task.pid = event.pid;
+  task.returns = event.returns;
+  task.started_at = event.started_at;
+  return task;
+}
+
 void begin(HostedTask& task, const TaskStarted& event) {
   task.process = Process::alive;
   if (task.pid == 0) task.started_at = event.time;
@@ -57,6 +68,7 @@ void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now)
 void end(HostedTask& task, const TaskExited& event) {
   task.process = Process::gone;
   task.exit = event.exit;
+  if (event.outlived_lease) task.outlived_lease = true;
   task.ended_as = state_after(task, event.reason);
   task.reason = event.reason;
   task.message = event.message;

@@ -42,6 +42,7 @@ struct HostedTask {
   [[nodiscard]] bool is_gone() const { return process == Process::gone; }
 };
 
+HostedTask found_task(const TaskFound& event);
 void begin(HostedTask& task, const TaskStarted& event);
 void fail_to_begin(HostedTask& task, const TaskStartFailed& event, WallTime now);
 void begin_again(HostedTask& task);

@@ -61,15 +61,28 @@ void show_silence(Turn& turn, LiveAgent& agent, Millis silence) {
   }
 }
 
-void end_tasks(Turn& turn, LiveAgent& agent, const Cause& cause) {
+// All but those of `kept`.
+void end_tasks(Turn& turn, LiveAgent& agent, const Cause& cause,
+               const std::set<TaskKey>& kept = {}) {
   const std::set<TaskKey> tasks = agent.tasks;
   for (const TaskKey& key : tasks) {
+    if (kept.contains(key)) continue;
     LiveJob& job = turn.state.jobs.at(key.job);
     LiveTask& task = *job.find(key);
     if (!is_terminal(task.row.state)) {
       end_task(turn, job, task, {TaskState::lost, {}, cause, "", {}});
     }
   }
+}
+
+// Whether a task that has cpus, GPUs and ports of the one has them of the other.
+bool has_same_slots(const HostInfo& before, const HostInfo& after) {
+  const auto is_same = [](const GpuInfo& one, const GpuInfo& other) {
+    return one.index == other.index && one.uuid == other.uuid;
+  };
+  return before.address == after.address && before.capacity == after.capacity &&
+         before.first_port == after.first_port && before.last_port == after.last_port &&
+         std::ranges::equal(before.gpus, after.gpus, is_same);
 }
 
 void watch_agents(Turn& turn) {
@@ -137,14 +150,18 @@ LiveAgent& meet(Turn& turn, const AgentReport& report) {
   agent.record.registered_at = turn.now.wall;
   agent.record.state_since = turn.now.wall;
   agent.record.state = AgentState::down;  // until it is heard
-  begin_epoch(turn, agent, report);
+  begin_epoch(turn, agent, report, {});
   return agent;
 }
 
-void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report) {
+void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
+                 const std::set<TaskKey>& found) {
   if (turn.state.limits.fences.epoch == Fence::kept) {
-    end_tasks(turn, agent,
-              {Reason::agent_restarted, "agent " + report.agent.text + " started anew"});
+    const bool is_same_host = has_same_slots(agent.record.host, report.host);
+    const std::string how = is_same_host ? " started anew, and has not found it again"
+                                         : " started anew, with another address or other resources";
+    end_tasks(turn, agent, {Reason::agent_restarted, "agent " + report.agent.text + how},
+              is_same_host ? found : std::set<TaskKey>());
   }
   agent.record.instance = report.instance;
   agent.record.epoch = report.epoch;

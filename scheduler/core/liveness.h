@@ -2,6 +2,8 @@
 // lost: by then its lease has ended, so its tasks are gone and may run elsewhere.
 #pragma once
 
+#include <set>
+
 #include "scheduler/core/turn.h"
 
 namespace trainyard::scheduler {
@@ -9,8 +11,10 @@ namespace trainyard::scheduler {
 // The agent that reports; a record is made for one that was not known.
 LiveAgent& meet(Turn& turn, const AgentReport& report);
 
-// The agent has started anew: none of its older tasks lives.
-void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report);
+// The agent has started anew. `found`: what it shows of its earlier starts' tasks; the others are
+// over, and all where its slots are not what they were.
+void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
+                 const std::set<TaskKey>& found);
 
 // What its GPUs show now. One that a stranger uses is given to nobody; a task that has it keeps it.
 void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings);

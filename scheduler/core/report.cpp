@@ -102,6 +102,19 @@ Cause why_missing(const LiveTask& task, bool has_foreign_token) {
   return {reason, asked ? "stopped before it started" : "its agent no longer has it"};
 }
 
+// The agent's tasks that the report shows, each with its token. One start has none of another's
+// unless it has the same work folder.
+std::set<TaskKey> found_tasks(Turn& turn, const LiveAgent& agent, const AgentReport& report) {
+  std::set<TaskKey> found;
+  if (report.instance != agent.record.instance) return found;
+  for (const TaskReport& shown : report.tasks) {
+    if (!agent.tasks.contains(shown.key)) continue;
+    const LiveJob& job = turn.state.jobs.at(shown.key.job);
+    if (is_own(job, *job.find(shown.key), shown)) found.insert(shown.key);
+  }
+  return found;
+}
+
 // Tasks that should be here and are not: gone, but only if the agent has applied the assignment
 // that placed them; else they have yet to reach it. A process of another token is a stray: its
 // agent takes nothing new until it has ended it.
@@ -174,7 +187,7 @@ void take_report(Turn& turn, const AgentReport& report) {
   const Fences& fences = turn.state.limits.fences;
   const bool is_new_start =
       report.epoch != agent.record.epoch || report.instance != agent.record.instance;
-  if (is_new_start) begin_epoch(turn, agent, report);
+  if (is_new_start) begin_epoch(turn, agent, report, found_tasks(turn, agent, report));
   if (fences.report_number == Fence::kept && report.number <= agent.last_number) return;
   agent.last_number = report.number;
 

@@ -68,7 +68,8 @@ struct TaskReport {
 struct AgentReport {
   AgentId agent;
   std::string instance;     // of the agent's work folder, random: another one is another agent
-  std::int64_t epoch = 0;   // grows at each start of the agent
+  std::int64_t epoch = 0;   // grows at each start of the agent, which shows in its first report
+                            // the tasks of earlier ones that it has found again
   std::int64_t number = 0;  // grows with each report of an epoch; the server ignores older ones
   std::int64_t generation =
       0;                 // the newest assignment that this report's state has applied; 0 = none

@@ -95,6 +95,59 @@ TEST_CASE("a new start of an agent has none of the older one's tasks", "[schedul
   CHECK(step.refuse[0].why.find("is over") != std::string::npos);
 }
 
+namespace {
+
+// The first report of a new start, which has found all that the one before had.
+AgentReport next_start(Yard& yard) {
+  AgentReport report = yard.report_of("a");
+  report.epoch += 1;
+  report.number = 1;
+  report.generation = 0;
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("a new start of an agent that has found its tasks goes on with them", "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport found = next_start(yard);
+  yard.step(found);
+  CHECK(yard.job("j").state == JobState::running);
+  CHECK(yard.wanted.at(AgentId{"a"}).epoch == found.epoch);
+  CHECK(yard.wanted.at(AgentId{"a"}).tasks.size() == found.tasks.size());
+
+  yard.restart();
+  found.number += 1;
+  yard.step(found);
+  CHECK(yard.job("j").state == JobState::running);
+  CHECK(yard.job("j").attempt == 1);
+}
+
+TEST_CASE("what a new start has not found is over, though it has applied nothing yet",
+          "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport found = next_start(yard);
+  SECTION("one is missing") { found.tasks.pop_back(); }
+  SECTION("one has another token") { found.tasks.back().token = "another"; }
+  SECTION("it listens elsewhere") { found.host.address = "10.0.0.99"; }
+  SECTION("it offers less") { found.host.capacity.cpus -= 1; }
+  SECTION("its ports are others") { found.host.last_port -= 1; }
+  yard.step(found);
+  CHECK(yard.job("j").state != JobState::running);
+  REQUIRE(yard.job("j").first_failure.has_value());
+  CHECK(yard.job("j").first_failure->reason == Reason::agent_restarted);
+}
+
+TEST_CASE("a new start with other labels goes on with its tasks", "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport found = next_start(yard);
+  found.host.labels["rack"] = "7";
+  found.host.agent_version = "9.9.9";
+  yard.step(found);
+  CHECK(yard.job("j").state == JobState::running);
+  CHECK(yard.agents.at(AgentId{"a"}).host.labels.at("rack") == "7");
+}
+
 TEST_CASE("another agent of the same name is refused until the first is down", "[scheduler]") {
   Yard yard = running_job();
   AgentReport other = yard.report_of("a");
