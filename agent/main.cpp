@@ -265,6 +265,7 @@ Result<DaemonOptions> check(const Options& options) {
                        .server = options.server,
                        .work_dir = options.work_dir,
                        .runtime = options.runtime,
+                       .shim = {},
                        .transport = options.transport,
                        .listen_host = before_a_port(options.listen_address),
                        .data_roots = {},
@@ -277,14 +278,19 @@ Result<DaemonOptions> check(const Options& options) {
     return invalid("--runtime: " + daemon.runtime + " is not a program");
   }
   daemon.runtime = std::filesystem::absolute(daemon.runtime);
+  daemon.shim = beside_this_program("trainyard-shim");
+  if (::access(daemon.shim.c_str(), X_OK) != 0) {
+    return unavailable(daemon.shim +
+                       " is missing: the parent of each task, to be beside this program");
+  }
   TRY_ASSIGN(daemon.host, describe_host(options));
   TRY(check_listening(options, daemon.host));
   TRY_ASSIGN(daemon.data_roots, real_data_roots(options));
   return daemon;
 }
 
-// The first SIGTERM or SIGINT stops the daemon in order. A second ends the process, and with it, by
-// the kernel, its tasks.
+// The first SIGTERM or SIGINT stops the daemon in order. A second ends the process at once, and
+// with it its tasks.
 class StopOnSignal {
  public:
   StopOnSignal(Daemon& daemon, const sigset_t& signals)
@@ -293,7 +299,10 @@ class StopOnSignal {
             const int number = ::sigwaitinfo(&signals, nullptr);
             if (over.stop_requested()) return;
             if (number < 0) continue;  // interrupted
-            if (++seen > 1) ::_exit(128 + number);
+            if (++seen > 1) {
+              daemon.end_tasks_now();
+              ::_exit(128 + number);
+            }
             daemon.stop();
           }
         }) {}

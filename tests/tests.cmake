@@ -68,8 +68,9 @@ trainyard_test(scheduler/loop GRPC DEPS scheduler/loop THREADS ~[large]~[.])
 trainyard_test(agent/core APART gpu_test save_test signals_test task_test DEPS agent/core)
 trainyard_test(agent/loop GRPC DEPS agent/loop)
 trainyard_test(agent/host DEPS agent/host schemas/wire)
+trainyard_test(agent/process DEPS agent/process)
 foreach(test agent_host_test agent_loop_test)
-  add_dependencies(${test} nvml_double)  # which they load
+  add_dependencies(${test} nvml_double trainyard-shim)  # which they load and start
 endforeach()
 trainyard_test(sim APART host DEPS scheduler/core agent/core)
 trainyard_test(runtime/core APART partition_test DEPS runtime/core OUTSIDE nlohmann_json::nlohmann_json)
@@ -94,22 +95,22 @@ if(TARGET api_routes_test)  # the clients that other tests speak with
                                          tests/schemas/wire/hostile_specs.cpp)
 endif()
 trainyard_test(api/client DEPS api/client)
-add_dependencies(api_client_test trainyard trainyard-server trainyard-agent)  # which it runs
+add_dependencies(api_client_test trainyard trainyard-server trainyard-agent trainyard-shim)  # which it runs
 trainyard_test(api/server DEPS api/client)
 # One of them it runs, all of them it looks at.
-add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-runtime trainyard)
-trainyard_test(e2e DEPS schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000 ASIDE gpu)  # the longest start first
+add_dependencies(api_server_test trainyard-server trainyard-agent trainyard-shim trainyard-runtime trainyard)
+trainyard_test(e2e DEPS agent/process schemas/wire runtime/net/chunks OUTSIDE CURL::libcurl TIMEOUT 1800 COST 1000 ASIDE gpu)  # the longest start first
 target_sources(e2e_test PRIVATE $<TARGET_OBJECTS:trainyard_test_schema>)
 add_dependencies(e2e_test trainyard-conformance nvml_double gpu_double_driver gpu_double_plugin)  # which its agents and tasks load
 if(TARGET trainyard-cuda)
   add_dependencies(e2e_test trainyard-cuda)
 endif()
 # The real programs under attack, alone on the machine, as it asks how soon they answer meanwhile.
-trainyard_test(attack DEPS schemas/wire OUTSIDE CURL::libcurl)
+trainyard_test(attack DEPS agent/process schemas/wire OUTSIDE CURL::libcurl)
 target_sources(attack_test PRIVATE tests/e2e/programs.cpp tests/e2e/rest.cpp tests/e2e/yard.cpp
                                    tests/api/http/raw_client.cpp tests/scheduler/loop/agent_peer.cpp)
 set_tests_properties(attack PROPERTIES RUN_SERIAL TRUE)
-add_dependencies(attack_test trainyard-server trainyard-agent trainyard-runtime)
+add_dependencies(attack_test trainyard-server trainyard-agent trainyard-shim trainyard-runtime)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
 if(bench_sources AND NOT TRAINYARD_SANITIZE)  # figures of a sanitized build say nothing

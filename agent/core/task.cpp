@@ -87,13 +87,15 @@ void read(HostedTask& task, const RunEventsRead& event) {
     const auto* phase = std::get_if<PhaseEvent>(&one.what);
     const bool runs = phase != nullptr && phase->phase == PhaseEvent::Phase::running;
     if (runs) task.lived_as = TaskState::running;
-    task.events.push_back(one);
+    // Of a task that was found all is read again.
+    if (one.offset >= task.stored) task.events.push_back(one);
   }
   task.events_end = std::max(task.events_end, event.end);
 }
 
 bool forget_events(HostedTask& task, std::int64_t offset) {
   const std::size_t before = task.events.size();
+  task.stored = std::max(task.stored, offset);
   while (!task.events.empty() && task.events.front().offset < offset) task.events.pop_front();
   return task.events.size() < before;
 }

@@ -38,6 +38,7 @@ struct HostedTask {
 
   std::deque<RunEvent> events;  // not known to be durable at the server, oldest first
   std::int64_t events_end = 0;  // offset after the newest read
+  std::int64_t stored = 0;      // known to be durable at the server up to here
 
   [[nodiscard]] bool is_gone() const { return process == Process::gone; }
 };

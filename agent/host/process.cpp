@@ -23,7 +23,7 @@
 #include <optional>
 #include <thread>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "schemas/files/file.h"
 
 namespace trainyard::agent {
@@ -46,13 +46,16 @@ const auto& kind_of_fork = process::posix::use_vfork;
 // async-signal-safe calls are allowed, and nothing of the parent's is changed.
 class ChildSetup {
  public:
+  // `parent`: 0 for one that may outlive it.
   ChildSetup(pid_t parent, const char* folder) : parent_(parent), folder_(folder) {}
 
   template <class Executor>
   void operator()(Executor&) const {
     ::setsid();
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent_) ::_exit(EXIT_FAILURE);  // it died before the line above
+    if (parent_ != 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent_) ::_exit(EXIT_FAILURE);  // it died before the line above
+    }
     if (::chdir(folder_) != 0) ::_exit(EXIT_FAILURE);
     restore_signals();
     // After a fork (thread sanitizer) Boost's pipe that tells of a failed exec is among these.
@@ -81,6 +84,7 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
   }
   const int output = log ? log->descriptor() : spec.output;
   TRY_ASSIGN(const File nothing, File::open("/dev/null", O_RDONLY));
+  const int input = spec.input < 0 ? nothing.descriptor() : spec.input;
   if (::access(spec.folder.c_str(), X_OK) != 0) {
     return system_error("cannot start a process in " + spec.folder);
   }
@@ -97,10 +101,10 @@ Result<pid_t> spawn(const ProcessSpec& spec) {
       kind_of_fork, process::exe = spec.argv.front(), process::args = arguments,
       process::extend::on_setup =
           [&environment](auto& executor) { executor.env = environment.data(); },
-      process::posix::fd.bind(STDIN_FILENO, nothing.descriptor()),
-      process::posix::fd.bind(STDOUT_FILENO, output),
+      process::posix::fd.bind(STDIN_FILENO, input), process::posix::fd.bind(STDOUT_FILENO, output),
       process::posix::fd.bind(STDERR_FILENO, output),
-      process::extend::on_exec_setup = ChildSetup(::getpid(), spec.folder.c_str()),
+      process::extend::on_exec_setup =
+          ChildSetup(spec.outlives_host ? 0 : ::getpid(), spec.folder.c_str()),
       process::extend::on_error = [&forked](auto& executor,
                                             const std::error_code&) { forked = executor.pid; },
       error);
@@ -142,36 +146,45 @@ class ProcessHost::Reaper {
 
   Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end) {
     if (spec.argv.empty()) return invalid("a process needs an argv");
-    const std::int64_t kills_before = memory_kills();
-    const std::int64_t started_at = kernel_log_time();
+    const KillWatch kills;
     TRY_ASSIGN(const pid_t pid, spawn(spec));
-    // glibc 2.36 declares pidfd_open without C linkage.
-    const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    const int descriptor = open_pidfd(pid);
     if (descriptor < 0) {
       const Error error = system_error("cannot watch process " + std::to_string(pid));
       ::kill(-pid, SIGKILL);
       ::waitpid(pid, nullptr, 0);
       return error;
     }
-    const auto [entry, added] = children_.emplace(
-        pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
+    add(pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
                    .group_check = asio::steady_timer(context_),
                    .on_end = std::move(on_end),
-                   .memory_kills_before = kills_before,
-                   .started_at = started_at,
-                   .end = {}});
-    ENSURE(added);
-    entry->second.exit_watch.async_wait(
-        asio::posix::stream_descriptor::wait_read,
-        [this, pid](const boost::system::error_code&) { reap(pid); });
+                   .kills = kills,
+                   .outlives_host = spec.outlives_host});
     return std::int64_t{pid};
+  }
+
+  void watch(const ProcessName& process, OnEnd on_end) {
+    const auto pid = static_cast<pid_t>(process.pid);
+    const int descriptor = open_pidfd(pid);
+    // Looked at behind the descriptor, which is that of whoever has the pid now.
+    if (descriptor < 0 || !is_there(process) || children_.contains(pid)) {
+      if (descriptor >= 0) ::close(descriptor);
+      return on_end({});
+    }
+    add(pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
+                   .group_check = asio::steady_timer(context_),
+                   .on_end = std::move(on_end),
+                   .outlives_host = true,
+                   .is_ours = false});
   }
 
   void signal_group(pid_t pid, int signal) {
     const auto found = children_.find(pid);
     if (found == children_.end()) return;
     if (signal == SIGKILL) found->second.killed_by_us = true;
-    ::kill(-pid, signal);
+    const bool is_asked = signal == SIGKILL && found->second.outlives_host;
+    ::kill(-pid, is_asked ? SIGUSR1 : signal);
+    if (is_asked) ::kill(-pid, SIGCONT);  // somebody may have stopped it
   }
 
  private:
@@ -179,20 +192,35 @@ class ProcessHost::Reaper {
     asio::posix::stream_descriptor exit_watch;  // a pidfd: readable once the process has ended
     asio::steady_timer group_check;
     OnEnd on_end;
-    std::int64_t memory_kills_before = 0;
-    std::int64_t started_at = 0;  // in microseconds, as the kernel's log counts them
+    KillWatch kills = {};
+    bool outlives_host = false;
+    bool is_ours = true;  // else it is another's child, and not to be waited for
     bool killed_by_us = false;
-    ProcessEnd end;
+    ProcessEnd end = {};
   };
+
+  // glibc 2.36 declares pidfd_open without C linkage.
+  static int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+  void add(pid_t pid, Child child) {
+    // Whom another process has reaped may have lost its pid before its end is seen here.
+    if (children_.contains(pid)) tell(pid);
+    const auto [entry, added] = children_.emplace(pid, std::move(child));
+    ENSURE(added);
+    entry->second.exit_watch.async_wait(
+        asio::posix::stream_descriptor::wait_read,
+        [this, pid](const boost::system::error_code&) { reap(pid); });
+  }
 
   void reap(pid_t pid) {
     Child& child = children_.at(pid);
+    child.exit_watch.close();
+    if (!child.is_ours) return tell(pid);
     // While the leader is a zombie its pid cannot be given to anybody else, so this hits its group
     // alone.
     ::kill(-pid, SIGKILL);
     siginfo_t info{};
     ENSURE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0);
-    child.exit_watch.close();
     child.end.exit = exit_status_from(info);
     child.end.killing = killing_of(pid, child);
     end_with_group(pid);
@@ -200,24 +228,18 @@ class ProcessHost::Reaper {
 
   static Killing killing_of(pid_t pid, const Child& child) {
     if (child.end.exit.signal != SIGKILL) return Killing::none;
-    if (child.killed_by_us) return Killing::by_us;
-    const std::optional<std::string> log = kernel_log_since(child.started_at);
-    if (log && was_killed_for_memory(*log, pid)) return Killing::for_memory;
-    // A log that can be read and does not name it says that it was not that.
-    const bool perhaps = !log && memory_kills() > child.memory_kills_before;
-    return perhaps ? Killing::perhaps_for_memory : Killing::by_others;
+    return child.killed_by_us ? Killing::by_us : child.kills.killing_of(pid);
+  }
+
+  void tell(pid_t pid) {
+    const auto told = children_.extract(pid);
+    told.mapped().on_end(told.mapped().end);
   }
 
   // The killed members of the group take a moment to go, the more so when they hold a GPU.
   void end_with_group(pid_t pid) {
     Child& child = children_.at(pid);
-    if (running_in_group(pid).empty()) {
-      const OnEnd on_end = std::move(child.on_end);
-      const ProcessEnd end = child.end;
-      children_.erase(pid);
-      on_end(end);
-      return;
-    }
+    if (running_in_group(pid).empty()) return tell(pid);
     ::kill(-pid, SIGKILL);  // again: a member may have forked while it was being killed
     child.group_check.expires_after(group_check_interval);
     child.group_check.async_wait(
@@ -249,6 +271,12 @@ Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end) {
   std::unique_lock lock(mutex);
   answered.wait(lock, [&] { return started.has_value(); });
   return *std::move(started);
+}
+
+void ProcessHost::watch(const ProcessName& process, OnEnd on_end) {
+  reaper_->post([this, process, on_end = std::move(on_end)]() mutable {
+    reaper_->watch(process, std::move(on_end));
+  });
 }
 
 void ProcessHost::signal_group(std::int64_t pid, int signal) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/process/killing.h"
+#include "agent/process/task_records.h"
 #include "schemas/base/result.h"
 #include "schemas/types/task.h"
 
@@ -20,12 +22,11 @@ struct ProcessSpec {
   std::string folder;                              // to start in
   std::string log_path;                            // stdout and stderr are appended here
   int output = -1;  // a descriptor that takes stdout and stderr in the place of the log
+  int input = -1;   // one for stdin; else it reads nothing
+  // Lives on when this process ends, and ends by SIGUSR1 in the place of SIGKILL, with all that it
+  // has started: a shim.
+  bool outlives_host = false;
 };
-
-// What is known of a process that ended by SIGKILL. `for_memory`: the kernel's log names it. Where
-// the log cannot be read, or not in the numbers of this agent's processes, nothing says more than
-// that this host killed something for want of memory meanwhile.
-enum class Killing { none, by_us, by_others, perhaps_for_memory, for_memory };
 
 struct ProcessEnd {
   ExitStatus exit;
@@ -39,15 +40,20 @@ class ProcessHost {
   using OnEnd = std::function<void(const ProcessEnd& end)>;
 
   ProcessHost();
-  // Kills what still runs, with its groups, and waits until all of it is gone.
+  // Kills what still runs, with its groups, and waits until all of it is gone: that which was to
+  // outlive this process, too.
   ~ProcessHost();
   ProcessHost(const ProcessHost&) = delete;
   ProcessHost& operator=(const ProcessHost&) = delete;
 
   // The pid, which is also the number of the process's own group and session. The process inherits
-  // no descriptor, has default signals, and is killed by the kernel when this process dies. An
-  // error says why it could not be started; then `on_end` is never called.
+  // no descriptor, has default signals, and is killed by the kernel when this process dies, unless
+  // it is to outlive it. An error says why it could not be started; then `on_end` is never called.
   Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end);
+
+  // Watches one that another process has started, to outlive it. How it ended nobody can tell
+  // but itself: `on_end` is called with nothing, also where it is gone by now.
+  void watch(const ProcessName& process, OnEnd on_end);
 
   // To the whole group of a started process; one that has ended is left alone.
   void signal_group(std::int64_t pid, int signal);

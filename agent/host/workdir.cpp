@@ -1,22 +1,15 @@
 #include "agent/host/workdir.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
-#include <sstream>
 
-#include "agent/host/process_table.h"
+#include "agent/process/task_records.h"
 #include "schemas/base/clock.h"
-#include "schemas/base/descriptor.h"
 #include "schemas/base/log.h"
 #include "schemas/files/folder.h"
 #include "schemas/files/whole_file.h"
@@ -26,53 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto leftover_deadline = std::chrono::seconds(10);
+constexpr const char* restore_name = "restore";
 
-// What `remember_process` wrote: "<pid> <start ticks> <boot id>".
-struct RememberedProcess {
-  std::int64_t pid = 0;
-  std::int64_t start_ticks = 0;
-  std::string boot;
-};
-
-std::optional<RememberedProcess> parse_remembered(const std::string& text) {
-  std::istringstream fields(text);
-  RememberedProcess remembered;
-  if (!(fields >> remembered.pid >> remembered.start_ticks >> remembered.boot)) return std::nullopt;
-  if (remembered.pid <= 1) return std::nullopt;
-  return remembered;
-}
-
-// Whether the group that the process led can still hold members of the task. The pid alone proves
-// nothing: after a reboot, or once the kernel gave it to somebody else, it names another's process.
-bool may_have_left_members(const RememberedProcess& remembered) {
-  if (remembered.boot != boot_id()) return false;
-  const std::optional<ProcessInfo> now = find_process(remembered.pid);
-  return !now || now->start_ticks == remembered.start_ticks;
-}
-
-// Of nobody's children but init's, too: a pidfd tells.
-void wait_for_end(const ProcessInfo& process, std::chrono::steady_clock::time_point deadline) {
-  const Descriptor watched(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!watched) return;  // it has ended, and is forgotten
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  pollfd ended{.fd = watched.get(), .events = POLLIN, .revents = 0};
-  ::poll(&ended, 1, static_cast<int>(std::max(left, std::chrono::milliseconds(0)).count()));
-}
-
-Status end_group(const RememberedProcess& remembered) {
-  const auto deadline = std::chrono::steady_clock::now() + leftover_deadline;
-  for (auto left = running_in_group(remembered.pid); !left.empty();
-       left = running_in_group(remembered.pid)) {
-    ::kill(static_cast<pid_t>(-remembered.pid), SIGKILL);
-    if (std::chrono::steady_clock::now() > deadline) {
-      return unavailable("process group " + std::to_string(remembered.pid) +
-                         " of an earlier agent does not die");
-    }
-    wait_for_end(left.front(), deadline);
+// What stays is tried again at the next start: somebody may write there still.
+void clear(const std::string& folder) {
+  if (const Status removed = remove_folder(folder); !removed) {
+    log_warning("folder_not_removed", {{"folder", folder}, {"error", removed.error().message}});
   }
-  return ok();
 }
 
 bool is_empty_folder(const fs::path& path) {
@@ -94,27 +47,49 @@ Result<Workdir> Workdir::open(const std::string& path) {
   }
 
   Workdir workdir(absolute, std::move(lock));
-  TRY(workdir.end_leftovers());
   TRY(make_folders(absolute / "tasks"));
   TRY_ASSIGN(workdir.epoch_, workdir.count_epoch());
   TRY_ASSIGN(workdir.instance_, workdir.find_instance());
   return workdir;
 }
 
-// An agent's end ends its tasks (the kernel kills them with it), but not what they may have started
-// themselves.
-Status Workdir::end_leftovers() const {
-  const fs::path tasks = fs::path(path_) / "tasks";
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(tasks, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename() != "process") continue;
-    const Result<std::string> text = read_file(entry->path());
-    if (!text) continue;
-    const std::optional<RememberedProcess> remembered = parse_remembered(*text);
-    if (remembered && may_have_left_members(*remembered)) TRY(end_group(*remembered));
+std::vector<std::string> Workdir::task_folders() const {
+  std::vector<std::string> folders;
+  const std::string tasks = path_ + "/tasks";
+  for (const std::string& job : names_in(tasks)) {
+    for (const std::string& attempt : names_in(tasks + "/" + job)) {
+      const std::string parent = tasks + "/" + job + "/" + attempt;
+      for (const std::string& name : names_in(parent)) {
+        if (name != restore_name) folders.push_back(parent + "/" + name);
+      }
+    }
   }
-  return remove_folder(tasks);
+  return folders;
+}
+
+Status Workdir::end_leftovers(const std::set<TaskKey>& kept) const {
+  std::set<std::string> kept_folders;
+  std::set<std::string> kept_parents;
+  for (const TaskKey& key : kept) {
+    kept_folders.insert(task_folder(key));
+    kept_parents.insert(attempt_folder(key));
+    kept_parents.insert(fs::path(attempt_folder(key)).parent_path());
+  }
+  for (const std::string& folder : task_folders()) {
+    if (kept_folders.contains(folder)) continue;
+    TRY(end_recorded(folder));
+    clear(folder);
+  }
+  // What the tasks of an attempt shared, and files that are no tasks.
+  const std::string tasks = path_ + "/tasks";
+  for (const std::string& job : names_in(tasks)) {
+    const std::string parent = tasks + "/" + job;
+    if (!kept_parents.contains(parent)) clear(parent);
+    for (const std::string& attempt : names_in(parent)) {
+      if (!kept_parents.contains(parent + "/" + attempt)) clear(parent + "/" + attempt);
+    }
+  }
+  return ok();
 }
 
 Result<std::int64_t> Workdir::count_epoch() const {
@@ -170,7 +145,7 @@ std::string Workdir::task_folder(const TaskKey& key) const {
 }
 
 std::string Workdir::restore_folder(const TaskKey& key) const {
-  return attempt_folder(key) + "/restore";
+  return attempt_folder(key) + "/" + restore_name;
 }
 
 Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
@@ -178,14 +153,6 @@ Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
   const std::string folder = task_folder(key);
   TRY(make_folders(folder));
   return folder;
-}
-
-Status Workdir::remember_process(const TaskKey& key, std::int64_t pid) const {
-  const std::optional<ProcessInfo> info = find_process(pid);
-  if (!info) return ok();  // it has ended already
-  return write_file(
-      task_folder(key) + "/process",
-      std::to_string(pid) + " " + std::to_string(info->start_ticks) + " " + boot_id() + "\n");
 }
 
 void Workdir::remove_task_folder(const TaskKey& key) const {

@@ -48,22 +48,40 @@ DataCacheSpec data_cache_of(const DaemonOptions& options) {
           .bytes_max = options.data_cache_mb << 20};
 }
 
+// What is left of it: a clock that did not run on, or a file of nonsense, leaves nothing.
+Lease lease_in(const LeaseFile& file, Time now) {
+  const Millis stop_after = file.stop_after();
+  const Time end = file.end() <= now + stop_after ? file.end() : now;
+  return Lease(end - stop_after, stop_after);
+}
+
 }  // namespace
+
+// What an earlier start has left to this one.
+struct Daemon::Start {
+  const Workdir& workdir;
+  LeaseFile& lease_file;
+  std::optional<Lease> lease;
+};
 
 // One run of the daemon, from the opened work folder to its end. All of it is of the daemon's
 // thread; the callbacks of others only post.
 class Daemon::Session {
  public:
-  Session(const DaemonOptions& options, Workdir workdir, Inbox<DaemonEvent>& inbox)
-      : inbox_(inbox),
-        workdir_(std::move(workdir)),
+  Session(const DaemonOptions& options, const Start& start, Daemon& daemon)
+      : daemon_(daemon),
+        inbox_(daemon.inbox_),
+        workdir_(start.workdir),
+        lease_file_(start.lease_file),
         core_({.id = options.id,
                .instance = workdir_.instance(),
                .epoch = workdir_.epoch(),
-               .host = options.host},
+               .host = options.host,
+               .lease = start.lease},
               steady_now()),
         runner_({.server = options.server,
                  .runtime = options.runtime,
+                 .shim = options.shim,
                  .transport = options.transport,
                  .listen_host =
                      options.listen_host.empty() ? options.host.address : options.listen_host,
@@ -90,8 +108,11 @@ class Daemon::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void run() {
+  void run(const std::vector<FoundTask>& found) {
+    daemon_.renew(lease_file_, core_.lease());
     runner_.run();
+    // Before the first report, which is to show them.
+    for (const FoundTask& task : found) apply(runner_.go_on(task), read_clocks());
     // The first report knows of strangers, too: it may be answered with tasks.
     apply(gpu_watch_.read(), read_clocks());
     gpu_watch_.run();
@@ -104,6 +125,7 @@ class Daemon::Session {
         apply(Tick{}, now);
         runner_.tick(now);
       }
+      daemon_.renew(lease_file_, core_.lease());
       report_when_due(now);
     }
   }
@@ -167,7 +189,7 @@ class Daemon::Session {
     apply_all(runner_.start(action.task, now), now);
   }
   void perform(const RestartTask& action, const Now& now) {
-    apply_all(runner_.restart(action.key, now), now);
+    apply_all(runner_.restart(action, now), now);
   }
   void perform(const DeliverOutput& action, const Now&) { runner_.deliver(action.key); }
   void perform(const StopTask& action, const Now& now) { apply_all(runner_.stop(action), now); }
@@ -203,8 +225,10 @@ class Daemon::Session {
     return now >= *leave_at_ || nothing_to_tell || (farewell_ && pace_.is_answered(*farewell_));
   }
 
+  Daemon& daemon_;
   Inbox<DaemonEvent>& inbox_;
-  const Workdir workdir_;
+  const Workdir& workdir_;
+  LeaseFile& lease_file_;
   Agent core_;
 
   Time next_tick_;
@@ -225,7 +249,12 @@ class Daemon::Session {
 Daemon::Daemon(DaemonOptions options) : options_(std::move(options)), inbox_(inbox_length_max) {}
 
 Status Daemon::run() {
-  TRY_ASSIGN(Workdir workdir, Workdir::open(options_.work_dir));
+  TRY_ASSIGN(const Workdir workdir, Workdir::open(options_.work_dir));
+  const std::vector<FoundTask> found = find_tasks(workdir);
+  std::set<TaskKey> keys;
+  for (const FoundTask& task : found) keys.insert(task.wanted.task.key);
+  TRY(workdir.end_leftovers(keys));
+  TRY_ASSIGN(LeaseFile lease_file, LeaseFile::open(workdir.lease_file()));
   log_info("connecting", {{"server", options_.server},
                           {"name", options_.id.text},
                           {"epoch", workdir.epoch()},
@@ -237,15 +266,32 @@ Status Daemon::run() {
   say_what_to_know(options_);
   // Before the server knows of the GPUs: it could give them to tasks meanwhile.
   DaemonOptions options = options_;
-  GpuRates rates({.runtime = options.runtime,
-                  .folder = workdir.path(),
-                  .file = workdir.gpu_rates_file(),
-                  .nvml_library = options.nvml_library});
+  GpuRatesOptions rating{.runtime = options.runtime,
+                         .folder = workdir.path(),
+                         .file = workdir.gpu_rates_file(),
+                         .nvml_library = options.nvml_library};
+  // The lease of tasks that were found is not to end meanwhile.
+  if (!found.empty()) rating.deadline = std::chrono::milliseconds(0);
+  GpuRates rates(rating);
   rates.learn(options.host.gpus, stopped_.get_token());
-  Session session(options, std::move(workdir), inbox_);
-  session.run();
+  std::optional<Lease> lease;
+  if (!found.empty()) lease = lease_in(lease_file, steady_now());
+  Session session(options, {.workdir = workdir, .lease_file = lease_file, .lease = lease}, *this);
+  session.run(found);
   log_info("stopped");
   return ok();
+}
+
+void Daemon::renew(LeaseFile& file, const Lease& lease) {
+  const std::lock_guard lock(lease_mutex_);
+  if (!lease_is_over_) file.write(lease.end(), lease.stop_after());
+}
+
+void Daemon::end_tasks_now() {
+  const std::lock_guard lock(lease_mutex_);
+  lease_is_over_ = true;
+  Result<LeaseFile> file = LeaseFile::open(Workdir::lease_file_of(options_.work_dir));
+  if (file) file->end_now();
 }
 
 void Daemon::stop() {

@@ -2,11 +2,13 @@
 // its whole state.
 #pragma once
 
+#include <mutex>
 #include <stop_token>
 #include <string>
 
 #include "agent/host/nvml.h"
 #include "agent/loop/task_runner.h"
+#include "agent/process/lease_file.h"
 #include "schemas/base/id.h"
 #include "schemas/base/inbox.h"
 #include "schemas/base/result.h"
@@ -19,6 +21,7 @@ struct DaemonOptions {
   std::string server;                       // HOST:PORT of the server's agent endpoint
   std::string work_dir;                     // the agent's own
   std::string runtime;                      // the program that a task runs
+  std::string shim;                         // the program that is its parent
   std::string transport = "shared_memory";  // the best that its tasks may try
   std::string listen_host;                  // that its tasks listen at; "" = host.address
   std::vector<std::string> data_roots;      // where jobs may read data; absolute, without links
@@ -46,10 +49,18 @@ class Daemon {
   // From any thread, also before `run`.
   void stop();
 
+  // From any thread: every task ends within a second or so, though this process may end at once.
+  void end_tasks_now();
+
  private:
+  struct Start;
   class Session;
 
+  void renew(LeaseFile& file, const Lease& lease);
+
   const DaemonOptions options_;
+  std::mutex lease_mutex_;
+  bool lease_is_over_ = false;  // guarded by lease_mutex_: nobody writes another
   Inbox<DaemonEvent> inbox_;
   std::stop_source stopped_;  // for what comes before the inbox is read
 };

@@ -147,7 +147,7 @@ ProductRates GpuRates::measure_kind(const std::string& name, const std::vector<G
 
 ProductRates GpuRates::measure(const GpuInfo& gpu, const std::stop_token& stop) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now());
-  if (left.count() <= 0) return not_measured(gpu.name, "other kinds took all of the time for it");
+  if (left.count() <= 0) return not_measured(gpu.name, "no time was left for it");
   ShortRun run{.process = {.argv = {options_.runtime, "--measure-gpu"},
                            .environment = inherited_environment(),
                            .folder = options_.folder,

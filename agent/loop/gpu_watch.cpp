@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 
 namespace trainyard::agent {
 namespace {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "agent/host/tail.h"
 #include "schemas/files/file.h"
+#include "schemas/files/whole_file.h"
 
 namespace trainyard::agent {
 namespace {
@@ -29,12 +31,23 @@ Status punch(const File& file, std::int64_t begin, std::int64_t end) {
   return unavailable(std::string("a log cannot be cut: ") + std::strerror(errno));
 }
 
+constexpr std::size_t cut_bytes_max = 64;
+std::string cut_file(const std::string& log) { return log + ".cut"; }
+
 std::string cut_line(const LogCut& cut) {
   return "\n[trainyard: this log was too large for its host, " +
          std::to_string(cut.end - cut.begin) + " bytes are cut out here]\n";
 }
 
 }  // namespace
+
+LogCut written_cut(const std::string& log) {
+  const Result<std::string> text = read_piece(cut_file(log), 0, cut_bytes_max);
+  std::istringstream words(text ? *text : "");
+  LogCut cut;
+  const bool is_cut = words >> cut.begin >> cut.end && 0 < cut.begin && cut.begin <= cut.end;
+  return is_cut ? cut : LogCut{};
+}
 
 Result<LogCut> bound_log(const LogOnDisk& log) {
   struct stat facts {};
@@ -45,6 +58,8 @@ Result<LogCut> bound_log(const LogOnDisk& log) {
   if (cut.end == 0) cut.begin = block_before(std::max(part, log.shipped + margin));
   cut.end = std::max({cut.begin, cut.end, block_before(facts.st_size - part)});
   TRY_ASSIGN(const File file, File::open(log.path, O_WRONLY));
+  // Before the hole is made: whoever reads on here ships no hole.
+  TRY(write_file(cut_file(log.path), std::to_string(cut.begin) + " " + std::to_string(cut.end)));
   TRY(punch(file, cut.begin, cut.end));
   TRY(punch(file, block_before(part), block_before(std::min(log.shipped, cut.begin))));
   return cut;

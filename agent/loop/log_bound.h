@@ -28,8 +28,11 @@ struct LogOnDisk {
   LogCut cut = {};  // so far
 };
 
-// Frees what is beyond the bound. The cut as it is then.
+// Frees what is beyond the bound. The cut as it is then, which is written down beside the log.
 Result<LogCut> bound_log(const LogOnDisk& log);
+
+// As it was written down; none where none was made.
+LogCut written_cut(const std::string& log);
 
 struct LogSpan {
   std::int64_t offset = 0;  // in what is shipped

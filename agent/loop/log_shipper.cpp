@@ -33,7 +33,13 @@ void LogShipper::stop() {
 
 void LogShipper::add(const TaskFiles& task) {
   const std::lock_guard lock(mutex_);
-  logs_[task.key].task = task;
+  const auto [entry, added] = logs_.try_emplace(task.key);
+  Shipping& shipping = entry->second;
+  shipping.task = task;
+  if (added && task.is_found) {
+    shipping.is_offset_known = false;
+    shipping.cut = written_cut(task.log());
+  }
   changed_.notify_all();
 }
 
@@ -95,7 +101,7 @@ void LogShipper::bound_all() {
 }
 
 void LogShipper::bound_one(const TaskKey& key, Shipping& shipping) const {
-  if (shipping.finished || shipping.unbounded) return;
+  if (shipping.finished || shipping.unbounded || !shipping.is_offset_known) return;
   const auto cut = bound_log({.path = shipping.task.log(),
                               .bytes_max = bytes_max_,
                               .shipped = shipping.offset,
@@ -142,6 +148,7 @@ void LogShipper::note_stored(const TaskKey& key, std::int64_t stored) {
   const auto found = logs_.find(key);
   if (found == logs_.end()) return;
   found->second.offset = stored;
+  found->second.is_offset_known = true;
   found->second.retry = Retry{};
 }
 

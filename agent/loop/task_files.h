@@ -11,6 +11,7 @@ struct TaskFiles {
   TaskKey key;
   std::string token;
   std::string folder;
+  bool is_found = false;  // an earlier start of this agent has begun with it
 
   [[nodiscard]] std::string events() const { return folder + "/events.jsonl"; }
   [[nodiscard]] std::string save_order() const { return folder + "/" + save_order_file; }

@@ -1,8 +1,7 @@
 #include "agent/loop/task_runner.h"
 
-#include <signal.h>
-
 #include <algorithm>
+#include <filesystem>
 
 #include "agent/host/ports.h"
 #include "agent/host/tail.h"
@@ -28,6 +27,8 @@ Reason reason_of(const Error& error, Reason otherwise) {
 
 constexpr const char* killed_words =
     "killed by SIGKILL, which its agent did not send; the kernel's log may say more";
+constexpr const char* lost_shim_words =
+    "its parent, trainyard-shim, was killed, and with it the task";
 constexpr const char* perhaps_memory_words =
     "killed by SIGKILL, which its agent did not send, while this host killed processes for want of "
     "memory: this may have been one of them, the kernel's log says";
@@ -38,7 +39,8 @@ struct Knowledge {
   std::string message;
 };
 
-Knowledge knowledge_of(const ProcessEnd& end, const std::string& folder) {
+Knowledge knowledge_of(const TaskEnd& end, const std::string& folder) {
+  if (end.lost_shim) return {Reason::none, lost_shim_words};
   if (end.exit.code == exit_no_space) {
     return {Reason::no_space, "no space is left on the disk of its folder " + folder};
   }
@@ -96,7 +98,8 @@ TaskRunner::TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCall
       event_tail_([this](const TailedEvents& events) { return pass_on(events); },
                   [this](const TaskKey& key) {
                     callbacks_.on_event(PartDelivered{.key = key, .part = Part::events});
-                  }) {}
+                  }),
+      processes_(options_.shim, workdir_.lease_file()) {}
 
 TaskRunner::~TaskRunner() { server_.cancel(); }
 
@@ -105,6 +108,30 @@ void TaskRunner::run() {
   log_shipper_.run();
   fetcher_.run();
   event_tail_.run();
+}
+
+TaskFound TaskRunner::go_on(const FoundTask& found) {
+  const WantedTask& wanted = found.wanted;
+  const TaskKey& key = wanted.task.key;
+  Task& task = tasks_[key];
+  task.wanted = wanted;
+  task.wanted.task.listen = at_host(wanted.task.listen, options_.listen_host);
+  task.files = {
+      .key = key, .token = wanted.token, .folder = workdir_.task_folder(key), .is_found = true};
+  task.stage = Task::Stage::running;
+  task.shim = found.shim.shim.pid;
+  task.returns = found.shim.returns;
+  task.started_at = found.shim.started_at;
+  event_tail_.add(task.files);
+  log_shipper_.add(task.files);
+  processes_.watch(task.files.folder, found.shim.shim, [this, key](const TaskEnd& end) {
+    callbacks_.on_event(ProcessGone{.key = key, .end = end});
+  });
+  return {.wanted = wanted,
+          .pid = found.pid,
+          .started_at = task.started_at,
+          .returns = task.returns,
+          .was_told_to_save = found.was_told_to_save};
 }
 
 std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& now) {
@@ -123,6 +150,10 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
     return {start_failed(task, reason_of(folder.error(), Reason::start_failed),
                          folder.error().message)};
   task.files = {.key = key, .token = wanted.token, .folder = std::move(folder).value()};
+  if (Status written = write_wanted(task.files.folder, wanted); !written) {
+    return {start_failed(task, reason_of(written.error(), Reason::start_failed),
+                         written.error().message)};
+  }
   if (!wanted.restore) return launch(task, now);
 
   fetcher_.add({.key = key,
@@ -132,8 +163,9 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
   return {};
 }
 
-std::vector<AgentEvent> TaskRunner::restart(const TaskKey& key, const Now& now) {
-  Task& task = tasks_.at(key);
+std::vector<AgentEvent> TaskRunner::restart(const RestartTask& order, const Now& now) {
+  Task& task = tasks_.at(order.key);
+  task.returns = order.returns;
   if (shutting_down_) return {start_failed_in_shutdown(task)};
   return launch(task, now);
 }
@@ -160,22 +192,22 @@ std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
   if (!spec)
     return {
         start_failed(task, reason_of(spec.error(), Reason::start_failed), spec.error().message)};
-  const Result<std::int64_t> pid = processes_.start(*spec, [this, key](const ProcessEnd& end) {
-    callbacks_.on_event(ProcessGone{.key = key, .end = end});
-  });
-  if (!pid)
-    return {start_failed(task, reason_of(pid.error(), Reason::start_failed), pid.error().message)};
-
-  task.pid = *pid;
-  task.stage = Task::Stage::running;
-  if (const Status status = workdir_.remember_process(key, *pid); !status) {
-    log_warning("process_not_remembered",
-                {{"task", to_string(key)}, {"error", status.error().message}});
+  if (!task.started_at.is_set()) task.started_at = now.wall;
+  const Result<TaskProcess> started = processes_.start(
+      {.program = *std::move(spec), .returns = task.returns, .started_at = task.started_at},
+      [this, key](const TaskEnd& end) {
+        callbacks_.on_event(ProcessGone{.key = key, .end = end});
+      });
+  if (!started) {
+    return {start_failed(task, reason_of(started.error(), Reason::start_failed),
+                         started.error().message)};
   }
-  log_info("task_started", {{"task", to_string(key)}, {"pid", *pid}});
+  task.shim = started->shim;
+  task.stage = Task::Stage::running;
+  log_info("task_started", {{"task", to_string(key)}, {"pid", started->pid}});
   event_tail_.add(task.files);
   log_shipper_.add(task.files);
-  return {TaskStarted{.key = key, .pid = *pid, .time = now.wall}};
+  return {TaskStarted{.key = key, .pid = started->pid, .time = now.wall}};
 }
 
 AgentEvent TaskRunner::start_failed(Task& task, Reason reason, std::string message) {
@@ -201,7 +233,7 @@ std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
     const bool kill = order.signal == StopSignal::kill;
     log_info("task_signalled",
              {{"task", to_string(order.key)}, {"signal", kill ? "SIGKILL" : "SIGTERM"}});
-    processes_.signal_group(task.pid, kill ? SIGKILL : SIGTERM);
+    kill ? processes_.kill(task.shim) : processes_.terminate(task.shim);
   }
   return {};
 }
@@ -237,8 +269,9 @@ AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) 
                     .exit = gone.end.exit,
                     .reason = known.reason,
                     .log_tail = to_valid_utf8(last_lines(task.files.log(), log_tail_lines)),
-                    .time = now.wall,
-                    .message = known.message};
+                    .time = gone.end.time.value_or(now.wall),
+                    .message = known.message,
+                    .outlived_lease = gone.end.outlived_lease};
 }
 
 void TaskRunner::deliver(const TaskKey& key) {
@@ -264,6 +297,9 @@ std::vector<AgentEvent> TaskRunner::on_delivered(const PartDelivered& delivered)
 bool TaskRunner::pass_on(const TailedEvents& events) {
   for (const RunEvent& event : events.events) {
     for (AnnouncedFile& file : announced_files(events.task, event)) {
+      // What an earlier start has brought to the server it has removed here.
+      const std::string path = events.task.folder + "/" + file.file.name;
+      if (events.task.is_found && !std::filesystem::exists(path)) continue;
       if (!uploader_.add(std::move(file))) return false;
     }
   }

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "agent/core/agent.h"
-#include "agent/host/process.h"
+#include "agent/host/task_process.h"
 #include "agent/host/workdir.h"
 #include "agent/link/server_calls.h"
 #include "agent/loop/event_tail.h"
 #include "agent/loop/file_uploader.h"
+#include "agent/loop/found_tasks.h"
 #include "agent/loop/log_shipper.h"
 #include "agent/loop/restore_fetcher.h"
 
@@ -28,7 +29,7 @@ struct RestoreFetched {
 };
 struct ProcessGone {
   TaskKey key;
-  ProcessEnd end;
+  TaskEnd end;
 };
 // A part of what a finished task has written is at the server.
 struct PartDelivered {
@@ -41,6 +42,7 @@ using RunnerEvent = std::variant<RestoreFetched, ProcessGone, PartDelivered>;
 struct RunnerOptions {
   std::string server;                                  // HOST:PORT
   std::string runtime;                                 // the program that a task runs
+  std::string shim;                                    // the program that is its parent
   std::string transport;                               // the best that it may try
   std::string listen_host;                             // where it listens, if it does
   std::vector<std::string> data_roots;                 // where it may read data; empty = anywhere
@@ -59,15 +61,19 @@ struct RunnerCallbacks {
 class TaskRunner {
  public:
   TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCallbacks callbacks);
-  ~TaskRunner();  // kills what still runs, and waits for it
+  ~TaskRunner();  // kills what still runs, and waits until it is gone
   TaskRunner(const TaskRunner&) = delete;
   TaskRunner& operator=(const TaskRunner&) = delete;
 
   void run();
 
+  // Goes on with a task of an earlier start; what it is for the core. Its end, where it has ended,
+  // comes through `handle`.
+  TaskFound go_on(const FoundTask& found);
+
   // Each returns what the core is to be told at once; the rest comes through `handle`.
   std::vector<AgentEvent> start(const WantedTask& wanted, const Now& now);
-  std::vector<AgentEvent> restart(const TaskKey& key, const Now& now);
+  std::vector<AgentEvent> restart(const RestartTask& order, const Now& now);
   void deliver(const TaskKey& key);  // of a task whose process is gone
   std::vector<AgentEvent> stop(const StopTask& order);
   // Leaves the order in the task's folder, where its process finds it, whenever that begins.
@@ -90,7 +96,9 @@ class TaskRunner {
     TaskFiles files;
     enum class Stage { fetching, running, ended, delivering, done };
     Stage stage = Stage::fetching;
-    std::int64_t pid = 0;
+    std::int64_t shim = 0;  // its pid
+    std::int64_t returns = 0;
+    WallTime started_at;  // the first time
     std::set<Part> undelivered;
     std::optional<Time> kill_at;  // while the agent shuts down
   };
@@ -114,7 +122,7 @@ class TaskRunner {
   LogShipper log_shipper_;
   RestoreFetcher fetcher_;
   EventTail event_tail_;
-  ProcessHost processes_;
+  TaskProcesses processes_;
 };
 
 }  // namespace trainyard::agent

@@ -163,7 +163,34 @@ TEST_CASE("training goes on while the server is dead, and its curve has no gap",
   check_curve_is_whole(yard, id, steps);
 }
 
-TEST_CASE("a killed agent leaves no process, and its job is run again", "[e2e]") {
+TEST_CASE("training goes on while its agent is killed and started again, to the same bytes",
+          "[e2e]") {
+  constexpr int steps = long_run(20000);
+  Yard yard;
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string undisturbed = yard.submit(small_job(steps));
+  yard.wait_for_state(undisturbed, "succeeded");
+
+  const std::string id = yard.submit(small_job(steps));
+  const std::string events = yard.folder().path("agent-a/tasks/" + id + "/1/worker-0/events.jsonl");
+  for (int round = 0; round < 3; ++round) {
+    yard.wait_for_step(id, (round + 1) * steps / 10);
+    const auto before = yard.tasks(id);
+    yard.kill_agent("a");
+    wait_for_progress(events, Millis{200});  // nobody reads it
+    yard.start_agent("a");
+    for (const auto& task : before) CHECK(is_alive(task.at("pid").get<pid_t>()));
+  }
+  const auto job = yard.wait_for_state(id, "succeeded");
+
+  CHECK(job.at("status").at("attempt") == 1);
+  CHECK(job.at("status").at("restarts") == nlohmann::json{{"user", 0}, {"infra", 0}});
+  CHECK(yard.model_sha256(id) == yard.model_sha256(undisturbed));
+  check_curve_is_whole(yard, id, steps);
+}
+
+TEST_CASE("a job that ends while its agent is away has succeeded when it is back", "[e2e]") {
   Yard yard;
   yard.start_agent("a");
   yard.wait_for_agents(1);
@@ -172,9 +199,27 @@ TEST_CASE("a killed agent leaves no process, and its job is run again", "[e2e]")
   const auto before = yard.tasks(id);
 
   yard.kill_agent("a");
-  for (const auto& task : before) CHECK(wait_gone(task.at("pid").get<pid_t>(), in_seconds(5)));
+  for (const auto& task : before) CHECK(wait_gone(task.at("pid").get<pid_t>(), in_seconds(60)));
   yard.start_agent("a");
   const auto job = yard.wait_for_state(id, "succeeded");
 
-  CHECK(job.at("status").at("attempt") == 2);
+  CHECK(job.at("status").at("attempt") == 1);
+  CHECK(job.at("status").at("step") == long_run(5000));
+  check_curve_is_whole(yard, id, long_run(5000));
+}
+
+TEST_CASE("a killed agent that stays away leaves no process, and its job is run again", "[e2e]") {
+  Yard yard({"--stop-after-seconds", "4", "--lost-after-seconds", "8"});
+  yard.start_agent("a");
+  yard.wait_for_agents(1);
+  const std::string id = yard.submit(small_job(long_run(200000)));
+  yard.wait_for_step(id, 300);
+  const auto before = yard.tasks(id);
+
+  yard.kill_agent("a");
+  for (const auto& task : before) CHECK(wait_gone(task.at("pid").get<pid_t>(), in_seconds(30)));
+  yard.start_agent("a");
+  yard.wait_for(id, [](const nlohmann::json& job) {
+    return job.at("status").at("attempt") == 2 && job.at("status").at("state") == "running";
+  });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "agent/process/lease_file.h"
 #include "schemas/files/sha256.h"
 #include "tests/support/loopback.h"
 
@@ -39,6 +40,15 @@ Yard::Yard(std::vector<std::string> server_flags, std::string agent_address)
   start_server();
 }
 
+Yard::~Yard() {
+  for (auto& [name, agent] : agents_) {
+    agent.reset();
+    if (auto lease = agent::LeaseFile::open(folder_.path("agent-" + name + "/lease"))) {
+      lease->end_now();
+    }
+  }
+}
+
 void Yard::start_server() {
   std::vector<std::string> flags{"--state-dir", folder_.path("state"), "--http-address",
                                  http_address_, "--agent-address",     agent_address_};
@@ -62,14 +72,16 @@ void Yard::kill_server() {
 
 void Yard::start_agent(const std::string& name, std::vector<std::string> flags) {
   constexpr int ports = 20;
-  const int first = free_port_range(ports, next_port_);
-  next_port_ = first + ports;
-  ports_[name] = {first, first + ports - 1};
-  std::vector<std::string> all{
-      "--server",   agent_address_,
-      "--name",     name,
-      "--work-dir", folder_.path("agent-" + name),
-      "--ports",    std::to_string(first) + "-" + std::to_string(first + ports - 1)};
+  if (!ports_.contains(name)) {
+    const int free = free_port_range(ports, next_port_);
+    next_port_ = free + ports;
+    ports_[name] = {free, free + ports - 1};
+  }
+  const auto [first, last] = ports_.at(name);
+  std::vector<std::string> all{"--server",   agent_address_,
+                               "--name",     name,
+                               "--work-dir", folder_.path("agent-" + name),
+                               "--ports",    std::to_string(first) + "-" + std::to_string(last)};
   all.insert(all.end(), flags.begin(), flags.end());
   agents_[name] = std::make_unique<Program>(agent_program_, all);
 }

@@ -19,6 +19,9 @@ class Yard {
  public:
   explicit Yard(std::vector<std::string> server_flags = {},
                 std::string agent_address = "127.0.0.1:0");
+  ~Yard();  // with the agents end their tasks, which outlive an agent otherwise
+  Yard(const Yard&) = delete;
+  Yard& operator=(const Yard&) = delete;
 
   [[nodiscard]] std::string url(const std::string& path) const { return base_url_ + path; }
   [[nodiscard]] const std::string& agent_address() const { return agent_address_; }
@@ -29,9 +32,10 @@ class Yard {
   void kill_server();
   void start_server();
 
-  // An agent whose work folder is named after it, so that a second start continues it.
+  // An agent whose work folder is named after it, so that a second start continues it, with its
+  // ports.
   void start_agent(const std::string& name, std::vector<std::string> flags = {"--cpus", "8"});
-  void kill_agent(const std::string& name);
+  void kill_agent(const std::string& name);  // alone: its tasks go on
   // Those that are started from now on; a path.
   void set_agent_program(std::string program) { agent_program_ = std::move(program); }
   // First and last of those that its tasks may listen on.

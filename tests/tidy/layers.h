@@ -36,11 +36,15 @@ inline constexpr std::array layers{
           "posix"},
     // agent
     Layer{"agent/core", "schemas/base schemas/types", ""},
-    Layer{"agent/host", "schemas/base schemas/types schemas/files", "boost posix"},
+    Layer{"agent/process", "schemas/base schemas/types schemas/files", "posix"},
+    Layer{"agent/shim", "schemas/base schemas/files agent/process", "posix"},
+    Layer{"agent/host", "schemas/base schemas/types schemas/files agent/process", "boost posix"},
     Layer{"agent/link", "schemas/base schemas/types schemas/files schemas/wire schemas/proto",
           "grpc posix"},
     Layer{"agent/loop",
-          "schemas/base schemas/types schemas/files schemas/wire agent/core agent/host agent/link",
+          "schemas/base schemas/types schemas/files schemas/wire schemas/proto agent/core "
+          "agent/process "
+          "agent/host agent/link",
           "posix"},
     Layer{"agent", "schemas agent", "cli11 posix"},
     // runtime

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "schemas/wire/report_check.h"
 #include "tests/support/program_path.h"
 #include "tests/support/temp_folder.h"

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "tests/support/process_state.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/waiting.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/waiting.h"
 

@@ -7,7 +7,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
+#include "agent/process/task_records.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/waiting.h"
 
@@ -113,16 +114,41 @@ TEST_CASE("a process that an earlier agent left behind is ended, and its folder 
   {
     const auto workdir = Workdir::open(folder.path());
     REQUIRE(workdir->make_task_folder(a_task("j-1")));
-    REQUIRE(workdir->remember_process(a_task("j-1"), left_behind));
+    REQUIRE(
+        TaskRecords(workdir->task_folder(a_task("j-1"))).write_process(*name_process(left_behind)));
   }
 
   const auto workdir = Workdir::open(folder.path());
 
   REQUIRE(workdir);
+  REQUIRE(workdir->end_leftovers({}));
   int status = 0;
   REQUIRE(::waitpid(left_behind, &status, 0) == left_behind);
   CHECK(WIFSIGNALED(status));
   CHECK(std::filesystem::is_empty(folder.path("tasks")));
+}
+
+TEST_CASE(
+    "a task that is kept keeps its folder and what its attempt shares, the others lose theirs",
+    "[workdir]") {
+  const TempFolder folder;
+  const auto workdir = Workdir::open(folder.path());
+  REQUIRE(workdir);
+  TaskKey another = a_task("j-1", 3);
+  another.attempt = 7;
+  for (const TaskKey& key : {a_task("j-1", 0), a_task("j-1", 1), another, a_task("j-2")}) {
+    REQUIRE(workdir->make_task_folder(key));
+    write_content(workdir->restore_folder(key) + "/shard", "bytes");
+  }
+  write_content(folder.path("tasks/stray"), "no task");
+
+  REQUIRE(workdir->end_leftovers({a_task("j-1", 1)}));
+
+  CHECK(workdir->task_folders() == std::vector{workdir->task_folder(a_task("j-1", 1))});
+  CHECK(std::filesystem::exists(workdir->restore_folder(a_task("j-1", 1)) + "/shard"));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/j-1/7")));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/j-2")));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/stray")));
 }
 
 TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
@@ -138,7 +164,7 @@ TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
                 pid + " " + std::to_string(info->start_ticks) + " another-boot\n");
   write_content(folder.path("tasks/j-1/1/ps-2/process"), "nonsense");
 
-  REQUIRE(Workdir::open(folder.path()));
+  REQUIRE(Workdir::open(folder.path())->end_leftovers({}));
 
   CHECK(::waitpid(bystander, nullptr, WNOHANG) == 0);  // still there
   ::kill(bystander, SIGKILL);
@@ -159,7 +185,7 @@ TEST_CASE("what a leader that has ended left in its group is ended, too", "[work
   {
     const auto workdir = Workdir::open(folder.path());
     REQUIRE(workdir->make_task_folder(a_task("j-1")));
-    REQUIRE(workdir->remember_process(a_task("j-1"), leader));
+    REQUIRE(TaskRecords(workdir->task_folder(a_task("j-1"))).write_process(*name_process(leader)));
   }
   ::kill(leader, SIGKILL);
   REQUIRE(::waitpid(leader, nullptr, 0) == leader);
@@ -168,9 +194,11 @@ TEST_CASE("what a leader that has ended left in its group is ended, too", "[work
 
   const auto workdir = Workdir::open(folder.path());
 
+  REQUIRE(workdir);
+  const Status ended = workdir->end_leftovers({});
   const auto left = running_in_group(leader);
   ::kill(-leader, SIGKILL);
-  REQUIRE(workdir);
+  CHECK(ended);
   CHECK(left.empty());
 }
 

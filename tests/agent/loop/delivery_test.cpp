@@ -91,7 +91,7 @@ TEST_CASE("a disk that has no room for a checkpoint is the reason, and is not wa
   wanted.restore = a_checkpoint("a manifest ", shard);
   // The file that the shard is written to first.
   const std::string partial = yard.file("work/tasks/j-1/1/restore/step-5/shard.safetensors.part");
-  REQUIRE(eventually([&] { return std::filesystem::exists(yard.file("work/tasks")); }));
+  REQUIRE(eventually([&] { return std::filesystem::exists(yard.file("work/lease")); }));
   std::filesystem::create_directories(std::filesystem::path(partial).parent_path());
   std::filesystem::create_symlink("/dev/full", partial);
   yard.server.want(wanted);

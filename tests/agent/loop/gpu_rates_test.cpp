@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "tests/support/program_path.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/waiting.h"

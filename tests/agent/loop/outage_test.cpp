@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 #include "tests/agent/loop/yard.h"
 #include "tests/support/waiting.h"
 

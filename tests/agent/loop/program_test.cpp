@@ -1,64 +1,19 @@
-// The program trainyard-agent itself: its options, its signals, and its sudden death.
+// The program trainyard-agent itself: its options and its signals.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "agent/host/ports.h"
-#include "agent/host/process.h"
-#include "agent/host/process_table.h"
-#include "tests/agent/loop/yard.h"
+#include "agent/process/process_table.h"
+#include "tests/agent/loop/agent_program.h"
+#include "tests/agent/loop/server_double.h"
 #include "tests/support/program_path.h"
 #include "tests/support/waiting.h"
 
 namespace trainyard::agent {
 namespace {
-
-// Runs trainyard-agent in a folder, with its output in the file "log" there.
-class AgentProgram {
- public:
-  AgentProgram(const TempFolder& folder, const std::vector<std::string>& arguments,
-               std::map<std::string, std::string> environment = {})
-      : log_(folder.path("log")) {
-    ProcessSpec spec{.argv = {program_path("trainyard-agent")},
-                     .environment = std::move(environment),
-                     .folder = folder.path(),
-                     .log_path = log_};
-    spec.environment["PATH"] = "/usr/bin:/bin";
-    for (const char* name : {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
-      if (const char* value = std::getenv(name)) spec.environment[name] = value;
-    }
-    spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
-    const auto pid = host_.start(spec, [this](const ProcessEnd& end) { end_.set(end.exit); });
-    REQUIRE(pid);
-    pid_ = *pid;
-  }
-
-  void signal(int number) const { ::kill(static_cast<pid_t>(pid_), number); }
-
-  ExitStatus wait() {
-    const auto end = end_.wait();
-    REQUIRE(end);
-    return *end;
-  }
-
-  [[nodiscard]] std::string output() const { return content_of(log_); }
-
-  // Its first log line, once it is there.
-  [[nodiscard]] nlohmann::json first_line() const {
-    REQUIRE(eventually([&] { return output().find('\n') != std::string::npos; }));
-    const std::string text = output();
-    return nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-  }
-
- private:
-  std::string log_;
-  std::int64_t pid_ = 0;
-  Awaited<ExitStatus> end_;
-  ProcessHost host_;
-};
 
 // How often the text has the words.
 std::size_t times(const std::string& text, const std::string& words) {
@@ -250,41 +205,6 @@ TEST_CASE("an agent that is refused says once why, and is connected once it is t
   CHECK(eventually([&] { return times(agent.output(), "\"connected\"") == 1; }));
   agent.signal(SIGTERM);
   CHECK(agent.wait().code == 0);
-}
-
-TEST_CASE("an agent killed with SIGKILL leaves no task, and its successor starts afresh",
-          "[program]") {
-  ServerDouble server;
-  const TempFolder folder;
-  write_content(folder.path("runtime"),
-                "#!/bin/sh\n"
-                "echo '{\"time\":\"2026-11-20T19:40:00.000Z\",\"kind\":\"phase\","
-                "\"phase\":\"running\",\"detail\":\"\"}' >> events.jsonl\n"
-                "sleep 600 &\nwait\n");
-  std::filesystem::permissions(folder.path("runtime"), std::filesystem::perms::owner_all);
-  const std::vector<std::string> arguments = {
-      "--server", server.address(), "--work-dir", "work",        "--runtime",
-      "runtime",  "--name",         "agent-1",    "--allow-env", "COLOUR"};
-  const TaskKey key = a_wanted_task("j-1").task.key;
-  server.want(a_wanted_task("j-1"));
-  AgentProgram agent(folder, arguments);
-  const auto running = server.wait_for_task(key, is_running_state);
-  REQUIRE(running);
-  std::int64_t epoch = 0;
-  REQUIRE(server.wait_for_report([&](const AgentReport& report) {
-    epoch = report.epoch;
-    return true;
-  }));
-
-  agent.signal(SIGKILL);
-  CHECK(agent.wait().signal == SIGKILL);
-  server.stop_wanting(key);
-  const AgentProgram successor(folder, arguments);
-
-  CHECK(server.wait_for_report(
-      [&](const AgentReport& report) { return report.epoch > epoch && report.tasks.empty(); }));
-  // With the task went what it had started: the kernel killed the one, the successor the other.
-  CHECK(running_in_group(running->pid).empty());
 }
 
 }  // namespace trainyard::agent

@@ -1,24 +1,10 @@
 #include "tests/agent/loop/yard.h"
 
 #include "schemas/wire/job_spec_json.h"
+#include "tests/support/program_path.h"
 
 namespace trainyard::agent {
 namespace {
-
-// Writing run events in shell; $1 of shard and manifest is a step.
-constexpr const char* script_prelude = R"sh(#!/bin/sh
-event() { echo "{\"time\":\"2026-11-20T19:40:00.000Z\",$1}" >> events.jsonl; }
-phase() { event "\"kind\":\"phase\",\"phase\":\"$1\",\"detail\":\"\""; }
-metric() { event "\"kind\":\"metric\",\"step\":$1,\"max_steps\":100,\"values\":{\"loss\":0.5}"; }
-file_json() {
-  hash=$(sha256sum < "$1" | cut -d' ' -f1)
-  echo "{\"name\":\"$1\",\"bytes\":$(stat -c %s "$1"),\"sha256\":\"$hash\"}"
-}
-shard() {
-  mkdir -p "step-$1" && printf '%s' "$2" > "step-$1/shard.safetensors"
-  event "\"kind\":\"shard\",\"step\":$1,\"file\":$(file_json "step-$1/shard.safetensors")"
-}
-)sh";
 
 JobSpec a_spec() {
   const auto parsed = parse_job_spec(
@@ -46,6 +32,7 @@ void Yard::start() {
   options.server = server.address();
   options.work_dir = file("work");
   options.runtime = file("runtime");
+  options.shim = program_path("trainyard-shim");
   options.data_roots = data_roots_;
   options.host.address = "127.0.0.1";
   options.host.capacity = {.cpus = 4, .memory_mb = 1024, .gpus = 2};

@@ -39,6 +39,21 @@ class Yard {
   std::thread thread_;
 };
 
+// Writing run events in shell; $1 of shard and manifest is a step.
+inline constexpr const char* script_prelude = R"sh(#!/bin/sh
+event() { echo "{\"time\":\"2026-11-20T19:40:00.000Z\",$1}" >> events.jsonl; }
+phase() { event "\"kind\":\"phase\",\"phase\":\"$1\",\"detail\":\"\""; }
+metric() { event "\"kind\":\"metric\",\"step\":$1,\"max_steps\":100,\"values\":{\"loss\":0.5}"; }
+file_json() {
+  hash=$(sha256sum < "$1" | cut -d' ' -f1)
+  echo "{\"name\":\"$1\",\"bytes\":$(stat -c %s "$1"),\"sha256\":\"$hash\"}"
+}
+shard() {
+  mkdir -p "step-$1" && printf '%s' "$2" > "step-$1/shard.safetensors"
+  event "\"kind\":\"shard\",\"step\":$1,\"file\":$(file_json "step-$1/shard.safetensors")"
+}
+)sh";
+
 // A task of a valid job, ready to be wanted.
 WantedTask a_wanted_task(const std::string& job, Role role = Role::worker);
 

@@ -105,8 +105,8 @@ void check_private(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("the programs are linked so that little can be done to them [mend-A9]", "[program]") {
-  for (const char* name :
-       {"trainyard-server", "trainyard-agent", "trainyard-runtime", "trainyard"}) {
+  for (const char* name : {"trainyard-server", "trainyard-agent", "trainyard-shim",
+                           "trainyard-runtime", "trainyard"}) {
     CAPTURE(name);
     const Elf elf(program_path(name));
     if (!is_sanitized) CHECK(elf.is_position_independent());

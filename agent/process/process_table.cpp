@@ -1,4 +1,4 @@
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // Who was killed for want of memory, by what the kernel's log says.
 #include <catch2/catch.hpp>
 
-#include "agent/host/process_table.h"
+#include "agent/process/process_table.h"
 
 namespace trainyard::agent {
 namespace {
