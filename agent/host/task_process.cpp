@@ -30,6 +30,7 @@ TaskEnd end_of(const std::string& folder) {
     return {.exit = exit->exit,
             .killing = exit->killing,
             .outlived_lease = exit->outlived_lease,
+            .was_told = exit->was_told,
             .time = exit->time};
   }
   // The kernel has killed the leader, and nobody what it had started.

@@ -28,6 +28,7 @@ struct TaskEnd {
   ExitStatus exit;
   Killing killing = Killing::none;
   bool outlived_lease = false;
+  bool was_told = false;   // by this agent or an earlier one
   bool lost_shim = false;  // which was killed; with it, by the kernel, the task
   std::optional<WallTime> time;
 };

@@ -264,7 +264,9 @@ AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) 
   log_info("task_exited", {{"task", to_string(gone.key)}, {"with", describe(gone.end.exit)}});
 
   Knowledge known = knowledge_of(gone.end, task.files.folder);
-  if (shutting_down_ && gone.end.exit.code != 0) known = {Reason::agent_stopped, ""};
+  // Of whom this start has told to end the core knows why.
+  const bool is_stopped = shutting_down_ || gone.end.was_told;
+  if (is_stopped && gone.end.exit.code != 0) known = {Reason::agent_stopped, ""};
   return TaskExited{.key = gone.key,
                     .exit = gone.end.exit,
                     .reason = known.reason,

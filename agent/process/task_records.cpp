@@ -54,7 +54,8 @@ std::string to_text(const ExitRecord& record) {
   const int number = signalled ? *record.exit.signal : record.exit.code.value_or(0);
   return std::string(signalled ? "signal " : "code ") + std::to_string(number) + " " +
          std::to_string(static_cast<int>(record.killing)) + " " +
-         (record.outlived_lease ? "1 " : "0 ") + std::to_string(record.time.unix_millis) + "\n";
+         (record.outlived_lease ? "1 " : "0 ") + (record.was_told ? "1 " : "0 ") +
+         std::to_string(record.time.unix_millis) + "\n";
 }
 
 Descriptor open_pidfd(std::int64_t pid) {
@@ -119,10 +120,10 @@ std::optional<ExitRecord> TaskRecords::exit() const {
   int number = 0;
   int killing = 0;
   ExitRecord record;
-  if (!words ||
-      !(*words >> kind >> number >> killing >> record.outlived_lease >> record.time.unix_millis)) {
-    return std::nullopt;
-  }
+  if (!words) return std::nullopt;
+  *words >> kind >> number >> killing;
+  *words >> record.outlived_lease >> record.was_told >> record.time.unix_millis;
+  if (!*words) return std::nullopt;
   if (number < 0 || number > 255 || (kind != "code" && kind != "signal")) return std::nullopt;
   if (killing < 0 || killing > static_cast<int>(Killing::for_memory)) return std::nullopt;
   (kind == "code" ? record.exit.code : record.exit.signal) = number;

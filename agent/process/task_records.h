@@ -36,6 +36,7 @@ struct ExitRecord {
   ExitStatus exit;
   Killing killing = Killing::none;
   bool outlived_lease = false;
+  bool was_told = false;  // to end, by an agent
   WallTime time;
 };
 

@@ -64,8 +64,8 @@ class Shim {
     while (!has_ended()) {
       siginfo_t info{};
       const int number = ::sigtimedwait(&signals_, &info, &look_interval);
-      if (number == SIGTERM) signal_group(SIGTERM);
-      if (number == SIGUSR1) kill_task();
+      if (number == SIGTERM) tell(SIGTERM);
+      if (number == SIGUSR1) tell(SIGKILL);
       if (!outlived_lease_ && steady_now() >= lease_.end()) {
         outlived_lease_ = true;
         signal_group(SIGKILL);
@@ -81,9 +81,12 @@ class Shim {
       signal_group(SIGKILL);  // again: a member may have forked while it was being killed
       ::nanosleep(&group_interval, nullptr);
     }
-    ExitRecord record{.exit = exit_, .outlived_lease = outlived_lease_, .time = read_clocks().wall};
+    ExitRecord record{.exit = exit_,
+                      .outlived_lease = outlived_lease_,
+                      .was_told = was_told_,
+                      .time = read_clocks().wall};
     if (exit_.signal == SIGKILL) {
-      const bool by_us = killed_ || outlived_lease_;
+      const bool by_us = was_told_ || outlived_lease_;
       record.killing = by_us ? Killing::by_us : kills_.killing_of(task_.pid);
     }
     const Status written = records_.write(record);
@@ -104,9 +107,9 @@ class Shim {
 
   void signal_group(int number) const { ::kill(static_cast<pid_t>(-task_.pid), number); }
 
-  void kill_task() {
-    killed_ = true;
-    signal_group(SIGKILL);
+  void tell(int number) {
+    was_told_ = true;
+    signal_group(number);
   }
 
   const KillWatch kills_;
@@ -115,7 +118,7 @@ class Shim {
   sigset_t signals_{};
   ProcessName task_;
   ExitStatus exit_;
-  bool killed_ = false;  // as the agent has asked
+  bool was_told_ = false;  // to end, by its agent
   bool outlived_lease_ = false;
 };
 

@@ -236,6 +236,28 @@ TEST_CASE("a second SIGTERM ends the agent at once, and its tasks with it", "[ag
   CHECK(is_gone(before.pid));
 }
 
+TEST_CASE("a task that an agent told to end before it was killed itself ended for that",
+          "[agent]") {
+  HostOfPrograms host(
+      "trap 'while [ ! -e ../../../../../over ]; do sleep 0.01; done; exit 143' TERM\n"
+      "phase running; while :; do sleep 0.01; done");
+  const WantedTask wanted = a_wanted_task("j-1", Role::ps);
+  const TaskReport before = host.run(wanted);
+  host.agent().signal(SIGTERM);
+  REQUIRE(eventually(
+      [&] { return host.agent().output().find("\"task_signalled\"") != std::string::npos; }));
+
+  host.kill();
+  write_content(host.file("over"), "");
+  REQUIRE(is_gone(before.pid));
+  host.start();
+
+  const auto end = host.server.wait_for_end(wanted.task.key);
+  REQUIRE(end);
+  CHECK(end->exit.code == 143);
+  CHECK(end->reason == Reason::agent_stopped);
+}
+
 TEST_CASE("a task of which nothing can be read is ended when its agent is back", "[agent]") {
   HostOfPrograms host("phase running; sleep 600 & wait");
   const WantedTask wanted = a_wanted_task("j-1");

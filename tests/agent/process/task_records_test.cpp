@@ -34,6 +34,7 @@ TEST_CASE("records of a task's processes are read as they were written", "[recor
       ExitRecord{.exit = {.code = {}, .signal = 9},
                  .killing = Killing::by_us,
                  .outlived_lease = true,
+                 .was_told = true,
                  .time = WallTime{1'700'000'000'123}});
   REQUIRE(records.reserve_exit());
   CHECK_FALSE(records.exit());  // nothing before it is whole
@@ -43,6 +44,7 @@ TEST_CASE("records of a task's processes are read as they were written", "[recor
   CHECK(read->exit == exit.exit);
   CHECK(read->killing == exit.killing);
   CHECK(read->outlived_lease == exit.outlived_lease);
+  CHECK(read->was_told == exit.was_told);
   CHECK(read->time == exit.time);
 
   records.remove_earlier();
@@ -67,9 +69,9 @@ TEST_CASE("records of nonsense are none", "[records]") {
   const TaskRecords records(folder.path());
   const std::string text = GENERATE(
       std::string(), std::string("nonsense"), std::string("1 2 boot 0 5"),
-      std::string("-7 2 b 0 5"), std::string("code 256 0 0 5"), std::string("code -1 0 0 5"),
-      std::string("code 3 9 0 5"), std::string("code 3 0 7 5"), std::string("word 3 0 0 5"),
-      std::string("code 3 0 0"), std::string("99999999999999999999 2 boot 0 5"),
+      std::string("-7 2 b 0 5"), std::string("code 256 0 0 0 5"), std::string("code -1 0 0 0 5"),
+      std::string("code 3 9 0 0 5"), std::string("code 3 0 7 0 5"), std::string("word 3 0 0 0 5"),
+      std::string("code 3 0 0 0"), std::string("99999999999999999999 2 boot 0 5"),
       std::string(100'000, '7'), std::string("42 2 boot -1 5"), std::string("\0\0\0", 3));
   for (const char* name : {"shim", "process", "exit"}) write_content(folder.path(name), text);
   CHECK_FALSE(records.shim());
