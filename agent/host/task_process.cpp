@@ -84,9 +84,8 @@ Result<std::string> read_answer(int descriptor) {
   return text.substr(0, text.find('\n'));
 }
 
-// The shim's word, and its answer: the pid of the task. Without the word it ends.
-Result<std::int64_t> begin(int shim) {
-  if (::send(shim, "g", 1, MSG_NOSIGNAL) != 1) return unavailable("its shim ended before it began");
+// The shim's answer: the pid of the task. One that has ended has perhaps said why.
+Result<std::int64_t> read_pid(int shim) {
   TRY_ASSIGN(const std::string line, read_answer(shim));
   constexpr std::string_view pid_word = "pid ";
   constexpr std::string_view error_word = "error ";
@@ -123,10 +122,13 @@ Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end) {
   const TaskRecords records(folder);
   records.remove_earlier();
   const std::optional<ProcessName> name = name_process(pid);
-  if (!name) return unavailable("its shim ended before it began");
-  TRY(records.write(
-      ShimRecord{.shim = *name, .returns = task.returns, .started_at = task.started_at}));
-  const Result<std::int64_t> child = begin(ours.get());
+  if (name) {
+    TRY(records.write(
+        ShimRecord{.shim = *name, .returns = task.returns, .started_at = task.started_at}));
+    static_cast<void>(::send(ours.get(), "g", 1, MSG_NOSIGNAL));
+  }
+  ::shutdown(ours.get(), SHUT_WR);  // without its word a shim ends
+  const Result<std::int64_t> child = read_pid(ours.get());
   if (!child) {
     kill(pid);
     records.remove_all();
