@@ -182,9 +182,15 @@ class ProcessHost::Reaper {
     const auto found = children_.find(pid);
     if (found == children_.end()) return;
     if (signal == SIGKILL) found->second.killed_by_us = true;
-    const bool is_asked = signal == SIGKILL && found->second.outlives_host;
-    ::kill(-pid, is_asked ? SIGUSR1 : signal);
-    if (is_asked) ::kill(-pid, SIGCONT);  // somebody may have stopped it
+    if (!found->second.outlives_host) {
+      ::kill(-pid, signal);
+      return;
+    }
+    // By its descriptor: another process may have reaped it. And alone: what it starts is in its
+    // group for a moment.
+    const int shim = found->second.exit_watch.native_handle();
+    send_signal(shim, signal == SIGKILL ? SIGUSR1 : signal);
+    if (signal == SIGKILL) send_signal(shim, SIGCONT);  // somebody may have stopped it
   }
 
  private:
@@ -198,6 +204,10 @@ class ProcessHost::Reaper {
     bool killed_by_us = false;
     ProcessEnd end = {};
   };
+
+  static void send_signal(int pidfd, int signal) {
+    ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+  }
 
   // glibc 2.36 declares pidfd_open without C linkage.
   static int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }

@@ -55,7 +55,7 @@ class ProcessHost {
   // but itself: `on_end` is called with nothing, also where it is gone by now.
   void watch(const ProcessName& process, OnEnd on_end);
 
-  // To the whole group of a started process; one that has ended is left alone.
+  // To the whole group of a started process, or to a shim; one that has ended is left alone.
   void signal_group(std::int64_t pid, int signal);
 
  private:
