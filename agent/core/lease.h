@@ -12,8 +12,12 @@ namespace trainyard::agent {
 
 class Lease {
  public:
-  explicit Lease(Time renewed_at, Millis stop_after = Millis{60'000})
-      : renewed_at_(renewed_at), stop_after_(stop_after) {}
+  // Of which server an agent has the lease that it finds: one that was never heard may be another
+  // than the one that gives the slots away, and that nobody listens there says nothing.
+  enum class Giver { this_server, unknown };
+  explicit Lease(Time renewed_at, Millis stop_after = Millis{60'000},
+                 Giver giver = Giver::this_server)
+      : renewed_at_(renewed_at), stop_after_(stop_after), giver_(giver) {}
 
   // A report leaves now; its answer will renew the lease from this moment, not from when the answer
   // comes.
@@ -33,6 +37,7 @@ class Lease {
  private:
   Time renewed_at_;
   Millis stop_after_;
+  Giver giver_;
   std::map<std::int64_t, Time> sent_;  // reports that may still be answered in time; bounded by age
 };
 

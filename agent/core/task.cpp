@@ -77,6 +77,8 @@ void end(HostedTask& task, const TaskExited& event) {
     task.reason = task.outlived_lease ? Reason::agent_lost : Reason::stopped_with_gang;
     if (task.outlived_lease)
       task.message = "its agent had lost the server for longer than its lease";
+    if (event.outlived_lease)
+      task.message = "its agent was away, or hung, for longer than its lease";
   }
   task.log_tail = event.log_tail;
   task.finished_at = event.time;

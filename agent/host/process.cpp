@@ -6,7 +6,6 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,10 +18,12 @@
 #include <boost/process/posix.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "agent/process/pidfd.h"
 #include "agent/process/process_table.h"
 #include "schemas/files/file.h"
 
@@ -33,6 +34,7 @@ namespace asio = boost::asio;
 namespace process = boost::process;
 
 constexpr auto group_check_interval = std::chrono::milliseconds(5);
+constexpr auto watch_interval = std::chrono::milliseconds(100);
 
 // The agent's memory is not copied for a child that leaves it at once. The thread sanitizer makes
 // a fork of it all the same, and the child's error would be lost.
@@ -133,7 +135,8 @@ class ProcessHost::Reaper {
 
   ~Reaper() {
     asio::post(context_, [this] {
-      for (auto& [pid, child] : children_) signal_group(pid, SIGKILL);
+      is_ending_ = true;
+      for (auto& [id, child] : children_) signal_child(child, SIGKILL);
       work_.reset();  // the thread ends with its last child
     });
     thread_.join();
@@ -144,60 +147,59 @@ class ProcessHost::Reaper {
     asio::post(context_, std::move(work));
   }
 
-  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end) {
+  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end, IsGone is_gone) {
     if (spec.argv.empty()) return invalid("a process needs an argv");
     const KillWatch kills;
     TRY_ASSIGN(const pid_t pid, spawn(spec));
-    const int descriptor = open_pidfd(pid);
-    if (descriptor < 0) {
+    Descriptor pidfd = open_pidfd(pid);
+    if (!pidfd) {
       const Error error = system_error("cannot watch process " + std::to_string(pid));
       ::kill(-pid, SIGKILL);
       ::waitpid(pid, nullptr, 0);
       return error;
     }
-    add(pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
-                   .group_check = asio::steady_timer(context_),
-                   .on_end = std::move(on_end),
-                   .kills = kills,
-                   .outlives_host = spec.outlives_host});
+    add(std::move(pidfd), Child{.pid = pid,
+                                .exit_watch = asio::posix::stream_descriptor(context_),
+                                .group_check = asio::steady_timer(context_),
+                                .on_end = std::move(on_end),
+                                .is_gone = std::move(is_gone),
+                                .kills = kills,
+                                .outlives_host = spec.outlives_host});
     return std::int64_t{pid};
   }
 
-  void watch(const ProcessName& process, OnEnd on_end) {
-    const auto pid = static_cast<pid_t>(process.pid);
-    const int descriptor = open_pidfd(pid);
+  void watch(const ProcessName& process, OnEnd on_end, IsGone is_gone) {
+    Descriptor pidfd = open_pidfd(process.pid);
     // Looked at behind the descriptor, which is that of whoever has the pid now.
-    if (descriptor < 0 || !is_there(process) || children_.contains(pid)) {
-      if (descriptor >= 0) ::close(descriptor);
-      return on_end({});
-    }
-    add(pid, Child{.exit_watch = asio::posix::stream_descriptor(context_, descriptor),
-                   .group_check = asio::steady_timer(context_),
-                   .on_end = std::move(on_end),
-                   .outlives_host = true,
-                   .is_ours = false});
+    Presence presence = presence_of(process);
+    if (!pidfd && presence == Presence::there) presence = Presence::unknown;
+    Child child{.pid = static_cast<pid_t>(process.pid),
+                .exit_watch = asio::posix::stream_descriptor(context_),
+                .group_check = asio::steady_timer(context_),
+                .on_end = std::move(on_end),
+                .is_gone = std::move(is_gone),
+                .outlives_host = true,
+                .is_ours = false};
+    if (presence == Presence::unknown) return watch_later(process, std::move(child));
+    if (presence == Presence::there) return add(std::move(pidfd), std::move(child));
+    children_.emplace(++last_id_, std::move(child));
+    end_with_group(last_id_);
   }
 
   void signal_group(pid_t pid, int signal) {
-    const auto found = children_.find(pid);
-    if (found == children_.end()) return;
-    if (signal == SIGKILL) found->second.killed_by_us = true;
-    if (!found->second.outlives_host) {
-      ::kill(-pid, signal);
-      return;
+    // Another that had the pid may have ended, and its end not been seen.
+    for (auto& [id, child] : children_) {
+      if (child.pid == pid) signal_child(child, signal);
     }
-    // By its descriptor: another process may have reaped it. And alone: what it starts is in its
-    // group for a moment.
-    const int shim = found->second.exit_watch.native_handle();
-    send_signal(shim, signal == SIGKILL ? SIGUSR1 : signal);
-    if (signal == SIGKILL) send_signal(shim, SIGCONT);  // somebody may have stopped it
   }
 
  private:
   struct Child {
+    pid_t pid = 0;
     asio::posix::stream_descriptor exit_watch;  // a pidfd: readable once the process has ended
     asio::steady_timer group_check;
     OnEnd on_end;
+    IsGone is_gone;
     KillWatch kills = {};
     bool outlives_host = false;
     bool is_ours = true;  // else it is another's child, and not to be waited for
@@ -205,74 +207,97 @@ class ProcessHost::Reaper {
     ProcessEnd end = {};
   };
 
-  static void send_signal(int pidfd, int signal) {
-    ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+  static void signal_child(Child& child, int signal) {
+    if (!child.exit_watch.is_open()) return;  // it has ended
+    if (signal == SIGKILL) child.killed_by_us = true;
+    if (!child.outlives_host) {
+      ::kill(-child.pid, signal);
+      return;
+    }
+    // By its descriptor: another process may have reaped it. And alone: what it starts is in its
+    // group for a moment.
+    const int shim = child.exit_watch.native_handle();
+    send_signal(shim, signal == SIGKILL ? SIGUSR1 : signal);
+    if (signal == SIGKILL) send_signal(shim, SIGCONT);  // somebody may have stopped it
   }
 
-  // glibc 2.36 declares pidfd_open without C linkage.
-  static int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
-
-  void add(pid_t pid, Child child) {
-    // Whom another process has reaped may have lost its pid before its end is seen here.
-    if (children_.contains(pid)) tell(pid);
-    const auto [entry, added] = children_.emplace(pid, std::move(child));
-    ENSURE(added);
-    entry->second.exit_watch.async_wait(
-        asio::posix::stream_descriptor::wait_read,
-        [this, pid](const boost::system::error_code&) { reap(pid); });
+  void add(Descriptor pidfd, Child child) {
+    child.exit_watch.assign(pidfd.release());
+    if (is_ending_) signal_child(child, SIGKILL);
+    const std::int64_t id = ++last_id_;
+    const auto entry = children_.emplace(id, std::move(child)).first;
+    entry->second.exit_watch.async_wait(asio::posix::stream_descriptor::wait_read,
+                                        [this, id](const boost::system::error_code&) { reap(id); });
   }
 
-  void reap(pid_t pid) {
-    Child& child = children_.at(pid);
+  // For want of a descriptor, perhaps: that will be mended.
+  void watch_later(const ProcessName& process, Child child) {
+    const auto timer = std::make_shared<asio::steady_timer>(context_, watch_interval);
+    timer->async_wait(
+        [this, timer, process, on_end = std::move(child.on_end),
+         is_gone = std::move(child.is_gone)](const boost::system::error_code&) mutable {
+          watch(process, std::move(on_end), std::move(is_gone));
+        });
+  }
+
+  void reap(std::int64_t id) {
+    Child& child = children_.at(id);
     child.exit_watch.close();
-    if (!child.is_ours) return tell(pid);
-    // While the leader is a zombie its pid cannot be given to anybody else, so this hits its group
-    // alone.
-    ::kill(-pid, SIGKILL);
-    siginfo_t info{};
-    ENSURE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0);
-    child.end.exit = exit_status_from(info);
-    child.end.killing = killing_of(pid, child);
-    end_with_group(pid);
+    if (child.is_ours) {
+      // While the leader is a zombie its pid cannot be given to anybody else, so this hits its
+      // group alone.
+      ::kill(-child.pid, SIGKILL);
+      siginfo_t info{};
+      ENSURE(::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) == 0);
+      child.end.exit = exit_status_from(info);
+      child.end.killing = killing_of(child);
+    }
+    end_with_group(id);
   }
 
-  static Killing killing_of(pid_t pid, const Child& child) {
+  static Killing killing_of(const Child& child) {
     if (child.end.exit.signal != SIGKILL) return Killing::none;
-    return child.killed_by_us ? Killing::by_us : child.kills.killing_of(pid);
-  }
-
-  void tell(pid_t pid) {
-    const auto told = children_.extract(pid);
-    told.mapped().on_end(told.mapped().end);
+    return child.killed_by_us ? Killing::by_us : child.kills.killing_of(child.pid);
   }
 
   // The killed members of the group take a moment to go, the more so when they hold a GPU.
-  void end_with_group(pid_t pid) {
-    Child& child = children_.at(pid);
-    if (running_in_group(pid).empty()) return tell(pid);
-    ::kill(-pid, SIGKILL);  // again: a member may have forked while it was being killed
+  void end_with_group(std::int64_t id) {
+    Child& child = children_.at(id);
+    if (child.is_gone ? child.is_gone() : is_own_group_gone(child.pid)) {
+      const auto told = children_.extract(id);
+      told.mapped().on_end(told.mapped().end);
+      return;
+    }
     child.group_check.expires_after(group_check_interval);
     child.group_check.async_wait(
-        [this, pid](const boost::system::error_code&) { end_with_group(pid); });
+        [this, id](const boost::system::error_code&) { end_with_group(id); });
+  }
+
+  static bool is_own_group_gone(pid_t pid) {
+    if (running_in_group(pid).empty()) return true;
+    ::kill(-pid, SIGKILL);  // again: a member may have forked while it was being killed
+    return false;
   }
 
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::map<pid_t, Child> children_;  // of the thread alone
+  std::map<std::int64_t, Child> children_;  // of the thread alone
+  std::int64_t last_id_ = 0;                // key of the newest: a pid may come again
+  bool is_ending_ = false;
   std::thread thread_;
 };
 
 ProcessHost::ProcessHost() : reaper_(std::make_unique<Reaper>()) {}
 ProcessHost::~ProcessHost() = default;
 
-Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end) {
+Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end, IsGone is_gone) {
   std::mutex mutex;
   std::condition_variable answered;
   std::optional<Result<std::int64_t>> started;  // guarded by mutex
   reaper_->post([&] {
     const std::lock_guard lock(mutex);
     try {
-      started = reaper_->start(spec, std::move(on_end));
+      started = reaper_->start(spec, std::move(on_end), std::move(is_gone));
     } catch (const std::exception& error) {  // Boost throws where it cannot fork
       started = unavailable(std::string("cannot start a process: ") + error.what());
     }
@@ -283,10 +308,11 @@ Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end) {
   return *std::move(started);
 }
 
-void ProcessHost::watch(const ProcessName& process, OnEnd on_end) {
-  reaper_->post([this, process, on_end = std::move(on_end)]() mutable {
-    reaper_->watch(process, std::move(on_end));
-  });
+void ProcessHost::watch(const ProcessName& process, OnEnd on_end, IsGone is_gone) {
+  reaper_->post(
+      [this, process, on_end = std::move(on_end), is_gone = std::move(is_gone)]() mutable {
+        reaper_->watch(process, std::move(on_end), std::move(is_gone));
+      });
 }
 
 void ProcessHost::signal_group(std::int64_t pid, int signal) {

@@ -38,6 +38,9 @@ class ProcessHost {
   // Called on the host's own thread, once per started process, when the process and every member of
   // its group are gone. It may not call back into the host.
   using OnEnd = std::function<void(const ProcessEnd& end)>;
+  // Of a shim that has ended, in the place of its own group: whether all that it has started is
+  // gone, too. Asked again and again until it is; on the host's own thread.
+  using IsGone = std::function<bool()>;
 
   ProcessHost();
   // Kills what still runs, with its groups, and waits until all of it is gone: that which was to
@@ -49,11 +52,11 @@ class ProcessHost {
   // The pid, which is also the number of the process's own group and session. The process inherits
   // no descriptor, has default signals, and is killed by the kernel when this process dies, unless
   // it is to outlive it. An error says why it could not be started; then `on_end` is never called.
-  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end);
+  Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end, IsGone is_gone = {});
 
   // Watches one that another process has started, to outlive it. How it ended nobody can tell
   // but itself: `on_end` is called with nothing, also where it is gone by now.
-  void watch(const ProcessName& process, OnEnd on_end);
+  void watch(const ProcessName& process, OnEnd on_end, IsGone is_gone = {});
 
   // To the whole group of a started process, or to a shim; one that has ended is left alone.
   void signal_group(std::int64_t pid, int signal);

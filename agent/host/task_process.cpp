@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "agent/process/leftovers.h"
 #include "schemas/base/descriptor.h"
 #include "schemas/files/file.h"
 
@@ -20,49 +21,50 @@ namespace trainyard::agent {
 namespace {
 
 // A shim takes milliseconds; a busy host is not a broken one.
-constexpr std::chrono::seconds answer_deadline{60};
+constexpr std::chrono::seconds answer_deadline{20};
 constexpr std::size_t answer_bytes_max = 4096;
 
 // What the shim has written down; where there is nothing, it was killed, and the task with it.
 TaskEnd end_of(const std::string& folder) {
-  const TaskRecords records(folder);
-  if (const std::optional<ExitRecord> exit = records.exit()) {
+  if (const std::optional<ExitRecord> exit = TaskRecords(folder).exit()) {
     return {.exit = exit->exit,
             .killing = exit->killing,
             .outlived_lease = exit->outlived_lease,
             .was_told = exit->was_told,
             .time = exit->time};
   }
-  // The kernel has killed the leader, and nobody what it had started.
-  if (const auto leader = records.process()) static_cast<void>(end_group(*leader));
   return {.exit = {.code = std::nullopt, .signal = SIGKILL},
           .killing = Killing::by_others,
           .lost_shim = true,
           .time = std::nullopt};
 }
 
+// With a shim that was killed the kernel has killed the task, and nobody what that had started.
+bool is_task_gone(const std::string& folder) {
+  const TaskRecords records(folder);
+  if (records.exit()) return true;
+  const std::optional<ProcessName> leader = records.process();
+  return !leader || is_group_gone(*leader);
+}
+
 // A shim may end before its start is known to have succeeded: its end is told only then, and never
 // where it has not.
-class Telling {
+class StartedTask {
  public:
-  explicit Telling(std::function<void()> tell) : tell_(std::move(tell)) {}
+  explicit StartedTask(std::function<void()> tell) : tell_(std::move(tell)) {}
 
   void end() {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    if (is_started_) tell_();
+    if (is_second()) tell_();
   }
   void start() {
-    const std::lock_guard lock(mutex_);
-    is_started_ = true;
-    if (has_ended_) tell_();
+    if (is_second()) tell_();
   }
 
  private:
+  bool is_second() { return has_begun_or_ended_.exchange(true); }
+
   const std::function<void()> tell_;
-  std::mutex mutex_;         // of both
-  bool has_ended_ = false;   // the shim
-  bool is_started_ = false;  // the task
+  std::atomic<bool> has_begun_or_ended_ = false;  // one of both
 };
 
 // A line of the shim; what came before its end, where it ended.
@@ -76,6 +78,7 @@ Result<std::string> read_answer(int descriptor) {
     pollfd said{.fd = descriptor, .events = POLLIN, .revents = 0};
     const int count = left.count() > 0 ? ::poll(&said, 1, static_cast<int>(left.count())) : 0;
     if (count == 0) return unavailable("its shim does not answer");
+    if (count < 0 && errno == EINTR) continue;
     const ssize_t bytes = ::read(descriptor, part.data(), part.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
@@ -112,29 +115,30 @@ Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end) {
   shim.input = its.get();
   shim.outlives_host = true;
   const std::string& folder = task.program.folder;
-  const auto telling =
-      std::make_shared<Telling>([folder, on_end = std::move(on_end)] { on_end(end_of(folder)); });
-  TRY_ASSIGN(const std::int64_t pid,
-             host_.start(shim, [telling](const ProcessEnd&) { telling->end(); }));
+  const auto started = std::make_shared<StartedTask>(
+      [folder, on_end = std::move(on_end)] { on_end(end_of(folder)); });
+  TRY_ASSIGN(const std::int64_t pid, host_.start(
+                                         shim, [started](const ProcessEnd&) { started->end(); },
+                                         [folder] { return is_task_gone(folder); }));
   ::close(its.release());
 
-  // Written down before the shim may begin: whoever finds no record finds no task.
+  // Written down before the shim may begin: whoever finds no record finds no task. What is left of
+  // an earlier process goes then, and never leaves a folder that tells of none.
   const TaskRecords records(folder);
-  records.remove_earlier();
   const std::optional<ProcessName> name = name_process(pid);
   if (name) {
     TRY(records.write(
         ShimRecord{.shim = *name, .returns = task.returns, .started_at = task.started_at}));
+    records.remove_earlier();
     static_cast<void>(::send(ours.get(), "g", 1, MSG_NOSIGNAL));
   }
   ::shutdown(ours.get(), SHUT_WR);  // without its word a shim ends
   const Result<std::int64_t> child = read_pid(ours.get());
   if (!child) {
     kill(pid);
-    records.remove_all();
     return child.error();
   }
-  telling->start();
+  started->start();
   return TaskProcess{.shim = pid, .pid = *child};
 }
 

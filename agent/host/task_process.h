@@ -20,7 +20,7 @@ struct TaskStart {
 };
 
 struct TaskProcess {
-  std::int64_t shim = 0;  // its pid, for `signal`
+  std::int64_t shim = 0;  // its pid, for `terminate` and `kill`
   std::int64_t pid = 0;   // the task's own, which is also the number of its group
 };
 

@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 
-#include "agent/process/task_records.h"
+#include "agent/process/leftovers.h"
 #include "schemas/base/clock.h"
 #include "schemas/base/log.h"
 #include "schemas/files/folder.h"
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* restore_name = "restore";
+constexpr auto leftovers_deadline = std::chrono::seconds(10);
 
 // What stays is tried again at the next start: somebody may write there still.
 void clear(const std::string& folder) {
@@ -75,16 +77,24 @@ Status Workdir::end_leftovers(const std::set<TaskKey>& kept) const {
     kept_parents.insert(attempt_folder(key));
     kept_parents.insert(fs::path(attempt_folder(key)).parent_path());
   }
+  // All together: the lease of those that are kept runs meanwhile.
+  const auto deadline = std::chrono::steady_clock::now() + leftovers_deadline;
   for (const std::string& folder : task_folders()) {
     if (kept_folders.contains(folder)) continue;
-    TRY(end_recorded(folder));
-    clear(folder);
+    if (const Status ended = end_recorded(folder, deadline); ended) {
+      clear(folder);
+    } else {
+      log_warning("task_not_ended", {{"folder", folder}, {"error", ended.error().message}});
+    }
   }
   // What the tasks of an attempt shared, and files that are no tasks.
   const std::string tasks = path_ + "/tasks";
   for (const std::string& job : names_in(tasks)) {
     const std::string parent = tasks + "/" + job;
-    if (!kept_parents.contains(parent)) clear(parent);
+    if (!kept_parents.contains(parent)) {
+      clear(parent);
+      continue;
+    }
     for (const std::string& attempt : names_in(parent)) {
       if (!kept_parents.contains(parent + "/" + attempt)) clear(parent + "/" + attempt);
     }
@@ -135,6 +145,14 @@ Result<std::string> Workdir::find_instance() const {
   return instance;
 }
 
+Result<bool> Workdir::has_same_server(const std::string& server) const {
+  const std::string path = path_ + "/server";
+  const Result<std::string> before = read_file(path);
+  if (before && *before == server + "\n") return true;
+  TRY(write_file_durably(path, server + "\n"));
+  return false;
+}
+
 std::string Workdir::attempt_folder(const TaskKey& key) const {
   return path_ + "/tasks/" + key.job.text + "/" + std::to_string(key.attempt);
 }
@@ -157,8 +175,12 @@ Result<std::string> Workdir::make_task_folder(const TaskKey& key) const {
 
 void Workdir::remove_task_folder(const TaskKey& key) const {
   if (!is_id(key.job.text)) return;
+  // First in one step: a folder that is half removed would be of a task that has another end.
   std::error_code error;
-  fs::remove_all(task_folder(key), error);
+  const std::string gone = task_folder(key) + ".gone";
+  fs::rename(task_folder(key), gone, error);
+  if (error == std::errc::no_such_file_or_directory) error.clear();
+  if (!error) fs::remove_all(gone, error);
   if (error) {
     log_warning("folder_not_removed", {{"folder", task_folder(key)}, {"error", error.message()}});
     return;

@@ -3,6 +3,7 @@
 //   epoch                                         how often an agent started here
 //   instance                                      a random name, made with the folder
 //   lease                                         until when its tasks may run without it
+//   server                                        that it speaks with
 //   gpu-rates.json                                how fast its kinds of GPUs make products
 //   tasks/<job>/<attempt>/<role>-<index>/         one task: task.json, task.log, events.jsonl, what
 //                                                 was wanted, its processes (agent/process)
@@ -49,6 +50,9 @@ class Workdir {
   [[nodiscard]] Result<std::string> make_task_folder(const TaskKey& key) const;
   [[nodiscard]] std::string task_folder(const TaskKey& key) const;
   [[nodiscard]] std::string restore_folder(const TaskKey& key) const;
+
+  // Whether an earlier start had the same server; this one's is written down.
+  [[nodiscard]] Result<bool> has_same_server(const std::string& server) const;
 
   // Removes the task's folder, and with the last of its attempt what they shared.
   void remove_task_folder(const TaskKey& key) const;

@@ -1,7 +1,9 @@
 #include "agent/loop/daemon.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "agent/core/report_pace.h"
@@ -49,10 +51,10 @@ DataCacheSpec data_cache_of(const DaemonOptions& options) {
 }
 
 // What is left of it: a clock that did not run on, or a file of nonsense, leaves nothing.
-Lease lease_in(const LeaseFile& file, Time now) {
+Lease lease_in(const LeaseFile& file, Time now, Lease::Giver giver) {
   const Millis stop_after = file.stop_after();
   const Time end = file.end() <= now + stop_after ? file.end() : now;
-  return Lease(end - stop_after, stop_after);
+  return Lease(end - stop_after, stop_after, giver);
 }
 
 }  // namespace
@@ -125,7 +127,6 @@ class Daemon::Session {
         apply(Tick{}, now);
         runner_.tick(now);
       }
-      daemon_.renew(lease_file_, core_.lease());
       report_when_due(now);
     }
   }
@@ -180,7 +181,10 @@ class Daemon::Session {
   }
 
   void apply(const AgentEvent& event, const Now& now) {
-    for (const Action& action : core_.step(event, now)) {
+    const std::vector<Action> actions = core_.step(event, now);
+    // First: a task that is started now has this lease, whatever becomes of this agent.
+    daemon_.renew(lease_file_, core_.lease());
+    for (const Action& action : actions) {
       std::visit([&](const auto& kind) { perform(kind, now); }, action);
     }
   }
@@ -255,6 +259,7 @@ Status Daemon::run() {
   for (const FoundTask& task : found) keys.insert(task.wanted.task.key);
   TRY(workdir.end_leftovers(keys));
   TRY_ASSIGN(LeaseFile lease_file, LeaseFile::open(workdir.lease_file()));
+  TRY_ASSIGN(const bool is_same_server, workdir.has_same_server(options_.server));
   log_info("connecting", {{"server", options_.server},
                           {"name", options_.id.text},
                           {"epoch", workdir.epoch()},
@@ -275,7 +280,10 @@ Status Daemon::run() {
   GpuRates rates(rating);
   rates.learn(options.host.gpus, stopped_.get_token());
   std::optional<Lease> lease;
-  if (!found.empty()) lease = lease_in(lease_file, steady_now());
+  if (!found.empty()) {
+    lease = lease_in(lease_file, steady_now(),
+                     is_same_server ? Lease::Giver::this_server : Lease::Giver::unknown);
+  }
   Session session(options, {.workdir = workdir, .lease_file = lease_file, .lease = lease}, *this);
   session.run(found);
   log_info("stopped");

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "agent/loop/task_files.h"
-#include "agent/process/process_table.h"
 #include "schemas/base/log.h"
 #include "schemas/files/file.h"
 #include "schemas/files/whole_file.h"
@@ -20,7 +19,7 @@ constexpr const char* wanted_file = "wanted";
 
 std::string path_in(const std::string& folder) { return folder + "/" + wanted_file; }
 
-// As it was assigned: an assignment of one task.
+// As it was assigned.
 Result<WantedTask> read_wanted(const std::string& folder) {
   TRY_ASSIGN(const File file, File::open_regular(path_in(folder), O_RDONLY));
   TRY_ASSIGN(const std::int64_t bytes, file.size());
@@ -28,11 +27,7 @@ Result<WantedTask> read_wanted(const std::string& folder) {
   std::string content(static_cast<std::size_t>(bytes), '\0');
   TRY_ASSIGN(const std::size_t count, file.read_at(0, content));
   content.resize(count);
-  proto::Assignment message;
-  if (!message.ParseFromString(content)) return invalid(file.path() + " is no assignment");
-  TRY_ASSIGN(Assignment assignment, from_proto(message));
-  if (assignment.tasks.size() != 1) return invalid(file.path() + " is not of one task");
-  return std::move(assignment.tasks.front());
+  return wanted_task_from_bytes(content);
 }
 
 Result<FoundTask> find_task(const Workdir& workdir, const std::string& folder) {
@@ -40,25 +35,23 @@ Result<FoundTask> find_task(const Workdir& workdir, const std::string& folder) {
   const auto shim = records.shim();
   const auto process = records.process();
   if (!shim || !process) return not_found("it had not begun");
-  if (shim->shim.boot != boot_id()) return not_found("the host was started anew");
+  if (shim->shim.boot != this_boot()) {
+    return not_found("the host, or the container of the agent, was started anew");
+  }
   TRY_ASSIGN(WantedTask wanted, read_wanted(folder));
   if (workdir.task_folder(wanted.task.key) != folder) return invalid("it is of another folder");
   const TaskFiles files{.key = {}, .token = {}, .folder = folder};
+  std::error_code error;  // a link to itself is no order
   return FoundTask{.wanted = std::move(wanted),
                    .shim = *shim,
                    .pid = process->pid,
-                   .was_told_to_save = std::filesystem::exists(files.save_order())};
+                   .was_told_to_save = std::filesystem::exists(files.save_order(), error)};
 }
 
 }  // namespace
 
 Status write_wanted(const std::string& folder, const WantedTask& wanted) {
-  Assignment assignment;
-  // Of nobody: nobody but this host reads it.
-  assignment.agent = AgentId{"this"};
-  assignment.instance = "this";
-  assignment.tasks.push_back(wanted);
-  return write_file(path_in(folder), to_proto(assignment).SerializeAsString());
+  return write_file(path_in(folder), to_bytes(wanted));
 }
 
 std::vector<FoundTask> find_tasks(const Workdir& workdir) {

@@ -31,8 +31,8 @@ Status punch(const File& file, std::int64_t begin, std::int64_t end) {
   return unavailable(std::string("a log cannot be cut: ") + std::strerror(errno));
 }
 
-constexpr std::size_t cut_bytes_max = 64;
-std::string cut_file(const std::string& log) { return log + ".cut"; }
+constexpr std::size_t progress_bytes_max = 128;
+std::string progress_file(const std::string& log) { return log + ".progress"; }
 
 std::string cut_line(const LogCut& cut) {
   return "\n[trainyard: this log was too large for its host, " +
@@ -41,12 +41,21 @@ std::string cut_line(const LogCut& cut) {
 
 }  // namespace
 
-LogCut written_cut(const std::string& log) {
-  const Result<std::string> text = read_piece(cut_file(log), 0, cut_bytes_max);
+LogProgress written_progress(const std::string& log) {
+  const Result<std::string> text = read_piece(progress_file(log), 0, progress_bytes_max);
   std::istringstream words(text ? *text : "");
-  LogCut cut;
-  const bool is_cut = words >> cut.begin >> cut.end && 0 < cut.begin && cut.begin <= cut.end;
-  return is_cut ? cut : LogCut{};
+  LogProgress progress;
+  words >> progress.shipped >> progress.cut.begin >> progress.cut.end;
+  const auto& [shipped, cut] = progress;
+  const bool is_cut = 0 < cut.begin && cut.begin <= cut.end;
+  const bool is_whole = cut.begin == 0 && cut.end == 0;
+  return words && shipped >= 0 && (is_cut || is_whole) ? progress : LogProgress{};
+}
+
+Status write_progress(const std::string& log, const LogProgress& progress) {
+  return write_file(progress_file(log), std::to_string(progress.shipped) + " " +
+                                            std::to_string(progress.cut.begin) + " " +
+                                            std::to_string(progress.cut.end) + "\n");
 }
 
 Result<LogCut> bound_log(const LogOnDisk& log) {
@@ -58,8 +67,7 @@ Result<LogCut> bound_log(const LogOnDisk& log) {
   if (cut.end == 0) cut.begin = block_before(std::max(part, log.shipped + margin));
   cut.end = std::max({cut.begin, cut.end, block_before(facts.st_size - part)});
   TRY_ASSIGN(const File file, File::open(log.path, O_WRONLY));
-  // Before the hole is made: whoever reads on here ships no hole.
-  TRY(write_file(cut_file(log.path), std::to_string(cut.begin) + " " + std::to_string(cut.end)));
+  TRY(write_progress(log.path, {.shipped = log.shipped, .cut = cut}));  // nobody ships the hole
   TRY(punch(file, cut.begin, cut.end));
   TRY(punch(file, block_before(part), block_before(std::min(log.shipped, cut.begin))));
   return cut;

@@ -28,11 +28,16 @@ struct LogOnDisk {
   LogCut cut = {};  // so far
 };
 
-// Frees what is beyond the bound. The cut as it is then, which is written down beside the log.
-Result<LogCut> bound_log(const LogOnDisk& log);
+// How far a log has come, written down beside it: an agent that starts anew goes on from there.
+struct LogProgress {
+  std::int64_t shipped = 0;  // perhaps less than the server has
+  LogCut cut;
+};
+LogProgress written_progress(const std::string& log);  // nothing where none was written
+Status write_progress(const std::string& log, const LogProgress& progress);
 
-// As it was written down; none where none was made.
-LogCut written_cut(const std::string& log);
+// Frees what is beyond the bound. The cut as it is then, which is written down before it is made.
+Result<LogCut> bound_log(const LogOnDisk& log);
 
 struct LogSpan {
   std::int64_t offset = 0;  // in what is shipped

@@ -36,10 +36,10 @@ void LogShipper::add(const TaskFiles& task) {
   const auto [entry, added] = logs_.try_emplace(task.key);
   Shipping& shipping = entry->second;
   shipping.task = task;
-  if (added && task.is_found) {
-    shipping.is_offset_known = false;
-    shipping.cut = written_cut(task.log());
-  }
+  if (!added || !task.is_found) return changed_.notify_all();
+  const LogProgress progress = written_progress(task.log());
+  shipping.offset = progress.shipped;
+  shipping.cut = progress.cut;
   changed_.notify_all();
 }
 
@@ -101,7 +101,7 @@ void LogShipper::bound_all() {
 }
 
 void LogShipper::bound_one(const TaskKey& key, Shipping& shipping) const {
-  if (shipping.finished || shipping.unbounded || !shipping.is_offset_known) return;
+  if (shipping.finished || shipping.unbounded) return;
   const auto cut = bound_log({.path = shipping.task.log(),
                               .bytes_max = bytes_max_,
                               .shipped = shipping.offset,
@@ -147,9 +147,11 @@ void LogShipper::note_stored(const TaskKey& key, std::int64_t stored) {
   const std::lock_guard lock(mutex_);
   const auto found = logs_.find(key);
   if (found == logs_.end()) return;
-  found->second.offset = stored;
-  found->second.is_offset_known = true;
-  found->second.retry = Retry{};
+  Shipping& shipping = found->second;
+  shipping.offset = stored;
+  // Where it cannot be written more is shipped again, and dropped.
+  static_cast<void>(write_progress(shipping.task.log(), {.shipped = stored, .cut = shipping.cut}));
+  shipping.retry = Retry{};
 }
 
 bool LogShipper::note_failure(const TaskKey& key, const Error& error) {

@@ -40,8 +40,6 @@ class LogShipper {
   struct Shipping {
     TaskFiles task;
     std::int64_t offset = 0;  // stored up to here; beyond its limit the server drops, and says so
-    bool is_offset_known =
-        true;  // not of a log that an earlier start has shipped, before an answer
     LogCut cut;
     Retry retry;
     bool refused = false;    // for good

@@ -60,6 +60,11 @@ Status check_ports(const TaskContext& task) {
   return ok();
 }
 
+bool is_missing(const std::string& path) {
+  std::error_code error;
+  return !std::filesystem::exists(path, error) && !error;
+}
+
 // The files that an event announces; most announce none.
 std::vector<AnnouncedFile> announced_files(const TaskFiles& task, const RunEvent& event) {
   if (const auto* shard = std::get_if<ShardEvent>(&event.what)) {
@@ -233,7 +238,11 @@ std::vector<AgentEvent> TaskRunner::stop(const StopTask& order) {
     const bool kill = order.signal == StopSignal::kill;
     log_info("task_signalled",
              {{"task", to_string(order.key)}, {"signal", kill ? "SIGKILL" : "SIGTERM"}});
-    kill ? processes_.kill(task.shim) : processes_.terminate(task.shim);
+    if (kill) {
+      processes_.kill(task.shim);
+    } else {
+      processes_.terminate(task.shim);
+    }
   }
   return {};
 }
@@ -265,7 +274,8 @@ AgentEvent TaskRunner::on_process_gone(const ProcessGone& gone, const Now& now) 
 
   Knowledge known = knowledge_of(gone.end, task.files.folder);
   // Of whom this start has told to end the core knows why.
-  const bool is_stopped = shutting_down_ || gone.end.was_told;
+  const bool is_stopped =
+      (shutting_down_ || gone.end.was_told) && known.reason != Reason::oom_killed;
   if (is_stopped && gone.end.exit.code != 0) known = {Reason::agent_stopped, ""};
   return TaskExited{.key = gone.key,
                     .exit = gone.end.exit,
@@ -300,8 +310,7 @@ bool TaskRunner::pass_on(const TailedEvents& events) {
   for (const RunEvent& event : events.events) {
     for (AnnouncedFile& file : announced_files(events.task, event)) {
       // What an earlier start has brought to the server it has removed here.
-      const std::string path = events.task.folder + "/" + file.file.name;
-      if (events.task.is_found && !std::filesystem::exists(path)) continue;
+      if (events.task.is_found && is_missing(events.task.folder + "/" + file.file.name)) continue;
       if (!uploader_.add(std::move(file))) return false;
     }
   }

@@ -12,8 +12,8 @@ namespace trainyard::agent {
 
 class LeaseFile {
  public:
-  // What an agent has left, until `now` at the latest; of another boot nothing is left.
-  static Result<LeaseFile> open(const std::string& path);       // made where it is not there
+  // Made where it is not there, as one that is over.
+  static Result<LeaseFile> open(const std::string& path);
   static Result<LeaseFile> read_only(const std::string& path);  // for a shim
   LeaseFile(LeaseFile&& other) noexcept;
   LeaseFile& operator=(LeaseFile&& other) noexcept;

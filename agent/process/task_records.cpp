@@ -1,18 +1,15 @@
 #include "agent/process/task_records.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 
 #include "agent/process/process_table.h"
-#include "schemas/base/descriptor.h"
 #include "schemas/files/file.h"
 #include "schemas/files/whole_file.h"
 
@@ -20,7 +17,11 @@ namespace trainyard::agent {
 namespace {
 
 constexpr std::size_t record_bytes_max = 1024;
-constexpr auto group_deadline = std::chrono::seconds(10);
+
+// What the server takes of an agent's report (schemas/wire/report_check.h).
+constexpr std::int64_t pid_max = std::int64_t{1} << 30;
+constexpr std::int64_t time_max = 253'402'300'799'999;
+constexpr int signal_max = 127;
 
 constexpr const char* shim_file = "shim";
 constexpr const char* process_file = "process";
@@ -40,9 +41,11 @@ std::optional<std::istringstream> words_of(const std::string& path) {
 
 std::istream& operator>>(std::istream& words, ProcessName& process) {
   words >> process.pid >> process.start_ticks >> process.boot;
-  if (process.pid <= 1) words.setstate(std::ios::failbit);
+  if (process.pid <= 1 || process.pid > pid_max) words.setstate(std::ios::failbit);
   return words;
 }
+
+bool is_time(WallTime time) { return time.unix_millis >= 0 && time.unix_millis <= time_max; }
 
 std::string to_text(const ProcessName& process) {
   return std::to_string(process.pid) + " " + std::to_string(process.start_ticks) + " " +
@@ -54,47 +57,32 @@ std::string to_text(const ExitRecord& record) {
   const int number = signalled ? *record.exit.signal : record.exit.code.value_or(0);
   return std::string(signalled ? "signal " : "code ") + std::to_string(number) + " " +
          std::to_string(static_cast<int>(record.killing)) + " " +
-         (record.outlived_lease ? "1 " : "0 ") + (record.was_told ? "1 " : "0 ") +
-         std::to_string(record.time.unix_millis) + "\n";
-}
-
-Descriptor open_pidfd(std::int64_t pid) {
-  return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-void signal_by(const Descriptor& pidfd, int number) {
-  ::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, 0);
-}
-
-// Waits, of nobody's children but init's, too.
-bool has_ended(const Descriptor& pidfd, std::chrono::steady_clock::time_point deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  pollfd ended{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
-  const auto most = static_cast<int>(std::max(left, std::chrono::milliseconds(0)).count());
-  return ::poll(&ended, 1, most) > 0;
-}
-
-// Whether the group that the process led can still hold members of the task. The pid alone proves
-// nothing: after a reboot, or once the kernel gave it to somebody else, it names another's process.
-bool may_have_left_members(const ProcessName& leader) {
-  if (leader.boot != boot_id()) return false;
-  const std::optional<ProcessInfo> now = find_process(leader.pid);
-  return !now || now->start_ticks == leader.start_ticks;
+         (record.outlived_lease ? "1 " : "0 ") + std::to_string(record.time.unix_millis) +
+         (record.was_told ? " 1" : " 0") + "\n";
 }
 
 }  // namespace
 
+std::string this_boot() {
+  std::error_code error;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  return boot_id() + "/" + (error ? "" : space.string());
+}
+
 std::optional<ProcessName> name_process(std::int64_t pid) {
   const std::optional<ProcessInfo> info = find_process(pid);
   if (!info) return std::nullopt;
-  return ProcessName{.pid = pid, .start_ticks = info->start_ticks, .boot = boot_id()};
+  return ProcessName{.pid = pid, .start_ticks = info->start_ticks, .boot = this_boot()};
 }
 
-bool is_there(const ProcessName& process) {
-  if (process.boot != boot_id()) return false;
-  const std::optional<ProcessInfo> now = find_process(process.pid);
-  return now && now->start_ticks == process.start_ticks;
+Presence presence_of(const ProcessName& process) {
+  if (process.boot != this_boot()) return Presence::gone;
+  if (const std::optional<ProcessInfo> now = find_process(process.pid)) {
+    return now->start_ticks == process.start_ticks ? Presence::there : Presence::gone;
+  }
+  // It could not be read: that it is not there the kernel says.
+  const bool is_gone = ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
+  return is_gone ? Presence::gone : Presence::unknown;
 }
 
 std::optional<ShimRecord> TaskRecords::shim() const {
@@ -103,7 +91,7 @@ std::optional<ShimRecord> TaskRecords::shim() const {
   if (!words || !(*words >> record.shim >> record.returns >> record.started_at.unix_millis)) {
     return std::nullopt;
   }
-  if (record.returns < 0) return std::nullopt;
+  if (record.returns < 0 || !is_time(record.started_at)) return std::nullopt;
   return record;
 }
 
@@ -122,11 +110,13 @@ std::optional<ExitRecord> TaskRecords::exit() const {
   ExitRecord record;
   if (!words) return std::nullopt;
   *words >> kind >> number >> killing;
-  *words >> record.outlived_lease >> record.was_told >> record.time.unix_millis;
-  if (!*words) return std::nullopt;
-  if (number < 0 || number > 255 || (kind != "code" && kind != "signal")) return std::nullopt;
+  *words >> record.outlived_lease >> record.time.unix_millis >> record.was_told;
+  if (!*words || !is_time(record.time)) return std::nullopt;
+  const bool is_code = kind == "code" && number >= 0 && number <= 255;
+  const bool is_signal = kind == "signal" && number >= 1 && number <= signal_max;
+  if (!is_code && !is_signal) return std::nullopt;
   if (killing < 0 || killing > static_cast<int>(Killing::for_memory)) return std::nullopt;
-  (kind == "code" ? record.exit.code : record.exit.signal) = number;
+  (is_code ? record.exit.code : record.exit.signal) = number;
   record.killing = static_cast<Killing>(killing);
   return record;
 }
@@ -166,44 +156,6 @@ Status TaskRecords::write(const ExitRecord& record) const {
 
 void TaskRecords::remove_earlier() const {
   for (const char* name : {process_file, exit_file}) ::unlink(path(name).c_str());
-}
-
-void TaskRecords::remove_all() const {
-  remove_earlier();
-  ::unlink(path(shim_file).c_str());
-}
-
-Status end_recorded(const std::string& folder) {
-  const TaskRecords records(folder);
-  if (const auto record = records.shim()) {
-    const Descriptor shim = open_pidfd(record->shim.pid);
-    // Looked at behind the descriptor, which is that of whoever has the pid now.
-    if (shim && is_there(record->shim)) {
-      // Asked first: it knows what it has started, whatever is left of the records.
-      for (const int number : {SIGUSR1, SIGCONT}) signal_by(shim, number);
-      if (!has_ended(shim, std::chrono::steady_clock::now() + group_deadline)) {
-        signal_by(shim, SIGKILL);
-      }
-    }
-  }
-  const auto leader = records.process();
-  return leader ? end_group(*leader) : ok();
-}
-
-Status end_group(const ProcessName& leader) {
-  if (!may_have_left_members(leader)) return ok();
-  const auto deadline = std::chrono::steady_clock::now() + group_deadline;
-  for (auto left = running_in_group(leader.pid); !left.empty();
-       left = running_in_group(leader.pid)) {
-    ::kill(static_cast<pid_t>(-leader.pid), SIGKILL);
-    if (std::chrono::steady_clock::now() > deadline) {
-      return unavailable("process group " + std::to_string(leader.pid) +
-                         " of an earlier agent does not die");
-    }
-    const Descriptor member = open_pidfd(left.front().pid);
-    if (member) has_ended(member, deadline);  // else it is forgotten by now
-  }
-  return ok();
 }
 
 }  // namespace trainyard::agent

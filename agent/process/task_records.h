@@ -14,6 +14,9 @@
 
 namespace trainyard::agent {
 
+// Of the running kernel and the pids that this process sees: those of a container are its own.
+std::string this_boot();
+
 // A process by its name for ever.
 struct ProcessName {
   std::int64_t pid = 0;
@@ -22,8 +25,10 @@ struct ProcessName {
 };
 // Of one that runs, or is a zombie; nothing when there is none.
 std::optional<ProcessName> name_process(std::int64_t pid);
-// Whether it is there: a pid that another process has by now is not it.
-bool is_there(const ProcessName& process);
+// A pid that another process has by now is not it. Unknown: for want of a descriptor, as an
+// example.
+enum class Presence { there, gone, unknown };
+Presence presence_of(const ProcessName& process);
 
 // Written by the agent, before the shim may begin.
 struct ShimRecord {
@@ -36,8 +41,8 @@ struct ExitRecord {
   ExitStatus exit;
   Killing killing = Killing::none;
   bool outlived_lease = false;
-  bool was_told = false;  // to end, by an agent
   WallTime time;
+  bool was_told = false;  // to end, by an agent
 };
 
 class TaskRecords {
@@ -56,18 +61,11 @@ class TaskRecords {
   [[nodiscard]] Status write(const ExitRecord& record) const;
   // Of an earlier process of the task, before the next is started.
   void remove_earlier() const;
-  void remove_all() const;
 
  private:
   [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
 
   std::string folder_;
 };
-
-// Ends what may be left of a process group after its leader, and waits for it; `unavailable` where
-// it does not die.
-Status end_group(const ProcessName& leader);
-// Kills the shim that is recorded in a task's folder, and all that the task may have started.
-Status end_recorded(const std::string& folder);
 
 }  // namespace trainyard::agent

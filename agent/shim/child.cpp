@@ -85,6 +85,7 @@ Result<ProcessName> start_child(char* const* argv, const TaskRecords& records) {
   const bool failed = read_word(failure.reads, error);
   if (begins && !failed) return *child;
   ::waitpid(pid, nullptr, 0);
+  records.remove_earlier();  // there was no task
   if (!written) return written.error();
   return invalid(std::string("cannot start ") + argv[0] + ": " + std::strerror(error));
 }

@@ -4,7 +4,7 @@
 // and when the lease is over, and writes down how the task ended when all of its group is gone.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,8 +64,8 @@ class Shim {
     while (!has_ended()) {
       siginfo_t info{};
       const int number = ::sigtimedwait(&signals_, &info, &look_interval);
-      if (number == SIGTERM) tell(SIGTERM);
-      if (number == SIGUSR1) tell(SIGKILL);
+      if (number == SIGTERM) terminate();
+      if (number == SIGUSR1 || is_folder_gone()) kill_task();
       if (!outlived_lease_ && steady_now() >= lease_.end()) {
         outlived_lease_ = true;
         signal_group(SIGKILL);
@@ -83,10 +83,10 @@ class Shim {
     }
     ExitRecord record{.exit = exit_,
                       .outlived_lease = outlived_lease_,
-                      .was_told = was_told_,
-                      .time = read_clocks().wall};
+                      .time = read_clocks().wall,
+                      .was_told = was_told_};
     if (exit_.signal == SIGKILL) {
-      const bool by_us = was_told_ || outlived_lease_;
+      const bool by_us = was_killed_ || outlived_lease_;
       record.killing = by_us ? Killing::by_us : kills_.killing_of(task_.pid);
     }
     const Status written = records_.write(record);
@@ -107,9 +107,21 @@ class Shim {
 
   void signal_group(int number) const { ::kill(static_cast<pid_t>(-task_.pid), number); }
 
-  void tell(int number) {
+  void terminate() {
     was_told_ = true;
-    signal_group(number);
+    signal_group(SIGTERM);
+  }
+
+  void kill_task() {
+    was_told_ = true;
+    was_killed_ = true;
+    signal_group(SIGKILL);
+  }
+
+  // Nobody will ever find the task there.
+  static bool is_folder_gone() {
+    struct stat facts {};
+    return ::stat(".", &facts) == 0 && facts.st_nlink == 0;
   }
 
   const KillWatch kills_;
@@ -119,6 +131,7 @@ class Shim {
   ProcessName task_;
   ExitStatus exit_;
   bool was_told_ = false;  // to end, by its agent
+  bool was_killed_ = false;
   bool outlived_lease_ = false;
 };
 

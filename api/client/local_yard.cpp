@@ -26,6 +26,7 @@ namespace {
 
 constexpr Millis tick{100};
 constexpr Millis orderly_end_max = seconds(60);  // longer than the grace period of tasks, 30 s
+constexpr Millis agent_end_max{2000};            // of one that is to end at once
 
 // SIGINT, SIGTERM and SIGCHLD as something to poll, instead of handlers.
 class SignalQueue {
@@ -155,7 +156,7 @@ class LocalYard {
 
   void request_end() {
     if (ending_since_) {
-      kill_all();
+      if (!killing_since_) killing_since_ = steady_now();
       return;
     }
     std::fprintf(stderr, "\nEnding the agent, then the server; once more ends them at once.\n");
@@ -192,17 +193,20 @@ class LocalYard {
   // The agent first, while the server is there to take its last report.
   void go_on_with_ending() {
     if (!ending_since_) return;
-    if (steady_now() - *ending_since_ > orderly_end_max) return kill_all();
+    const bool is_late = steady_now() - *ending_since_ > orderly_end_max;
+    if (is_late && !killing_since_) killing_since_ = steady_now();
+    if (killing_since_) return kill_all();
     if (runs(agent_)) return terminate_once(*agent_, agent_told_);
     if (runs(server_)) terminate_once(*server_, server_told_);
   }
   static void terminate_once(const Daemon& daemon, bool& told) {
     if (!std::exchange(told, true)) daemon.child.send_signal(SIGTERM);
   }
+  // An agent that is told a second time ends its tasks at once, which outlive one that is killed.
   void kill_all() const {
-    for (const auto* daemon : {&agent_, &server_}) {
-      if (runs(*daemon)) (*daemon)->child.send_signal(SIGKILL);
-    }
+    const bool is_late = steady_now() - *killing_since_ > agent_end_max;
+    if (runs(agent_)) agent_->child.send_signal(is_late ? SIGKILL : SIGTERM);
+    if (runs(server_)) server_->child.send_signal(SIGKILL);
   }
 
   void announce_when_ready() {
@@ -232,6 +236,7 @@ class LocalYard {
   std::optional<Daemon> agent_;
   std::optional<ListeningAddresses> addresses_;
   std::optional<Time> ending_since_;
+  std::optional<Time> killing_since_;  // at once, and not in order
   bool agent_told_ = false;
   bool server_told_ = false;
   bool announced_ = false;

@@ -250,6 +250,24 @@ Result<WantedTask> wanted_task_from(const proto::WantedTask& message, const Deco
   return wanted;
 }
 
+Result<std::vector<WantedTask>> wanted_tasks_from(const proto::Assignment& message) {
+  Decoded common;
+  for (const std::string& context : message.contexts()) {
+    TRY_ASSIGN(TaskContext decoded, parse_task_context(context));
+    common.contexts.push_back(std::move(decoded));
+  }
+  for (const proto::RestoreFiles& restore : message.restores()) {
+    TRY_ASSIGN(Checkpoint decoded, checkpoint_from(restore));
+    common.restores.push_back(std::move(decoded));
+  }
+  std::vector<WantedTask> tasks;
+  for (const proto::WantedTask& task : message.tasks()) {
+    TRY_ASSIGN(WantedTask decoded, wanted_task_from(task, common));
+    tasks.push_back(std::move(decoded));
+  }
+  return tasks;
+}
+
 }  // namespace
 
 proto::AgentReport to_proto(const AgentReport& report) {
@@ -314,20 +332,23 @@ Result<Assignment> from_proto(const proto::Assignment& message) {
   assignment.answers = message.answers();
   TRY(check_at_least("stop_after_millis", 1, message.stop_after_millis()));
   assignment.stop_after = {message.stop_after_millis()};
-  Decoded common;
-  for (const std::string& context : message.contexts()) {
-    TRY_ASSIGN(TaskContext decoded, parse_task_context(context));
-    common.contexts.push_back(std::move(decoded));
-  }
-  for (const proto::RestoreFiles& restore : message.restores()) {
-    TRY_ASSIGN(Checkpoint decoded, checkpoint_from(restore));
-    common.restores.push_back(std::move(decoded));
-  }
-  for (const proto::WantedTask& task : message.tasks()) {
-    TRY_ASSIGN(WantedTask decoded, wanted_task_from(task, common));
-    assignment.tasks.push_back(std::move(decoded));
-  }
+  TRY_ASSIGN(assignment.tasks, wanted_tasks_from(message));
   return assignment;
+}
+
+std::string to_bytes(const WantedTask& task) {
+  proto::Assignment message;
+  CommonParts common(message);
+  *message.add_tasks() = to_proto(task, common);
+  return message.SerializeAsString();
+}
+
+Result<WantedTask> wanted_task_from_bytes(const std::string& bytes) {
+  proto::Assignment message;
+  if (!message.ParseFromString(bytes)) return invalid("these bytes are no task");
+  TRY_ASSIGN(std::vector<WantedTask> tasks, wanted_tasks_from(message));
+  if (tasks.size() != 1) return invalid("these bytes are not of one task");
+  return std::move(tasks.front());
 }
 
 proto::TaskKey to_proto(const TaskKey& key) {

@@ -12,6 +12,9 @@ proto::AgentReport to_proto(const AgentReport& report);
 Result<AgentReport> from_proto(const proto::AgentReport& message);
 proto::Assignment to_proto(const Assignment& assignment);
 Result<Assignment> from_proto(const proto::Assignment& message);
+// One task of an assignment by itself, as an agent keeps it.
+std::string to_bytes(const WantedTask& task);
+Result<WantedTask> wanted_task_from_bytes(const std::string& bytes);
 proto::TaskKey to_proto(const TaskKey& key);
 Result<TaskKey> from_proto(const proto::TaskKey& message);
 proto::ArtifactFile to_proto(const ArtifactFile& file);

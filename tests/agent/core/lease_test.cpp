@@ -13,6 +13,17 @@ TEST_CASE("a lease runs from when the answered report was sent, not from when it
   CHECK(lease.has_expired(Time{6000}));
 }
 
+TEST_CASE("that nobody listens says nothing of a lease of another server, until one has answered",
+          "[agent]") {
+  Lease found(Time{0}, Millis{5000}, Lease::Giver::unknown);
+  found.refused(Time{4000});
+  CHECK(found.has_expired(Time{5000}));
+  found.sent(1, Time{4500});
+  found.answered(1, Millis{5000});
+  found.refused(Time{6000});
+  CHECK_FALSE(found.has_expired(Time{10'999}));
+}
+
 TEST_CASE("a report that was not answered renews nothing", "[agent]") {
   Lease lease(Time{0});
   lease.sent(1, Time{0});

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "agent/process/lease_file.h"
+#include "agent/process/leftovers.h"
 #include "agent/process/process_table.h"
 #include "schemas/base/clock.h"
 #include "tests/support/process_state.h"
@@ -20,9 +21,15 @@
 namespace trainyard::agent {
 namespace {
 
+using namespace std::chrono_literals;
+
 class Tasks {
  public:
   Tasks() : lease_(*LeaseFile::open(folder_.path("lease"))) { renew(); }
+
+  ~Tasks() { lease_.end_now(); }
+  Tasks(const Tasks&) = delete;
+  Tasks& operator=(const Tasks&) = delete;
 
   void renew() { lease_.write(steady_now() + seconds(600), seconds(600)); }
   void end_lease() { lease_.end_now(); }
@@ -93,7 +100,7 @@ TEST_CASE("a task has its arguments, environment, folder and log, and nothing el
         "hello\n" + std::filesystem::canonical(tasks.path("")).string() + "\n1\n0\n1\n2\n3\n");
 }
 
-TEST_CASE("a task that cannot be started is an error, and leaves no record", "[process]") {
+TEST_CASE("a task that cannot be started is an error, and nobody finds it", "[process]") {
   const Tasks tasks;
   TaskStart task = tasks.shell("exit 0");
   const auto never = [](const TaskEnd&) { FAIL("it never began"); };
@@ -118,7 +125,6 @@ TEST_CASE("a task that cannot be started is an error, and leaves no record", "[p
     REQUIRE_FALSE(started);
     CHECK_THAT(started.error().message, Catch::Contains("no-lease"));
   }
-  CHECK_FALSE(TaskRecords(tasks.path("")).shim());
   CHECK_FALSE(TaskRecords(tasks.path("")).process());
 }
 
@@ -201,7 +207,7 @@ TEST_CASE("another agent watches a task by its record, and is told how it ended"
   const auto shim = records.shim();
   REQUIRE(shim);
   CHECK(shim->started_at == WallTime{5});
-  CHECK(is_there(shim->shim));
+  CHECK(presence_of(shim->shim) == Presence::there);
 
   SECTION("it ends while it is watched") {
     TaskProcesses second = tasks.processes();
@@ -229,7 +235,7 @@ TEST_CASE("another agent watches a task by its record, and is told how it ended"
     CHECK(end->wait()->killing == Killing::by_us);
   }
   SECTION("with its folder it is ended by who has no use for it") {
-    CHECK(end_recorded(tasks.path("")));
+    CHECK(end_recorded(tasks.path(""), std::chrono::steady_clock::now() + 60s));
     CHECK(is_gone(shim->shim.pid));
     CHECK(running_in_group(records.process()->pid).empty());
   }

@@ -24,8 +24,8 @@ TEST_CASE("records of a task's processes are read as they were written", "[recor
   CHECK(records.shim()->shim.pid == ::getpid());
   CHECK(records.shim()->returns == 2);
   CHECK(records.shim()->started_at == WallTime{1'700'000'000'123});
-  CHECK(is_there(records.shim()->shim));
-  CHECK(is_there(*records.process()));
+  CHECK(presence_of(records.shim()->shim) == Presence::there);
+  CHECK(presence_of(*records.process()) == Presence::there);
 
   const ExitRecord exit = GENERATE(
       ExitRecord{.exit = {.code = 0, .signal = {}}, .time = WallTime{5}},
@@ -34,8 +34,8 @@ TEST_CASE("records of a task's processes are read as they were written", "[recor
       ExitRecord{.exit = {.code = {}, .signal = 9},
                  .killing = Killing::by_us,
                  .outlived_lease = true,
-                 .was_told = true,
-                 .time = WallTime{1'700'000'000'123}});
+                 .time = WallTime{1'700'000'000'123},
+                 .was_told = true});
   REQUIRE(records.reserve_exit());
   CHECK_FALSE(records.exit());  // nothing before it is whole
   REQUIRE(records.write(exit));
@@ -56,12 +56,12 @@ TEST_CASE("records of a task's processes are read as they were written", "[recor
 TEST_CASE("a process is found by boot, pid and start, never by its pid alone", "[records]") {
   const auto self = name_process(::getpid());
   REQUIRE(self);
-  CHECK(is_there(*self));
+  CHECK(presence_of(*self) == Presence::there);
   ProcessName other = *self;
   SECTION("the pid was given again") { other.start_ticks -= 1; }
   SECTION("the host was started anew") { other.boot = "another"; }
   SECTION("there is none") { other.pid = 0x3fffffff; }
-  CHECK_FALSE(is_there(other));
+  CHECK(presence_of(other) == Presence::gone);
 }
 
 TEST_CASE("records of nonsense are none", "[records]") {
@@ -72,7 +72,11 @@ TEST_CASE("records of nonsense are none", "[records]") {
       std::string("-7 2 b 0 5"), std::string("code 256 0 0 0 5"), std::string("code -1 0 0 0 5"),
       std::string("code 3 9 0 0 5"), std::string("code 3 0 7 0 5"), std::string("word 3 0 0 0 5"),
       std::string("code 3 0 0 0"), std::string("99999999999999999999 2 boot 0 5"),
-      std::string(100'000, '7'), std::string("42 2 boot -1 5"), std::string("\0\0\0", 3));
+      std::string(100'000, '7'), std::string("42 2 boot -1 5"),
+      std::string("42 2 boot 0 9000000000000000000"), std::string("42 2 boot 0 -1"),
+      std::string("2000000000 2 boot 0 5"), std::string("signal 128 0 0 5 0"),
+      std::string("signal 0 0 0 5 0"), std::string("code 3 0 0 253402300800000 0"),
+      std::string("\0\0\0", 3));
   for (const char* name : {"shim", "process", "exit"}) write_content(folder.path(name), text);
   CHECK_FALSE(records.shim());
   CHECK_FALSE(records.exit());
