@@ -75,6 +75,7 @@ std::string shortage_words(const State& state, const LiveAgent& agent, const Job
   if (agent.record.state != AgentState::ready) return std::string(name_of(agent.record.state));
   if (!agent.heard) return "not heard of since the server started";
   if (agent.has_strays) return "still runs tasks that the server does not know";
+  if (agent.has_old_slots) return "still runs tasks that began before its resources changed";
   const std::string label = missing_label(agent.record.host.labels, spec.scheduling.host_labels);
   if (!label.empty()) return "lacks the label " + label;
   const std::string variable = refused_variable(agent.record.host, spec);

@@ -85,6 +85,33 @@ bool has_same_slots(const HostInfo& before, const HostInfo& after) {
          std::ranges::equal(before.gpus, after.gpus, is_same);
 }
 
+// What the agent offers is to be given to tasks from now on.
+void offer(Turn& turn, LiveAgent& agent, const HostInfo& host) {
+  agent.record.host = host;
+  const std::set<TaskKey> still_there = agent.tasks;
+  clear_slots(agent);
+  for (const TaskKey& key : still_there) {
+    const LiveJob& job = turn.state.jobs.at(key.job);
+    occupy_again(agent, job.row.spec, job.find(key)->row);
+  }
+  turn.save(agent);
+  if (is_expected(agent)) welcome(turn, agent);
+}
+
+// Their jobs stop, and wait until they are shown to be gone: their processes live.
+void end_in_old_slots(Turn& turn, LiveAgent& agent) {
+  const Cause cause{
+      Reason::agent_restarted,
+      "agent " + agent.record.id.text + " started anew, with another address or other resources"};
+  const std::set<TaskKey> tasks = agent.tasks;
+  for (const TaskKey& key : tasks) {
+    LiveJob& job = turn.state.jobs.at(key.job);
+    if (job.row.state == JobState::stopping && !is_saving(job)) continue;
+    note_failure(turn, job, *job.find(key), {TaskState::lost, {}, cause, "", {}});
+    if (is_saving(job)) stop_saving(turn, job, cause.message);
+  }
+}
+
 void watch_agents(Turn& turn) {
   for (auto& [id, agent] : turn.state.agents) {
     const Millis silence = turn.now.steady - agent.heard_at;
@@ -157,23 +184,23 @@ LiveAgent& meet(Turn& turn, const AgentReport& report) {
 void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
                  const std::set<TaskKey>& found) {
   if (turn.state.limits.fences.epoch == Fence::kept) {
-    const bool is_same_host = has_same_slots(agent.record.host, report.host);
-    const std::string how = is_same_host ? " started anew, and has not found it again"
-                                         : " started anew, with another address or other resources";
-    end_tasks(turn, agent, {Reason::agent_restarted, "agent " + report.agent.text + how},
-              is_same_host ? found : std::set<TaskKey>());
+    const std::string message =
+        "agent " + report.agent.text + " started anew, and has not found it again";
+    end_tasks(turn, agent, {Reason::agent_restarted, message}, found);
   }
   agent.record.instance = report.instance;
   agent.record.epoch = report.epoch;
-  agent.record.host = report.host;
   agent.last_number = 0;
-  const std::set<TaskKey> still_there = agent.tasks;
-  clear_slots(agent);
-  for (const TaskKey& key : still_there) {
-    const LiveJob& job = turn.state.jobs.at(key.job);
-    occupy_again(agent, job.row.spec, job.find(key)->row);
-  }
-  turn.save(agent);
+  const bool is_same = has_same_slots(agent.record.host, report.host);
+  if (is_same || agent.tasks.empty()) return offer(turn, agent, report.host);
+  turn.save(agent);  // settle_in() takes the rest, when its tasks are gone
+}
+
+void settle_in(Turn& turn, LiveAgent& agent, const HostInfo& host) {
+  const bool differs = !has_same_slots(agent.record.host, host);
+  agent.has_old_slots = differs && !agent.tasks.empty();
+  if (agent.has_old_slots) return end_in_old_slots(turn, agent);
+  if (differs) offer(turn, agent, host);
 }
 
 void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings) {

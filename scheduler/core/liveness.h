@@ -12,9 +12,13 @@ namespace trainyard::scheduler {
 LiveAgent& meet(Turn& turn, const AgentReport& report);
 
 // The agent has started anew. `found`: what it shows of its earlier starts' tasks; the others are
-// over, and all where its slots are not what they were.
+// over.
 void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
                  const std::set<TaskKey>& found);
+
+// `host` is what the agent offers. Where that is not what it offered before, its tasks end, and
+// until they have it takes no others.
+void settle_in(Turn& turn, LiveAgent& agent, const HostInfo& host);
 
 // What its GPUs show now. One that a stranger uses is given to nobody; a task that has it keeps it.
 void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings);

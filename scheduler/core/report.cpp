@@ -199,6 +199,7 @@ void take_report(Turn& turn, const AgentReport& report) {
     turn.rewant(agent);
   }
   take_tasks(turn, agent, report);
+  settle_in(turn, agent, report.host);
   if (report.leaving && shows_no_process(report)) say_farewell(turn, agent);
   turn.answer(agent);
 }

@@ -116,7 +116,8 @@ Host host_of(const LiveAgent& agent, Room room) {
 }
 
 bool takes_tasks(const LiveAgent& agent) {
-  return agent.record.state == AgentState::ready && agent.heard && !agent.has_strays;
+  return agent.record.state == AgentState::ready && agent.heard && !agent.has_strays &&
+         !agent.has_old_slots;
 }
 
 bool is_expected(const LiveAgent& agent) { return agent.record.state == AgentState::ready; }

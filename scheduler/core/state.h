@@ -56,6 +56,7 @@ struct LiveAgent {
   bool heard = false;                 // since the server started
   bool leaves = false;                // its newest report says so
   bool has_strays = false;       // shows processes that the server does not know: takes nothing new
+  bool has_old_slots = false;    // so it does while its tasks have what it no longer offers
   std::int64_t last_number = 0;  // newest report of the epoch
 };
 

@@ -129,13 +129,65 @@ TEST_CASE("what a new start has not found is over, though it has applied nothing
   AgentReport found = next_start(yard);
   SECTION("one is missing") { found.tasks.pop_back(); }
   SECTION("one has another token") { found.tasks.back().token = "another"; }
-  SECTION("it listens elsewhere") { found.host.address = "10.0.0.99"; }
-  SECTION("it offers less") { found.host.capacity.cpus -= 1; }
-  SECTION("its ports are others") { found.host.last_port -= 1; }
   yard.step(found);
   CHECK(yard.job("j").state != JobState::running);
   REQUIRE(yard.job("j").first_failure.has_value());
   CHECK(yard.job("j").first_failure->reason == Reason::agent_restarted);
+}
+
+TEST_CASE("a new start with other slots takes nothing until what it has found is gone",
+          "[scheduler]") {
+  Yard yard = running_job();
+  AgentReport& found = yard.report_of("a");
+  found = next_start(yard);
+  const HostInfo before = found.host;
+  SECTION("it listens elsewhere") { found.host.address = "10.0.0.99"; }
+  SECTION("it offers less") { found.host.capacity.cpus -= 1; }
+  SECTION("its ports are others") { found.host.last_port -= 1; }
+  yard.step(found);
+  yard.join("b");
+
+  const auto is_waited_for = [&] {
+    CHECK(yard.job("j").state == JobState::stopping);
+    CHECK(yard.task("j", "worker/1").state == TaskState::stopping);
+    CHECK(yard.agents.at(AgentId{"a"}).host == before);
+    for (const WantedTask& task : yard.wanted.at(AgentId{"a"}).tasks) {
+      CHECK(task.stop == StopOrder::stop);
+    }
+  };
+  is_waited_for();
+  CHECK(yard.job("j").first_failure->reason == Reason::agent_restarted);
+  yard.restart();
+  yard.speak("a");
+  is_waited_for();
+  REQUIRE(yard.submit("k"));
+  yard.speak("b");
+  CHECK(yard.task("k", "ps/0").agent == AgentId{"b"});
+
+  for (const char* name : {"ps/0", "worker/0"}) yard.end("a", name, {std::nullopt, 15});
+  is_waited_for();
+  yard.end("a", "worker/1", {std::nullopt, 15});
+  CHECK(yard.job("j").state != JobState::stopping);
+  CHECK(yard.agents.at(AgentId{"a"}).host == found.host);
+  CHECK(yard.job("j").restarts == Restarts{0, 1});
+}
+
+TEST_CASE("a job that no agent could hold begins when a new start offers enough", "[scheduler]") {
+  Yard yard;
+  yard.join("large", {8, 16'000, 2});
+  JobSpec spec = a_spec();
+  spec.ps.resources.cpus = 6;
+  REQUIRE(yard.submit("j", spec));
+  yard.pass(seconds(80));
+  yard.join("small");
+  yard.pass(seconds(80));
+  yard.pass(seconds(80));
+  yard.speak("small");
+  REQUIRE(yard.agents.at(AgentId{"small"}).state == AgentState::ready);
+  REQUIRE(yard.job("j").reason == Reason::no_capacity);
+
+  yard.join("small", {8, 16'000, 2});
+  CHECK(yard.job("j").state == JobState::starting);
 }
 
 TEST_CASE("a new start with other labels goes on with its tasks", "[scheduler]") {
