@@ -87,6 +87,11 @@ void Agent::apply(const Assignment& assignment, Moment& moment) {
     if (!task.is_gone()) kill(task, moment);
     forget_if_done(key, moment);
   }
+  take_held_exits(moment);
+}
+
+void Agent::take_held_exits(Moment& moment) {
+  for (const TaskExited& exit : std::exchange(held_exits_, {})) take(exit, moment);
 }
 
 void Agent::want(const WantedTask& wanted, Moment& moment) {
@@ -135,6 +140,7 @@ void Agent::take(const ReportSent& event, Moment& moment) {
 
 void Agent::take(const Leaving&, Moment& moment) {
   leaving_ = true;
+  take_held_exits(moment);
   moment.report_soon();
 }
 
@@ -183,6 +189,10 @@ void Agent::take(const TaskExited& event, Moment& moment) {
   if (found == tasks_.end()) return;
   moment.report_soon();
   if (may_return(found->second, event, moment.now.steady)) {
+    // The signal may be of an earlier start, which was told that the task is to end; then its slots
+    // may be another's by now.
+    const bool is_told = generation_ > 0 || options_.fences.told_first == Fence::removed;
+    if (!is_told) return held_exits_.push_back(event);
     begin_again(found->second);
     return moment.act(RestartTask{event.key, found->second.returns});
   }

@@ -22,6 +22,8 @@ struct Fences {
   Fence generation = Fence::kept;  // an older assignment never undoes a newer one
   Fence epoch = Fence::kept;  // an assignment to an earlier start of this agent is not for this one
   Fence lease = Fence::kept;  // tasks end when the server has been silent for too long
+  Fence told_first = Fence::kept;  // no task goes on in a new process before this start was told
+                                   // which are wanted
 };
 
 struct AgentOptions {
@@ -72,6 +74,7 @@ class Agent {
   void ask_to_stop(HostedTask& task, Moment& moment);
   void kill(HostedTask& task, Moment& moment);
   [[nodiscard]] bool may_return(const HostedTask& task, const TaskExited& event, Time now) const;
+  void take_held_exits(Moment& moment);
   void forget_if_done(const TaskKey& key, Moment& moment);
   [[nodiscard]] bool lease_has_expired(Time now) const;
   [[nodiscard]] bool is_of_task_on(int slot, const GpuUser& user) const;
@@ -85,9 +88,10 @@ class Agent {
   std::int64_t generation_ = 0;   // newest applied
   std::int64_t last_number_ = 0;  // of the newest report
   std::map<TaskKey, HostedTask> tasks_;
-  std::vector<GpuReading> gpus_;      // the newest of each
-  std::optional<TaskKey> cut_short_;  // the first that the last report had no room for
-  bool left_some_out_ = false;        // the last report did not show all that there was
+  std::vector<TaskExited> held_exits_;  // before the first assignment, of tasks that may return
+  std::vector<GpuReading> gpus_;        // the newest of each
+  std::optional<TaskKey> cut_short_;    // the first that the last report had no room for
+  bool left_some_out_ = false;          // the last report did not show all that there was
 };
 
 }  // namespace trainyard::agent

@@ -92,17 +92,45 @@ TEST_CASE("a task that ended while the agent was away has its exit code", "[agen
 }
 
 TEST_CASE(
-    "a worker that was killed while the agent was away is started again, as often as its job"
-    " allows",
+    "a worker that was killed while the agent was away is started again when it is still wanted, as"
+    " often as its job allows",
     "[agent]") {
   SecondStart yard;
   TaskFound task = found();
   task.returns = GENERATE(0, 2, 3);
   yard.step(task);
-  const auto ended = yard.step(TaskExited{found_key, {std::nullopt, 9}, {}, "", wall});
-  const RestartTask* again = only<RestartTask>(ended);
+  const TaskExited exited{found_key, {std::nullopt, 9}, {}, "", wall};
+  CHECK(only<RestartTask>(yard.step(exited)) == nullptr);
+  CHECK(yard.agent.next_report().tasks.at(0).state == TaskState::starting);
+  const auto wanted = yard.want({task.wanted});
+  const RestartTask* again = only<RestartTask>(wanted);
   REQUIRE((again != nullptr) == (task.returns < 3));
   if (again != nullptr) CHECK(again->returns == task.returns + 1);
+  CHECK(only<RestartTask>(yard.want({task.wanted})) == nullptr);
+}
+
+TEST_CASE("a worker that an earlier start was told to end does not return", "[agent]") {
+  SecondStart yard;
+  TaskFound task = found();
+  yard.step(task);
+  yard.step(TaskExited{found_key, {std::nullopt, 15}, {}, "", wall});
+  std::vector<Action> actions;
+  SECTION("it is not wanted any more") {
+    actions = yard.want({});
+    CHECK(only<ForgetTask>(actions) != nullptr);
+  }
+  SECTION("it is to stop") {
+    task.wanted.stop = StopOrder::stop;
+    actions = yard.want({task.wanted});
+    CHECK(only<DeliverOutput>(actions) != nullptr);
+    yard.step(TaskOutputDelivered{found_key});
+    CHECK(yard.agent.next_report().tasks.at(0).state == TaskState::killed);
+  }
+  SECTION("the agent leaves before it knows") {
+    actions = yard.step(Leaving{});
+    CHECK(only<DeliverOutput>(actions) != nullptr);
+  }
+  CHECK(only<RestartTask>(actions) == nullptr);
 }
 
 TEST_CASE("who was ended because nobody renewed the lease does not return", "[agent]") {
