@@ -17,6 +17,7 @@ void World::check_start(Host& host, const Process& process) {
   if (is_new != (process.returns == 0) || (!is_new && !may_return)) {
     journal_.fault(to_string(key) + " starts a second time");
   }
+  if (database_.has_ended(key)) journal_.fault(to_string(key) + " starts after its end");
   for (const auto& each : hosts_) {
     for (const auto& [other, peer] : each->processes()) {
       if (peer.is_alive && other.job == key.job && other.attempt != key.attempt) {

@@ -167,6 +167,11 @@ Saved Database::load() const {
   return saved;
 }
 
+bool Database::has_ended(const TaskKey& task) const {
+  const auto row = tasks_.find(task);
+  return row != tasks_.end() && is_terminal(row->second.state);
+}
+
 const Checkpoint* Database::newest_committed(const JobId& job, std::int64_t attempt) const {
   const Checkpoint* newest = nullptr;
   for (const auto& [key, checkpoint] : checkpoints_) {

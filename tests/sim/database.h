@@ -29,6 +29,7 @@ class Database {
   [[nodiscard]] bool has_file(const std::string& sha256) const { return files_.contains(sha256); }
 
   [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
+  [[nodiscard]] bool has_ended(const TaskKey& task) const;
   // The newest committed checkpoint of an attempt before `attempt`.
   [[nodiscard]] const Checkpoint* newest_committed(const JobId& job, std::int64_t attempt) const;
 

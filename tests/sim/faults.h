@@ -1,11 +1,12 @@
-// What goes wrong, and when: hosts and servers crash and come back, the network is cut, the
+// What goes wrong, and when: hosts, agents and servers crash and come back, the network is cut, the
 // server's disk is full.
 #pragma once
 
-#include "schemas/base/time.h"
+#include "schemas/base/id.h"
 
 namespace trainyard::sim {
 
+class Host;
 class World;
 
 class Faults {
@@ -14,13 +15,17 @@ class Faults {
   void begin();
   // No more of it; all that is down comes up.
   void stop();
+  void process_ended(Host& host);
 
  private:
   void next();
   void crash_host();
+  void kill_agent(Host& host);
   void crash_server();
-  void cut_network();
+  void cut_network(const AgentId& id);
   void fill_disk();
+
+  Host& any_host();
 
   World& world_;
   bool stopped_ = false;

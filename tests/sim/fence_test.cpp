@@ -13,6 +13,7 @@ namespace trainyard::sim {
 namespace {
 
 using AgentFence = agent::Fence agent::Fences::*;
+using ShellFence = agent::Fence ShellFences::*;
 using ServerFence = scheduler::Fence scheduler::Fences::*;
 
 constexpr std::uint64_t seeds_max = 300;
@@ -26,6 +27,12 @@ WorldOptions without(ServerFence fence) {
 WorldOptions without(AgentFence fence) {
   WorldOptions options;
   options.agent_fences.*fence = agent::Fence::removed;
+  return options;
+}
+
+WorldOptions without(ShellFence fence) {
+  WorldOptions options;
+  options.shell_fences.*fence = agent::Fence::removed;
   return options;
 }
 
@@ -88,8 +95,25 @@ TEST_CASE("without the epoch of a start on assignments, the simulation fails", "
   CHECK(is_noticed(without(&agent::Fences::epoch)));
 }
 
+// While the agent lives, its shims would end the tasks in its stead.
 TEST_CASE("without a lease, the simulation fails", "[sim]") {
-  CHECK(is_noticed(without(&agent::Fences::lease)));
+  WorldOptions options = without(&agent::Fences::lease);
+  options.shell_fences.shim = agent::Fence::removed;
+  CHECK(is_noticed(options));
+}
+
+TEST_CASE("when a new start lets tasks return before it knows what is wanted, the simulation fails",
+          "[sim]") {
+  CHECK(is_noticed(without(&agent::Fences::told_first)));
+}
+
+TEST_CASE("when a new start gives the tasks that it finds a lease of its own, the simulation fails",
+          "[sim]") {
+  CHECK(is_noticed(without(&ShellFences::lease_left)));
+}
+
+TEST_CASE("when no shim ends its task at the end of the lease, the simulation fails", "[sim]") {
+  CHECK(is_noticed(without(&ShellFences::shim)));
 }
 
 }  // namespace trainyard::sim

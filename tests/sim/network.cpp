@@ -10,22 +10,27 @@ constexpr std::int64_t late_max = 6000;
 
 }  // namespace
 
-bool Network::is_cut(const AgentId& agent) const {
-  const auto until = cut_until_.find(agent);
+void Network::cut(const AgentId& agent, Millis how_long) {
+  cut({agent, Way::to_server}, how_long);
+  cut({agent, Way::to_agent}, how_long);
+}
+
+bool Network::is_cut(const Road& road) const {
+  const auto until = cut_until_.find(road);
   return until != cut_until_.end() && clock_.now() < until->second;
 }
 
-void Network::send(const AgentId& agent, const std::function<void()>& deliver) {
-  if (is_cut(agent)) return;
-  if (calm_) return deliver_later(agent, deliver);
+void Network::send(const Road& road, const std::function<void()>& deliver) {
+  if (is_cut(road)) return;
+  if (calm_) return deliver_later(road, deliver);
   if (random_.chance(dropped_percent)) return;
-  deliver_later(agent, deliver);
-  if (random_.chance(doubled_percent)) deliver_later(agent, deliver);
+  deliver_later(road, deliver);
+  if (random_.chance(doubled_percent)) deliver_later(road, deliver);
 }
 
-void Network::deliver_later(const AgentId& agent, const std::function<void()>& deliver) {
-  clock_.after(delay(), [this, agent, deliver] {
-    if (!is_cut(agent)) deliver();
+void Network::deliver_later(const Road& road, const std::function<void()>& deliver) {
+  clock_.after(delay(), [this, road, deliver] {
+    if (!is_cut(road)) deliver();
   });
 }
 

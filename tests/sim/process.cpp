@@ -43,6 +43,7 @@ bool is_chief_of(const Process& process) { return is_chief(process.wanted.task);
 ArtifactFile write_file(Process& process, const std::string& name) {
   const TaskKey& key = process.key();
   ArtifactFile file{name, 1000, key.job.text + "/" + std::to_string(key.attempt) + "/" + name};
+  process.announced.push_back(file);
   process.files.push_back(file);
   return file;
 }
@@ -88,27 +89,29 @@ std::size_t size_of_gang(const JobSpec& spec) {
   return static_cast<std::size_t>(spec.ps.replicas + training_replicas(spec));
 }
 
-Process make_process(const WantedTask& wanted, Random& random, Time now) {
+Process make_process(const WantedTask& wanted, Random& random, const Now& now) {
   Process process;
   process.wanted = wanted;
   process.pid = random.between(100, 30'000);
-  process.started_at = now;
+  process.started_at = now.wall;
   const std::int64_t lot = random.between(1, 100);
   if (lot <= 4) process.fate = Fate::exits;
   if (lot == 5) process.fate = Fate::hangs;
   if (lot == 6) process.fate = Fate::has_bad_data;
   if (lot >= 97) process.fate = Fate::is_killed;
-  process.fate_at = now + random.millis(100, 8000);
+  process.fate_at = now.steady + random.millis(100, 8000);
   process.ignores_terminate = random.chance(15);
   process.step = wanted.restore ? wanted.restore->step : 0;
   return process;
 }
 
-Process make_successor(Process died, Random& random, Time now) {
+Process make_successor(Process died, Random& random, const Now& now) {
   Process process = make_process(died.wanted, random, now);
+  process.started_at = died.started_at;
   process.returns = died.returns + 1;
   process.events = std::move(died.events);
   process.events_read = died.events_read;
+  process.announced = std::move(died.announced);
   process.files = std::move(died.files);
   return process;
 }

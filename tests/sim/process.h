@@ -18,7 +18,7 @@ enum class Fate { works, exits, is_killed, has_bad_data, hangs };
 struct Process {
   WantedTask wanted;
   std::int64_t pid = 0;
-  Time started_at;
+  WallTime started_at;  // the task's first process
   Fate fate = Fate::works;
   Time fate_at;
   bool ignores_terminate = false;
@@ -27,6 +27,7 @@ struct Process {
   bool is_over = false;               // and no other process goes on in its place
   std::int64_t returns = 0;           // processes of this task before it
   ExitStatus exit;                    // once it is not
+  bool outlived_lease = false;        // its shim ended it
   bool serves = false;                // has said `running`
   bool has_met_all = false;           // peers
   std::optional<Time> missing_since;  // some of them
@@ -37,7 +38,8 @@ struct Process {
 
   std::vector<RunEvent> events;  // written; the agent reads them a little later
   std::size_t events_read = 0;
-  std::vector<ArtifactFile> files;  // announced and not known to be at the server
+  std::vector<ArtifactFile> announced;
+  std::vector<ArtifactFile> files;  // of those, not known to be at the server
   bool output_delivered = false;
 
   [[nodiscard]] const TaskKey& key() const { return wanted.task.key; }
@@ -54,9 +56,9 @@ struct Gang {
 
 std::size_t size_of_gang(const JobSpec& spec);
 
-Process make_process(const WantedTask& wanted, Random& random, Time now);
+Process make_process(const WantedTask& wanted, Random& random, const Now& now);
 // Another process goes on where `died` has left its files.
-Process make_successor(Process died, Random& random, Time now);
+Process make_successor(Process died, Random& random, const Now& now);
 
 // One moment of its life; afterwards it may have ended. Returns true when the whole training is
 // done.

@@ -26,15 +26,21 @@ TEST_CASE("in trouble, what must never happen does not, and afterwards every job
   const std::uint64_t seeds = number_from_environment("SIM_SEEDS", is_sanitized ? 40U : 500U);
   std::int64_t attempts = 0;
   std::int64_t hours = 0;
+  std::int64_t survived = 0;
+  std::int64_t with_survivors = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const WorldOutcome outcome = simulate(seed);
     expect_no_fault(seed, outcome);
     attempts += outcome.attempts;
     hours += outcome.lasted.count;
+    survived += outcome.survived;
+    with_survivors += outcome.survived > 0 ? 1 : 0;
   }
   WARN(seeds << " seeds, " << attempts << " gang attempts, " << hours / 3'600'000
-             << " hours of cluster time");
+             << " hours of cluster time; in " << with_survivors << " of them " << survived
+             << " attempts went on under a new start of an agent, and succeeded");
   CHECK(attempts > 0);
+  CHECK(survived > 0);
 }
 
 TEST_CASE("a seed tells the same story twice", "[sim]") {

@@ -8,6 +8,13 @@ namespace trainyard::sim {
 
 using namespace scheduler;
 
+namespace {
+
+// Of the jobs: they train for longer than a lease and what follows its end.
+constexpr int long_percent = 30;
+
+}  // namespace
+
 void Users::begin() {
   world_.clock().after(world_.random().millis(200, 5000), [this] { next(); });
 }
@@ -38,6 +45,7 @@ JobSpec Users::make_spec() {
   if (spec.ps.replicas == 0) spec.training.strategy = Strategy::local;
   if (spec.ps.replicas > 0 && random.chance(30)) spec.mode = Mode::async;
   spec.training.max_steps = random.between(3, 40) * 10;
+  if (random.chance(long_percent)) spec.training.max_steps = random.between(40, 150) * 10;
   spec.scheduling.priority = random.between(1, 3) * 25;
   if (random.chance(10)) spec.scheduling.max_queued_seconds = random.between(5, 60);
   if (random.chance(20)) spec.run_policy.max_run_seconds = random.between(5, 60);

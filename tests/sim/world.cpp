@@ -6,6 +6,9 @@
 #include "tests/sim/users.h"
 
 namespace trainyard::sim {
+
+using enum Network::Way;
+
 namespace {
 
 constexpr Millis trouble_lasts{60'000};
@@ -29,9 +32,9 @@ World::World(const WorldOptions& options)
       database_(journal_),
       server_(server_world(), limits(options.server_fences)) {
   const std::int64_t count = random_.between(2, 4);
-  for (int number = 0; number < count; ++number) add_host(number, "first", options.agent_fences);
+  for (int number = 0; number < count; ++number) add_host(number, "first", options);
   // Somebody starts another agent and gives it a name that is taken.
-  if (random_.chance(twins_percent)) add_host(0, "twin", options.agent_fences);
+  if (random_.chance(twins_percent)) add_host(0, "twin", options);
 }
 
 Server::World World::server_world() {
@@ -51,12 +54,20 @@ Host::World World::host_world(const AgentId& id) {
           [this](const AgentId& from, const JobId& job, const std::string& sha) {
             send_file(from, job, sha);
           },
-          [this, id] { return !server_.is_up() && !network_.is_cut(id); },
+          [this, id] {
+            return !server_.is_up() && !network_.is_cut({id, to_agent});
+          },
           [this](Host& host, const Process& process) { check_start(host, process); },
+          [this](const Process& process) {
+            found_.insert({process.key().job, process.key().attempt});
+          },
+          [this](Host& host) {
+            if (faults_ != nullptr) faults_->process_ended(host);
+          },
           [this](Process& process, const Now& now) { live(process, now); }};
 }
 
-void World::add_host(int number, const std::string& instance, agent::Fences fences) {
+void World::add_host(int number, const std::string& instance, const WorldOptions& options) {
   const AgentId id{"host-" + std::to_string(number)};
   HostInfo info;
   info.address = "10.0.0." + std::to_string(number);
@@ -67,8 +78,9 @@ void World::add_host(int number, const std::string& instance, agent::Fences fenc
   }
   info.first_port = 20'000;
   info.last_port = 20'011;
-  hosts_.push_back(std::make_unique<Host>(host_world(id), info,
-                                          agent::AgentOptions{id, instance, 0, {}, fences}));
+  hosts_.push_back(std::make_unique<Host>(
+      host_world(id), info, agent::AgentOptions{id, instance, 0, {}, options.agent_fences},
+      options.shell_fences));
 }
 
 // To everybody of that name: whom it is for, the agents themselves must tell.
@@ -79,19 +91,19 @@ void World::deliver(const AgentId& id, const std::function<void(Host&)>& what) {
 }
 
 void World::send_report(const AgentReport& report) {
-  network_.send(report.agent, [this, report] { server_.take(report); });
+  network_.send({report.agent, to_server}, [this, report] { server_.take(report); });
 }
 
 void World::send_assignment(const Assignment& assignment) {
-  network_.send(assignment.agent, [this, assignment] {
+  network_.send({assignment.agent, to_agent}, [this, assignment] {
     deliver(assignment.agent, [&](Host& host) { host.take(assignment); });
   });
 }
 
 void World::send_file(const AgentId& from, const JobId& job, const std::string& sha256) {
-  network_.send(from, [this, from, job, sha256] {
+  network_.send({from, to_server}, [this, from, job, sha256] {
     if (!server_.take_file(job, sha256)) return;
-    network_.send(from, [this, from, sha256] {
+    network_.send({from, to_agent}, [this, from, sha256] {
       deliver(from, [&](Host& host) { host.take_file_stored(sha256); });
     });
   });
@@ -115,9 +127,18 @@ bool World::all_ended() const {
                              [](const auto& entry) { return is_terminal(entry.second.state); });
 }
 
+std::int64_t World::count_survived() const {
+  return std::ranges::count_if(found_, [this](const auto& attempt) {
+    const auto job = database_.jobs().find(attempt.first);
+    return job != database_.jobs().end() && job->second.state == JobState::succeeded &&
+           job->second.attempt == attempt.second;
+  });
+}
+
 WorldOutcome World::run() {
   Faults faults(*this);
   Users users(*this);
+  faults_ = &faults;
   users_ = &users;
   server_.start();
   for (const auto& each : hosts_) each->start();
@@ -139,7 +160,7 @@ WorldOutcome World::run() {
   }
   check_at_rest();
   return {journal_.faults(), journal_.hash(), clock_.now() - Time{},
-          static_cast<std::int64_t>(chief_is_done_.size())};
+          static_cast<std::int64_t>(chief_is_done_.size()), count_survived()};
 }
 
 }  // namespace trainyard::sim

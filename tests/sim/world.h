@@ -22,6 +22,7 @@ struct WorldOptions {
   scheduler::Fences server_fences;
   agent::Fences agent_fences;
   Journal::Echo echo = Journal::Echo::off;
+  ShellFences shell_fences = {};
 };
 
 struct WorldOutcome {
@@ -29,8 +30,10 @@ struct WorldOutcome {
   std::uint64_t hash = 0;
   Millis lasted;
   std::int64_t attempts = 0;
+  std::int64_t survived = 0;  // attempts that a new start of an agent found, and that succeeded
 };
 
+class Faults;
 class Users;
 
 class World {
@@ -52,7 +55,7 @@ class World {
  private:
   Server::World server_world();
   Host::World host_world(const AgentId& id);
-  void add_host(int number, const std::string& instance, agent::Fences fences);
+  void add_host(int number, const std::string& instance, const WorldOptions& options);
   void deliver(const AgentId& id, const std::function<void(Host&)>& what);
   void send_report(const AgentReport& report);
   void send_assignment(const Assignment& assignment);
@@ -68,6 +71,7 @@ class World {
   void check_limits(const Job& job);
   void check_at_rest();
   [[nodiscard]] bool all_ended() const;
+  [[nodiscard]] std::int64_t count_survived() const;
 
   Random random_;
   Clock clock_;
@@ -77,6 +81,8 @@ class World {
   Server server_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::set<TaskKey> started_;
+  std::set<std::pair<JobId, std::int64_t>> found_;  // attempts of living tasks, by new starts
+  Faults* faults_ = nullptr;
   const Users* users_ = nullptr;
   std::map<std::pair<JobId, std::int64_t>, bool> chief_is_done_;  // by job and attempt
 };
