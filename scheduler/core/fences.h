@@ -13,7 +13,7 @@ struct Fences {
   Fence applied_generation =
       Fence::kept;                    // missing means gone only once the placing one was applied
   Fence instance = Fence::kept;       // another agent of the name waits until this one is down
-  Fence epoch = Fence::kept;          // a newer start of an agent has none of the older one's tasks
+  Fence epoch = Fence::kept;          // what a newer start of an agent does not show is over
   Fence report_number = Fence::kept;  // an older report never overtakes a newer one
   Fence patience = Fence::kept;       // lost_after, not stop_after: the lease has ended by then
 };

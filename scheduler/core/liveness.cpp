@@ -75,14 +75,26 @@ void end_tasks(Turn& turn, LiveAgent& agent, const Cause& cause,
   }
 }
 
-// Whether a task that has cpus, GPUs and ports of the one has them of the other.
-bool has_same_slots(const HostInfo& before, const HostInfo& after) {
+// Where tasks are reached, and on which GPUs they compute. Those of older rows have no UUIDs.
+bool is_same_place(const HostInfo& before, const HostInfo& after) {
   const auto is_same = [](const GpuInfo& one, const GpuInfo& other) {
-    return one.index == other.index && one.uuid == other.uuid;
+    const bool are_known = !one.uuid.empty() && !other.uuid.empty();
+    return one.index == other.index && (!are_known || one.uuid == other.uuid);
   };
-  return before.address == after.address && before.capacity == after.capacity &&
-         before.first_port == after.first_port && before.last_port == after.last_port &&
+  return before.address == after.address && before.first_port == after.first_port &&
+         before.last_port == after.last_port && before.capacity.gpus == after.capacity.gpus &&
          std::ranges::equal(before.gpus, after.gpus, is_same);
+}
+
+// Whether what the agent's tasks have is among what the host offers now. CPUs and memory only
+// count.
+bool has_room_for_tasks(const State& state, const LiveAgent& agent, const HostInfo& host) {
+  Resources used;
+  for (const TaskKey& key : agent.tasks) {
+    used = used + state.jobs.at(key.job).find(key)->row.resources;
+  }
+  return agent.tasks.empty() ||
+         (is_same_place(agent.record.host, host) && fits(used, host.capacity));
 }
 
 // What the agent offers is to be given to tasks from now on.
@@ -191,16 +203,16 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
   agent.record.instance = report.instance;
   agent.record.epoch = report.epoch;
   agent.last_number = 0;
-  const bool is_same = has_same_slots(agent.record.host, report.host);
-  if (is_same || agent.tasks.empty()) return offer(turn, agent, report.host);
+  if (has_room_for_tasks(turn.state, agent, report.host)) return offer(turn, agent, report.host);
   turn.save(agent);  // settle_in() takes the rest, when its tasks are gone
 }
 
 void settle_in(Turn& turn, LiveAgent& agent, const HostInfo& host) {
-  const bool differs = !has_same_slots(agent.record.host, host);
-  agent.has_old_slots = differs && !agent.tasks.empty();
+  const bool is_new =
+      !is_same_place(agent.record.host, host) || agent.record.host.capacity != host.capacity;
+  agent.has_old_slots = is_new && !has_room_for_tasks(turn.state, agent, host);
   if (agent.has_old_slots) return end_in_old_slots(turn, agent);
-  if (differs) offer(turn, agent, host);
+  if (is_new) offer(turn, agent, host);
 }
 
 void take_readings(Turn& turn, LiveAgent& agent, const std::vector<GpuReading>& readings) {

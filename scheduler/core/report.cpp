@@ -104,12 +104,13 @@ Cause why_missing(const LiveTask& task, bool has_foreign_token) {
 
 // The agent's tasks that the report shows, each with its token. One start has none of another's
 // unless it has the same work folder.
-std::set<TaskKey> found_tasks(Turn& turn, const LiveAgent& agent, const AgentReport& report) {
+std::set<TaskKey> found_tasks(const State& state, const LiveAgent& agent,
+                              const AgentReport& report) {
   std::set<TaskKey> found;
   if (report.instance != agent.record.instance) return found;
   for (const TaskReport& shown : report.tasks) {
     if (!agent.tasks.contains(shown.key)) continue;
-    const LiveJob& job = turn.state.jobs.at(shown.key.job);
+    const LiveJob& job = state.jobs.at(shown.key.job);
     if (is_own(job, *job.find(shown.key), shown)) found.insert(shown.key);
   }
   return found;
@@ -187,7 +188,7 @@ void take_report(Turn& turn, const AgentReport& report) {
   const Fences& fences = turn.state.limits.fences;
   const bool is_new_start =
       report.epoch != agent.record.epoch || report.instance != agent.record.instance;
-  if (is_new_start) begin_epoch(turn, agent, report, found_tasks(turn, agent, report));
+  if (is_new_start) begin_epoch(turn, agent, report, found_tasks(turn.state, agent, report));
   if (fences.report_number == Fence::kept && report.number <= agent.last_number) return;
   agent.last_number = report.number;
 
