@@ -36,8 +36,6 @@ std::optional<ProcessInfo> parse_stat(std::int64_t pid, const std::string& text)
   return info;
 }
 
-bool is_running(const ProcessInfo& info) { return info.state != 'Z' && info.state != 'X'; }
-
 std::optional<std::int64_t> parse_pid(const std::string& name) {
   std::int64_t pid = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
@@ -64,6 +62,8 @@ std::int64_t time_of_record(std::string_view record) {
 }
 
 }  // namespace
+
+bool is_running(const ProcessInfo& process) { return process.state != 'Z' && process.state != 'X'; }
 
 std::optional<ProcessInfo> find_process(std::int64_t pid) {
   const Result<std::string> text = read_file("/proc/" + std::to_string(pid) + "/stat");

@@ -18,6 +18,9 @@ struct ProcessInfo {
   char state = '?';  // 'Z' and 'X' are dead and run nothing any more
 };
 
+// Not so a zombie.
+bool is_running(const ProcessInfo& process);
+
 // Nothing when there is no such process, not even a zombie.
 std::optional<ProcessInfo> find_process(std::int64_t pid);
 

@@ -78,7 +78,8 @@ std::optional<ProcessName> name_process(std::int64_t pid) {
 Presence presence_of(const ProcessName& process) {
   if (process.boot != this_boot()) return Presence::gone;
   if (const std::optional<ProcessInfo> now = find_process(process.pid)) {
-    return now->start_ticks == process.start_ticks ? Presence::there : Presence::gone;
+    const bool is_it = now->start_ticks == process.start_ticks && is_running(*now);
+    return is_it ? Presence::there : Presence::gone;
   }
   // It could not be read: that it is not there the kernel says.
   const bool is_gone = ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;

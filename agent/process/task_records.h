@@ -25,8 +25,8 @@ struct ProcessName {
 };
 // Of one that runs, or is a zombie; nothing when there is none.
 std::optional<ProcessName> name_process(std::int64_t pid);
-// A pid that another process has by now is not it. Unknown: for want of a descriptor, as an
-// example.
+// One that runs. A pid that another process has by now is not it. Unknown: for want of a
+// descriptor, as an example.
 enum class Presence { there, gone, unknown };
 Presence presence_of(const ProcessName& process);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "agent/process/lease_file.h"
 #include "schemas/files/sha256.h"
+#include "tests/agent/end_tasks.h"
 #include "tests/support/loopback.h"
 
 namespace trainyard::e2e {
@@ -43,9 +43,7 @@ Yard::Yard(std::vector<std::string> server_flags, std::string agent_address)
 Yard::~Yard() {
   for (auto& [name, agent] : agents_) {
     agent.reset();
-    if (auto lease = agent::LeaseFile::open(folder_.path("agent-" + name + "/lease"))) {
-      lease->end_now();
-    }
+    agent::end_tasks_of(folder_.path("agent-" + name));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "agent/process/lease_file.h"
 #include "agent/process/process_table.h"
+#include "tests/agent/end_tasks.h"
 #include "tests/agent/loop/agent_program.h"
 #include "tests/agent/loop/yard.h"
 #include "tests/support/process_state.h"
@@ -21,7 +22,7 @@ class HostOfPrograms {
   // What an agent that is killed leaves ends with its lease.
   ~HostOfPrograms() {
     agent_.reset();
-    if (auto lease = LeaseFile::open(folder_.path("work/lease"))) lease->end_now();
+    end_tasks_of(folder_.path("work"));
   }
   HostOfPrograms(const HostOfPrograms&) = delete;
   HostOfPrograms& operator=(const HostOfPrograms&) = delete;
@@ -58,6 +59,13 @@ class HostOfPrograms {
       return true;
     }));
     return epoch;
+  }
+  // Until it is where shims read it.
+  void shorten_lease() {
+    server.set_stop_after(Millis{2500});
+    const auto lease = LeaseFile::read_only(folder_.path("work/lease"));
+    REQUIRE(lease);
+    REQUIRE(eventually([&] { return lease->stop_after() == Millis{2500}; }));
   }
   bool wait_for_start_after(std::int64_t before) {
     return server.wait_for_report(
@@ -176,9 +184,9 @@ TEST_CASE("a task that is not wanted any more when its agent is back is ended", 
 TEST_CASE("tasks of an agent that stays away end with its lease, and the next one says so",
           "[agent]") {
   HostOfPrograms host("phase running; sleep 600 & wait");
-  host.server.set_stop_after(Millis{1500});
   const WantedTask wanted = a_wanted_task("j-1", Role::ps);
   const TaskReport before = host.run(wanted);
+  host.shorten_lease();
 
   host.kill();
   REQUIRE(is_gone(before.pid));
@@ -192,9 +200,9 @@ TEST_CASE("tasks of an agent that stays away end with its lease, and the next on
 
 TEST_CASE("an agent that is stopped for longer than its lease loses its tasks", "[agent]") {
   HostOfPrograms host("phase running; sleep 600 & wait");
-  host.server.set_stop_after(Millis{1500});
   const WantedTask wanted = a_wanted_task("j-1", Role::ps);
   const TaskReport before = host.run(wanted);
+  host.shorten_lease();
 
   host.agent().signal(SIGSTOP);
   CHECK(is_gone(before.pid));

@@ -1,4 +1,4 @@
-// What keeps others out: how the four programs were linked, read from their ELF files; and who may
+// What keeps others out: how the programs were linked, read from their ELF files; and who may
 // read what they write.
 #include <elf.h>
 #include <sys/stat.h>
