@@ -151,6 +151,18 @@ TEST_CASE(
   CHECK_FALSE(std::filesystem::exists(folder.path("tasks/stray")));
 }
 
+TEST_CASE("a folder that an agent was at removing is of no task any more", "[workdir]") {
+  const TempFolder folder;
+  const auto workdir = Workdir::open(folder.path());
+  REQUIRE(workdir);
+  const TaskKey key = a_task("j-1");
+  REQUIRE(workdir->make_task_folder(key));
+  std::filesystem::rename(workdir->task_folder(key), workdir->task_folder(key) + ".gone");
+  CHECK(workdir->task_folders() == std::vector{workdir->task_folder(key) + ".gone"});
+  REQUIRE(workdir->end_leftovers({key}));
+  CHECK(workdir->task_folders().empty());
+}
+
 TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
   const TempFolder folder;
   const pid_t bystander = start_sleeper();

@@ -64,6 +64,23 @@ TEST_CASE("a log within its bound is shipped as it is", "[agent][mend-B15]") {
   CHECK(std::ssize(log.shipped_whole(cut)) == bytes_max / 2);
 }
 
+TEST_CASE("how far a log has come is read as it was written, and nonsense is no way", "[agent]") {
+  const TempFolder folder;
+  const std::string log = folder.path("task.log");
+  CHECK(written_progress(log).shipped == 0);
+  REQUIRE(write_progress(log, {.shipped = 70'000, .cut = {.begin = 4096, .end = 8192}}));
+  CHECK(written_progress(log).shipped == 70'000);
+  CHECK(written_progress(log).cut.begin == 4096);
+  CHECK(written_progress(log).cut.end == 8192);
+  for (const char* text :
+       {"", "x", "-1 0 0", "5 9 3", "5 -4 8", "5 1", "99999999999999999999 0 0"}) {
+    write_content(log + ".progress", text);
+    INFO(text);
+    CHECK(written_progress(log).shipped == 0);
+    CHECK(written_progress(log).cut.end == 0);
+  }
+}
+
 TEST_CASE("a log that grows for ever keeps its head and its newest bytes", "[agent][mend-B15]") {
   const bool is_shipped = GENERATE(true, false);
   GrowingLog log;

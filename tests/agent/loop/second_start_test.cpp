@@ -266,6 +266,36 @@ TEST_CASE("a task that an agent told to end before it was killed itself ended fo
   CHECK(end->reason == Reason::agent_stopped);
 }
 
+TEST_CASE("names that cannot be looked up, and an order that is none, end no agent", "[agent]") {
+  const std::string name(300, 'n');
+  HostOfPrograms host(
+      "phase running; ln -s save save\n"
+      "event '\"kind\":\"shard\",\"step\":1,\"file\":{\"name\":\"" +
+      name + "\",\"bytes\":3,\"sha256\":\"" + std::string(64, 'a') +
+      "\"}'\n"
+      "while [ ! -e ../../../../../over ]; do sleep 0.01; done; exit 7");
+  const WantedTask wanted = a_wanted_task("j-1", Role::ps);
+  host.run(wanted);
+  const std::int64_t epoch = host.epoch();
+
+  host.kill();
+  host.start();
+
+  REQUIRE(host.wait_for_start_after(epoch));
+  write_content(host.file("over"), "");
+  const auto end = host.server.wait_for_end(wanted.task.key);
+  REQUIRE(end);
+  CHECK(end->exit.code == 7);
+}
+
+TEST_CASE("a task ends when its folder is taken away", "[agent]") {
+  HostOfPrograms host("phase running; sleep 600 & wait");
+  const TaskReport before = host.run(a_wanted_task("j-1", Role::ps));
+  host.kill();
+  std::filesystem::remove_all(host.file("work/tasks"));
+  CHECK(is_gone(before.pid));
+}
+
 TEST_CASE("a task of which nothing can be read is ended when its agent is back", "[agent]") {
   HostOfPrograms host("phase running; sleep 600 & wait");
   const WantedTask wanted = a_wanted_task("j-1");
