@@ -168,10 +168,11 @@ class ProcessHost::Reaper {
     return std::int64_t{pid};
   }
 
-  void watch(const ProcessName& process, OnEnd on_end, IsGone is_gone) {
+  void watch(const Watched& watched, OnEnd on_end, IsGone is_gone) {
+    const ProcessName& process = watched.process;
     Descriptor pidfd = open_pidfd(process.pid);
     // Looked at behind the descriptor, which is that of whoever has the pid now.
-    Presence presence = presence_of(process);
+    Presence presence = presence_in(watched.folder, process);
     if (!pidfd && presence == Presence::there) presence = Presence::unknown;
     Child child{.pid = static_cast<pid_t>(process.pid),
                 .exit_watch = asio::posix::stream_descriptor(context_),
@@ -180,7 +181,7 @@ class ProcessHost::Reaper {
                 .is_gone = std::move(is_gone),
                 .outlives_host = true,
                 .is_ours = false};
-    if (presence == Presence::unknown) return watch_later(process, std::move(child));
+    if (presence == Presence::unknown) return watch_later(watched, std::move(child));
     if (presence == Presence::there) return add(std::move(pidfd), std::move(child));
     children_.emplace(++last_id_, std::move(child));
     end_with_group(last_id_);
@@ -231,12 +232,12 @@ class ProcessHost::Reaper {
   }
 
   // For want of a descriptor, perhaps: that will be mended.
-  void watch_later(const ProcessName& process, Child child) {
+  void watch_later(const Watched& watched, Child child) {
     const auto timer = std::make_shared<asio::steady_timer>(context_, watch_interval);
     timer->async_wait(
-        [this, timer, process, on_end = std::move(child.on_end),
+        [this, timer, watched, on_end = std::move(child.on_end),
          is_gone = std::move(child.is_gone)](const boost::system::error_code&) mutable {
-          watch(process, std::move(on_end), std::move(is_gone));
+          watch(watched, std::move(on_end), std::move(is_gone));
         });
   }
 
@@ -308,10 +309,10 @@ Result<std::int64_t> ProcessHost::start(const ProcessSpec& spec, OnEnd on_end, I
   return *std::move(started);
 }
 
-void ProcessHost::watch(const ProcessName& process, OnEnd on_end, IsGone is_gone) {
+void ProcessHost::watch(const Watched& watched, OnEnd on_end, IsGone is_gone) {
   reaper_->post(
-      [this, process, on_end = std::move(on_end), is_gone = std::move(is_gone)]() mutable {
-        reaper_->watch(process, std::move(on_end), std::move(is_gone));
+      [this, watched, on_end = std::move(on_end), is_gone = std::move(is_gone)]() mutable {
+        reaper_->watch(watched, std::move(on_end), std::move(is_gone));
       });
 }
 

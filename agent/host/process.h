@@ -54,9 +54,14 @@ class ProcessHost {
   // it is to outlive it. An error says why it could not be started; then `on_end` is never called.
   Result<std::int64_t> start(const ProcessSpec& spec, OnEnd on_end, IsGone is_gone = {});
 
-  // Watches one that another process has started, to outlive it. How it ended nobody can tell
-  // but itself: `on_end` is called with nothing, also where it is gone by now.
-  void watch(const ProcessName& process, OnEnd on_end, IsGone is_gone = {});
+  // Watches one that another process has started, to outlive it, and which works in the folder. How
+  // it ended nobody can tell but itself: `on_end` is called with nothing, also where it is gone by
+  // now.
+  struct Watched {
+    ProcessName process;
+    std::string folder;
+  };
+  void watch(const Watched& watched, OnEnd on_end, IsGone is_gone);
 
   // To the whole group of a started process, or to a shim; one that has ended is left alone.
   void signal_group(std::int64_t pid, int signal);

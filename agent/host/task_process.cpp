@@ -21,7 +21,7 @@ namespace trainyard::agent {
 namespace {
 
 // A shim takes milliseconds; a busy host is not a broken one.
-constexpr std::chrono::seconds answer_deadline{20};
+constexpr std::chrono::seconds answer_deadline{10};
 constexpr std::size_t answer_bytes_max = 4096;
 
 // What the shim has written down; where there is nothing, it was killed, and the task with it.
@@ -44,7 +44,7 @@ bool is_task_gone(const std::string& folder) {
   const TaskRecords records(folder);
   if (records.exit()) return true;
   const std::optional<ProcessName> leader = records.process();
-  return !leader || is_group_gone(*leader);
+  return !leader || is_group_gone(folder, *leader);
 }
 
 // A shim may end before its start is known to have succeeded: its end is told only then, and never
@@ -143,8 +143,10 @@ Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end) {
 }
 
 void TaskProcesses::watch(const std::string& folder, const ProcessName& shim, OnEnd on_end) {
-  host_.watch(shim,
-              [folder, on_end = std::move(on_end)](const ProcessEnd&) { on_end(end_of(folder)); });
+  host_.watch(
+      {.process = shim, .folder = folder},
+      [folder, on_end = std::move(on_end)](const ProcessEnd&) { on_end(end_of(folder)); },
+      [folder] { return is_task_gone(folder); });
 }
 
 void TaskProcesses::terminate(std::int64_t shim) { host_.signal_group(shim, SIGTERM); }

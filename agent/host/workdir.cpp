@@ -23,6 +23,16 @@ namespace fs = std::filesystem;
 constexpr const char* restore_name = "restore";
 constexpr auto leftovers_deadline = std::chrono::seconds(10);
 
+// Links are none: what they lead to is not ours.
+std::vector<fs::path> folders_in(const fs::path& parent) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    if (fs::is_directory(entry.symlink_status(error))) folders.push_back(entry.path());
+  }
+  return folders;
+}
+
 // What stays is tried again at the next start: somebody may write there still.
 void clear(const std::string& folder) {
   if (const Status removed = remove_folder(folder); !removed) {
@@ -57,12 +67,10 @@ Result<Workdir> Workdir::open(const std::string& path) {
 
 std::vector<std::string> Workdir::task_folders() const {
   std::vector<std::string> folders;
-  const std::string tasks = path_ + "/tasks";
-  for (const std::string& job : names_in(tasks)) {
-    for (const std::string& attempt : names_in(tasks + "/" + job)) {
-      const std::string parent = tasks + "/" + job + "/" + attempt;
-      for (const std::string& name : names_in(parent)) {
-        if (name != restore_name) folders.push_back(parent + "/" + name);
+  for (const fs::path& job : folders_in(path_ + "/tasks")) {
+    for (const fs::path& attempt : folders_in(job)) {
+      for (const fs::path& task : folders_in(attempt)) {
+        if (task.filename() != restore_name) folders.push_back(task);
       }
     }
   }

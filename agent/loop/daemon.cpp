@@ -52,9 +52,9 @@ DataCacheSpec data_cache_of(const DaemonOptions& options) {
 
 // What is left of it: a clock that did not run on, or a file of nonsense, leaves nothing.
 Lease lease_in(const LeaseFile& file, Time now, Lease::Giver giver) {
-  const Millis stop_after = file.stop_after();
-  const Time end = file.end() <= now + stop_after ? file.end() : now;
-  return Lease(end - stop_after, stop_after, giver);
+  const auto left = file.read().value_or(LeaseFile::Content{now, seconds(1)});
+  const Time end = left.end <= now + left.stop_after ? left.end : now;
+  return Lease(end - left.stop_after, left.stop_after, giver);
 }
 
 }  // namespace
@@ -292,7 +292,12 @@ Status Daemon::run() {
 
 void Daemon::renew(LeaseFile& file, const Lease& lease) {
   const std::lock_guard lock(lease_mutex_);
-  if (!lease_is_over_) file.write(lease.end(), lease.stop_after());
+  if (lease_is_over_) return;
+  const Status written = file.write(lease.end(), lease.stop_after());
+  if (!written && !std::exchange(lease_is_unwritten_, true)) {
+    log_warning("lease_not_written", {{"error", written.error().message}});
+  }
+  if (written) lease_is_unwritten_ = false;
 }
 
 void Daemon::end_tasks_now() {

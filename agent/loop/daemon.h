@@ -60,7 +60,8 @@ class Daemon {
 
   const DaemonOptions options_;
   std::mutex lease_mutex_;
-  bool lease_is_over_ = false;  // guarded by lease_mutex_: nobody writes another
+  bool lease_is_over_ = false;       // guarded by lease_mutex_: nobody writes another
+  bool lease_is_unwritten_ = false;  // as well: and it was said
   Inbox<DaemonEvent> inbox_;
   std::stop_source stopped_;  // for what comes before the inbox is read
 };

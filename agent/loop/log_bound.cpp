@@ -66,6 +66,7 @@ Result<LogCut> bound_log(const LogOnDisk& log) {
   LogCut cut = log.cut;
   if (cut.end == 0) cut.begin = block_before(std::max(part, log.shipped + margin));
   cut.end = std::max({cut.begin, cut.end, block_before(facts.st_size - part)});
+  if (cut.begin >= cut.end) return log.cut;  // what is beyond the bound is yet to be shipped
   TRY_ASSIGN(const File file, File::open(log.path, O_WRONLY));
   TRY(write_progress(log.path, {.shipped = log.shipped, .cut = cut}));  // nobody ships the hole
   TRY(punch(file, cut.begin, cut.end));

@@ -147,9 +147,6 @@ std::vector<AgentEvent> TaskRunner::start(const WantedTask& wanted, const Now& n
   task.wanted = wanted;
   task.wanted.task.listen = at_host(wanted.task.listen, options_.listen_host);
   if (shutting_down_) return {start_failed_in_shutdown(task)};
-  if (Status status = check_environment(wanted.task.spec.env, options_.allowed_env); !status) {
-    return {start_failed(task, Reason::start_failed, status.error().message)};
-  }
   Result<std::string> folder = workdir_.make_task_folder(key);
   if (!folder)
     return {start_failed(task, reason_of(folder.error(), Reason::start_failed),
@@ -177,8 +174,11 @@ std::vector<AgentEvent> TaskRunner::restart(const RestartTask& order, const Now&
 
 std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
   const TaskKey& key = task.wanted.task.key;
-  const DatasetSpec& data = task.wanted.task.spec.dataset;
-  if (const Status allowed = check_data(data, options_.data_roots); !allowed) {
+  const JobSpec& job = task.wanted.task.spec;
+  if (const Status allowed = check_environment(job.env, options_.allowed_env); !allowed) {
+    return {start_failed(task, Reason::start_failed, allowed.error().message)};
+  }
+  if (const Status allowed = check_data(job.dataset, options_.data_roots); !allowed) {
     return {start_failed(task, Reason::bad_data, allowed.error().message)};
   }
   if (const Status free = check_ports(task.wanted.task); !free) {

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <cerrno>
+
 #include "agent/process/pidfd.h"
 #include "agent/process/process_table.h"
 
@@ -10,10 +12,10 @@ namespace {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-void end_shim(const ProcessName& name, Deadline deadline) {
+void end_shim(const std::string& folder, const ProcessName& name, Deadline deadline) {
   const Descriptor shim = open_pidfd(name.pid);
   // Looked at behind the descriptor, which is that of whoever has the pid now.
-  if (!shim || presence_of(name) != Presence::there) return;
+  if (!shim || presence_in(folder, name) != Presence::there) return;
   // Asked first: it knows what it has started, whatever is left of the records. It may be stopped.
   for (const int number : {SIGUSR1, SIGCONT}) send_signal(shim.get(), number);
   if (!has_ended(shim, deadline)) send_signal(shim.get(), SIGKILL);
@@ -21,20 +23,21 @@ void end_shim(const ProcessName& name, Deadline deadline) {
 
 }  // namespace
 
-bool is_group_gone(const ProcessName& leader) {
+bool is_group_gone(const std::string& folder, const ProcessName& leader) {
   if (leader.boot != this_boot()) return true;
   const std::optional<ProcessInfo> now = find_process(leader.pid);
   if (now && now->start_ticks != leader.start_ticks) return true;
+  if (now && is_running(*now) && presence_in(folder, leader) != Presence::there) return true;
   if (running_in_group(leader.pid).empty()) return true;
-  ::kill(static_cast<pid_t>(-leader.pid), SIGKILL);
-  return false;
+  const bool is_anothers = ::kill(static_cast<pid_t>(-leader.pid), SIGKILL) != 0 && errno == EPERM;
+  return is_anothers;
 }
 
 Status end_recorded(const std::string& folder, Deadline deadline) {
   const TaskRecords records(folder);
-  if (const auto record = records.shim()) end_shim(record->shim, deadline);
+  if (const auto record = records.shim()) end_shim(folder, record->shim, deadline);
   const auto leader = records.process();
-  while (leader && !is_group_gone(*leader)) {
+  while (leader && !is_group_gone(folder, *leader)) {
     if (std::chrono::steady_clock::now() > deadline) {
       return unavailable("process group " + std::to_string(leader->pid) +
                          " of an earlier agent does not die");

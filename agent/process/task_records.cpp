@@ -86,6 +86,16 @@ Presence presence_of(const ProcessName& process) {
   return is_gone ? Presence::gone : Presence::unknown;
 }
 
+Presence presence_in(const std::string& folder, const ProcessName& process) {
+  const Presence presence = presence_of(process);
+  if (presence != Presence::there) return presence;
+  std::error_code error;
+  const auto place =
+      std::filesystem::read_symlink("/proc/" + std::to_string(process.pid) + "/cwd", error);
+  const auto own = std::filesystem::canonical(folder, error);
+  return !error && place == own ? Presence::there : Presence::gone;
+}
+
 std::optional<ShimRecord> TaskRecords::shim() const {
   auto words = words_of(path(shim_file));
   ShimRecord record;

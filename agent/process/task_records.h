@@ -29,6 +29,9 @@ std::optional<ProcessName> name_process(std::int64_t pid);
 // descriptor, as an example.
 enum class Presence { there, gone, unknown };
 Presence presence_of(const ProcessName& process);
+// Of one that works in the folder, as a shim and its task do: a record may be a copy, or tell of
+// somebody else's process.
+Presence presence_in(const std::string& folder, const ProcessName& process);
 
 // Written by the agent, before the shim may begin.
 struct ShimRecord {

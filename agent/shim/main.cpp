@@ -66,7 +66,9 @@ class Shim {
       const int number = ::sigtimedwait(&signals_, &info, &look_interval);
       if (number == SIGTERM) terminate();
       if (number == SIGUSR1 || is_folder_gone()) kill_task();
-      if (!outlived_lease_ && steady_now() >= lease_.end()) {
+      // One that cannot be read is as it was.
+      if (const auto lease = lease_.read()) lease_end_ = lease->end;
+      if (!outlived_lease_ && steady_now() >= lease_end_) {
         outlived_lease_ = true;
         signal_group(SIGKILL);
       }
@@ -133,6 +135,7 @@ class Shim {
   bool was_told_ = false;  // to end, by its agent
   bool was_killed_ = false;
   bool outlived_lease_ = false;
+  Time lease_end_;
 };
 
 int fail(const Error& error) {

@@ -28,9 +28,11 @@ void check(const ServerProgramOptions& options) {
   if (!options.ui_dir.empty() && !std::filesystem::exists(page, error)) {
     throw CLI::ValidationError("--ui-dir", options.ui_dir + " has no index.html");
   }
-  if (options.lost_after_seconds <= options.stop_after_seconds) {
+  constexpr std::int64_t margin = 2;  // whoever ends them looks at the clock once a second
+  if (options.lost_after_seconds < options.stop_after_seconds + margin) {
     throw CLI::ValidationError("--lost-after-seconds",
-                               "must be more than --stop-after-seconds (" +
+                               "must be at least " + std::to_string(margin) +
+                                   " more than --stop-after-seconds (" +
                                    std::to_string(options.stop_after_seconds) +
                                    "): an agent must have ended its tasks before they start "
                                    "elsewhere");

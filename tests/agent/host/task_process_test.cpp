@@ -31,7 +31,7 @@ class Tasks {
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  void renew() { lease_.write(steady_now() + seconds(600), seconds(600)); }
+  void renew() { REQUIRE(lease_.write(steady_now() + seconds(600), seconds(600))); }
   void end_lease() { lease_.end_now(); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }

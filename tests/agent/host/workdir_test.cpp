@@ -20,9 +20,10 @@ TaskKey a_task(const std::string& job, std::int64_t index = 0) {
 }
 
 // A child in a group of its own that waits to be killed; its parent is this test, not an agent.
-pid_t start_sleeper() {
+pid_t start_sleeper(const std::string& folder) {
   const pid_t pid = ::fork();
   if (pid == 0) {
+    if (::chdir(folder.c_str()) != 0) ::_exit(1);
     ::setsid();
     while (true) ::pause();
   }
@@ -110,13 +111,14 @@ TEST_CASE("a job id that is a path is refused", "[workdir]") {
 TEST_CASE("a process that an earlier agent left behind is ended, and its folder removed",
           "[workdir]") {
   const TempFolder folder;
-  const pid_t left_behind = start_sleeper();
+  std::string task;
   {
     const auto workdir = Workdir::open(folder.path());
     REQUIRE(workdir->make_task_folder(a_task("j-1")));
-    REQUIRE(
-        TaskRecords(workdir->task_folder(a_task("j-1"))).write_process(*name_process(left_behind)));
+    task = workdir->task_folder(a_task("j-1"));
   }
+  const pid_t left_behind = start_sleeper(task);  // without the folder's lock
+  REQUIRE(TaskRecords(task).write_process(*name_process(left_behind)));
 
   const auto workdir = Workdir::open(folder.path());
 
@@ -151,6 +153,27 @@ TEST_CASE(
   CHECK_FALSE(std::filesystem::exists(folder.path("tasks/stray")));
 }
 
+TEST_CASE("links among the tasks are removed, and what they lead to is left alone", "[workdir]") {
+  const TempFolder folder;
+  const TempFolder other;
+  const auto workdir = Workdir::open(folder.path());
+  REQUIRE(workdir);
+  write_content(other.path("1/ps-0/file"), "another's");
+  REQUIRE(workdir->make_task_folder(a_task("j-1")));
+  std::filesystem::create_directory_symlink(other.path(), folder.path("tasks/all"));
+  std::filesystem::create_directory_symlink("j-1", folder.path("tasks/same"));
+  std::filesystem::create_directory_symlink(other.path("1"), folder.path("tasks/j-1/7"));
+
+  CHECK(workdir->task_folders() == std::vector{workdir->task_folder(a_task("j-1"))});
+  REQUIRE(workdir->end_leftovers({a_task("j-1")}));
+
+  CHECK(content_of(other.path("1/ps-0/file")) == "another's");
+  CHECK(std::filesystem::exists(workdir->task_folder(a_task("j-1"))));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/all")));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/same")));
+  CHECK_FALSE(std::filesystem::exists(folder.path("tasks/j-1/7")));
+}
+
 TEST_CASE("a folder that an agent was at removing is of no task any more", "[workdir]") {
   const TempFolder folder;
   const auto workdir = Workdir::open(folder.path());
@@ -165,16 +188,21 @@ TEST_CASE("a folder that an agent was at removing is of no task any more", "[wor
 
 TEST_CASE("a pid that has become somebody else's is left alone", "[workdir]") {
   const TempFolder folder;
-  const pid_t bystander = start_sleeper();
+  const pid_t bystander = start_sleeper("/");
   const auto info = find_process(bystander);
   REQUIRE(info);
   const std::string pid = std::to_string(bystander);
   // Another start time: the number was reused. Another boot: it means nothing at all.
   write_content(folder.path("tasks/j-1/1/ps-0/process"),
-                pid + " " + std::to_string(info->start_ticks - 1) + " " + boot_id() + "\n");
+                pid + " " + std::to_string(info->start_ticks - 1) + " " + this_boot() + "\n");
   write_content(folder.path("tasks/j-1/1/ps-1/process"),
                 pid + " " + std::to_string(info->start_ticks) + " another-boot\n");
   write_content(folder.path("tasks/j-1/1/ps-2/process"), "nonsense");
+  // Its very name, but it works elsewhere: a record of somebody else, or a copy.
+  for (const char* name : {"process", "shim"}) {
+    write_content(folder.path("tasks/j-1/1/ps-3/") + name,
+                  pid + " " + std::to_string(info->start_ticks) + " " + this_boot() + " 0 5\n");
+  }
 
   REQUIRE(Workdir::open(folder.path())->end_leftovers({}));
 

@@ -65,7 +65,7 @@ class HostOfPrograms {
     server.set_stop_after(Millis{2500});
     const auto lease = LeaseFile::read_only(folder_.path("work/lease"));
     REQUIRE(lease);
-    REQUIRE(eventually([&] { return lease->stop_after() == Millis{2500}; }));
+    REQUIRE(eventually([&] { return lease->read()->stop_after == Millis{2500}; }));
   }
   bool wait_for_start_after(std::int64_t before) {
     return server.wait_for_report(
