@@ -33,9 +33,9 @@ class HostOfPrograms {
                                           "--runtime", "./runtime", "--name", "agent-1",
                                           "--allow-env", "COLOUR", "--gpus", "2"});
   }
-  void kill() {
-    agent_->signal(SIGKILL);
-    REQUIRE(agent_->wait().signal == SIGKILL);
+  void kill(int signal = SIGKILL) {
+    agent_->signal(signal);
+    REQUIRE(agent_->wait().signal == signal);
   }
   AgentProgram& agent() { return *agent_; }
 
@@ -99,7 +99,7 @@ TEST_CASE("an agent that was killed finds its task again, and nothing of it is l
   REQUIRE(host.server.wait_for_log(key, "begun\n"));
   const std::int64_t epoch = host.epoch();
 
-  host.kill();
+  host.kill(GENERATE(SIGKILL, SIGHUP));
   CHECK(is_alive(static_cast<pid_t>(before.pid)));
   host.start();
 
