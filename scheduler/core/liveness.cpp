@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -124,6 +125,20 @@ void end_in_old_slots(Turn& turn, LiveAgent& agent) {
   }
 }
 
+// In the time lines of their jobs, one line each.
+void note_found(Turn& turn, const LiveAgent& agent) {
+  std::map<JobId, std::string> names;
+  for (const TaskKey& key : agent.tasks) {
+    std::string& list = names[key.job];
+    list += (list.empty() ? "" : ", ") + task_name(key);
+  }
+  for (const auto& [id, list] : names) {
+    turn.note(turn.state.jobs.at(id), {.kind = "agent",
+                                       .message = "agent " + agent.record.id.text +
+                                                  " started anew, and goes on with " + list});
+  }
+}
+
 void watch_agents(Turn& turn) {
   for (auto& [id, agent] : turn.state.agents) {
     const Millis silence = turn.now.steady - agent.heard_at;
@@ -203,7 +218,10 @@ void begin_epoch(Turn& turn, LiveAgent& agent, const AgentReport& report,
   agent.record.instance = report.instance;
   agent.record.epoch = report.epoch;
   agent.last_number = 0;
-  if (has_room_for_tasks(turn.state, agent, report.host)) return offer(turn, agent, report.host);
+  if (has_room_for_tasks(turn.state, agent, report.host)) {
+    note_found(turn, agent);
+    return offer(turn, agent, report.host);
+  }
   turn.save(agent);  // settle_in() takes the rest, when its tasks are gone
 }
 

@@ -111,7 +111,12 @@ AgentReport next_start(Yard& yard) {
 TEST_CASE("a new start of an agent that has found its tasks goes on with them", "[scheduler]") {
   Yard yard = running_job();
   AgentReport found = next_start(yard);
-  yard.step(found);
+  const Step step = yard.step(found);
+  CHECK(std::ranges::any_of(step.save, [](const Change& change) {
+    const auto* event = std::get_if<AppendJobEvent>(&change);
+    return event != nullptr && event->kind == "agent" &&
+           event->message == "agent a started anew, and goes on with ps/0, worker/0, worker/1";
+  }));
   CHECK(yard.job("j").state == JobState::running);
   CHECK(yard.wanted.at(AgentId{"a"}).epoch == found.epoch);
   CHECK(yard.wanted.at(AgentId{"a"}).tasks.size() == found.tasks.size());
