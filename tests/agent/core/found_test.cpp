@@ -172,4 +172,28 @@ TEST_CASE("a task that was told to save before is not told again", "[agent]") {
   CHECK(only<SaveTask>(yard.want({task.wanted})) == nullptr);
 }
 
+TEST_CASE("run events are read again from the beginning, and what the server has is dropped",
+          "[agent]") {
+  SecondStart yard;
+  yard.step(found());
+  const auto metric = [](std::int64_t offset) {
+    return RunEvent{wall, offset, MetricEvent{offset, 1000, {{"loss", 1.0}}}};
+  };
+  yard.step(RunEventsRead{
+      found_key, {{wall, 0, PhaseEvent{PhaseEvent::Phase::running, ""}}, metric(100)}, 200});
+  // The server does not know how far this start has come, and has more.
+  TaskFound task = found();
+  task.wanted.events_stored = 300;
+  yard.want({task.wanted});
+  yard.step(RunEventsRead{found_key, {metric(200)}, 300});
+  CHECK(yard.agent.next_report().tasks.at(0).state == TaskState::running);
+  CHECK(yard.agent.next_report().tasks.at(0).events.empty());
+
+  yard.step(RunEventsRead{found_key, {metric(300), metric(400)}, 500});
+  const TaskReport shown = yard.agent.next_report().tasks.at(0);
+  REQUIRE(shown.events.size() == 2);
+  CHECK(shown.events_begin == 300);
+  CHECK(shown.events_end == 500);
+}
+
 }  // namespace trainyard::agent

@@ -356,4 +356,45 @@ TEST_CASE("a task that ends while its gang saves for a move is no failure", "[sc
   CHECK_FALSE(yard.job("j").first_failure);
 }
 
+TEST_CASE("a suspension goes on over a new start of the agent that has found its tasks",
+          "[scheduler]") {
+  Yard yard = running_job();
+  REQUIRE(yard.act("j", JobAction::suspend));
+  AgentReport& found = yard.report_of("a");
+  found.epoch += 1;
+  found.number = 1;
+  found.generation = 0;
+  if (GENERATE(false, true)) yard.restart();  // the server, too
+  yard.step(found);
+
+  CHECK(yard.job("j").state == JobState::stopping);
+  CHECK(order_for(yard, "worker/0") == StopOrder::save);
+  announce(yard, 41, true);
+  store(yard, 41);
+  CHECK(all_told(yard, StopOrder::stop));
+  end_all(yard);
+  CHECK(yard.job("j").state == JobState::suspended);
+  CHECK(yard.job("j").restarts == Restarts{0, 0});
+}
+
+TEST_CASE("a job that stops goes on stopping over a new start of its agent", "[scheduler]") {
+  Yard yard = running_job();
+  REQUIRE(yard.act("j", JobAction::cancel));
+  AgentReport& found = yard.report_of("a");
+  found.epoch += 1;
+  found.number = 1;
+  found.generation = 0;
+  SECTION("which has found all") {
+    yard.step(found);
+    CHECK(yard.job("j").state == JobState::stopping);
+    CHECK(all_told(yard, StopOrder::stop));
+    end_all(yard);
+  }
+  SECTION("which has found none") {
+    found.tasks.clear();
+    yard.step(found);
+  }
+  CHECK(yard.job("j").state == JobState::cancelled);
+}
+
 }  // namespace trainyard::scheduler
