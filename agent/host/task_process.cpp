@@ -103,7 +103,8 @@ Result<std::int64_t> read_pid(int shim) {
 
 }  // namespace
 
-Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end) {
+Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end,
+                                         const OnStarted& on_started) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return system_error("cannot make a pair of sockets");
@@ -138,8 +139,10 @@ Result<TaskProcess> TaskProcesses::start(const TaskStart& task, OnEnd on_end) {
     kill(pid);
     return child.error();
   }
+  const TaskProcess process{.shim = pid, .pid = *child};
+  if (on_started) on_started(process);
   started->start();
-  return TaskProcess{.shim = pid, .pid = *child};
+  return process;
 }
 
 void TaskProcesses::watch(const std::string& folder, const ProcessName& shim, OnEnd on_end) {

@@ -42,8 +42,12 @@ class TaskProcesses {
   TaskProcesses(std::string shim, std::string lease_file)
       : shim_(std::move(shim)), lease_file_(std::move(lease_file)) {}
 
-  // An error says why it could not be started; then `on_end` is never called.
-  Result<TaskProcess> start(const TaskStart& task, OnEnd on_end);
+  // Called within `start`, before `on_end` may be.
+  using OnStarted = std::function<void(const TaskProcess& process)>;
+
+  // An error says why it could not be started; then neither is ever called. Waits for the shim, ten
+  // seconds at most.
+  Result<TaskProcess> start(const TaskStart& task, OnEnd on_end, const OnStarted& on_started = {});
 
   // One that an earlier agent has started in the folder, and which may have ended since.
   void watch(const std::string& folder, const ProcessName& shim, OnEnd on_end);

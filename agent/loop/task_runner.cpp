@@ -104,7 +104,15 @@ TaskRunner::TaskRunner(RunnerOptions options, const Workdir& workdir, RunnerCall
                   [this](const TaskKey& key) {
                     callbacks_.on_event(PartDelivered{.key = key, .part = Part::events});
                   }),
-      processes_(options_.shim, workdir_.lease_file()) {}
+      processes_(options_.shim, workdir_.lease_file()),
+      starter_(
+          processes_,
+          [this](const TaskKey& key, const Result<TaskProcess>& started) {
+            callbacks_.on_event(TaskLaunched{.key = key, .started = started});
+          },
+          [this](const TaskKey& key, const TaskEnd& end) {
+            callbacks_.on_event(ProcessGone{.key = key, .end = end});
+          }) {}
 
 TaskRunner::~TaskRunner() { server_.cancel(); }
 
@@ -113,6 +121,7 @@ void TaskRunner::run() {
   log_shipper_.run();
   fetcher_.run();
   event_tail_.run();
+  starter_.run();
 }
 
 TaskFound TaskRunner::go_on(const FoundTask& found) {
@@ -198,21 +207,32 @@ std::vector<AgentEvent> TaskRunner::launch(Task& task, const Now& now) {
     return {
         start_failed(task, reason_of(spec.error(), Reason::start_failed), spec.error().message)};
   if (!task.started_at.is_set()) task.started_at = now.wall;
-  const Result<TaskProcess> started = processes_.start(
-      {.program = *std::move(spec), .returns = task.returns, .started_at = task.started_at},
-      [this, key](const TaskEnd& end) {
-        callbacks_.on_event(ProcessGone{.key = key, .end = end});
-      });
-  if (!started) {
-    return {start_failed(task, reason_of(started.error(), Reason::start_failed),
-                         started.error().message)};
+  task.stage = Task::Stage::starting;
+  starter_.add(
+      key, {.program = *std::move(spec), .returns = task.returns, .started_at = task.started_at});
+  return {};
+}
+
+// Of a task that was told to end meanwhile the core says so again when it hears of its start.
+std::vector<AgentEvent> TaskRunner::on_launched(const TaskLaunched& launched, const Now& now) {
+  const TaskKey& key = launched.key;
+  Task& task = tasks_.at(key);
+  if (!launched.started) {
+    const Error& error = launched.started.error();
+    return {start_failed(task, reason_of(error, Reason::start_failed), error.message)};
   }
-  task.shim = started->shim;
+  task.shim = launched.started->shim;
   task.stage = Task::Stage::running;
-  log_info("task_started", {{"task", to_string(key)}, {"pid", started->pid}});
+  log_info("task_started", {{"task", to_string(key)}, {"pid", launched.started->pid}});
   event_tail_.add(task.files);
   log_shipper_.add(task.files);
-  return {TaskStarted{.key = key, .pid = started->pid, .time = now.wall}};
+  if (shutting_down_) ask_to_end(task, now);
+  return {TaskStarted{.key = key, .pid = launched.started->pid, .time = task.started_at}};
+}
+
+void TaskRunner::ask_to_end(Task& task, const Now& now) {
+  task.kill_at = now.steady + task.wanted.grace;
+  static_cast<void>(stop({.key = task.files.key, .signal = StopSignal::terminate}));
 }
 
 AgentEvent TaskRunner::start_failed(Task& task, Reason reason, std::string message) {
@@ -256,6 +276,7 @@ void TaskRunner::save(const TaskKey& key) {
 }
 
 std::vector<AgentEvent> TaskRunner::handle(const RunnerEvent& event, const Now& now) {
+  if (const auto* launched = std::get_if<TaskLaunched>(&event)) return on_launched(*launched, now);
   if (const auto* gone = std::get_if<ProcessGone>(&event)) return {on_process_gone(*gone, now)};
   if (const auto* delivered = std::get_if<PartDelivered>(&event)) return on_delivered(*delivered);
 
@@ -333,7 +354,10 @@ std::vector<AgentEvent> TaskRunner::shut_down(const Now& now) {
   shutting_down_ = true;
   std::vector<AgentEvent> events;
   for (auto& [key, task] : tasks_) {
-    if (task.stage == Task::Stage::running) task.kill_at = now.steady + task.wanted.grace;
+    if (task.stage == Task::Stage::running) {
+      ask_to_end(task, now);
+      continue;
+    }
     const auto said = stop({.key = key, .signal = StopSignal::terminate});
     events.insert(events.end(), said.begin(), said.end());
   }
@@ -349,8 +373,10 @@ void TaskRunner::tick(const Now& now) {
 }
 
 bool TaskRunner::has_processes() const {
-  return std::ranges::any_of(
-      tasks_, [](const auto& entry) { return entry.second.stage == Task::Stage::running; });
+  return std::ranges::any_of(tasks_, [](const auto& entry) {
+    const Task::Stage stage = entry.second.stage;
+    return stage == Task::Stage::starting || stage == Task::Stage::running;
+  });
 }
 
 }  // namespace trainyard::agent

@@ -20,12 +20,17 @@
 #include "agent/loop/found_tasks.h"
 #include "agent/loop/log_shipper.h"
 #include "agent/loop/restore_fetcher.h"
+#include "agent/loop/task_starter.h"
 
 namespace trainyard::agent {
 
 struct RestoreFetched {
   TaskKey key;
   Status status;
+};
+struct TaskLaunched {
+  TaskKey key;
+  Result<TaskProcess> started;
 };
 struct ProcessGone {
   TaskKey key;
@@ -37,7 +42,7 @@ struct PartDelivered {
   enum class Part { events, files, log } part = Part::events;
 };
 // What the runner's threads say to the runner itself.
-using RunnerEvent = std::variant<RestoreFetched, ProcessGone, PartDelivered>;
+using RunnerEvent = std::variant<RestoreFetched, TaskLaunched, ProcessGone, PartDelivered>;
 
 struct RunnerOptions {
   std::string server;                                  // HOST:PORT
@@ -94,7 +99,7 @@ class TaskRunner {
   struct Task {
     WantedTask wanted;
     TaskFiles files;
-    enum class Stage { fetching, running, ended, delivering, done };
+    enum class Stage { fetching, starting, running, ended, delivering, done };
     Stage stage = Stage::fetching;
     std::int64_t shim = 0;  // its pid
     std::int64_t returns = 0;
@@ -106,9 +111,11 @@ class TaskRunner {
   std::vector<AgentEvent> launch(Task& task, const Now& now);
   static AgentEvent start_failed(Task& task, Reason reason, std::string message);
   static AgentEvent start_failed_in_shutdown(Task& task);
+  std::vector<AgentEvent> on_launched(const TaskLaunched& launched, const Now& now);
   AgentEvent on_process_gone(const ProcessGone& gone, const Now& now);
   std::vector<AgentEvent> on_delivered(const PartDelivered& delivered);
-  bool pass_on(const TailedEvents& events);  // on the event tail's thread
+  void ask_to_end(Task& task, const Now& now);  // while the agent shuts down
+  bool pass_on(const TailedEvents& events);     // on the event tail's thread
 
   const RunnerOptions options_;
   const Workdir& workdir_;
@@ -123,6 +130,7 @@ class TaskRunner {
   RestoreFetcher fetcher_;
   EventTail event_tail_;
   TaskProcesses processes_;
+  TaskStarter starter_;
 };
 
 }  // namespace trainyard::agent
