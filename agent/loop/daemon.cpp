@@ -151,7 +151,6 @@ class Daemon::Session {
         runner_.stored(task.task.key, task.events_stored);
       }
       pace_.answered(arrived->assignment.answers);
-      was_ever_answered_ = true;
       if (!std::exchange(answered_, true)) log_info("connected");
     }
     apply(event, now);
@@ -162,6 +161,7 @@ class Daemon::Session {
   }
 
   void handle(const StreamConnected&, const Now& now) {
+    connected_ = true;
     answered_ = false;
     pace_.connected(now.steady);
   }
@@ -224,8 +224,8 @@ class Daemon::Session {
       leave_at_ = now + farewell_time;
       pace_.hurry(now);
     }
-    // Whom no server has ever taken has nobody to tell.
-    const bool nothing_to_tell = !core_.has_tasks() && !was_ever_answered_;
+    // Who never reached a server has nobody to tell.
+    const bool nothing_to_tell = !core_.has_tasks() && !connected_;
     return now >= *leave_at_ || nothing_to_tell || (farewell_ && pace_.is_answered(*farewell_));
   }
 
@@ -238,8 +238,8 @@ class Daemon::Session {
   Time next_tick_;
   ReportPace pace_;
 
-  bool was_ever_answered_ = false;
-  bool answered_ = false;  // on the stream that is up: it may be refused instead
+  bool connected_ = false;  // ever
+  bool answered_ = false;   // on the stream that is up: it may be refused instead
   bool stopping_ = false;
   std::optional<Time> leave_at_;
   std::optional<std::int64_t> farewell_;  // number of the first report that shows that all is over
