@@ -7,6 +7,11 @@
 #include "schemas/base/near_name.h"
 
 namespace trainyard::api {
+namespace {
+
+constexpr std::size_t faults_max = 20;  // so that the answer does not outgrow the question
+
+}  // namespace
 
 std::optional<std::int64_t> QueryReader::integer(std::string_view name, Limits limits) {
   const auto given = text(name);
@@ -62,14 +67,18 @@ void QueryReader::add_fault(std::string_view name, std::string_view message) {
 std::optional<Problem> QueryReader::problem() {
   const std::vector<std::string_view> names(known_.begin(), known_.end());
   std::set<std::string, std::less<>> told;
+  bool has_more = false;
   for (const auto& [key, value] : request_.query) {
     if (known_.contains(key) || !told.insert(key).second) continue;
+    has_more = faults_.size() >= faults_max;
+    if (has_more) break;
     add_fault(key, "is not known here" + did_you_mean(key, names));
   }
   if (faults_.empty()) return std::nullopt;
   Problem problem = bad_request("bad_parameter", faults_.front());
   if (faults_.size() > 1) {
-    problem.detail = std::to_string(faults_.size()) + " query parameters are wrong";
+    problem.detail = (has_more ? "more than " : "") + std::to_string(faults_.size()) +
+                     " query parameters are wrong";
   }
   for (std::string& fault : faults_) {
     problem.errors.push_back({.pointer = "", .message = std::move(fault)});

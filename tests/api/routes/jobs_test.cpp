@@ -100,6 +100,15 @@ TEST_CASE("lists are filtered by state, name and labels", "[routes]") {
   CHECK(count("label=team:vision&label=team:speech") == 0);
 }
 
+TEST_CASE("of very many unknown query parameters the first are named", "[routes]") {
+  ApiYard yard;
+  std::string query = "GET /v1/jobs?none0=";
+  for (int i = 1; i < 100; ++i) query += "&none" + std::to_string(i) + "=";
+  const json problem = yard.json(400, query);
+  CHECK(problem.at("errors").size() == 20);
+  CHECK(problem.at("detail") == "more than 20 query parameters are wrong");
+}
+
 TEST_CASE("a query that is unknown, doubled or of the wrong type is a 400 that names it",
           "[routes]") {
   ApiYard yard;
