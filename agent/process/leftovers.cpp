@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "agent/process/pidfd.h"
 #include "agent/process/process_table.h"
@@ -11,6 +12,16 @@ namespace trainyard::agent {
 namespace {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+// One that is ending has no place any more, and counts as what it was.
+bool works_elsewhere(std::int64_t pid, const std::string& folder) {
+  std::error_code unknown;
+  const auto place =
+      std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd", unknown);
+  if (unknown) return false;
+  const auto own = std::filesystem::canonical(folder, unknown);
+  return !unknown && place != own;
+}
 
 void end_shim(const std::string& folder, const ProcessName& name, Deadline deadline) {
   const Descriptor shim = open_pidfd(name.pid);
@@ -27,7 +38,7 @@ bool is_group_gone(const std::string& folder, const ProcessName& leader) {
   if (leader.boot != this_boot()) return true;
   const std::optional<ProcessInfo> now = find_process(leader.pid);
   if (now && now->start_ticks != leader.start_ticks) return true;
-  if (now && is_running(*now) && presence_in(folder, leader) != Presence::there) return true;
+  if (now && is_running(*now) && works_elsewhere(leader.pid, folder)) return true;
   if (running_in_group(leader.pid).empty()) return true;
   const bool is_anothers = ::kill(static_cast<pid_t>(-leader.pid), SIGKILL) != 0 && errno == EPERM;
   return is_anothers;
