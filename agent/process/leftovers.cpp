@@ -15,12 +15,10 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 // One that is ending has no place any more, and counts as what it was.
 bool works_elsewhere(std::int64_t pid, const std::string& folder) {
-  std::error_code unknown;
-  const auto place =
-      std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd", unknown);
-  if (unknown) return false;
-  const auto own = std::filesystem::canonical(folder, unknown);
-  return !unknown && place != own;
+  std::error_code error;
+  const auto own = std::filesystem::canonical(folder, error);
+  const std::string place = folder_of(pid);
+  return !error && !place.empty() && place != own;
 }
 
 void end_shim(const std::string& folder, const ProcessName& name, Deadline deadline) {

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -69,6 +70,11 @@ std::optional<ProcessInfo> find_process(std::int64_t pid) {
   const Result<std::string> text = read_file("/proc/" + std::to_string(pid) + "/stat");
   if (!text) return std::nullopt;
   return parse_stat(pid, *text);
+}
+
+std::string folder_of(std::int64_t pid) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd", error).string();
 }
 
 std::vector<ProcessInfo> running_in_group(std::int64_t group) {

@@ -24,6 +24,9 @@ bool is_running(const ProcessInfo& process);
 // Nothing when there is no such process, not even a zombie.
 std::optional<ProcessInfo> find_process(std::int64_t pid);
 
+// Where it works; "" where that cannot be read, as of one that is ending or another user's.
+std::string folder_of(std::int64_t pid);
+
 // The members of a process group that still run; zombies are not counted.
 std::vector<ProcessInfo> running_in_group(std::int64_t group);
 

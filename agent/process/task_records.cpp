@@ -90,10 +90,8 @@ Presence presence_in(const std::string& folder, const ProcessName& process) {
   const Presence presence = presence_of(process);
   if (presence != Presence::there) return presence;
   std::error_code error;
-  const auto place =
-      std::filesystem::read_symlink("/proc/" + std::to_string(process.pid) + "/cwd", error);
   const auto own = std::filesystem::canonical(folder, error);
-  return !error && place == own ? Presence::there : Presence::gone;
+  return !error && folder_of(process.pid) == own ? Presence::there : Presence::gone;
 }
 
 std::optional<ShimRecord> TaskRecords::shim() const {

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <iostream>
 #include <string>
@@ -163,7 +162,6 @@ int run(const char* lease_path, char* const* argv) {
 }  // namespace trainyard::agent
 
 int main(int argc, char** argv) {
-  using namespace trainyard::agent;
   if (argc < 3) {
     std::cerr << "trainyard-shim LEASE PROGRAM ARGUMENT...: started by trainyard-agent, for each "
                  "task\n";
