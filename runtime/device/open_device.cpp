@@ -65,7 +65,8 @@ Result<std::unique_ptr<Device>> open_gpu(const std::filesystem::path& plugin,
   const DeviceRequest request{.build = build_id,
                               .number = wanted.number,
                               .count = wanted.count,
-                              .precision = wanted.precision};
+                              .precision = wanted.precision,
+                              .with_libraries = wanted.with_libraries};
   DeviceAnswer answer;
   ask(&request, &answer);
   if (answer.device == nullptr) return unavailable(answer.why);

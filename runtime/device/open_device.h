@@ -23,6 +23,8 @@ struct WantedGpu {
   int number = 0;
   int count = 1;
   Precision precision = Precision::float32;
+  // Those of the host that multiply in tf32 and bfloat16; without, the product's own kernels do.
+  bool with_libraries = true;
 };
 
 // `unavailable` with a sentence that says what is missing.

@@ -17,6 +17,7 @@ struct DeviceRequest {
   int number = 0;               // among those that the driver shows
   int count = 1;                // so many are wanted in all
   Precision precision = Precision::float32;
+  bool with_libraries = true;
 };
 
 struct DeviceAnswer {

@@ -76,7 +76,7 @@ std::vector<BenchResult> copies_of_gpu(runtime::Device& gpu) {
 }  // namespace
 
 Result<std::vector<BenchResult>> bench_copies(DeviceKind kind) {
-  TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, Precision::float32));
+  TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, {}));
   if (device.gpu == nullptr) return copies_of_cores(device.threads);
   return copies_of_gpu(*device.gpu);
 }

@@ -54,10 +54,10 @@ std::optional<PytorchRates> peer_rates(const std::string& name, const NetworkCas
                                        const BenchDevice& device) {
   const bool is_gpu = device.gpu != nullptr;
   if (is_gpu && !has_pytorch_on_gpu()) return std::nullopt;
-  auto rates =
-      pytorch_gradient_rates(of.peer, {.is_gpu = is_gpu,
-                                       .precision = find_name(precision_names, device.precision),
-                                       .threads = device.threads});
+  auto rates = pytorch_gradient_rates(
+      of.peer, {.is_gpu = is_gpu,
+                .precision = find_name(precision_names, device.variant.precision),
+                .threads = device.threads});
   if (!rates) {
     std::fprintf(stderr, "%s without PyTorch: it is not there, or failed\n", name.c_str());
   } else if (rates->compiled.empty()) {
@@ -113,6 +113,7 @@ std::vector<BenchResult> bench_on(const BenchDevice& device, const NetworkCase& 
   BenchResult& products = results.add(ours->gflops, ", its products", "GFLOP/s");
   products.limit = device.peak_flops * 1e-9;
   products.limit_of = device.peak_of;
+  if (!device.variant.with_libraries) return results.all();
   const auto peer = peer_rates(name, of, device);
   if (!peer) return results.all();
   ENSURE(peer->parameters == ours->parameters);  // else it is other work
@@ -127,8 +128,8 @@ std::vector<BenchResult> bench_on(const BenchDevice& device, const NetworkCase& 
 Status bench_networks(DeviceKind kind,
                       const std::function<void(const std::vector<BenchResult>&)>& report) try {
   const auto cases = kind == DeviceKind::gpu ? cases_for_gpu() : cases_for_cores();
-  for (const Precision precision : precisions_of(kind)) {
-    TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, precision));
+  for (const BenchVariant& variant : variants_of(kind)) {
+    TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, variant));
     for (const NetworkCase& one : cases) {
       const std::string name = device.name + " " + one.peer.network;
       if (is_asked_for(name)) report(bench_on(device, one, name));

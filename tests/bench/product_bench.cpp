@@ -136,7 +136,9 @@ void bench_with(const BenchDevice& device, const std::optional<ProductShape>& on
   for (const ProductShape& shape : shapes) benches.emplace_back(device, shape);
   if (device.gpu != nullptr) {
     runtime::require_sound(*device.gpu);
-    if (has_pytorch_on_gpu()) measure_peer(device.precision, shapes, benches);
+    const BenchVariant& variant = device.variant;
+    if (variant.with_libraries && has_pytorch_on_gpu())
+      measure_peer(variant.precision, shapes, benches);
   }
   for (const ShapeBench& bench : benches) bench.report(results);
 }
@@ -167,8 +169,8 @@ std::optional<ProductShape> product_shape_of(std::string_view text) {
 Result<std::vector<BenchResult>> bench_products(DeviceKind kind,
                                                 const std::optional<ProductShape>& only) try {
   std::vector<BenchResult> results;
-  for (const Precision precision : precisions_of(kind)) {
-    TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, precision));
+  for (const BenchVariant& variant : variants_of(kind)) {
+    TRY_ASSIGN(const BenchDevice device, open_bench_device(kind, variant));
     bench_with(device, only, results);
   }
   return results;

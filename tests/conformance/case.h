@@ -86,6 +86,9 @@ std::vector<Case> reduce_cases(Random& random, int rounds);
 std::vector<Case> row_cases(Random& random, int rounds);
 std::vector<Case> sequence_loss_cases(Random& random, int rounds);
 
+// Products and convolutions that are large enough for a library, always the same ones.
+std::vector<Case> large_cases(Random& random, int rounds);
+
 struct Family {
   std::string name;
   std::vector<Case> (*cases)(Random& random, int rounds);

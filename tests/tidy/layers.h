@@ -57,7 +57,7 @@ inline constexpr std::array layers{
     Layer{"runtime/math/optim", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph", "schemas/base schemas/types runtime/core runtime/math", ""},
     Layer{"runtime/graph/cuda",
-          "schemas/base schemas/types runtime/core runtime/math runtime/graph", "cuda"},
+          "schemas/base schemas/types runtime/core runtime/math runtime/graph", "cuda posix"},
     Layer{"runtime/device", "schemas/base schemas/types runtime/core runtime/math runtime/graph",
           "posix"},
     Layer{"runtime/data",
@@ -103,7 +103,7 @@ struct Library {
 inline constexpr std::array libraries{
     Library{"boost", "boost/"},
     Library{"cli11", "CLI/"},
-    Library{"cuda", "cuda_runtime.h"},
+    Library{"cuda", "cublasLt.h cuda_runtime.h cudnn.h"},
     Library{"curl", "curl/"},
     Library{"eigen", "Eigen/"},
     Library{"grpc", "grpcpp/ grpc/"},

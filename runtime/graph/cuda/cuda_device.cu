@@ -80,12 +80,15 @@ class CudaGraph : public Recording {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal, Precision precision)
+CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
     : ordinal_(ordinal),
       compute_(new_stream(ordinal, status_)),
       in_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
-      grid_(compute_, &status_, precision),
+      products_(open_cublas_lt(compute_, status_, with_libraries ? precision : Precision::float32)),
+      convolutions_(open_cudnn(compute_, status_, with_libraries ? precision : Precision::float32)),
+      grid_(compute_, &status_, precision,
+            {.products = products_.library.get(), .convolutions = convolutions_.library.get()}),
       kernels_(grid_) {
   cudaDeviceProp properties{};
   if (!status_.is_good(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties")) {
@@ -93,6 +96,9 @@ CudaDevice::CudaDevice(int ordinal, Precision precision)
   }
   name_ = properties.name;
   toolkit_ = toolkit_for(properties);
+  for (const std::string& library : {products_.name, convolutions_.name}) {
+    if (!library.empty()) toolkit_ += " and " + library;
+  }
   const auto make = [this](cudaEvent_t& event) {
     status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   };

@@ -10,8 +10,10 @@
 #include <set>
 #include <string>
 
+#include "runtime/graph/cuda/cublas_lt.h"
 #include "runtime/graph/cuda/cuda_grid.h"
 #include "runtime/graph/cuda/cuda_status.h"
+#include "runtime/graph/cuda/cudnn.h"
 #include "runtime/graph/device.h"
 #include "runtime/graph/grid/grid_kernels.h"
 
@@ -19,7 +21,8 @@ namespace trainyard::runtime {
 
 class CudaDevice : public Device {
  public:
-  CudaDevice(int ordinal, Precision precision);
+  // `with_libraries`: of those that multiply, the host's, where it has them.
+  CudaDevice(int ordinal, Precision precision, bool with_libraries);
   ~CudaDevice() override;
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
@@ -71,6 +74,8 @@ class CudaDevice : public Device {
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
   std::set<int> ways_;  // GPUs that have been asked whether they can be copied from
+  OpenedProducts products_;
+  OpenedConvolutions convolutions_;
   CudaGrid grid_;
   GridKernels<CudaGrid> kernels_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/graph/cuda/cuda_status.h"
+#include "runtime/graph/grid/libraries.h"
 #include "runtime/graph/grid/team.h"
 #include "schemas/types/precision.h"
 
@@ -132,10 +133,11 @@ class CudaGrid {
  public:
   using Team = CudaTeam;
 
-  CudaGrid(cudaStream_t stream, CudaStatus* status, Precision precision)
-      : stream_(stream), status_(status), precision_(precision) {}
+  CudaGrid(cudaStream_t stream, CudaStatus* status, Precision precision, Libraries libraries)
+      : stream_(stream), status_(status), precision_(precision), libraries_(libraries) {}
 
   [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] const Libraries& libraries() const { return libraries_; }
 
   template <class Kernel>
   void each(std::int64_t count, const Kernel& kernel) {
@@ -171,6 +173,7 @@ class CudaGrid {
   cudaStream_t stream_;
   CudaStatus* status_;
   Precision precision_;
+  Libraries libraries_;
 };
 
 }  // namespace trainyard::runtime

@@ -12,11 +12,13 @@ class CudaStatus {
   // Whether `error` is none; else it is kept, unless it is not the first.
   bool is_good(cudaError_t error, const char* what) {
     if (error == cudaSuccess) return true;
-    if (!has_failed_) {
-      std::snprintf(text_, sizeof text_, "%s: %s", what, cudaGetErrorString(error));
-      has_failed_ = true;
-    }
+    fail(what, cudaGetErrorString(error));
     return false;
+  }
+  void fail(const char* what, const char* why) {
+    if (has_failed_) return;
+    std::snprintf(text_, sizeof text_, "%s: %s", what, why);
+    has_failed_ = true;
   }
   [[nodiscard]] const char* failure() const { return has_failed_ ? text_ : nullptr; }
 

@@ -63,7 +63,8 @@ void answer_request(const DeviceRequest& request, DeviceAnswer& answer) {
     return;
   }
   if (!is_there(request, answer) || !has_code_for(request.number, answer)) return;
-  auto device = std::make_unique<CudaDevice>(request.number, request.precision);
+  auto device =
+      std::make_unique<CudaDevice>(request.number, request.precision, request.with_libraries);
   if (device->failure() != nullptr) return answer_no(answer, device->failure());
   answer.device = device.release();
 }

@@ -9,7 +9,8 @@ namespace trainyard::runtime {
 
 template <class Grid>
 struct DenseOps {
-  static Needs needs(const MatMulOp& op, std::span<const Shape> inputs, const Shape& output);
+  static Needs needs(const MatMulOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
   static Needs needs(const SparseMatMulOp& op, std::span<const Shape> inputs, const Shape& output);
   static Needs needs(const RowPoolOp& op, std::span<const Shape> inputs, const Shape& output);
   static Needs needs(const RowLookupOp& op, std::span<const Shape> inputs, const Shape& output);

@@ -12,11 +12,14 @@
 namespace trainyard::runtime {
 
 template <class Grid>
-Needs DenseOps<Grid>::needs(const MatMulOp&, std::span<const Shape> inputs, const Shape& output) {
+Needs DenseOps<Grid>::needs(const MatMulOp&, std::span<const Shape> inputs, const Shape& output,
+                            const Grid& grid) {
   const std::int64_t rows = output.rows();
   const std::int64_t out = output.columns();
   const std::int64_t in = inputs[0].columns();
-  return {.scratch = std::max({gemm_scratch(rows, out, cuts_of(in).count()),
+  const MatrixLines kernel{inputs[1].rows(), inputs[1].columns()};
+  return {.scratch = std::max({library_scratch(grid, {rows, out, in}, {rows, in}, kernel),
+                               gemm_scratch(rows, out, cuts_of(in).count()),
                                gemm_scratch(rows, in, cuts_of(out).count()),
                                gemm_scratch(in, out, cuts_of(rows).count()),
                                row_sums_scratch(rows, out)})};

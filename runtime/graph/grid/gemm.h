@@ -1,7 +1,7 @@
 // Products on a grid. In float32 with the bits of gemm (ops/cpu/gemm.h): an element is a chain of
 // fused multiply-adds over ascending depth, which starts at zero anew with each block of the depth;
 // the blocks' sums are added in order. The depth's blocks may be computed apart: the same bits. In
-// the grid's other precisions by tensor cores.
+// the grid's other precisions by tensor cores, and by a library where there is one.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "runtime/graph/grid/gemm_scratch.h"
 #include "runtime/graph/grid/gemm_tile.h"
+#include "runtime/graph/grid/library_product.h"
 #include "runtime/graph/grid/team.h"
 #include "runtime/graph/grid/tensor_core_product.h"
 #include "schemas/types/precision.h"
@@ -132,6 +133,7 @@ void multiply_rounded(Grid& grid, const Product& product, Tensor scratch) {
 // In the grid's precision.
 template <class Grid, class Product>
 void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
+  if (multiply_by_library(grid, product, scratch)) return;
   switch (grid.precision()) {
     case Precision::float32: return multiply_exactly(grid, product, scratch);
     case Precision::tf32: return multiply_rounded<Tf32Words>(grid, product, scratch);

@@ -106,7 +106,9 @@ class GridKernels : public Kernels {
                             std::int64_t) const override {
     return std::visit(
         [&](const auto& kind) -> Needs {
-          if constexpr (requires { GridOps<Grid>::needs(kind, inputs, output); }) {
+          if constexpr (requires { GridOps<Grid>::needs(kind, inputs, output, grid_); }) {
+            return GridOps<Grid>::needs(kind, inputs, output, grid_);
+          } else if constexpr (requires { GridOps<Grid>::needs(kind, inputs, output); }) {
             return GridOps<Grid>::needs(kind, inputs, output);
           } else {
             return {};

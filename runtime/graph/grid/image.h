@@ -9,7 +9,8 @@ namespace trainyard::runtime {
 
 template <class Grid>
 struct ImageOps {
-  static Needs needs(const Conv2dOp& op, std::span<const Shape> inputs, const Shape& output);
+  static Needs needs(const Conv2dOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
   static Needs needs(const DepthwiseConv2dOp& op, std::span<const Shape> inputs,
                      const Shape& output);
   static Needs needs(const MaxPool2dOp& op, std::span<const Shape> inputs, const Shape& output);

@@ -7,6 +7,7 @@
 #include "runtime/graph/grid/countable.h"
 #include "runtime/graph/grid/gemm.h"
 #include "runtime/graph/grid/image_taps.h"
+#include "runtime/graph/grid/library_conv.h"
 #include "runtime/graph/grid/row_sums.h"
 #include "runtime/graph/kernels.h"
 #include "runtime/math/ops/conv.h"
@@ -71,6 +72,9 @@ inline WindowsProduct windows_product(const Conv2d& conv, const ForwardCall& cal
 
 template <class Grid>
 void convolve(Grid& grid, const Conv2d& conv, const ForwardCall& call) {
+  const LibraryConv of{.conv = conv, .examples = call.output.shape[0], .pass = ConvPass::forward};
+  const auto forward = [&](auto&& on_library) { on_library.forward(call); };
+  if (convolve_by_library(grid, of, call.scratch, forward)) return;
   multiply(grid, windows_product(conv, call), call.scratch);
 }
 
@@ -79,6 +83,9 @@ void convolve_back_to_x(Grid& grid, const Conv2d& conv, const BackwardCall& call
   const GradientTarget& x = call.input_gradients[0];
   const Window& window = conv.window;
   const std::int64_t examples = call.output_gradient.shape[0];
+  const LibraryConv of{.conv = conv, .examples = examples, .pass = ConvPass::x_gradient};
+  const auto x_gradient = [&](auto&& on_library) { on_library.x_gradient(call); };
+  if (convolve_by_library(grid, of, call.scratch, x_gradient)) return;
   const std::int64_t pixel = conv.channels * conv.filters;
   const std::int64_t row = window.width.kernel * pixel;
   ensure_countable(conv, examples);
@@ -110,6 +117,9 @@ template <class Grid>
 void convolve_back_to_kernel(Grid& grid, const Conv2d& conv, const BackwardCall& call) {
   const GradientTarget& kernel = call.input_gradients[1];
   const std::int64_t examples = call.output_gradient.shape[0];
+  const LibraryConv of{.conv = conv, .examples = examples, .pass = ConvPass::kernel_gradient};
+  const auto kernel_gradient = [&](auto&& on_library) { on_library.kernel_gradient(call); };
+  if (convolve_by_library(grid, of, call.scratch, kernel_gradient)) return;
   ensure_countable(conv, examples);
   const TapImage image = tap_image(call.inputs[0].data, forward_axis(conv.window.height),
                                    forward_axis(conv.window.width), conv.channels);

@@ -15,11 +15,13 @@ inline void require_countable_image(const Shape& x, const Shape& y) {
 }
 
 template <class Grid>
-Needs ImageOps<Grid>::needs(const Conv2dOp& op, std::span<const Shape> inputs,
-                            const Shape& output) {
+Needs ImageOps<Grid>::needs(const Conv2dOp& op, std::span<const Shape> inputs, const Shape& output,
+                            const Grid& grid) {
   require_countable_image(inputs[0], output);
   require_countable(inputs[1].elements());
-  return conv_needs(conv_of(op.window, inputs[0], output), output[0]);
+  const Conv2d conv = conv_of(op.window, inputs[0], output);
+  const Needs needs = conv_needs(conv, output[0]);
+  return {.scratch = std::max(needs.scratch, library_scratch(grid, conv, output[0]))};
 }
 
 template <class Grid>

@@ -9,7 +9,8 @@ namespace trainyard::runtime {
 
 template <class Grid>
 struct ProductOps {
-  static Needs needs(const MatrixProductOp& op, std::span<const Shape> inputs, const Shape& output);
+  static Needs needs(const MatrixProductOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
   static Needs needs(const FactorizeOp& op, std::span<const Shape> inputs, const Shape& output);
   static Needs needs(const PairwiseDotOp& op, std::span<const Shape> inputs, const Shape& output);
 

@@ -62,12 +62,17 @@ void multiply_matrices(Grid& grid, const MatricesOnGrid& left, const MatricesOnG
 
 template <class Grid>
 Needs ProductOps<Grid>::needs(const MatrixProductOp& op, std::span<const Shape> inputs,
-                              const Shape& output) {
+                              const Shape& output, const Grid& grid) {
   const std::int64_t rows = output[output.rank() - 2];
   const std::int64_t columns = output.columns();
   const std::int64_t depth = MatricesOnGrid(nullptr, inputs[0], op.lies.a).columns;
   const std::int64_t products = output.elements() / std::max<std::int64_t>(1, rows * columns);
-  return {.scratch = std::max({gemm_scratch(rows, columns, cuts_of(depth).count(), products),
+  const auto lines = [](const Shape& shape) {
+    return MatrixLines{shape[shape.rank() - 2], shape.columns()};
+  };
+  return {.scratch = std::max({library_scratch(grid, {rows, columns, depth, products},
+                                               lines(inputs[0]), lines(inputs[1])),
+                               gemm_scratch(rows, columns, cuts_of(depth).count(), products),
                                gemm_scratch(rows, depth, cuts_of(columns).count(), products),
                                gemm_scratch(depth, columns, cuts_of(rows).count(), products)})};
 }

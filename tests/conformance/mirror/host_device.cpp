@@ -19,6 +19,7 @@
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/base/check.h"
 #include "tests/conformance/mirror/host_grid.h"
+#include "tests/conformance/mirror/host_library.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -176,7 +177,13 @@ HostDevice::HostDevice(const HostDeviceSetting& setting)
     : random_(setting.seed), memory_(std::make_unique<Memory>(setting.bytes)) {
   if (setting.is_late) stream_ = std::make_unique<Stream>(setting.seed);
   HostGrid::Queue queue = [this](Work work) { run(std::move(work)); };
-  kernels_ = std::make_unique<GridKernels<HostGrid>>(HostGrid(std::move(queue), setting.precision));
+  if (setting.has_libraries && setting.precision != Precision::float32) {
+    products_ = std::make_unique<HostProducts>(queue, setting.precision);
+    convolutions_ = std::make_unique<HostConvolutions>(queue, setting.precision);
+  }
+  kernels_ = std::make_unique<GridKernels<HostGrid>>(
+      HostGrid(std::move(queue), setting.precision,
+               {.products = products_.get(), .convolutions = convolutions_.get()}));
 }
 
 HostDevice::~HostDevice() { stream_.reset(); }

@@ -11,6 +11,8 @@
 #include <random>
 
 #include "runtime/graph/device.h"
+#include "runtime/graph/grid/conv_library.h"
+#include "runtime/graph/grid/product_library.h"
 #include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
@@ -21,6 +23,7 @@ struct HostDeviceSetting {
       false;  // work is begun some time after it is asked for; else before the call returns
   std::uint64_t seed = 1;  // of how long
   Precision precision = Precision::float32;
+  bool has_libraries = false;  // in tf32 and bfloat16
 };
 
 class HostDevice : public Device {
@@ -65,6 +68,8 @@ class HostDevice : public Device {
   std::mt19937_64 random_;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Stream> stream_;  // none: nothing is late
+  std::unique_ptr<ProductLibrary> products_;
+  std::unique_ptr<ConvLibrary> convolutions_;
   std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<Kept> recording_;  // none: work is done
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/graph/grid/libraries.h"
 #include "runtime/graph/grid/team.h"
 #include "schemas/types/precision.h"
 
@@ -20,10 +21,11 @@ class HostGrid {
   using Queue = std::function<void(std::function<void()>)>;
 
   HostGrid() = default;
-  explicit HostGrid(Queue queue, Precision precision = Precision::float32)
-      : queue_(std::move(queue)), precision_(precision) {}
+  explicit HostGrid(Queue queue, Precision precision = Precision::float32, Libraries libraries = {})
+      : queue_(std::move(queue)), precision_(precision), libraries_(libraries) {}
 
   [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] const Libraries& libraries() const { return libraries_; }
 
   template <class Kernel>
   void each(std::int64_t count, const Kernel& kernel) {
@@ -71,6 +73,7 @@ class HostGrid {
 
   Queue queue_;
   Precision precision_ = Precision::float32;
+  Libraries libraries_;
 };
 
 }  // namespace trainyard::runtime

@@ -1,11 +1,12 @@
 // trainyard-conformance [FAMILY] [--plugin FILE] [--rounds N] [--seed N] [--precision NAME]
-// [--network NAME]: holds the kernels for a grid against the CPU's, byte by byte: on the GPU that
-// the plugin shows, or, without one, run by a loop on this processor. A line for each family; exit
-// status 1 if a byte differs, 2 without the GPU or the family that was asked for, and where the
-// device fails. FAMILY may be "speed" (of products), "models" (whole ones, or NAME alone, trained,
-// by one replica and by several), or "families", whose names are printed. In the precisions tf32
-// and bfloat16 ops are held against their definitions, models against those in float32, and all
-// against themselves.
+// [--network NAME] [--libraries yes|no]: holds the kernels for a grid against the CPU's, byte by
+// byte: on the GPU that the plugin shows, or, without one, run by a loop on this processor. A line
+// for each family; exit status 1 if a byte differs, 2 without the GPU or the family that was asked
+// for, and where the device fails. FAMILY may be "speed" (of products), "models" (whole ones, or
+// NAME alone, trained, by one replica and by several), or "families", whose names are printed. In
+// the precisions tf32 and bfloat16 ops are held against their definitions, models against those in
+// float32, and all against themselves; what multiplies there are the libraries of the host, or no
+// library.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -36,8 +37,15 @@ namespace {
 using namespace trainyard::runtime;
 using trainyard::Precision;
 
+// Those that a GPU's libraries may compute beside the others.
+std::vector<Family> all_families() {
+  std::vector<Family> all = families();
+  all.push_back({"large", large_cases});
+  return all;
+}
+
 bool is_family(const std::string& name) {
-  return std::ranges::any_of(families(), [&](const Family& each) { return each.name == name; });
+  return std::ranges::any_of(all_families(), [&](const Family& each) { return each.name == name; });
 }
 
 bool is_network(const std::string& name) {
@@ -56,6 +64,7 @@ struct Options {
   std::string plugin;
   Precision precision = Precision::float32;
   std::string network;  // of the models; "": all
+  bool with_libraries = true;
 };
 
 bool read_precision(std::string_view text, Precision& to) {
@@ -64,11 +73,22 @@ bool read_precision(std::string_view text, Precision& to) {
   return found.has_value();
 }
 
+bool read_yes_or_no(std::string_view text, bool& to) {
+  to = text == "yes";
+  return to || text == "no";
+}
+
 // How many cases differ, or are too far from their definitions.
 int compare_ops(Device& device, const Options& options) {
-  std::printf("device: %s\n%-16s %6s %9s\n", device.name(), "family", "cases", "different");
+  std::printf("device: %s, by %s\n%-16s %6s %9s\n", device.name(), device.toolkit(), "family",
+              "cases", "different");
   int different = 0;
-  for (const Family& family : families()) {
+  for (const Family& family : all_families()) {
+    // A loop takes minutes for it; in float32 no library multiplies.
+    const bool is_asked_for = family.name == options.only || !options.plugin.empty();
+    if (family.name == "large" && (!is_asked_for || options.precision == Precision::float32)) {
+      continue;
+    }
     if (!options.only.empty() && family.name != options.only) continue;
     Random random(options.seed);
     const double limit = reference::rounding_limit(options.precision, family.name);
@@ -76,9 +96,9 @@ int compare_ops(Device& device, const Options& options) {
     int wrong = 0;
     for (const Case& each : family.cases(random, options.rounds)) {
       ++cases;
-      const std::string what = options.precision == Precision::float32
-                                   ? difference(each, device)
-                                   : distance(each, device, limit);
+      const std::string what = options.precision == Precision::float32 ? difference(each, device)
+                               : family.name == "large" ? distance_of_large(each, device, limit)
+                                                        : distance(each, device, limit);
       if (what.empty()) continue;
       ++wrong;
       if (wrong <= 20) {
@@ -110,7 +130,8 @@ std::optional<Options> read_options(std::span<char*> arguments) {
         stderr,
         "trainyard-conformance: \"%s\" is not understood\n"
         "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
-        "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16] [--network NAME]\n",
+        "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16] [--network NAME] "
+        "[--libraries yes|no]\n",
         std::string(argument).c_str(), rounds_max);
     return std::nullopt;
   };
@@ -122,6 +143,7 @@ std::optional<Options> read_options(std::span<char*> arguments) {
       const bool is_read =
           (argument == "--plugin" && !(options.plugin = value).empty()) ||
           (argument == "--precision" && read_precision(value, options.precision)) ||
+          (argument == "--libraries" && read_yes_or_no(value, options.with_libraries)) ||
           (argument == "--network" && is_network(value) && !(options.network = value).empty()) ||
           (argument == "--rounds" && read_number(value, 1, rounds_max, options.rounds)) ||
           (argument == "--seed" && read_number<std::uint64_t>(value, 0, UINT64_MAX, options.seed));
@@ -138,9 +160,11 @@ std::optional<Options> read_options(std::span<char*> arguments) {
 // Null: there is none, which is said.
 std::unique_ptr<Device> open_device(const Options& options, Precision precision) {
   if (options.plugin.empty()) {
-    return std::make_unique<HostDevice>(HostDeviceSetting{.precision = precision});
+    return std::make_unique<HostDevice>(
+        HostDeviceSetting{.precision = precision, .has_libraries = options.with_libraries});
   }
-  auto opened = open_gpu(options.plugin, {.precision = precision});
+  auto opened =
+      open_gpu(options.plugin, {.precision = precision, .with_libraries = options.with_libraries});
   if (opened) return *std::move(opened);
   std::fprintf(stderr, "%s\n", opened.error().message.c_str());
   return nullptr;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "runtime/graph/kernels.h"
 #include "tests/conformance/program/training.h"
 #include "tests/conformance/reference/reference.h"
 #include "tests/conformance/reference/rounding.h"
@@ -29,6 +30,21 @@ std::string distance(const Case& of, Device& device, double limit) {
   if (!what.empty()) return "the second time: " + what;
   const bool has_limit = is_finite(of) && reference::is_smooth(of);
   return has_limit ? reference::too_far(small, first, limit) : "";
+}
+
+std::string distance_of_large(const Case& of, Device& device, double limit) {
+  const Results expected = results(of, cpu_kernels, nullptr);
+  const Results found = results(of, device.kernels(), &device);
+  const std::string what = first_difference(found, results(of, device.kernels(), &device));
+  if (!what.empty()) return "the second time: " + what;
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    const std::vector<float>& values = expected.values[i].values;
+    const double apart = norm_between(values, found.values[i].values);
+    const double all = norm_between(values, std::vector<float>(values.size()));
+    if (apart <= limit * all) continue;
+    return expected.values[i].name + ": " + std::to_string(apart / all) + " of the norm is wrong";
+  }
+  return "";
 }
 
 int compare_rounded_models(std::span<const Trained> networks, const PrecisionPair& devices,

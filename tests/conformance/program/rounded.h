@@ -15,6 +15,9 @@ namespace trainyard::runtime {
 // "" where the device computes the case's op near enough to its definition, and the same twice.
 std::string distance(const Case& of, Device& device, double limit);
 
+// The same for an op that is too large for its definition: near to what a CPU computes in float32.
+std::string distance_of_large(const Case& of, Device& device, double limit);
+
 struct PrecisionPair {
   Device& float32;
   Device& rounded;

@@ -47,6 +47,8 @@ TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each 
     const double limit = reference::rounding_limit(precision, family.name);
     HostDevice device({.precision = precision});
     HostDevice late({.is_late = true, .precision = precision});
+    HostDevice with_libraries({.precision = precision, .has_libraries = true});
+    HostDevice late_libraries({.is_late = true, .precision = precision, .has_libraries = true});
     Random random(31);
     int number = 0;
     for (const Case& given : family.cases(random, 4)) {
@@ -59,6 +61,10 @@ TEST_CASE("in tf32 and bfloat16 an op is near its definition, and the same each 
       const Results found = results(each, device.kernels(), &device);
       if (reference::is_smooth(each)) CHECK(reference::too_far(each, found, limit) == "");
       CHECK(first_difference(found, results(each, late.kernels(), &late)) == "");
+      const Results by_libraries = results(each, with_libraries.kernels(), &with_libraries);
+      if (reference::is_smooth(each)) CHECK(reference::too_far(each, by_libraries, limit) == "");
+      CHECK(first_difference(by_libraries,
+                             results(each, late_libraries.kernels(), &late_libraries)) == "");
     }
   }
 }

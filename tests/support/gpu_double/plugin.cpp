@@ -62,7 +62,8 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
                                     {.bytes = gpu.memory_mb << 20,
                                      .is_late = true,
                                      .seed = static_cast<std::uint64_t>(request.number) + 1,
-                                     .precision = request.precision},
+                                     .precision = request.precision,
+                                     .has_libraries = shown.has_libraries},
                                     folder / "failure");
 }
 

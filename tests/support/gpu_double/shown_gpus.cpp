@@ -26,6 +26,8 @@ ShownGpus shown_in(const std::filesystem::path& file) {
     } else if (kind == "toolkit") {
       words >> std::ws;
       std::getline(words, shown.toolkit);
+    } else if (kind == "libraries") {
+      shown.has_libraries = true;
     } else {
       words.setstate(std::ios::failbit);
     }

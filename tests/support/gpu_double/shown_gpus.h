@@ -4,6 +4,7 @@
 //   driver MAJOR MINOR                       the CUDA that the driver knows
 //   build ID                                 of which the plugin pretends to be
 //   toolkit NAME...                          by which
+//   libraries                                they multiply in tf32 and bfloat16
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct ShownGpus {
   int driver_minor = 0;
   std::string build;  // "": the one that it is of
   std::string toolkit = "nvcc 13.0.0";
+  bool has_libraries = false;
 };
 
 // Throws std::runtime_error where there is no such file, or a line of it is none of the above.

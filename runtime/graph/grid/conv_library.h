@@ -1,0 +1,57 @@
+// What a library of the GPU's maker is asked for where a host has one (cuDNN): convolutions of
+// images and their two gradients.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/math/ops/conv.h"
+
+namespace trainyard::runtime {
+
+// Images as everywhere, [examples, height, width, channels]; the kernel [filters, kernel height,
+// kernel width, channels]. Of bfloat16 where the device's precision is that, else of float32. What
+// the pass computes is written.
+struct LibraryImages {
+  void* x = nullptr;
+  void* kernel = nullptr;
+  void* y = nullptr;
+};
+
+struct LibraryConv {
+  Conv2d conv;
+  std::int64_t examples = 1;
+  ConvPass pass = ConvPass::forward;
+};
+
+// A library pads as much behind an image as before it: where that makes as many outputs, they are
+// the same ones.
+inline bool is_padded_alike(const WindowAxis& axis) {
+  WindowAxis alike = axis;
+  alike.after = axis.before;
+  return alike.outputs() == axis.outputs();
+}
+
+// Tensor cores read eight channels at once; of smaller ones most is the start of a kernel.
+inline bool is_worth_a_library(const Conv2d& conv, std::int64_t examples) {
+  constexpr double multiplications_least = 1 << 27;
+  const double all = static_cast<double>(examples * conv.window.outputs()) *
+                     static_cast<double>(conv.depth()) * static_cast<double>(conv.filters);
+  return conv.channels % 8 == 0 && conv.filters % 8 == 0 && all >= multiplications_least;
+}
+
+class ConvLibrary {
+ public:
+  ConvLibrary() = default;
+  virtual ~ConvLibrary() = default;
+  ConvLibrary(const ConvLibrary&) = delete;
+  ConvLibrary& operator=(const ConvLibrary&) = delete;
+
+  // Whether such convolutions are for it at all: for those the plan has room for its images.
+  [[nodiscard]] virtual bool is_for(const Conv2d& conv, std::int64_t examples) const = 0;
+  // Whether it computes such a pass, always in the same way.
+  virtual bool takes(const LibraryConv& of) = 0;
+  // One that it takes, in the order of what the device is asked for; images at borders of 16 bytes.
+  virtual void convolve(const LibraryConv& of, const LibraryImages& images, Write write) = 0;
+};
+
+}  // namespace trainyard::runtime
