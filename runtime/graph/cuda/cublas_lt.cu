@@ -5,7 +5,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
 
 #include "runtime/graph/cuda/shared_library.h"
 

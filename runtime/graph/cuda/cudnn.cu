@@ -3,10 +3,10 @@
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
-#include <utility>
+#include <span>
 
 #include "runtime/graph/cuda/shared_library.h"
 
@@ -61,17 +61,12 @@ struct CudnnCalls {
   }
 };
 
-// The first of what cuDNN proposes that is deterministic, by tensor cores, and has room.
 template <class Proposal>
-std::optional<Proposal> first_sound(const Proposal* proposals, int count) {
-  for (int i = 0; i < count; ++i) {
-    const Proposal& one = proposals[i];
-    if (one.status == CUDNN_STATUS_SUCCESS && one.determinism == CUDNN_DETERMINISTIC &&
-        one.mathType != CUDNN_FMA_MATH && one.memory <= workspace_bytes) {
-      return one;
-    }
-  }
-  return std::nullopt;
+ProposedAlgorithm said_of(const Proposal& proposal) {
+  return {.is_possible = proposal.status == CUDNN_STATUS_SUCCESS,
+          .is_deterministic = proposal.determinism == CUDNN_DETERMINISTIC,
+          .is_by_tensor_cores = proposal.mathType != CUDNN_FMA_MATH,
+          .workspace_bytes = proposal.memory};
 }
 
 // One pass of one convolution, described, and its algorithm.
@@ -162,9 +157,12 @@ class PreparedConv {
     std::array<Proposal, most> proposals{};
     int count = 0;
     if (!is_done(ask(most, &count, proposals.data()))) return false;
-    const auto found = first_sound(proposals.data(), count);
-    if (!found || !is_done(calls_.set_math(conv_, found->mathType))) return false;
-    chosen = found->algo;
+    std::array<ProposedAlgorithm, most> said{};
+    std::transform(proposals.begin(), proposals.begin() + count, said.begin(), said_of<Proposal>);
+    const auto found =
+        choose_algorithm(std::span(said).first(static_cast<std::size_t>(count)), workspace_bytes);
+    if (!found || !is_done(calls_.set_math(conv_, proposals[*found].mathType))) return false;
+    chosen = proposals[*found].algo;
     return true;
   }
 

@@ -2,7 +2,10 @@
 // images and their two gradients.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "runtime/math/ops/conv.h"
 
@@ -37,6 +40,25 @@ inline bool is_worth_a_library(const Conv2d& conv, std::int64_t examples) {
   const double all = static_cast<double>(examples * conv.window.outputs()) *
                      static_cast<double>(conv.depth()) * static_cast<double>(conv.filters);
   return conv.channels % 8 == 0 && conv.filters % 8 == 0 && all >= multiplications_least;
+}
+
+// What a library says of an algorithm that it proposes, the fastest first.
+struct ProposedAlgorithm {
+  bool is_possible = false;
+  bool is_deterministic = false;
+  bool is_by_tensor_cores = false;
+  std::size_t workspace_bytes = 0;
+};
+
+// The first that is all of it and has room; none: our own kernels have to do.
+inline std::optional<std::size_t> choose_algorithm(std::span<const ProposedAlgorithm> proposed,
+                                                   std::size_t workspace_bytes) {
+  for (std::size_t i = 0; i < proposed.size(); ++i) {
+    const ProposedAlgorithm& one = proposed[i];
+    const bool is_sound = one.is_possible && one.is_deterministic && one.is_by_tensor_cores;
+    if (is_sound && one.workspace_bytes <= workspace_bytes) return i;
+  }
+  return std::nullopt;
 }
 
 class ConvLibrary {

@@ -1,5 +1,6 @@
 // What goes to libraries of the GPU's maker, by sizes alone, and how much room it has.
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "runtime/graph/grid/library_conv.h"
 #include "runtime/graph/grid/library_product.h"
@@ -53,6 +54,25 @@ TEST_CASE("a library pads as much behind an image as before it", "[library]") {
   CHECK_FALSE(is_padded_alike(axis_of(28, 3, 2, 0, 1)));
   CHECK(is_padded_alike(axis_of(29, 3, 2, 1, 1)));
   CHECK_FALSE(is_padded_alike(axis_of(29, 3, 2, 1, 0)));
+}
+
+TEST_CASE(
+    "the first algorithm that a library proposes is taken which is deterministic and has room",
+    "[library]") {
+  constexpr ProposedAlgorithm sound{true, true, true, 100};
+  constexpr ProposedAlgorithm impossible{false, true, true, 0};
+  constexpr ProposedAlgorithm by_chance{true, false, true, 0};
+  constexpr ProposedAlgorithm by_cores{true, true, false, 0};
+  constexpr ProposedAlgorithm large{true, true, true, 101};
+  const auto chosen = [](const std::vector<ProposedAlgorithm>& proposed) {
+    return choose_algorithm(proposed, 100);
+  };
+  CHECK(chosen({sound, sound}) == 0);
+  for (const ProposedAlgorithm& bad : {impossible, by_chance, by_cores, large}) {
+    CHECK(chosen({bad, sound, sound}) == 1);
+    CHECK_FALSE(chosen({bad}));
+  }
+  CHECK_FALSE(chosen({}));
 }
 
 TEST_CASE("in bfloat16 the plan has room for both rounded sides, in lines of 16 bytes",
