@@ -84,7 +84,7 @@ trainyard_test(runtime/model APART replicas_test wide_and_deep_test DEPS runtime
 # Under the thread sanitizer: without simulations, which have one thread, and what is long by its data; of jobs, some
 # that together have all threads.
 trainyard_test(runtime/data APART image_file_test libsvm_test DEPS runtime/data OUTSIDE nlohmann_json::nlohmann_json THREADS ~[large]~[.])
-trainyard_test(runtime/chunks DEPS runtime/net/chunks COST 350 THREADS ~[large]~[.])
+trainyard_test(runtime/chunks DEPS runtime/net/chunks runtime/graph tests/conformance/mirror COST 350 THREADS ~[large]~[.])
 trainyard_test(runtime/rows GRPC DEPS runtime/net/rows)
 trainyard_test(runtime/files DEPS runtime/files)
 trainyard_test(runtime/role DEPS runtime/role tests/conformance/mirror TIMEOUT 1800 COST 500 THREADS [threads])  # many gangs of real processes

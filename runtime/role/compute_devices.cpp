@@ -63,6 +63,10 @@ Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
 }
 
+Result<std::unique_ptr<Device>> open_first_again(const TaskContext& context) {
+  return open_gpu(plugin_path(), {.precision = context.spec.training.precision});
+}
+
 Status check_one_kind(const ComputeDevices& devices) {
   if (devices.fingerprint.empty()) return ok();
   const std::string kind = devices.gpus.front()->name();

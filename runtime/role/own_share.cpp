@@ -4,17 +4,51 @@
 
 namespace trainyard::runtime {
 
-Result<OwnShare> OwnShare::open(const Task& task, const JobPlan& plan) {
-  OwnShare own;
+OwnShare::Failure::Failure(const std::stop_token& stop) : on_stop_(stop, Request{source_}) {}
+
+void OwnShare::Failure::tell(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    why_ = why;
+  }
+  source_.request_stop();
+}
+
+std::string OwnShare::Failure::why() const {
+  const std::lock_guard lock(mutex_);
+  return why_;
+}
+
+OwnShare::OwnShare(const Task& task)
+    : task_(&task), failure_(std::make_unique<Failure>(task.stop)) {}
+
+Result<OwnShare> OwnShare::open(const Task& task, const JobPlan& plan,
+                                const ComputeDevices& devices) {
+  OwnShare own(task);
   if (task.context.spec.training.strategy != Strategy::all_reduce) return own;
   const auto index = static_cast<std::size_t>(training_rank(task.context));
-  TRY_ASSIGN(own.served_, open_share(task, plan, index));
+  std::unique_ptr<Device> device;
+  if (!devices.gpus.empty() && !plan.slot_names.empty()) {
+    TRY_ASSIGN(device, task.cause.of(Reason::no_gpu, open_first_again(task.context)));
+  }
+  const auto on_failed = [&failure = *own.failure_](const std::string& why) { failure.tell(why); };
+  TRY_ASSIGN(own.served_,
+             open_share(task, plan, index, {.device = std::move(device), .on_failed = on_failed}));
   return own;
 }
 
-Status OwnShare::finish(const std::stop_token& stop) {
+Task OwnShare::task() const {
+  return {task_->context, task_->events, task_->cause, failure_->stop()};
+}
+
+void OwnShare::require_sound() const {
+  const std::string why = failure_->why();
+  if (!why.empty()) throw DeviceFailed(why);
+}
+
+Status OwnShare::finish() {
   if (!served_) return ok();
-  TRY_ASSIGN(const ChunkServer::Ended ended, served_->chunks->await_end(stop));
+  TRY_ASSIGN(const ChunkServer::Ended ended, served_->chunks->await_end(failure_->stop()));
   static_cast<void>(ended);
   return ok();
 }

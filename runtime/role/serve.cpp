@@ -4,6 +4,7 @@
 
 #include "runtime/core/schedule.h"
 #include "runtime/core/staleness.h"
+#include "runtime/graph/device_share.h"
 #include "runtime/net/waiting.h"
 #include "runtime/role/checkpoint_files.h"
 #include "schemas/base/log.h"
@@ -120,6 +121,32 @@ RowsOf rows_of(ServedShare& served, const JobPlan& plan) {
   };
 }
 
+// State is changed by sums that are the host's, and lies behind all else.
+std::size_t optimized_elements(const StoreLayout& layout) {
+  std::int64_t elements = 0;
+  for (std::int64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+    if (!layout.is_state(chunk)) elements = layout.place_of(chunk).end;
+  }
+  return index_of(elements);
+}
+
+// False: the device has too little memory.
+bool reside(ChunkStore& store, const StartingShare& share, std::unique_ptr<Device> device) {
+  const StoreRules& rules = store.layout().rules();
+  const std::size_t elements = optimized_elements(store.layout());
+  if (device == nullptr || elements == 0) return true;
+  const std::string name = device->name();
+  auto resident = DeviceShare::open(std::move(device),
+                                    {.update = rules.update,
+                                     .optimizer = rules.optimizer,
+                                     .part_max = store.layout().largest_chunk()},
+                                    share.weights.span().first(elements), share.slots);
+  if (resident == nullptr) return false;
+  log_info("the share is updated on a GPU", {{"name", name}, {"elements", elements}});
+  store.reside(std::move(resident));
+  return true;
+}
+
 }  // namespace
 
 RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan) {
@@ -139,7 +166,7 @@ RowStore::Rules row_rules(const TaskContext& context, const JobPlan& plan) {
 }
 
 Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan& plan,
-                                                std::size_t index) {
+                                                std::size_t index, UpdatePlace place) {
   const TaskContext& context = task.context;
   TRY_ASSIGN(StartingShare share, with_cause(starting_share(context, plan, index), task.cause));
   share.rank_steps.resize(static_cast<std::size_t>(plan.ranks));
@@ -158,6 +185,7 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
   }
   ChunkStore store(store_rules(plan, index, share.version), share.weights, share.slots);
   store.restore_residuals(share.residuals);
+  served->lacks_memory = !reside(store, share, std::move(place.device));
   const std::int64_t chunks = store.chunks();
   ChunkServer::Options options{
       .token = context.token,
@@ -175,6 +203,7 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
       .files = shard_files(task, plan, index, rows_of(*served, plan)),
       .limits = limits_of(context)};
   options.computed_on = std::move(share.computed_on);
+  options.on_failed = std::move(place.on_failed);
   options.names_steps = plan.has_backups() && index == 0;
   if (served->rows) {
     options.on_named = [rows = served->rows.get()](const NamedStep& named) {

@@ -32,6 +32,7 @@ class RowShelf {
 
 struct ServedShare {
   RowShelf shelf;
+  bool lacks_memory = false;            // of the device that was to update it: the CPU does
   std::unique_ptr<RowServer> rows;      // none: the model has no table
   std::unique_ptr<ChunkServer> chunks;  // last: its threads use the others
 };

@@ -35,10 +35,12 @@ class Training {
     const Dataset& dataset;
     StepExchange& exchange;
     const ComputeDevices& devices;
+    const OwnShare& share;
   };
   explicit Training(const Parts& parts)
       : task_(parts.task),
         devices_(parts.devices),
+        share_(parts.share),
         plan_(parts.plan),
         others_(parts.others),
         dataset_(parts.dataset),
@@ -98,6 +100,11 @@ class Training {
       detail += "; its parameters stay with the host: ";
       detail += plan_.model.rows().empty() ? "the GPU has too little memory for them"
                                            : "the model has tables of rows";
+    }
+    if (share_.lacks_memory()) {
+      detail +=
+          "; its share of the parameters stays with the host: the GPU has too little memory "
+          "for it";
     }
     return detail + (routes.empty() ? "" : "; " + routes);
   }
@@ -185,6 +192,7 @@ class Training {
 
   const Task& task_;
   const ComputeDevices& devices_;
+  const OwnShare& share_;
   JobPlan& plan_;
   std::vector<Model>& others_;
   const Dataset& dataset_;
@@ -273,16 +281,19 @@ Result<TaskEnd> train(const Task& task) {
   TRY_ASSIGN(auto made,
              task.cause.of(Reason::bad_data, with_enough_memory(task.context, devices, planned)));
   auto& [plan, others] = made;
-  TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan));
-  TRY_ASSIGN(auto exchange,
-             open_exchange(task, plan, {.others = others, .fingerprint = devices.fingerprint}));
-  auto ended = Training({task, plan, others, *dataset, *exchange, devices}).run();
+  TRY_ASSIGN(OwnShare own, OwnShare::open(task, plan, devices));
+  const Task until_failure = own.task();
+  TRY_ASSIGN(auto exchange, open_exchange(until_failure, plan,
+                                          {.others = others, .fingerprint = devices.fingerprint}));
+  auto ended = Training({until_failure, plan, others, *dataset, *exchange, devices, own}).run();
+  own.require_sound();
   if (exchange->differs_from_peers()) {
     return task.cause.of(Reason::peer_differs, std::move(ended));
   }
   TRY_ASSIGN(const TaskEnd end, std::move(ended));
   exchange.reset();  // the connections end in good order before its own share does
-  if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own.finish(task.stop)));
+  if (end == TaskEnd::completed) TRY(task.cause.of(Reason::peer_lost, own.finish()));
+  own.require_sound();
   return end;
 }
 

@@ -57,6 +57,12 @@ void GpuHost::fail_after(int work, const std::string& sentence) const {
 
 bool GpuHost::has_failed() const { return !is_there(folder_.path("failure")); }
 
+void GpuHost::fail_after_updates(int updates, const std::string& sentence) const {
+  folder_.write("update_failure", std::to_string(updates) + " " + sentence + "\n");
+}
+
+bool GpuHost::has_failed_to_update() const { return !is_there(folder_.path("update_failure")); }
+
 void GpuHost::remove_plugin() const { REQUIRE(fs::remove(folder_.path(plugin_file))); }
 
 void GpuHost::use_as_plugin(const std::string& file) const { put(file, plugin_file); }

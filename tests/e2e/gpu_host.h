@@ -25,6 +25,9 @@ class GpuHost {
   // The first device to have done so much work, kernels and copies, fails with the sentence.
   void fail_after(int work, const std::string& sentence) const;
   [[nodiscard]] bool has_failed() const;
+  // The same of updates alone.
+  void fail_after_updates(int updates, const std::string& sentence) const;
+  [[nodiscard]] bool has_failed_to_update() const;
 
   void remove_plugin() const;
   void use_as_plugin(const std::string& file) const;

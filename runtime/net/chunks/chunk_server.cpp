@@ -60,6 +60,14 @@ Result<ChunkServer::Ended> ChunkServer::await_end(const std::stop_token& stop) {
 }
 
 void ChunkServer::run(const std::stop_token& stop) {
+  try {
+    serve(stop);
+  } catch (const ShareFailed& failure) {
+    if (options_.on_failed) options_.on_failed(failure.what());
+  }
+}
+
+void ChunkServer::serve(const std::stop_token& stop) {
   Time looked = steady_now();
   FramePoll::Events events;
   while (!stop.stop_requested()) {

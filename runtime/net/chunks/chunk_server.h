@@ -48,6 +48,7 @@ class ChunkServer {
   ChunkServer(FramePoll poll, std::vector<StreamSocket> listeners, Options options,
               ChunkStore store);
   void run(const std::stop_token& stop);
+  void serve(const std::stop_token& stop);
   void stop_serving();
 
   const FramePoll poll_;  // its bell: a shard is written, or the thread is to end

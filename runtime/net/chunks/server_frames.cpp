@@ -280,6 +280,7 @@ std::optional<FrameStream::Outgoing> ServerFrames::next(ServerConnection& connec
 
 FrameStream::Outgoing ServerFrames::send_parameters(const ServerConnection& connection,
                                                     const ParameterServer::ChunkToSend& next) {
+  parts_.store.bring(next.chunk);
   ChunkWeights& weights = parts_.store.weights();
   FrameStream::Outgoing frame{.header = {.kind = FrameKind::parameters,
                                          .flag = weights.is_exact(next),

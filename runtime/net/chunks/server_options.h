@@ -36,6 +36,9 @@ struct ServerOptions {
   // A step is of these ranks: before anybody is sent what it makes. Who says so is refused where
   // this is an error, as where the chunks cannot make it.
   std::function<Status(const NamedStep& named)> on_named = {};
+  // Where its weights live has failed, as ShareFailed says: nobody is served from then on. By the
+  // thread that serves.
+  std::function<void(const std::string& why)> on_failed = {};
 };
 
 }  // namespace trainyard::runtime

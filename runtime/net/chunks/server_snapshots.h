@@ -21,7 +21,7 @@ class ServerSnapshots {
  public:
   struct Share {
     const ParameterServer& core;
-    const ChunkStore& store;
+    ChunkStore& store;
   };
   // `ring` wakes the thread that serves, which then calls tell_written(): from any thread. All that
   // is given here outlives this.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "runtime/core/arena_chunks.h"
 #include "runtime/core/variable.h"
+#include "runtime/graph/device.h"
 #include "runtime/math/optim/optimizer.h"
 #include "runtime/net/chunks/chunk_server.h"
 #include "runtime/net/chunks/worker_link.h"
@@ -44,6 +46,8 @@ struct GangScene {
   std::int64_t aggregate = 0;
   MeanOver mean_over = MeanOver::examples;
   double clip_norm = 0;
+  // Where each ps updates its share; none: on the CPU.
+  std::function<std::unique_ptr<Device>(std::int64_t ps)> device_of = {};
 };
 // By step, which ranks made it.
 using StepRanks = std::map<std::int64_t, std::vector<std::int64_t>>;
@@ -95,6 +99,8 @@ class Servers {
   Servers(const GangScene& scene, const GangState& state);
   [[nodiscard]] std::vector<std::string> addresses() const;
   Snapshots& snapshots() { return snapshots_; }
+  // Why a device of a ps failed, once one has.
+  [[nodiscard]] std::string await_failure();
   // Of a snapshot that all ps have made.
   [[nodiscard]] GangState state_at(const GangScene& scene, std::int64_t step);
 
@@ -102,6 +108,7 @@ class Servers {
   SnapshotFiles files(std::int64_t ps);
 
   Snapshots snapshots_;
+  std::promise<std::string> failure_;  // of the one device that fails
   std::vector<std::unique_ptr<ChunkServer>> servers_;
 };
 

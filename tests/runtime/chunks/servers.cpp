@@ -6,6 +6,7 @@
 
 #include "runtime/core/arena_layout.h"
 #include "runtime/core/partition.h"
+#include "runtime/graph/device_share.h"
 #include "runtime/math/wire/bfloat16.h"
 #include "runtime/math/wire/onebit.h"
 #include "schemas/base/index.h"
@@ -53,6 +54,24 @@ std::int64_t elements_of(std::span<const Range> ranges) {
   return elements;
 }
 
+// Of all but state.
+void reside(ChunkStore& store, std::unique_ptr<Device> device, const AlignedBuffer& weights,
+            const std::vector<AlignedBuffer>& slots) {
+  std::size_t elements = 0;
+  for (std::int64_t chunk = 0; chunk < store.chunks(); ++chunk) {
+    if (!store.layout().is_state(chunk)) elements = index_of(store.layout().place_of(chunk).end);
+  }
+  if (elements == 0) return;
+  const StoreRules& rules = store.layout().rules();
+  auto share = DeviceShare::open(std::move(device),
+                                 {.update = rules.update,
+                                  .optimizer = rules.optimizer,
+                                  .part_max = store.layout().largest_chunk()},
+                                 weights.span().first(elements), slots);
+  REQUIRE(share != nullptr);
+  store.reside(std::move(share));
+}
+
 ParameterServer::Rules::Clipping clipping_in(const GangScene& scene) {
   using enum ParameterServer::Rules::Clipping;
   if (scene.clip_norm == 0) return none;
@@ -93,7 +112,9 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
     if (scene.mode == Mode::async && ps == 0) {
       turns = {.pushes = scene.max_steps, .max_staleness = {}};
     }
-    ChunkStore store(std::move(rules), share_of(state.weights), slots);
+    const AlignedBuffer weights = share_of(state.weights);
+    ChunkStore store(std::move(rules), weights, slots);
+    if (scene.device_of) reside(store, scene.device_of(ps), weights, slots);
     ChunkStore::Residuals residuals;
     for (const auto& [leaf, arena] : state.residuals) residuals[leaf] = share_of(arena);
     store.restore_residuals(residuals);
@@ -121,12 +142,15 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
          .last_step = scene.max_steps,
          .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
          .files = files(ps),
-         .limits = patient_limits},
+         .limits = patient_limits,
+         .on_failed = [this](const std::string& why) { failure_.set_value(why); }},
         std::move(store));
     REQUIRE(server.has_value());
     servers_.push_back(*std::move(server));
   }
 }
+
+std::string Servers::await_failure() { return failure_.get_future().get(); }
 
 SnapshotFiles Servers::files(std::int64_t ps) {
   const auto copy_of = [](const AlignedBuffer& buffer) {

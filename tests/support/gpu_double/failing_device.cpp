@@ -60,10 +60,11 @@ class FailingDevice::CountedRecording : public runtime::Recording {
 };
 
 FailingDevice::FailingDevice(About about, const runtime::HostDeviceSetting& setting,
-                             std::filesystem::path order)
+                             const std::filesystem::path& folder)
     : HostDevice(setting),
       about_(std::move(about)),
-      order_(std::move(order)),
+      order_(folder / "failure"),
+      updates_(folder / "update_failure"),
       kernels_(std::make_unique<CountedKernels>(HostDevice::kernels(), order_)) {}
 
 FailingDevice::~FailingDevice() = default;
@@ -76,6 +77,10 @@ void FailingDevice::upload(const void* host, void* device, std::size_t bytes) {
 
 void FailingDevice::download(const void* device, void* host, std::size_t bytes) {
   if (order_.allows_next()) HostDevice::download(device, host, bytes);
+}
+
+void FailingDevice::update(const runtime::ElementUpdate& update) {
+  if (updates_.allows_next()) HostDevice::update(update);
 }
 
 std::unique_ptr<runtime::Recording> FailingDevice::end_recording() {

@@ -11,9 +11,9 @@
 
 namespace trainyard::gpu_double {
 
-// Of a file with a number and a sentence: so many pieces of work, kernels, copies and replays of
-// recordings, are done, and the next is refused with the sentence. The first device that gets there
-// takes the file away; to all others nothing happens.
+// Of a file with a number and a sentence: so many pieces of work are done, and the next is refused
+// with the sentence. The first device that gets there takes the file away; to all others nothing
+// happens.
 class FailureOrder {
  public:
   explicit FailureOrder(std::filesystem::path file);
@@ -35,16 +35,21 @@ class FailingDevice : public runtime::HostDevice {
     std::string name;
     std::string toolkit;
   };
+  // In `folder`: a file `failure` for kernels of ops, copies to and from the host and replays of
+  // recordings; `update_failure` for updates alone.
   FailingDevice(About about, const runtime::HostDeviceSetting& setting,
-                std::filesystem::path order);
+                const std::filesystem::path& folder);
   ~FailingDevice() override;
 
   [[nodiscard]] const char* name() const override { return about_.name.c_str(); }
   [[nodiscard]] const char* toolkit() const override { return about_.toolkit.c_str(); }
-  [[nodiscard]] const char* failure() const override { return order_.failure(); }
+  [[nodiscard]] const char* failure() const override {
+    return order_.failure() != nullptr ? order_.failure() : updates_.failure();
+  }
   [[nodiscard]] const runtime::Kernels& kernels() const override;
   void upload(const void* host, void* device, std::size_t bytes) override;
   void download(const void* device, void* host, std::size_t bytes) override;
+  void update(const runtime::ElementUpdate& update) override;
   std::unique_ptr<runtime::Recording> end_recording() override;
 
  private:
@@ -53,6 +58,7 @@ class FailingDevice : public runtime::HostDevice {
 
   About about_;
   FailureOrder order_;
+  FailureOrder updates_;
   std::unique_ptr<CountedKernels> kernels_;
 };
 

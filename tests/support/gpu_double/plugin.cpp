@@ -64,7 +64,7 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
                                      .seed = static_cast<std::uint64_t>(request.number) + 1,
                                      .precision = request.precision,
                                      .has_libraries = shown.has_libraries},
-                                    folder / "failure");
+                                    folder);
 }
 
 }  // namespace
