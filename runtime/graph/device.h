@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
 #include "runtime/graph/kernels.h"
@@ -24,6 +25,18 @@ struct ElementUpdate {
 // A device adds squares into so many exact registers (runtime/core/exact_register.h); only the sum
 // of all of them matters.
 inline constexpr std::int64_t square_registers = 4096;
+
+class Device;
+
+// Where a broadcast goes on another device.
+struct BroadcastTo {
+  Device* device = nullptr;
+  float* to = nullptr;
+};
+struct Broadcast {
+  bool is_asked = false;  // else nothing was
+  const char* how = "";   // by what, or why not, in words for a log
+};
 
 // Work that is asked for many times at once, with the memory as it is then. It goes before its
 // device, and once its last replay is over.
@@ -76,6 +89,12 @@ class Device {
   // Of another device of this process, opened in the same way: once what that one was asked for is
   // done, and what it is asked for later comes behind it.
   virtual void copy_from(Device& other, float* to, const float* from, std::size_t count) = 0;
+  // From this one to two or more others, each on a GPU of its own, ordered as a copy to each of
+  // them is: where the host has something that is made for it. Else nothing is asked for.
+  virtual Broadcast broadcast(std::span<const BroadcastTo> /*others*/, const float* /*from*/,
+                              std::size_t /*count*/) {
+    return {.is_asked = false, .how = "copies"};
+  }
   // To `square_registers` exact sums that lie on the device, each of ExactRegister::words words:
   // the squares of these numbers, which begin at a cache line's border.
   virtual void add_squares(std::uint64_t* registers, const float* from, std::size_t count) = 0;

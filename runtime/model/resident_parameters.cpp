@@ -1,9 +1,11 @@
 #include "runtime/model/resident_parameters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schemas/base/check.h"
 #include "schemas/base/index.h"
+#include "schemas/base/log.h"
 
 namespace trainyard::runtime {
 
@@ -90,9 +92,14 @@ void ResidentParameters::add_up() {
   spread();
 }
 
-// Each that has it gives it to one that has not, so with eight in three rounds.
+// By what is made for it, or each that has it gives it to one that has not, so with eight in three
+// rounds.
 void ResidentParameters::spread() {
   arenas_.front()->memory().set_total(sum_in(0));
+  if (broadcast()) {
+    for (std::size_t i = 1; i < arenas_.size(); ++i) arenas_[i]->memory().set_total(arrived(i));
+    return;
+  }
   for (std::size_t have = 1; have < arenas_.size(); have *= 2) {
     for (std::size_t from = 0; from < have && from + have < arenas_.size(); ++from) {
       const std::size_t to = from + have;
@@ -105,6 +112,17 @@ void ResidentParameters::spread() {
 void ResidentParameters::update(const ArenaUpdate& rules, const OptimizerConfig& optimizer,
                                 const UpdateStep& step) {
   for (const auto& arena : arenas_) arena->update(rules, optimizer, step);
+}
+
+bool ResidentParameters::broadcast() {
+  std::vector<BroadcastTo> others;
+  for (std::size_t i = 1; i < arenas_.size(); ++i) others.push_back({&device(i), arrived(i)});
+  const Broadcast answer = device(0).broadcast(others, sum_in(0), elements_);
+  if (!std::exchange(is_told_, true)) {
+    log_info("sums of gradients go to all GPUs",
+             {{"gpus", std::ssize(arenas_)}, {"by", answer.how}});
+  }
+  return answer.is_asked;
 }
 
 // What one computes is in all of them.

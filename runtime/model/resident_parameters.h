@@ -59,6 +59,7 @@ class ResidentParameters {
   float* sum_in(std::size_t place) { return sums_[place].floats(elements_); }
   float* arrived(std::size_t model) { return arrived_[model].floats(elements_); }
   void spread();
+  bool broadcast();
   void require_all_sound();
 
   const std::size_t elements_;
@@ -68,6 +69,7 @@ class ResidentParameters {
   std::vector<std::size_t> owners_;   // by place: the model whose device has it
   std::deque<DeviceBuffer> sums_;     // by place
   std::deque<DeviceBuffer> arrived_;  // by model: what comes from another
+  bool is_told_ = false;              // how the sum is spread
 };
 
 }  // namespace trainyard::runtime

@@ -56,7 +56,12 @@ TEST_CASE("shares on GPUs end with the bytes of a CPU, however many workers", "[
     const std::string whole = sha_of(on_gpus.yard, on("cpu", all_reduce(2, 12, optimizer)));
     for (const int workers : {1, 2, 3}) {
       INFO(workers << " workers");
-      CHECK(sha_of(on_gpus.yard, on("gpu", all_reduce(workers, 12, optimizer))) == whole);
+      const std::string id = on_gpus.yard.submit(on("gpu", all_reduce(workers, 12, optimizer)));
+      on_gpus.yard.wait_for_state(id, "succeeded");
+      CHECK(on_gpus.yard.model_sha256(id) == whole);
+      const std::string log = log_of_worker(on_gpus.yard, id, workers - 1);
+      const bool is_there = log.find("the share is updated on a GPU") != std::string::npos;
+      CHECK(is_there == (optimizer != json("sgd")));
     }
   }
 }

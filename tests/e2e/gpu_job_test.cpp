@@ -91,6 +91,29 @@ TEST_CASE("what a job asks for beside its model is the same on GPUs", "[e2e][gpu
   require_same_bytes(on_gpus.yard, with({{"partitioning", "greedy"}}));
 }
 
+TEST_CASE("a broadcast between several GPUs of a local worker changes no byte", "[e2e][gpu]") {
+  GpuYard on_gpus(std::string(four_gpus) + "broadcasts\n");
+  json spec = job_of(convnet(), 12);
+  spec["training"].erase("batch_size");
+  spec["training"].update({{"strategy", "local"},
+                           {"global_batch_size", 48},
+                           {"micro_batch_size", 8},
+                           {"optimizer", {{"name", "adam"}, {"clip_norm", 0.5}}}});
+  spec["roles"] = {{"worker", 1}};
+  const std::string whole = on_gpus.yard.submit(on("cpu", spec));
+  on_gpus.yard.wait_for_state(whole, "succeeded");
+  for (const int gpus : {2, 3, 4}) {
+    INFO(gpus << " GPUs");
+    json divided = on("gpu", spec);
+    divided["roles"]["worker"]["resources"]["gpus"] = gpus;
+    const std::string id = on_gpus.yard.submit(divided);
+    on_gpus.yard.wait_for_state(id, "succeeded");
+    CHECK(on_gpus.yard.model_sha256(id) == on_gpus.yard.model_sha256(whole));
+    CHECK_THAT(log_of_worker(on_gpus.yard, id, 0),
+               Catch::Contains(gpus == 2 ? "copies" : "a ring of mirrors"));
+  }
+}
+
 TEST_CASE("a local worker says why its parameters stay with the host", "[e2e][gpu]") {
   std::string small_gpus;
   for (const std::string id : {"a", "b", "c", "d"}) {

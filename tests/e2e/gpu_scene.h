@@ -60,6 +60,11 @@ inline json on(const std::string& device, json spec) {
   return spec;
 }
 
+inline std::string log_of_worker(Yard& yard, const std::string& id, int index) {
+  const std::string task = "worker/" + std::to_string(index);
+  return get(yard.url("/v1/jobs/" + id + "/logs?task=" + task + "&tail=1000")).body;
+}
+
 inline std::string routes_of_worker(Yard& yard, const std::string& id, int index) {
   const json routes = yard.job(id).at("status").at("routes");
   return routes.at("worker/" + std::to_string(index)).get<std::string>();

@@ -103,7 +103,7 @@ struct Library {
 inline constexpr std::array libraries{
     Library{"boost", "boost/"},
     Library{"cli11", "CLI/"},
-    Library{"cuda", "cublasLt.h cuda_runtime.h cudnn.h"},
+    Library{"cuda", "cublasLt.h cuda_runtime.h cudnn.h nccl.h"},
     Library{"curl", "curl/"},
     Library{"eigen", "Eigen/"},
     Library{"grpc", "grpcpp/ grpc/"},

@@ -108,6 +108,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
 }
 
 CudaDevice::~CudaDevice() {
+  if (nccl_ != nullptr) nccl_->close();
   cudaSetDevice(ordinal_);
   cudaStreamSynchronize(in_);
   cudaStreamSynchronize(compute_);
@@ -230,6 +231,41 @@ void CudaDevice::copy_from(Device& other, float* to, const float* from, std::siz
   source.let_follow(*this);
 }
 
+// Its first call opens what all later ones use.
+NcclGroup* CudaDevice::group_with(std::span<const BroadcastTo> others) {
+  std::vector<NcclGroup::Member> members{{ordinal_, compute_}};
+  std::set<int> ordinals{ordinal_};
+  for (const BroadcastTo& other : others) {
+    const auto& device = static_cast<const CudaDevice&>(*other.device);
+    members.push_back({device.ordinal_, device.compute_});
+    ordinals.insert(device.ordinal_);
+  }
+  if (how_to_broadcast_.empty()) {
+    how_to_broadcast_ = "copies: NCCL is for three GPUs and more";
+    if (members.size() > 2 && ordinals.size() == members.size()) {
+      nccl_ = NcclGroup::open(members, how_to_broadcast_);
+    }
+    for (const BroadcastTo& other : others) {  // they may have to wait for each other from now on
+      static_cast<CudaDevice&>(*other.device).nccl_ = nccl_;
+    }
+  }
+  return nccl_ != nullptr && nccl_->members() == members ? nccl_.get() : nullptr;
+}
+
+// A stream's broadcast comes behind what was asked for of its device, and before what will be; none
+// is over before its own places may be used again.
+Broadcast CudaDevice::broadcast(std::span<const BroadcastTo> others, const float* from,
+                                std::size_t count) {
+  NcclGroup* const group = group_with(others);
+  if (group == nullptr) return {.is_asked = false, .how = how_to_broadcast_.c_str()};
+  std::vector<float*> places{const_cast<float*>(from)};  // which NCCL does not write to
+  for (const BroadcastTo& other : others) places.push_back(other.to);
+  const std::string failure = group->broadcast(places, count);
+  if (!failure.empty()) status_.fail(failure.c_str());
+  cudaSetDevice(ordinal_);
+  return {.is_asked = true, .how = how_to_broadcast_.c_str()};
+}
+
 void CudaDevice::add_squares(std::uint64_t* registers, const float* from, std::size_t count) {
   cudaSetDevice(ordinal_);
   add_squares_on(grid_, registers, from, static_cast<std::int64_t>(count));
@@ -261,6 +297,10 @@ bool CudaDevice::reached(std::uint64_t mark) {
 
 void CudaDevice::wait(std::uint64_t mark) {
   if (mark == 0 || mark + marks_kept <= marks_) return;
+  if (nccl_ != nullptr) {
+    const std::string failure = nccl_->wait(event_of(mark));
+    if (!failure.empty()) status_.fail(failure.c_str());
+  }
   status_.is_good(cudaEventSynchronize(event_of(mark)), "the GPU's work");
 }
 

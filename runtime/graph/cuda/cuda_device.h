@@ -14,6 +14,7 @@
 #include "runtime/graph/cuda/cuda_grid.h"
 #include "runtime/graph/cuda/cuda_status.h"
 #include "runtime/graph/cuda/cudnn.h"
+#include "runtime/graph/cuda/nccl_group.h"
 #include "runtime/graph/device.h"
 #include "runtime/graph/grid/grid_kernels.h"
 
@@ -42,6 +43,8 @@ class CudaDevice : public Device {
   void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) override;
   void decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) override;
   void copy_from(Device& other, float* to, const float* from, std::size_t count) override;
+  Broadcast broadcast(std::span<const BroadcastTo> others, const float* from,
+                      std::size_t count) override;
   void add_squares(std::uint64_t* registers, const float* from, std::size_t count) override;
   void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
@@ -54,6 +57,8 @@ class CudaDevice : public Device {
   static constexpr std::size_t marks_kept = 256;
 
   void* memory_or_null(cudaError_t error, void* memory, const char* what);
+  // Those that broadcast() is of, this one first; null where they cannot by NCCL.
+  NcclGroup* group_with(std::span<const BroadcastTo> others);
   // What this one is asked for from now on comes after what the other was asked for until now.
   void let_follow(CudaDevice& other);
   // So that copies go from GPU to GPU without the host, where the two can.
@@ -73,9 +78,11 @@ class CudaDevice : public Device {
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
-  std::set<int> ways_;  // GPUs that have been asked whether they can be copied from
   OpenedProducts products_;
   OpenedConvolutions convolutions_;
+  std::set<int> ways_;               // GPUs that have been asked whether they can be copied from
+  std::shared_ptr<NcclGroup> nccl_;  // none: it has not been asked for, or is not there
+  std::string how_to_broadcast_;     // "": that has not been found out
   CudaGrid grid_;
   GridKernels<CudaGrid> kernels_;
 };

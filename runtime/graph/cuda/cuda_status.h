@@ -20,6 +20,11 @@ class CudaStatus {
     std::snprintf(text_, sizeof text_, "%s: %s", what, why);
     has_failed_ = true;
   }
+  // Likewise, of what is not CUDA's.
+  void fail(const char* why) {
+    if (!has_failed_) std::snprintf(text_, sizeof text_, "%s", why);
+    has_failed_ = true;
+  }
   [[nodiscard]] const char* failure() const { return has_failed_ ? text_ : nullptr; }
 
  private:

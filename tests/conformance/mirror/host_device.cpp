@@ -174,7 +174,9 @@ class HostDevice::Kept : public Recording {
 };
 
 HostDevice::HostDevice(const HostDeviceSetting& setting)
-    : random_(setting.seed), memory_(std::make_unique<Memory>(setting.bytes)) {
+    : broadcasts_(setting.broadcasts),
+      random_(setting.seed),
+      memory_(std::make_unique<Memory>(setting.bytes)) {
   if (setting.is_late) stream_ = std::make_unique<Stream>(setting.seed);
   HostGrid::Queue queue = [this](Work work) { run(std::move(work)); };
   if (setting.has_libraries && setting.precision != Precision::float32) {
@@ -271,6 +273,24 @@ void HostDevice::copy_from(Device& other, float* to, const float* from, std::siz
     Memory::open_both_for(*memory_, *source.memory_, [&] { std::copy_n(from, count, to); });
   });
   source.add_to_stream([this, after = mark()] { wait(after); });
+}
+
+// Round the ring of them, piece by piece, as NCCL does: each hands on what it has.
+Broadcast HostDevice::broadcast(std::span<const BroadcastTo> others, const float* from,
+                                std::size_t count) {
+  if (!broadcasts_ || others.size() < 2) return Device::broadcast(others, from, count);
+  constexpr std::size_t piece = 1000;
+  for (std::size_t begin = 0; begin < count; begin += piece) {
+    const std::size_t length = std::min(piece, count - begin);
+    Device* before = this;
+    const float* there = from + begin;
+    for (const BroadcastTo& other : others) {
+      other.device->copy_from(*before, other.to + begin, there, length);
+      before = other.device;
+      there = other.to + begin;
+    }
+  }
+  return {.is_asked = true, .how = "a ring of mirrors"};
 }
 
 void HostDevice::add_to_stream(Work work) {

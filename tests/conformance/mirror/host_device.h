@@ -24,6 +24,7 @@ struct HostDeviceSetting {
   std::uint64_t seed = 1;  // of how long
   Precision precision = Precision::float32;
   bool has_libraries = false;  // in tf32 and bfloat16
+  bool broadcasts = false;  // as a GPU where NCCL is
 };
 
 class HostDevice : public Device {
@@ -48,6 +49,8 @@ class HostDevice : public Device {
   void encode_bfloat16(std::uint16_t* to, const float* from, std::size_t count) override;
   void decode_bfloat16(float* to, const std::uint16_t* from, std::size_t count) override;
   void copy_from(Device& other, float* to, const float* from, std::size_t count) override;
+  Broadcast broadcast(std::span<const BroadcastTo> others, const float* from,
+                      std::size_t count) override;
   void add_squares(std::uint64_t* registers, const float* from, std::size_t count) override;
   void update(const ElementUpdate& update) override;
   std::uint64_t mark() override;
@@ -64,6 +67,7 @@ class HostDevice : public Device {
   void run(Work work);
   void add_to_stream(Work work);
 
+  const bool broadcasts_;
   std::uint64_t asked_ = 0;  // works
   std::mt19937_64 random_;
   std::unique_ptr<Memory> memory_;

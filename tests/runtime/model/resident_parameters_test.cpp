@@ -9,14 +9,20 @@ namespace {
 
 constexpr std::size_t room_of_each = std::size_t{256} << 20;
 
+enum class Spread { by_copies, by_broadcast };
+
 // Some models, each on a late device of its own, and what they train.
 class Together {
  public:
-  Together(const Network& network, const OptimizerConfig& optimizer, Leaves node, std::size_t count)
+  Together(const Network& network, const OptimizerConfig& optimizer, Leaves node, std::size_t count,
+           Spread spread)
       : network_(network) {
     for (std::size_t i = 0; i < count; ++i) {
       devices_.push_back(std::make_unique<HostDevice>(
-          HostDeviceSetting{.bytes = room_of_each, .is_late = true, .seed = i + 1}));
+          HostDeviceSetting{.bytes = room_of_each,
+                            .is_late = true,
+                            .seed = i + 1,
+                            .broadcasts = spread == Spread::by_broadcast}));
       models_.push_back(built(network, devices_.back().get()));
     }
     arena_.emplace(models_.front(), optimizer);
@@ -74,11 +80,11 @@ class Together {
 };
 
 void check_equal_together(const Network& network, const OptimizerConfig& optimizer, Leaves node,
-                          std::size_t count) {
+                          std::size_t count, Spread spread = Spread::by_copies) {
   INFO(network.name << ", " << count << " models, leaves " << node.begin << " to " << node.end);
   Model here = built(network, nullptr);
   Arena expected(here, optimizer);
-  Together there(network, optimizer, node, count);
+  Together there(network, optimizer, node, count, spread);
   for (std::int64_t step = 1; step <= 3; ++step) {
     const Sums sums = by_one(network, expected.weights.span(), {node}, step);
     std::ranges::copy(sums.gradient, expected.gradient.data());
@@ -116,6 +122,50 @@ TEST_CASE("parameters that live on several devices are those of the host", "[res
   check_equal_together(normed, decaying(OptimizerKind::momentum), {0, 8}, 4);
   check_equal_together(normed, decaying(OptimizerKind::sgd), {0, 9}, 8);
   check_equal_together(normed, decaying(OptimizerKind::adam), {0, 4}, 1 + 1);
+}
+
+TEST_CASE("what spreads the sum to several devices changes no bit", "[resident][threads]") {
+  for (const Network& network : networks()) {
+    check_equal_together(network, decaying(OptimizerKind::adamw), {0, 5}, 3, Spread::by_broadcast);
+  }
+  const Network normed = networks()[1];
+  for (const std::size_t count : {2, 4, 7}) {
+    check_equal_together(normed, decaying(OptimizerKind::momentum), {0, 9}, count,
+                         Spread::by_broadcast);
+  }
+}
+
+TEST_CASE("a broadcast comes behind what each device was asked for, and before what it will be",
+          "[resident][threads]") {
+  constexpr std::size_t count = 5000;
+  for (const std::size_t devices : {3, 4}) {
+    std::deque<HostDevice> all;
+    std::deque<DeviceBuffer> places;
+    for (std::size_t i = 0; i < devices; ++i) {
+      all.emplace_back(HostDeviceSetting{
+          .bytes = room_of_each, .is_late = true, .seed = i + 1, .broadcasts = true});
+      places.emplace_back(all.back()).floats(count);
+    }
+    std::vector<BroadcastTo> others;
+    for (std::size_t i = 1; i < devices; ++i) {
+      others.push_back({&all[i], places[i].floats(count)});
+      all[i].fill(places[i].floats(count), -1.0F, count);
+    }
+    float* const from = places.front().floats(count);
+    all.front().fill(from, 1.0F, count);
+    const Broadcast answer = all.front().broadcast(others, from, count);
+    CHECK(answer.is_asked);
+    CHECK(std::string(answer.how) == "a ring of mirrors");
+    all.front().fill(from, 2.0F, count);
+    for (const BroadcastTo& other : others) {
+      std::vector<float> arrived(count);
+      other.device->add(other.to, other.to, count);
+      other.device->download(other.to, arrived.data(), count * sizeof(float));
+      other.device->wait(other.device->mark());
+      CHECK(std::ranges::count(arrived, 2.0F) == static_cast<std::ptrdiff_t>(count));
+    }
+    CHECK_FALSE(all.front().broadcast(std::span(others).first(1), from, count).is_asked);
+  }
 }
 
 TEST_CASE("one device without room keeps the parameters of all on the host", "[resident]") {

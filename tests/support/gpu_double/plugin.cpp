@@ -63,7 +63,8 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
                                      .is_late = true,
                                      .seed = static_cast<std::uint64_t>(request.number) + 1,
                                      .precision = request.precision,
-                                     .has_libraries = shown.has_libraries},
+                                     .has_libraries = shown.has_libraries,
+                                     .broadcasts = shown.broadcasts},
                                     folder);
 }
 

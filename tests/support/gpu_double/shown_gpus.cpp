@@ -28,6 +28,8 @@ ShownGpus shown_in(const std::filesystem::path& file) {
       std::getline(words, shown.toolkit);
     } else if (kind == "libraries") {
       shown.has_libraries = true;
+    } else if (kind == "broadcasts") {
+      shown.broadcasts = true;
     } else {
       words.setstate(std::ios::failbit);
     }

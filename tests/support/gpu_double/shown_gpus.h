@@ -5,6 +5,7 @@
 //   build ID                                 of which the plugin pretends to be
 //   toolkit NAME...                          by which
 //   libraries                                they multiply in tf32 and bfloat16
+//   broadcasts                               as where NCCL is
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,7 @@ struct ShownGpus {
   std::string build;  // "": the one that it is of
   std::string toolkit = "nvcc 13.0.0";
   bool has_libraries = false;
+  bool broadcasts = false;
 };
 
 // Throws std::runtime_error where there is no such file, or a line of it is none of the above.
