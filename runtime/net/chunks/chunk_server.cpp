@@ -77,8 +77,10 @@ void ChunkServer::serve(const std::stop_token& stop) {
       } else {
         connections_.serve(event);
       }
-      connections_.send_all();
+      if (!store_.has_under_way()) connections_.send_all();
     }
+    // Who is sent what is under way waits for it: all that has come goes on its way before.
+    if (store_.has_under_way()) connections_.send_all();
     const Time now = steady_now();
     if (now - looked < Millis{look_up_millis}) continue;
     looked = now;

@@ -37,6 +37,7 @@ class ChunkStore {
   void reside(std::unique_ptr<ResidentShare> share) { resident_ = std::move(share); }
   // The chunk's newest weights are here when it returns.
   void bring(std::int64_t chunk);
+  [[nodiscard]] bool has_under_way() const { return !under_way_.empty(); }
 
   // Of what is here.
   [[nodiscard]] ChunkWeights& weights() { return weights_; }
