@@ -63,9 +63,8 @@ Result<ComputeDevices> open_compute_devices(const TaskContext& context) {
   return ComputeDevices{.gpus = {}, .detail = "on the CPU: " + devices.error().message};
 }
 
-Result<std::unique_ptr<Device>> open_first_again(const TaskContext& context) {
-  return open_gpu(plugin_path(), {.precision = context.spec.training.precision});
-}
+// In float32, as updates are in each precision: a device of another one opens libraries.
+Result<std::unique_ptr<Device>> open_first_again() { return open_gpu(plugin_path(), {}); }
 
 Status check_one_kind(const ComputeDevices& devices) {
   if (devices.fingerprint.empty()) return ok();

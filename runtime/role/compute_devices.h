@@ -27,7 +27,7 @@ std::string fingerprint_of(const Device& device, const JobSpec& spec);
 Result<ComputeDevices> open_compute_devices(const TaskContext& context);
 
 // The first GPU once more, with an order of kernels of its own.
-Result<std::unique_ptr<Device>> open_first_again(const TaskContext& context);
+Result<std::unique_ptr<Device>> open_first_again();
 
 // `unavailable` where they have to be of one kind, and are not.
 Status check_one_kind(const ComputeDevices& devices);

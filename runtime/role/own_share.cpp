@@ -29,7 +29,7 @@ Result<OwnShare> OwnShare::open(const Task& task, const JobPlan& plan,
   const auto index = static_cast<std::size_t>(training_rank(task.context));
   std::unique_ptr<Device> device;
   if (!devices.gpus.empty() && !plan.slot_names.empty()) {
-    TRY_ASSIGN(device, task.cause.of(Reason::no_gpu, open_first_again(task.context)));
+    TRY_ASSIGN(device, task.cause.of(Reason::no_gpu, open_first_again()));
   }
   const auto on_failed = [&failure = *own.failure_](const std::string& why) { failure.tell(why); };
   TRY_ASSIGN(own.served_,
