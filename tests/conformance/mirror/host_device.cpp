@@ -183,9 +183,10 @@ HostDevice::HostDevice(const HostDeviceSetting& setting)
     products_ = std::make_unique<HostProducts>(queue, setting.precision);
     convolutions_ = std::make_unique<HostConvolutions>(queue, setting.precision);
   }
+  const auto order = setting.is_late ? HostGrid::Order::descending : HostGrid::Order::ascending;
   kernels_ = std::make_unique<GridKernels<HostGrid>>(
       HostGrid(std::move(queue), setting.precision,
-               {.products = products_.get(), .convolutions = convolutions_.get()}));
+               {.products = products_.get(), .convolutions = convolutions_.get()}, order));
 }
 
 HostDevice::~HostDevice() { stream_.reset(); }

@@ -19,8 +19,9 @@ namespace trainyard::runtime {
 
 struct HostDeviceSetting {
   std::size_t bytes = std::size_t{1} << 30;
-  bool is_late =
-      false;  // work is begun some time after it is asked for; else before the call returns
+  // Work is begun some time after it is asked for, and a kernel's indices run from the last to the
+  // first; else before the call returns, from the first on.
+  bool is_late = false;
   std::uint64_t seed = 1;  // of how long
   Precision precision = Precision::float32;
   bool has_libraries = false;  // in tf32 and bfloat16
