@@ -9,7 +9,8 @@ namespace trainyard::runtime {
 
 template <class Grid>
 struct AttentionOps {
-  static Needs needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape& output);
+  static Needs needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
   static Needs needs(const PositionsOp& op, std::span<const Shape> inputs, const Shape& output);
   static Needs needs(const RopeOp& op, std::span<const Shape> inputs, const Shape& output);
 

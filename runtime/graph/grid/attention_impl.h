@@ -6,17 +6,23 @@
 
 #include "runtime/core/portable_functions.h"
 #include "runtime/graph/grid/attention.h"
+#include "runtime/graph/grid/attention_fused.h"
 #include "runtime/graph/grid/attention_sdpa.h"
 #include "runtime/graph/grid/elements.h"
 #include "runtime/graph/grid/row_sums.h"
 
 namespace trainyard::runtime {
 
-// One logarithm for each query of a head; scores of as many pairs as go into 256 MiB.
+// One logarithm for each query of a head. Fused: a sum for each, on the way back. Else: scores of
+// as many pairs as go into 256 MiB.
 template <class Grid>
-Needs AttentionOps<Grid>::needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape&) {
+Needs AttentionOps<Grid>::needs(const SdpaOp& op, std::span<const Shape> inputs, const Shape&,
+                                const Grid& grid) {
   constexpr std::int64_t elements_wanted = std::int64_t{1} << 26;
   const SdpaOnGrid of(op, inputs[0], inputs[1]);
+  if (fused_depth(grid.precision(), of.depth) > 0) {
+    return {.saved = of.pairs * of.queries, .scratch = of.pairs * of.queries};
+  }
   const std::int64_t each =
       std::max<std::int64_t>(1, std::max(of.forward_scratch(), of.backward_scratch()));
   const std::int64_t pairs =
@@ -38,6 +44,7 @@ template <class Grid>
 void AttentionOps<Grid>::forward(Grid& grid, const SdpaOp& op, const ForwardCall& call) {
   SdpaOnGrid of(op, call.inputs[0].shape, call.inputs[1].shape);
   of.read_feed(op, call.feed, call.pass);
+  if (fused_depth(grid.precision(), of.depth) > 0) return attend_fused_on(grid, of, call);
   attend_on(grid, of, call);
 }
 
@@ -45,6 +52,7 @@ template <class Grid>
 void AttentionOps<Grid>::backward(Grid& grid, const SdpaOp& op, const BackwardCall& call) {
   SdpaOnGrid of(op, call.inputs[0].shape, call.inputs[1].shape);
   of.read_feed(op, call.feed, Pass::train);
+  if (fused_depth(grid.precision(), of.depth) > 0) return attend_gradient_fused_on(grid, of, call);
   attend_gradient_on(grid, of, call);
 }
 

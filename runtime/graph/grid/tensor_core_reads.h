@@ -15,10 +15,10 @@ inline constexpr int words_of_slice = 16;
 
 // Words of a slice; eight more keep the lanes of a warp, which read four words of eight rows each,
 // in different banks.
-template <int length>
+template <int length, int words = words_of_slice>
 struct SideWords {
   static constexpr int stride = length + 8;
-  alignas(16) std::uint32_t of[words_of_slice][stride];
+  alignas(16) std::uint32_t of[words][stride];
 };
 
 struct alignas(16) QuadOfWords {
