@@ -200,7 +200,7 @@ TEST_CASE("keys beyond a length are neither seen nor read", "[attention]") {
 
   HostDevice device({.precision = precision});
   const Results expected = results(each, device.kernels(), &device);
-  for (const std::size_t input : {1, 2}) {
+  for (const std::size_t input : {1U, 2U}) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       const auto first = static_cast<std::ptrdiff_t>(i * 90 * 12);
       const auto begin = each.inputs[input].values.begin();
@@ -265,7 +265,7 @@ TEST_CASE("gradients of attention that have one place are added there", "[attent
 
 TEST_CASE("attention without scores in memory passes NaN on", "[attention]") {
   const Precision precision = GENERATE(from_range(fused_precisions));
-  const std::size_t spoilt = GENERATE(0, 1, 2);
+  const std::size_t spoilt = GENERATE(0U, 1U, 2U);
   INFO(precision_name(precision) << " " << spoilt);
   constexpr std::int64_t time = 70;
   Case each = fused_case({1, time, time, 4}, {.heads = 1, .is_causal = true});
