@@ -58,9 +58,11 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual const char* name() const = 0;  // "NVIDIA H100 80GB HBM3"
-  // What made machine code of its kernels, "nvcc 13.0.88", perhaps "... and a driver of CUDA 13.1":
-  // another one may add in another order.
+  // What made machine code of its kernels, "nvcc 13.0.88", perhaps "... and a driver of CUDA 13.1",
+  // and its libraries: another one may add in another order.
   [[nodiscard]] virtual const char* toolkit() const = 0;
+  // Of the host, that multiply: "cuBLASLt 13.1.0 and cuDNN 9.19.0"; "": none do.
+  [[nodiscard]] virtual const char* libraries() const { return ""; }
   [[nodiscard]] virtual const char* failure() const = 0;  // the first; null: none
   [[nodiscard]] virtual const Kernels& kernels() const = 0;
 

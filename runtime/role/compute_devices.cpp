@@ -23,6 +23,12 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
+// " with cuBLASLt 13.1.0"; "": with none.
+std::string with_libraries(const Device& device) {
+  const std::string names = device.libraries();
+  return names.empty() ? "" : " with " + names;
+}
+
 // " in tf32"; "": in float32.
 std::string in_precision(const JobSpec& spec) {
   if (spec.training.precision == Precision::float32) return "";
@@ -40,7 +46,8 @@ Result<ComputeDevices> open_all(const TaskContext& context, std::int64_t count) 
     devices.detail += (number == 0 ? "on " : ", ") + std::string(gpu->name());
     devices.gpus.push_back(std::move(gpu));
   }
-  devices.detail += in_precision(spec) + products_make(count, context.gpu_product_rates);
+  devices.detail += in_precision(spec) + with_libraries(*devices.gpus.front()) +
+                    products_make(count, context.gpu_product_rates);
   devices.fingerprint = fingerprint_of(*devices.gpus.front(), spec);
   return devices;
 }

@@ -42,7 +42,10 @@ TEST_CASE("in bfloat16 a job has the same bytes with other workers, GPUs and dea
   CHECK(bytes_of(submitted("tf32", 1, 1)) != of_two);
 
   on_gpus.host.show(std::string(four_of_a_kind) + "libraries\n");
-  const std::string by_libraries = bytes_of(submitted("bfloat16", 1, 1));
+  const std::string alone = submitted("bfloat16", 1, 1);
+  const std::string by_libraries = bytes_of(alone);
+  CHECK_THAT(routes_of_worker(yard, alone, 0),
+             Catch::Contains(" in bfloat16 with libraries in loops"));
   CHECK(by_libraries != of_two);
   CHECK(bytes_of(submitted("bfloat16", 2, 1)) == by_libraries);
   CHECK(bytes_of(submitted("bfloat16", 1, 2, "local")) == by_libraries);

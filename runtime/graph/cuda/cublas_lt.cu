@@ -30,19 +30,22 @@ struct CublasLtCalls {
   decltype(&cublasLtMatmulAlgoGetHeuristic) choose = nullptr;
   decltype(&cublasLtMatmul) multiply = nullptr;
 
-  bool find_all(const SharedLibrary& in) {
-    return in.find("cublasLtCreate", create) && in.find("cublasLtDestroy", destroy) &&
-           in.find("cublasLtGetVersion", version) && in.find("cublasLtGetStatusString", text) &&
-           in.find("cublasLtMatmulDescCreate", create_product) &&
-           in.find("cublasLtMatmulDescDestroy", destroy_product) &&
-           in.find("cublasLtMatmulDescSetAttribute", set_product) &&
-           in.find("cublasLtMatrixLayoutCreate", create_matrix) &&
-           in.find("cublasLtMatrixLayoutDestroy", destroy_matrix) &&
-           in.find("cublasLtMatrixLayoutSetAttribute", set_matrix) &&
-           in.find("cublasLtMatmulPreferenceCreate", create_wishes) &&
-           in.find("cublasLtMatmulPreferenceDestroy", destroy_wishes) &&
-           in.find("cublasLtMatmulPreferenceSetAttribute", set_wishes) &&
-           in.find("cublasLtMatmulAlgoGetHeuristic", choose) && in.find("cublasLtMatmul", multiply);
+  void find_all(SharedLibrary& in) {
+    in.find("cublasLtCreate", create);
+    in.find("cublasLtDestroy", destroy);
+    in.find("cublasLtGetVersion", version);
+    in.find("cublasLtGetStatusString", text);
+    in.find("cublasLtMatmulDescCreate", create_product);
+    in.find("cublasLtMatmulDescDestroy", destroy_product);
+    in.find("cublasLtMatmulDescSetAttribute", set_product);
+    in.find("cublasLtMatrixLayoutCreate", create_matrix);
+    in.find("cublasLtMatrixLayoutDestroy", destroy_matrix);
+    in.find("cublasLtMatrixLayoutSetAttribute", set_matrix);
+    in.find("cublasLtMatmulPreferenceCreate", create_wishes);
+    in.find("cublasLtMatmulPreferenceDestroy", destroy_wishes);
+    in.find("cublasLtMatmulPreferenceSetAttribute", set_wishes);
+    in.find("cublasLtMatmulAlgoGetHeuristic", choose);
+    in.find("cublasLtMatmul", multiply);
   }
 };
 
@@ -237,9 +240,10 @@ std::string name_of(std::size_t version) {
 
 OpenedProducts open_cublas_lt(cudaStream_t stream, CudaStatus& status, Precision precision) {
   if (precision == Precision::float32) return {};
-  const SharedLibrary library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR));
+  SharedLibrary library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR));
   CublasLtCalls calls;
-  if (!library.is_there() || !calls.find_all(library)) return {};
+  calls.find_all(library);
+  if (!library.is_whole()) return {};
   void* workspace = nullptr;
   if (cudaMalloc(&workspace, workspace_bytes) != cudaSuccess) {
     cudaGetLastError();

@@ -85,10 +85,9 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
       compute_(new_stream(ordinal, status_)),
       in_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
-      products_(open_cublas_lt(compute_, status_, with_libraries ? precision : Precision::float32)),
-      convolutions_(open_cudnn(compute_, status_, with_libraries ? precision : Precision::float32)),
-      grid_(compute_, &status_, precision,
-            {.products = products_.library.get(), .convolutions = convolutions_.library.get()}),
+      libraries_(compute_, status_, with_libraries ? precision : Precision::float32),
+      names_of_libraries_(libraries_.names()),
+      grid_(compute_, &status_, precision, libraries_.libraries()),
       kernels_(grid_) {
   cudaDeviceProp properties{};
   if (!status_.is_good(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties")) {
@@ -96,9 +95,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
   }
   name_ = properties.name;
   toolkit_ = toolkit_for(properties);
-  for (const std::string& library : {products_.name, convolutions_.name}) {
-    if (!library.empty()) toolkit_ += " and " + library;
-  }
+  if (!names_of_libraries_.empty()) toolkit_ += " and " + names_of_libraries_;
   const auto make = [this](cudaEvent_t& event) {
     status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   };

@@ -10,11 +10,10 @@
 #include <set>
 #include <string>
 
-#include "runtime/graph/cuda/cublas_lt.h"
 #include "runtime/graph/cuda/cuda_grid.h"
 #include "runtime/graph/cuda/cuda_status.h"
-#include "runtime/graph/cuda/cudnn.h"
 #include "runtime/graph/cuda/nccl_group.h"
+#include "runtime/graph/cuda/opened_libraries.h"
 #include "runtime/graph/device.h"
 #include "runtime/graph/grid/grid_kernels.h"
 
@@ -28,6 +27,7 @@ class CudaDevice : public Device {
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
   [[nodiscard]] const char* toolkit() const override { return toolkit_.c_str(); }
+  [[nodiscard]] const char* libraries() const override { return names_of_libraries_.c_str(); }
   [[nodiscard]] const char* failure() const override { return status_.failure(); }
   [[nodiscard]] const Kernels& kernels() const override { return kernels_; }
   void* allocate(std::size_t bytes) override;
@@ -78,8 +78,8 @@ class CudaDevice : public Device {
   cudaEvent_t computed_ = nullptr;
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
-  OpenedProducts products_;
-  OpenedConvolutions convolutions_;
+  OpenedLibraries libraries_;
+  std::string names_of_libraries_;
   std::set<int> ways_;               // GPUs that have been asked whether they can be copied from
   std::shared_ptr<NcclGroup> nccl_;  // none: it has not been asked for, or is not there
   std::string how_to_broadcast_;     // "": that has not been found out

@@ -38,26 +38,28 @@ struct CudnnCalls {
   decltype(&cudnnConvolutionBackwardData) x_gradient = nullptr;
   decltype(&cudnnConvolutionBackwardFilter) kernel_gradient = nullptr;
 
-  bool find_all(const SharedLibrary& in) {
-    return in.find("cudnnCreate", create) && in.find("cudnnDestroy", destroy) &&
-           in.find("cudnnGetVersion", version) && in.find("cudnnGetErrorString", text) &&
-           in.find("cudnnSetStream", set_stream) &&
-           in.find("cudnnCreateTensorDescriptor", create_images) &&
-           in.find("cudnnDestroyTensorDescriptor", destroy_images) &&
-           in.find("cudnnSetTensor4dDescriptor", set_images) &&
-           in.find("cudnnCreateFilterDescriptor", create_kernel) &&
-           in.find("cudnnDestroyFilterDescriptor", destroy_kernel) &&
-           in.find("cudnnSetFilter4dDescriptor", set_kernel) &&
-           in.find("cudnnCreateConvolutionDescriptor", create_conv) &&
-           in.find("cudnnDestroyConvolutionDescriptor", destroy_conv) &&
-           in.find("cudnnSetConvolution2dDescriptor", set_conv) &&
-           in.find("cudnnSetConvolutionMathType", set_math) &&
-           in.find("cudnnGetConvolutionForwardAlgorithm_v7", choose_forward) &&
-           in.find("cudnnGetConvolutionBackwardDataAlgorithm_v7", choose_x_gradient) &&
-           in.find("cudnnGetConvolutionBackwardFilterAlgorithm_v7", choose_kernel_gradient) &&
-           in.find("cudnnConvolutionForward", forward) &&
-           in.find("cudnnConvolutionBackwardData", x_gradient) &&
-           in.find("cudnnConvolutionBackwardFilter", kernel_gradient);
+  void find_all(SharedLibrary& in) {
+    in.find("cudnnCreate", create);
+    in.find("cudnnDestroy", destroy);
+    in.find("cudnnGetVersion", version);
+    in.find("cudnnGetErrorString", text);
+    in.find("cudnnSetStream", set_stream);
+    in.find("cudnnCreateTensorDescriptor", create_images);
+    in.find("cudnnDestroyTensorDescriptor", destroy_images);
+    in.find("cudnnSetTensor4dDescriptor", set_images);
+    in.find("cudnnCreateFilterDescriptor", create_kernel);
+    in.find("cudnnDestroyFilterDescriptor", destroy_kernel);
+    in.find("cudnnSetFilter4dDescriptor", set_kernel);
+    in.find("cudnnCreateConvolutionDescriptor", create_conv);
+    in.find("cudnnDestroyConvolutionDescriptor", destroy_conv);
+    in.find("cudnnSetConvolution2dDescriptor", set_conv);
+    in.find("cudnnSetConvolutionMathType", set_math);
+    in.find("cudnnGetConvolutionForwardAlgorithm_v7", choose_forward);
+    in.find("cudnnGetConvolutionBackwardDataAlgorithm_v7", choose_x_gradient);
+    in.find("cudnnGetConvolutionBackwardFilterAlgorithm_v7", choose_kernel_gradient);
+    in.find("cudnnConvolutionForward", forward);
+    in.find("cudnnConvolutionBackwardData", x_gradient);
+    in.find("cudnnConvolutionBackwardFilter", kernel_gradient);
   }
 };
 
@@ -243,9 +245,10 @@ std::string name_of(std::size_t version) {
 
 OpenedConvolutions open_cudnn(cudaStream_t stream, CudaStatus& status, Precision precision) {
   if (precision == Precision::float32) return {};
-  const SharedLibrary library("libcudnn.so." + std::to_string(CUDNN_MAJOR));
+  SharedLibrary library("libcudnn.so." + std::to_string(CUDNN_MAJOR));
   CudnnCalls calls;
-  if (!library.is_there() || !calls.find_all(library)) return {};
+  calls.find_all(library);
+  if (!library.is_whole()) return {};
   void* workspace = nullptr;
   if (cudaMalloc(&workspace, workspace_bytes) != cudaSuccess) {
     cudaGetLastError();

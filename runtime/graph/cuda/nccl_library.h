@@ -3,10 +3,10 @@
 // enums are ints, handles are pointers.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <string>
+
+#include "runtime/graph/cuda/shared_library.h"
 
 namespace trainyard::runtime {
 
@@ -27,26 +27,19 @@ struct NcclLibrary {
   int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root, Comm comm,
                    void* stream) = nullptr;
 
-  // Opens it for as long as the process lives; "", or why not.
-  std::string open(const char* file = name) {
-    void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return last_error();
-    std::string missing;
-    const auto find = [&](auto& function, const char* symbol) {
-      void* const found = dlsym(library, symbol);
-      if (found == nullptr && missing.empty()) missing = last_error();
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(found);
-    };
-    find(get_version, "ncclGetVersion");
-    find(error_string, "ncclGetErrorString");
-    find(init_all, "ncclCommInitAll");
-    find(destroy, "ncclCommDestroy");
-    find(abort, "ncclCommAbort");
-    find(async_error, "ncclCommGetAsyncError");
-    find(group_start, "ncclGroupStart");
-    find(group_end, "ncclGroupEnd");
-    find(broadcast, "ncclBroadcast");
-    return missing;
+  // "", or why it cannot be opened.
+  std::string open(const std::string& file = name) {
+    SharedLibrary library(file);
+    library.find("ncclGetVersion", get_version);
+    library.find("ncclGetErrorString", error_string);
+    library.find("ncclCommInitAll", init_all);
+    library.find("ncclCommDestroy", destroy);
+    library.find("ncclCommAbort", abort);
+    library.find("ncclCommGetAsyncError", async_error);
+    library.find("ncclGroupStart", group_start);
+    library.find("ncclGroupEnd", group_end);
+    library.find("ncclBroadcast", broadcast);
+    return library.why();
   }
 
   // "NCCL 2.28.9".
@@ -55,12 +48,6 @@ struct NcclLibrary {
     if (get_version(&number) != success) return "NCCL";
     return "NCCL " + std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) +
            "." + std::to_string(number % 100);
-  }
-
- private:
-  static std::string last_error() {
-    const char* const text = dlerror();
-    return text == nullptr ? "unknown" : text;
   }
 };
 

@@ -1,32 +1,49 @@
-// A library that a host may have, opened while the program runs.
+// A library that a host may have, opened while the program runs and never linked.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <string>
+#include <type_traits>
 
 namespace trainyard::runtime {
 
 class SharedLibrary {
  public:
-  // By its name, as the loader finds it, or where NVIDIA's packages put it.
-  explicit SharedLibrary(const std::string& name)
-      : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  // By its name, as the loader finds it, or where NVIDIA's packages put it. It stays open as long
+  // as the program runs.
+  explicit SharedLibrary(const std::string& name) : handle_(opened(name)) {
+    if (handle_ == nullptr) why_ = last_error();
     const std::string beside_toolkit = "/usr/local/cuda/lib64/" + name;
-    if (handle_ == nullptr) handle_ = dlopen(beside_toolkit.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) handle_ = opened(beside_toolkit);
+    if (handle_ != nullptr) why_.clear();
   }
 
-  [[nodiscard]] bool is_there() const { return handle_ != nullptr; }
+  // Whether it is there, with every function that find() was asked for.
+  [[nodiscard]] bool is_whole() const { return why_.empty(); }
+  // Why not, in the loader's words of the first that was missing.
+  [[nodiscard]] const std::string& why() const { return why_; }
 
-  // Whether the library has such a function; else `function` is null.
+  // Null where there is no such function.
   template <class Function>
-  bool find(const char* name, Function& function) const {
+  void find(const char* name, Function& function) {
+    function = nullptr;
+    if (handle_ == nullptr) return;
     function = reinterpret_cast<Function>(dlsym(handle_, name));
-    return function != nullptr;
+    if (function == nullptr && why_.empty()) why_ = last_error();
   }
 
  private:
-  void* handle_;  // stays open as long as the program runs
+  static void* opened(const std::string& name) {
+    return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  static std::string last_error() {
+    const char* const text = dlerror();
+    return text == nullptr ? "unknown" : text;
+  }
+
+  void* handle_;
+  std::string why_;
 };
 
 }  // namespace trainyard::runtime

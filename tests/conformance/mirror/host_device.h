@@ -25,7 +25,7 @@ struct HostDeviceSetting {
   std::uint64_t seed = 1;  // of how long
   Precision precision = Precision::float32;
   bool has_libraries = false;  // in tf32 and bfloat16
-  bool broadcasts = false;  // as a GPU where NCCL is
+  bool broadcasts = false;     // as a GPU where NCCL is
 };
 
 class HostDevice : public Device {
@@ -35,6 +35,9 @@ class HostDevice : public Device {
 
   [[nodiscard]] const char* name() const override { return "host"; }
   [[nodiscard]] const char* toolkit() const override { return "a C++ compiler"; }
+  [[nodiscard]] const char* libraries() const override {
+    return products_ == nullptr ? "" : "libraries in loops";
+  }
   [[nodiscard]] const char* failure() const override { return nullptr; }
   [[nodiscard]] const Kernels& kernels() const override { return *kernels_; }
   void* allocate(std::size_t bytes) override;  // filled with NaN
